@@ -22,13 +22,13 @@ use crate::whole_file;
 
 /// Draft an array of the lab.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ArrayArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ArrayVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum ArrayVerb {
     New(NewArgs),
 }
 
@@ -49,8 +49,8 @@ struct NewArgs {
     output: Option<PathBuf>,
 }
 
-pub fn array(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let Verb::New(args) = &args.verb;
+pub fn array(args: &ArrayArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let ArrayVerb::New(args) = &args.verb;
     let output = whole_file::new_file(args.output.as_ref())?;
     let lab = Home::open()?.lab;
     let draft = look(&lab)?;

@@ -22,9 +22,9 @@ use crate::home::{Home, from_here};
 use crate::plan::Jobs;
 use crate::screen::{Paint, Screen};
 use crate::{records, signals, words};
-use asked::{Asked, Judged};
-use bench::{Bench, Built};
-use ends::{Ends, Side};
+use asked::{BisectionQuestion, JudgedRevision};
+use bench::{BuiltRevision, RevisionBench};
+use ends::{Ends, EndsSeen, StepSide};
 
 /// Find the revision of a kernel that made a cell of a suite better or worse, by git bisect.
 ///
@@ -36,7 +36,7 @@ use ends::{Ends, Side};
 /// ./records/bisect-<suite>-<date>-<time>. Exit status: 0 found, 2 the ends do not differ, 4 it
 /// could not be decided.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct BisectArgs {
     /// The kernel's git repository.
     #[arg(long, value_name = "TREE", default_value = ".")]
     kernel: PathBuf,
@@ -95,12 +95,18 @@ pub struct Args {
     resume: Option<String>,
 }
 
-pub fn bisect(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn bisect(args: &BisectArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let stop = signals::watch()?;
     let (folder, asked) = begin(args, &home)?;
-    let bench =
-        Bench { home: &home, asked: &asked, folder: &folder, jobs: args.jobs.get(), stop, screen };
+    let bench = RevisionBench {
+        home: &home,
+        asked: &asked,
+        folder: &folder,
+        jobs: args.jobs.get(),
+        stop,
+        screen,
+    };
     let told = walk(&bench);
     if told.is_err() && stop.load(Ordering::Relaxed) {
         screen.remark(&format!(
@@ -112,21 +118,21 @@ pub fn bisect(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// The folder, and what is looked for in it: as it was begun, or begun now.
-fn begin(args: &Args, home: &Home) -> Result<(PathBuf, Asked), Failure> {
+fn begin(args: &BisectArgs, home: &Home) -> Result<(PathBuf, BisectionQuestion), Failure> {
     let begun = match (&args.resume, &args.out) {
         (Some(name), _) => Some(records::find(name)?),
-        (None, Some(out)) if Asked::is_in(out) => Some(out.clone()),
+        (None, Some(out)) if BisectionQuestion::is_in(out) => Some(out.clone()),
         _ => None,
     };
     if let Some(folder) = begun {
-        let asked = Asked::read(&folder)?;
+        let asked = BisectionQuestion::read(&folder)?;
         return Ok((folder, asked));
     }
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let find = |name: &Option<String>| Revision::find(&args.kernel, &text(name));
     let (good, bad) = (find(&args.good)?, find(&args.bad)?);
     [&good, &bad].iter().try_for_each(|end| end.version().map(drop))?;
-    let asked = Asked {
+    let asked = BisectionQuestion {
         suite: text(&args.suite),
         set: args.cell.iter().map(|(axis, value)| format!("{axis}={value}")).collect(),
         repository: good.repository.clone(),
@@ -151,7 +157,7 @@ fn begin(args: &Args, home: &Home) -> Result<(PathBuf, Asked), Failure> {
 /// How it ended.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Found {
+enum BisectionEnd {
     First {
         commit: String,
         subject: String,
@@ -163,7 +169,7 @@ enum Found {
     Undecided(String),
 }
 
-fn walk(bench: &Bench) -> Result<Found, Failure> {
+fn walk(bench: &RevisionBench) -> Result<BisectionEnd, Failure> {
     let (asked, screen) = (bench.asked, bench.screen);
     let mut bisection = Bisection::begin(&asked.good()?, &asked.bad()?, &bench.folder.join("git"))?;
     let ends = match ends(bench)? {
@@ -171,11 +177,11 @@ fn walk(bench: &Bench) -> Result<Found, Failure> {
         Err(found) => return Ok(found),
     };
     screen.remark(&ends.in_words(&asked.metric(bench.home)?));
-    let mut known = Judged::all(bench.folder)?;
+    let mut known = JudgedRevision::all(bench.folder)?;
     let mut number = 0;
     while let Next::Judge { revision, more } = bisection.next().clone() {
         number += 1;
-        let before = known.iter().find(|it| it.commit == revision.commit).cloned();
+        let before = known.iter().find(|step| step.commit == revision.commit).cloned();
         let judged = if let Some(judged) = before {
             judged
         } else {
@@ -191,23 +197,24 @@ fn walk(bench: &Bench) -> Result<Found, Failure> {
     }
     Ok(match bisection.next() {
         Next::Among(revisions) => {
-            let line = |it: &Revision| Ok(format!("{} {}", it.commit, it.subject()?));
-            Found::Among(revisions.iter().map(line).collect::<Result<_, Failure>>()?)
+            let line =
+                |revision: &Revision| Ok(format!("{} {}", revision.commit, revision.subject()?));
+            BisectionEnd::Among(revisions.iter().map(line).collect::<Result<_, Failure>>()?)
         }
         Next::First(first) | Next::Judge { revision: first, .. } => {
-            Found::First { commit: first.commit.clone(), subject: first.subject()? }
+            BisectionEnd::First { commit: first.commit.clone(), subject: first.subject()? }
         }
     })
 }
 
 /// Both ends, with as many seeds as it takes to see how they differ; where they do not, that is the
 /// end of it.
-fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
+fn ends(bench: &RevisionBench) -> Result<Result<Ends, BisectionEnd>, Failure> {
     let asked = bench.asked;
     let [good, bad] = [("good", asked.good()?), ("bad", asked.bad()?)].map(|(side, revision)| {
         match bench.build(&revision)? {
-            Built::Kernel(kernel) => Ok((side, revision, kernel)),
-            Built::Not(why) => Err(cannot!(
+            BuiltRevision::Kernel(kernel) => Ok((side, revision, kernel)),
+            BuiltRevision::Not(why) => Err(cannot!(
                 "the {side} end, {}, does not build: {why}\nWhat to \
                 do: take another revision near it",
                 Revision::short(&revision.commit)
@@ -218,48 +225,48 @@ fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
     if kernel.sha256 == other.sha256 {
         let what = "both ends build the same program: nothing that the guest is built from was \
             changed between them";
-        return Ok(Err(Found::Nothing(what.to_owned())));
+        return Ok(Err(BisectionEnd::Nothing(what.to_owned())));
     }
     let (looks, alpha) = asked.looks()?;
     for &upto in &looks {
         let (first, second) =
             (bench.measure(&good, &kernel, upto)?, bench.measure(&bad, &other, upto)?);
         match Ends::of(&first, &second, asked, &asked.metric(bench.home)?, alpha)? {
-            ends::Seen::Apart(ends) => return Ok(Ok(ends)),
-            ends::Seen::Alike(what) => return Ok(Err(Found::Nothing(what))),
-            ends::Seen::Open(what) if Some(&upto) == looks.last() => {
-                return Ok(Err(Found::Undecided(what)));
+            EndsSeen::Apart(ends) => return Ok(Ok(ends)),
+            EndsSeen::Alike(what) => return Ok(Err(BisectionEnd::Nothing(what))),
+            EndsSeen::Open(what) if Some(&upto) == looks.last() => {
+                return Ok(Err(BisectionEnd::Undecided(what)));
             }
-            ends::Seen::Open(_) => {}
+            EndsSeen::Open(_) => {}
         }
     }
-    Ok(Err(Found::Undecided("no seed was looked at".to_owned())))
+    Ok(Err(BisectionEnd::Undecided("no seed was looked at".to_owned())))
 }
 
 fn judge(
-    bench: &Bench,
+    bench: &RevisionBench,
     ends: &Ends,
-    known: &[Judged],
+    known: &[JudgedRevision],
     revision: &Revision,
-) -> Result<Judged, Failure> {
+) -> Result<JudgedRevision, Failure> {
     let judged = |answer: Answer, why: String, program: &str| {
-        Judged::new(&revision.commit, answer, why, program)
+        JudgedRevision::new(&revision.commit, answer, why, program)
     };
     let kernel = match bench.build(revision)? {
-        Built::Kernel(kernel) => kernel,
-        Built::Not(why) => {
+        BuiltRevision::Kernel(kernel) => kernel,
+        BuiltRevision::Not(why) => {
             let first = why.lines().next().unwrap_or_default();
             return Ok(judged(Answer::Skip, format!("it does not build: {first}"), ""));
         }
     };
     // Most commits change nothing that a guest is built from.
-    if let Some(same) = known.iter().find(|it| it.program == kernel.sha256) {
+    if let Some(same) = known.iter().find(|step| step.program == kernel.sha256) {
         let why = format!("the same program as {}", Revision::short(&same.commit));
         return Ok(judged(same.answer(), why, &kernel.sha256));
     }
     let asked = bench.asked;
     for (end, answer) in [(asked.good()?, Answer::Good), (asked.bad()?, Answer::Bad)] {
-        if let Built::Kernel(other) = bench.build(&end)?
+        if let BuiltRevision::Kernel(other) = bench.build(&end)?
             && other.sha256 == kernel.sha256
         {
             return Ok(judged(answer, "the same program as that end".to_owned(), &kernel.sha256));
@@ -271,8 +278,8 @@ fn judge(
         let step = bench.measure(revision, &kernel, upto)?;
         let good = bench.measure_end(&asked.good()?, upto)?;
         match ends.side(&step, &good, &asked.metric(bench.home)?, alpha)? {
-            Side::Like(answer, why) => return Ok(judged(answer, why, &kernel.sha256)),
-            Side::Open(why) => open = why,
+            StepSide::Like(answer, why) => return Ok(judged(answer, why, &kernel.sha256)),
+            StepSide::Open(why) => open = why,
         }
     }
     Ok(judged(
@@ -282,14 +289,14 @@ fn judge(
     ))
 }
 
-impl Found {
-    fn tell(&self, bench: &Bench, screen: &Screen) -> Result<Exit, Failure> {
+impl BisectionEnd {
+    fn tell(&self, bench: &RevisionBench, screen: &Screen) -> Result<Exit, Failure> {
         let exit = match self {
             Self::First { .. } => Exit::Ok,
             Self::Nothing(_) => Exit::Mistaken,
             Self::Among(_) | Self::Undecided(_) => Exit::Undecided,
         };
-        let steps = Judged::all(bench.folder)?;
+        let steps = JudgedRevision::all(bench.folder)?;
         let document = serde_json::json!({
             "folder": bench.folder, "asked": bench.asked, "steps": steps, "end": self,
         });

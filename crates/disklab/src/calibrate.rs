@@ -13,7 +13,7 @@ use disklab_units::Nanos;
 use jiff::Zoned;
 use serde_json::{Value, json};
 
-use self::known::Known;
+use self::known::{KnownDevice, known_device};
 use crate::bar::Bar;
 use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::screen::Screen;
@@ -30,7 +30,7 @@ use crate::{signals, whole_file};
 /// DEVICE is named twice, which destroys everything on it: see --write. Let nothing else use the
 /// disk meanwhile.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct CalibrateArgs {
     /// A block device such as /dev/sdb, or a file of some GB on it.
     device: PathBuf,
 
@@ -68,9 +68,9 @@ fn time(text: &str) -> Result<Nanos, String> {
     }
 }
 
-pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure> {
     let output = whole_file::new_file(args.output.as_ref())?;
-    let known = known::of(&args.device);
+    let known = known_device(&args.device);
     if let Some(again) = &args.write {
         disklab_block_devices::guard::named_twice(&args.device, again)?;
         screen.remark(&format!(
@@ -124,7 +124,7 @@ fn failure(device: &Path, error: Error) -> Failure {
 }
 
 /// What the kernel says and measuring does not confirm.
-fn contradictions(known: &Known, found: &Calibration) -> Option<String> {
+fn contradictions(known: &KnownDevice, found: &Calibration) -> Option<String> {
     let turns = found.family == "hdd";
     let said = known.rotational.filter(|&said| said != turns)?;
     let word = |turns: bool| if turns { "turns" } else { "does not turn" };
@@ -132,7 +132,7 @@ fn contradictions(known: &Known, found: &Calibration) -> Option<String> {
 }
 
 /// What was measured, when, how and on what.
-fn head(args: &Args, known: &Known) -> Vec<String> {
+fn head(args: &CalibrateArgs, known: &KnownDevice) -> Vec<String> {
     let system = rustix::system::uname();
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();

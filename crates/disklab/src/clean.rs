@@ -14,9 +14,9 @@ use serde_json::json;
 use crate::exit::{Exit, Failure, cannot};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Table, left, right};
+use crate::table::{TextTable, left, right};
 use crate::{undo, words};
-use contents::{Contents, Item, Kind};
+use contents::{CacheContents, CacheItem, CacheKind};
 
 /// Undo what killed runs changed on this machine, remove what they left in the cache, and more if
 /// you say so.
@@ -24,7 +24,7 @@ use contents::{Contents, Item, Kind};
 /// Everything in the cache is made again when it is needed. Records are never touched.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
-pub struct Args {
+pub struct CleanArgs {
     /// Also remove the kernels that are built.
     #[arg(long)]
     kernels: bool,
@@ -46,18 +46,18 @@ pub struct Args {
     dry_run: bool,
 }
 
-impl Args {
-    fn covers(&self, kind: Kind) -> bool {
+impl CleanArgs {
+    fn covers(&self, kind: CacheKind) -> bool {
         match kind {
-            Kind::Leftover => true,
-            Kind::Kernel => self.kernels || self.all,
-            Kind::Disks => self.disks || self.all,
-            Kind::Source => self.sources || self.all,
+            CacheKind::Leftover => true,
+            CacheKind::Kernel => self.kernels || self.all,
+            CacheKind::Disks => self.disks || self.all,
+            CacheKind::Source => self.sources || self.all,
         }
     }
 }
 
-pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn clean(args: &CleanArgs, screen: &Screen) -> Result<Exit, Failure> {
     let found = undo::left_by_killed_runs(args.dry_run, screen)?;
     match journal::of_root() {
         0 => {}
@@ -68,8 +68,11 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         )),
     }
     let cache = Cache::open()?;
-    let contents = Contents::of(&cache)?;
-    if contents.in_use && (args.covers(Kind::Kernel) || args.covers(Kind::Disks)) && !args.dry_run {
+    let contents = CacheContents::of(&cache)?;
+    if contents.in_use
+        && (args.covers(CacheKind::Kernel) || args.covers(CacheKind::Disks))
+        && !args.dry_run
+    {
         return Err(cannot!(
             "a run is going on that uses kernels and disks of {}; wait for its end, or leave these",
             cache.root().display()
@@ -78,7 +81,7 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let (remove, keep): (Vec<_>, Vec<_>) =
         contents.items.into_iter().partition(|item| args.covers(item.kind));
     if !args.dry_run {
-        remove.iter().try_for_each(Item::remove)?;
+        remove.iter().try_for_each(CacheItem::remove)?;
     }
     let records = contents::size(Path::new(records::FOLDER));
     let document = json!({
@@ -97,10 +100,10 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 fn print(
-    args: &Args,
+    args: &CleanArgs,
     cache: &Cache,
-    remove: &[Item],
-    keep: &[Item],
+    remove: &[CacheItem],
+    keep: &[CacheItem],
     screen: &Screen,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -123,14 +126,14 @@ fn print(
     Ok(())
 }
 
-fn total(items: &[Item]) -> Bytes {
+fn total(items: &[CacheItem]) -> Bytes {
     items.iter().map(|item| item.bytes).sum()
 }
 
-fn table(items: &[Item], screen: &Screen) -> Table {
+fn table(items: &[CacheItem], screen: &Screen) -> TextTable {
     let columns = [left("what"), right("size"), left("where")];
-    let mut table = Table::new(&columns, screen.color);
-    for Item { kind, bytes, path, .. } in items {
+    let mut table = TextTable::new(&columns, screen.color);
+    for CacheItem { kind, bytes, path, .. } in items {
         table.row([kind.name().to_owned(), bytes.to_string(), path.display().to_string()]);
     }
     table

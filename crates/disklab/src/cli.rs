@@ -46,75 +46,58 @@ Exit status:
   3 a regression   4 undecided
   5 this machine cannot (yet)    130 interrupted; what was done is kept";
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Doctor(doctor::Args),
-    Kernel(kernel::Args),
-    List(list::Args),
-    Plan(plan::Args),
-    Run(run::Args),
-    Show(show::Args),
-    Watch(watch::Args),
-    Trace(trace::Args),
-    Compare(compare::Args),
-    Gate(gate::Args),
-    Bisect(bisect::Args),
-    Report(report::Args),
-    Export(export::Args),
-    Import(import::Args),
-    Audit(audit::Args),
-    Same(same::Args),
-    Merge(merge::Args),
-    Gather(gather::Args),
-    Predict(predict::Args),
-    Validate(validate::Args),
-    Calibrate(calibrate::Args),
-    Array(array::Args),
-    Devices(devices::Args),
-    RecordStartup(record_startup::Args),
-    Clean(clean::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+/// Declares the verbs: each has a module with its arguments and the function that runs it.
+macro_rules! verbs {
+    ($($verb:ident($module:ident::$args:ident) => $run:ident $(, $more:expr)?;)+) => {
+        #[derive(Debug, Subcommand)]
+        enum Verb {
+            $($verb($module::$args),)+
+        }
+
+        impl Verb {
+            fn run(&self, screen: &Screen) -> Result<Exit, Failure> {
+                match self {
+                    $(Self::$verb(args) => $module::$run(args, $($more,)? screen),)+
+                }
+            }
+        }
+    };
 }
 
-impl Verb {
-    fn carry_out(self, screen: &Screen) -> Result<Exit, Failure> {
-        match self {
-            Self::Doctor(args) => doctor::doctor(&args, screen),
-            Self::Kernel(args) => kernel::kernel(args, screen),
-            Self::List(args) => list::list(&args, screen),
-            Self::Plan(args) => plan::plan(&args, screen),
-            Self::Run(args) => run::run(&args, screen),
-            Self::Show(args) => show::show(&args, screen),
-            Self::Watch(args) => watch::watch(&args, screen),
-            Self::Trace(args) => trace::trace(&args, screen),
-            Self::Compare(args) => compare::compare(&args, screen),
-            Self::Gate(args) => gate::gate(&args, screen),
-            Self::Bisect(args) => bisect::bisect(&args, screen),
-            Self::Report(args) => report::report(&args, screen),
-            Self::Export(args) => export::export(&args, screen),
-            Self::Import(args) => import::import(&args, screen),
-            Self::Audit(args) => audit::audit(&args, screen),
-            Self::Same(args) => same::same(&args, screen),
-            Self::Merge(args) => merge::merge(&args, screen),
-            Self::Gather(args) => gather::gather(&args, screen),
-            Self::Predict(args) => predict::predict(&args, screen),
-            Self::Validate(args) => validate::validate(&args, screen),
-            Self::Calibrate(args) => calibrate::calibrate(&args, screen),
-            Self::Array(args) => array::array(&args, screen),
-            Self::Devices(args) => devices::devices(&args, screen),
-            Self::RecordStartup(args) => record_startup::record(&args, screen),
-            Self::Clean(args) => clean::clean(&args, screen),
-            Self::Completions(args) => completions::completions(&args, Cli::command(), screen),
-            Self::Man(args) => man::man(&args, Cli::command(), screen),
-        }
-    }
+verbs! {
+    Doctor(doctor::DoctorArgs) => doctor;
+    Kernel(kernel::KernelArgs) => kernel;
+    List(list::ListArgs) => list;
+    Plan(plan::PlanArgs) => plan;
+    Run(run::RunArgs) => run;
+    Show(show::Args) => show;
+    Watch(watch::Args) => watch;
+    Trace(trace::TraceArgs) => trace;
+    Compare(compare::Args) => compare;
+    Gate(gate::Args) => gate;
+    Bisect(bisect::BisectArgs) => bisect;
+    Report(report::Args) => report;
+    Export(export::ExportArgs) => export;
+    Import(import::ImportArgs) => import;
+    Audit(audit::Args) => audit;
+    Same(same::Args) => same;
+    Merge(merge::Args) => merge;
+    Gather(gather::GatherArgs) => gather;
+    Predict(predict::PredictArgs) => predict;
+    Validate(validate::ValidateArgs) => validate;
+    Calibrate(calibrate::CalibrateArgs) => calibrate;
+    Array(array::ArrayArgs) => array;
+    Devices(devices::DevicesArgs) => devices;
+    RecordStartup(record_startup::RecordStartupArgs) => record;
+    Clean(clean::CleanArgs) => clean;
+    Completions(completions::CompletionsArgs) => completions, Cli::command();
+    Man(man::ManArgs) => man, Cli::command();
 }
 
 pub fn main() -> ExitCode {
     let Cli { verb, json, color } = Cli::parse();
     let screen = Screen::new(json, color);
-    match verb.carry_out(&screen) {
+    match verb.run(&screen) {
         Ok(exit) => exit.into(),
         Err(failure) => report(failure, &screen).into(),
     }

@@ -13,7 +13,7 @@ use disklab_record::Record;
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Align, TextTable};
 use crate::words;
 
 /// Hold a run's cells against its suite's baseline, or runs against a first one.
@@ -46,7 +46,7 @@ pub struct Args {
     baseline: Option<(String, String)>,
 
     /// How the cells are printed.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(long, value_enum, default_value_t = Format::TextTable)]
     format: Format,
 }
 
@@ -104,7 +104,7 @@ impl From<LimitChoice> for Limit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    Table,
+    TextTable,
     Json,
     Csv,
     Markdown,
@@ -181,7 +181,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             }
         }
         Format::Markdown => {
-            let rule = HEAD.map(|(_, side)| if side == Side::Right { "---:" } else { "---" });
+            let rule = HEAD.map(|(_, side)| if side == Align::Right { "---:" } else { "---" });
             writeln!(
                 out,
                 "| {} |\n| {} |",
@@ -192,7 +192,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
                 writeln!(out, "| {} |", row.map(|field| field.replace('|', "\\|")).join(" | "))?;
             }
         }
-        Format::Table => print(&judgements, screen, &mut out)?,
+        Format::TextTable => print(&judgements, screen, &mut out)?,
         Format::Mmtests => {
             let in_virtual_time = records[0].manifest().imported.is_none();
             mmtests::print(&judgements, in_virtual_time, &mut out)?;
@@ -210,7 +210,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             let text = format!("{sentence}.");
             // What is pasted elsewhere is not broken here.
             let lines = match format {
-                Format::Table => words::wrapped(&text, screen.width, "  "),
+                Format::TextTable => words::wrapped(&text, screen.width, "  "),
                 _ => vec![text],
             };
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
@@ -224,17 +224,17 @@ pub fn open(run: &str) -> Result<Record, Failure> {
     Ok(Record::open(&records::find(run)?)?)
 }
 
-const HEAD: [(&str, Side); 10] = [
-    ("cell", Side::Left),
-    ("metric", Side::Left),
-    ("of", Side::Left),
-    ("against", Side::Left),
-    ("trials", Side::Right),
-    ("median", Side::Right),
-    ("baseline", Side::Right),
-    ("change, %", Side::Right),
-    ("interval, %", Side::Right),
-    ("verdict", Side::Left),
+const HEAD: [(&str, Align); 10] = [
+    ("cell", Align::Left),
+    ("metric", Align::Left),
+    ("of", Align::Left),
+    ("against", Align::Left),
+    ("trials", Align::Right),
+    ("median", Align::Right),
+    ("baseline", Align::Right),
+    ("change, %", Align::Right),
+    ("interval, %", Align::Right),
+    ("verdict", Align::Left),
 ];
 
 /// Medians are IOPS, bytes a second or ns.
@@ -291,14 +291,14 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         }
         writeln!(out, "{}", screen.paint(head, Paint::Strong))?;
         let columns = [
-            ("", Side::Left),
-            ("trials", Side::Right),
-            ("median", Side::Right),
-            ("change", Side::Right),
-            ("interval", Side::Right),
-            ("verdict", Side::Left),
+            ("", Align::Left),
+            ("trials", Align::Right),
+            ("median", Align::Right),
+            ("change", Align::Right),
+            ("interval", Align::Right),
+            ("verdict", Align::Left),
         ];
-        let mut table = Table::new(&columns, screen.color);
+        let mut table = TextTable::new(&columns, screen.color);
         let same = |it: &&Judgement| it.cell == first.cell && it.metric == first.metric;
         let own: Vec<&Judgement> = judgements.iter().filter(same).collect();
         table.row([

@@ -12,12 +12,16 @@ use crate::screen::Screen;
 ///
 /// For bash: disklab completions bash > ~/.local/share/bash-completion/completions/disklab
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct CompletionsArgs {
     #[arg(value_enum)]
     shell: Shell,
 }
 
-pub fn completions(args: &Args, mut command: Command, screen: &Screen) -> Result<Exit, Failure> {
+pub fn completions(
+    args: &CompletionsArgs,
+    mut command: Command,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     // clap_complete panics where it cannot write, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "disklab", &mut script);

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
-use crate::table::{Table, left, right};
+use crate::table::{TextTable, left, right};
 
 /// List this machine's disks, and which of them may be written.
 ///
@@ -18,13 +18,13 @@ use crate::table::{Table, left, right};
 /// written the reason is told; for those that could be, the lines that the allow file wants.
 /// Nothing is written here. `calibrate --write` wants a disk named twice instead.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct DevicesArgs {
     /// The list of disks that may be written, instead of ~/.config/disklab/devices.toml.
     #[arg(long, value_name = "FILE")]
     allow: Option<PathBuf>,
 }
 
-struct Seen {
+struct SeenDisk {
     disk: Disk,
     used_by: Vec<String>,
     /// Why it would not be written as things are.
@@ -33,7 +33,7 @@ struct Seen {
     lines: Option<String>,
 }
 
-impl Seen {
+impl SeenDisk {
     fn of(disk: Disk, allow: &Allow) -> Self {
         let used_by = used_by(&disk).unwrap_or_else(|refusal| vec![refusal.why.to_string()]);
         let free = is_free(&disk, &[]).map_err(|refusal| refusal.why);
@@ -54,10 +54,11 @@ impl Seen {
     }
 }
 
-pub fn devices(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn devices(args: &DevicesArgs, screen: &Screen) -> Result<Exit, Failure> {
     let allow = Allow::load(args.allow.as_deref())?;
-    let seen: Vec<Seen> = Disk::all()?.into_iter().map(|disk| Seen::of(disk, &allow)).collect();
-    let devices: Vec<_> = seen.iter().map(Seen::json).collect();
+    let seen: Vec<SeenDisk> =
+        Disk::all()?.into_iter().map(|disk| SeenDisk::of(disk, &allow)).collect();
+    let devices: Vec<_> = seen.iter().map(SeenDisk::json).collect();
     screen.present(&json!({ "allow_file": allow.file, "devices": devices }), |out| {
         print(screen, &allow, &seen, out)
     })?;
@@ -67,7 +68,7 @@ pub fn devices(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 fn print(
     screen: &Screen,
     allow: &Allow,
-    seen: &[Seen],
+    seen: &[SeenDisk],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if seen.is_empty() {
@@ -81,9 +82,9 @@ fn print(
         left("used by"),
         left("written"),
     ];
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = TextTable::new(&columns, screen.color);
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    for Seen { disk, used_by, why, lines } in seen {
+    for SeenDisk { disk, used_by, why, lines } in seen {
         let written = match (why, lines) {
             (None, _) => "if named",
             (_, Some(_)) => "if listed",
@@ -101,10 +102,11 @@ fn print(
     }
     table.print(screen, "", out)?;
     // That one is not listed is said by its lines.
-    let told =
-        |seen: &&Seen| !(seen.lines.is_some() && matches!(seen.why, Some(Why::NotAllowed { .. })));
+    let told = |seen: &&SeenDisk| {
+        !(seen.lines.is_some() && matches!(seen.why, Some(Why::NotAllowed { .. })))
+    };
     let reason =
-        |seen: &Seen| Some(format!("{}: {}", seen.disk.named.display(), seen.why.as_ref()?));
+        |seen: &SeenDisk| Some(format!("{}: {}", seen.disk.named.display(), seen.why.as_ref()?));
     let reasons: Vec<String> = seen.iter().filter(told).filter_map(reason).collect();
     if !reasons.is_empty() {
         writeln!(out, "\n{}\n{}", screen.paint("Not written", Paint::Strong), reasons.join("\n"))?;

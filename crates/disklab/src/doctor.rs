@@ -10,15 +10,15 @@ use disklab_runner::Installation;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
-use crate::table::{Table, left};
+use crate::table::{TextTable, left};
 
 /// Check what this machine can do, and say how to get what is missing.
 ///
 /// Where a guest kernel is built, a guest is started too.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct DoctorArgs {}
 
-pub fn doctor(_: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn doctor(_: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let (cache, share) = (Cache::open(), Share::find());
     let mut checks = examine(cache.as_ref(), share.as_ref());
     let installation = Installation::find();
@@ -49,7 +49,7 @@ fn missing(name: &str, detail: String, remedy: &str) -> Check {
 }
 
 fn print(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut table = Table::new(&[left("check"), left("state"), left("found")], screen.color);
+    let mut table = TextTable::new(&[left("check"), left("state"), left("found")], screen.color);
     for Check { name, state, detail, .. } in checks {
         let state = match state {
             State::Good => "ok",

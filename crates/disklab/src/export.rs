@@ -21,13 +21,13 @@ use crate::{records, words};
 /// partitions tables; docs/FORMAT.md has the columns. What is exported again replaces what was
 /// there of the same record.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ExportArgs {
     /// Records, by their names in ./records or by their paths.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
 
-    #[arg(long, value_enum, default_value_t = Form::Parquet)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = TableFormat::Parquet)]
+    format: TableFormat,
 
     /// Where the tables are put.
     #[arg(short, long, value_name = "DIR")]
@@ -45,24 +45,24 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Form {
+enum TableFormat {
     Parquet,
     Csv,
     /// An object a line.
     Jsonl,
 }
 
-impl From<Form> for Format {
-    fn from(form: Form) -> Self {
+impl From<TableFormat> for Format {
+    fn from(form: TableFormat) -> Self {
         match form {
-            Form::Parquet => Self::Parquet,
-            Form::Csv => Self::Csv,
-            Form::Jsonl => Self::Jsonl,
+            TableFormat::Parquet => Self::Parquet,
+            TableFormat::Csv => Self::Csv,
+            TableFormat::Jsonl => Self::Jsonl,
         }
     }
 }
 
-pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.output.exists() && !args.output.is_dir() {
         return Err(mistaken!(
             "-o: {} is there and is no folder; name a new one",
@@ -85,7 +85,7 @@ pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             ));
         }
     }
-    let is_wanted = |name: &&str| args.tables.iter().any(|it| it == name);
+    let is_wanted = |name: &&str| args.tables.iter().any(|table| table == name);
     let tables: Vec<&str> = disklab_export::names().into_iter().filter(is_wanted).collect();
     let wanted = Wanted { format: args.format.into(), tables: &tables };
     let (mut done, mut tallies): (Vec<Exported>, Vec<Value>) = (Vec::new(), Vec::new());
@@ -108,7 +108,7 @@ fn is_one(one: &Path, other: &Path) -> bool {
 fn tell(
     done: &[Exported],
     tallies: &[Value],
-    args: &Args,
+    args: &ExportArgs,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let mut rows: BTreeMap<&str, (u64, usize)> = BTreeMap::new();

@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer};
 use crate::compare::{Of, open, share};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Align, TextTable};
 
 /// Fail where a run got worse than another by more than is allowed.
 ///
@@ -170,14 +170,14 @@ fn cross(
 
 fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let columns = [
-        ("cell", Side::Left),
-        ("metric", Side::Left),
-        ("trials", Side::Right),
-        ("change", Side::Right),
-        ("interval", Side::Right),
-        ("", Side::Left),
+        ("cell", Align::Left),
+        ("metric", Align::Left),
+        ("trials", Align::Right),
+        ("change", Align::Right),
+        ("interval", Align::Right),
+        ("", Align::Left),
     ];
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = TextTable::new(&columns, screen.color);
     for it in crossed {
         let (mark, paint) = match it.passage {
             GateVerdict::Passed => ("\u{2713}", Paint::Good),

@@ -34,7 +34,7 @@ use crate::{run, signals};
 /// the input is the end. What was added is in the record whatever happens then, and `disklab run
 /// --resume` continues it too.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct GatherArgs {
     /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
     suite: String,
 
@@ -64,7 +64,7 @@ struct HandedIn {
     without: BTreeSet<String>,
 }
 
-pub fn gather(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
     let guests = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;

@@ -22,7 +22,7 @@ use crate::home::from_here;
 use crate::records;
 use crate::screen::Screen;
 use pattern::Pattern;
-use walk::{Looked, Read, look};
+use walk::{FoundFiles, ReadFile, look};
 
 /// Make a record of results that are there already.
 ///
@@ -30,7 +30,7 @@ use walk::{Looked, Read, look};
 /// numbers cannot be true together are kept, marked, and left out of verdicts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = formats())]
-pub struct Args {
+pub struct ImportArgs {
     /// Files, or folders with such files.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -55,7 +55,7 @@ fn formats() -> String {
     format!("Formats: {}", FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", "))
 }
 
-pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let looked = look(&args.paths)?;
     for passed_over in looked.passed_over() {
         screen.remark(&format!("passed over: {passed_over}"));
@@ -93,7 +93,7 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let ok = outcomes.iter().filter(is_ok);
     let failed = outcomes.len() - ok.clone().count();
     let doubtful = ok.filter(|outcome| !outcome.is_sound()).count();
-    let file = |Read { path, format, rows, .. }: &Read| json!({ "path": path, "format": format.name, "rows": rows.len() });
+    let file = |ReadFile { path, format, rows, .. }: &ReadFile| json!({ "path": path, "format": format.name, "rows": rows.len() });
     let document = json!({
         "record": folder,
         "rows": outcomes.len(),
@@ -130,7 +130,7 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn nothing(looked: &Looked, paths: &[PathBuf]) -> Failure {
+fn nothing(looked: &FoundFiles, paths: &[PathBuf]) -> Failure {
     let named = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
     let why = match looked.unreadable.first() {
         Some((path, reason)) => format!("; {}: {reason}", path.display()),
@@ -153,7 +153,7 @@ fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(folders.find(|folder| !folder.exists()).unwrap_or_default())
 }
 
-fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
+fn manifest(looked: &FoundFiles, outcomes: &[Outcome]) -> Manifest {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let trials = outcomes.iter().map(|outcome| outcome.trial.clone()).collect();
     let mut manifest =
@@ -161,7 +161,7 @@ fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
     manifest.command = std::env::args().collect();
     let axes = axes(outcomes).into_iter().map(str::to_owned).collect();
     manifest.imported = Some(Imported { axes, passed_over: looked.passed_over() });
-    let input = |(index, read): (usize, &Read)| {
+    let input = |(index, read): (usize, &ReadFile)| {
         Fact::new(
             source_name(index, &read.path),
             format!("{}, {}, SHA-256 {}", read.path.display(), read.format.name, read.sha256),
@@ -197,15 +197,19 @@ fn measured_perhaps(outcomes: &[Outcome]) -> Vec<(&str, usize)> {
         let values: Vec<&str> =
             outcomes.iter().filter_map(|outcome| outcome.cell.value(axis)).collect();
         let distinct = values.iter().collect::<BTreeSet<_>>().len();
-        let are_broken =
-            values.iter().all(|value| value.parse::<f64>().is_ok_and(|it| it.fract() != 0.0));
+        let are_broken = values
+            .iter()
+            .all(|value| value.parse::<f64>().is_ok_and(|number| number.fract() != 0.0));
         (are_broken && distinct > values.len() / 2).then_some(distinct)
     };
     axes(outcomes).into_iter().filter_map(|axis| Some((axis, measured(&axis)?))).collect()
 }
 
 /// And how many rows could not have the number that they say.
-fn outcomes(read: &[Read], pattern: Option<&Pattern>) -> Result<(Vec<Outcome>, usize), Failure> {
+fn outcomes(
+    read: &[ReadFile],
+    pattern: Option<&Pattern>,
+) -> Result<(Vec<Outcome>, usize), Failure> {
     let mut renumbered = 0;
     let mut outcomes = Vec::new();
     let mut ids = BTreeSet::new();
@@ -246,7 +250,7 @@ impl Repeats {
     fn next(&mut self, wanted: Option<u32>) -> u32 {
         let repeat = wanted.filter(|repeat| !self.taken.contains(repeat)).unwrap_or_else(|| {
             self.free = (self.free.max(1)..=u32::MAX)
-                .find(|it| !self.taken.contains(it))
+                .find(|number| !self.taken.contains(number))
                 .unwrap_or(u32::MAX);
             self.free
         });
@@ -258,7 +262,7 @@ impl Repeats {
 /// The axes that a file's path gives, and the repeat.
 type OfPath = (Vec<(String, String)>, Option<u32>);
 
-fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
+fn of_path(file: &ReadFile, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
     let Some(pattern) = pattern else {
         let stem = file.short.rsplit_once('.').map_or(file.short.as_str(), |(stem, _)| stem);
         let own = (!file.format.tells_cells).then(|| ("file".to_owned(), stem.to_owned()));
@@ -301,7 +305,7 @@ fn outcome(
     cell: Cell,
     repeat: u32,
     row: &Row,
-    (file, index): (&Read, usize),
+    (file, index): (&ReadFile, usize),
 ) -> Outcome {
     let void = row.remarks.iter().find(|remark| remark.voids());
     let kept = format!("found/{}", source_name(index, &file.path));

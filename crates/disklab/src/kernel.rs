@@ -3,7 +3,7 @@
 mod patch;
 pub mod progress;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -16,23 +16,23 @@ use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
 use crate::limits::AtATime;
 use crate::screen::Screen;
-use crate::table::{Table, left};
+use crate::table::{TextTable, left};
 use crate::{signals, words};
 use progress::BuildProgress;
 
 /// Build guest kernels, list them, find them.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct KernelArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: KernelVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum KernelVerb {
     Build(BuildArgs),
     /// List the kernels that are built.
     List,
-    Patch(patch::Args),
+    Patch(patch::PatchArgs),
     Path(PathArgs),
 }
 
@@ -74,36 +74,33 @@ struct PathArgs {
     mainline_btrfs: bool,
 }
 
-pub fn kernel(args: Args, screen: &Screen) -> Result<Exit, Failure> {
-    match args.verb {
-        Verb::Build(args) => build(args, screen),
-        Verb::List => list_built(screen),
-        Verb::Patch(args) => patch::patch(&args, screen),
-        Verb::Path(args) => path(&args, screen),
+pub fn kernel(args: &KernelArgs, screen: &Screen) -> Result<Exit, Failure> {
+    match &args.verb {
+        KernelVerb::Build(args) => build(args, screen),
+        KernelVerb::List => list_built(screen),
+        KernelVerb::Patch(args) => patch::patch(args, screen),
+        KernelVerb::Path(args) => path(args, screen),
     }
 }
 
-fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
+fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let (share, series) = (&home.share, home.series());
-    let args = if args.kernel.contains('/') {
-        BuildArgs { source: Some(args.kernel.into()), kernel: NEWEST.to_owned(), ..args }
-    } else {
-        args
+    let (kernel, path) = match args.kernel.contains('/') {
+        true => (NEWEST, Some(Path::new(&args.kernel))),
+        false => (args.kernel.as_str(), args.source.as_deref()),
     };
-    if args.kernel != NEWEST && series.iter().all(|known| known.series != args.kernel) {
-        return Err(unknown_kernel(&home, &args.kernel));
+    if kernel != NEWEST && series.iter().all(|known| known.series != kernel) {
+        return Err(unknown_kernel(&home, kernel));
     }
-    let source = args.source.map(|path| source(&path, args.sha256)).transpose()?;
+    let source = path.map(|path| source(path, args.sha256.as_deref())).transpose()?;
     let cache = &Cache::open()?;
     let (btrfs, jobs) = (btrfs(args.mainline_btrfs), args.jobs.unwrap_or_default().get());
     let maker = Build { cache, share, btrfs, jobs, stop: signals::watch()? };
     let built = BuildProgress::of(screen, |report| match source {
         Some(source) => maker.from(&source, report),
-        None if args.kernel == NEWEST => maker.newest(&series, report),
-        None => {
-            Source::of_series(&args.kernel, &series).and_then(|source| maker.from(&source, report))
-        }
+        None if kernel == NEWEST => maker.newest(&series, report),
+        None => Source::of_series(kernel, &series).and_then(|source| maker.from(&source, report)),
     })?;
     let kernel = &built.kernel;
     let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
@@ -124,11 +121,11 @@ fn btrfs(mainline: bool) -> Btrfs {
     if mainline { Btrfs::Mainline } else { Btrfs::Policies }
 }
 
-fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Failure> {
+fn source(path: &Path, digest: Option<&str>) -> Result<Source, Failure> {
     let found = Source::at(path).map_err(Failure::mistaken)?;
     match (found, digest) {
         (Source::Tarball { path, .. }, digest) => {
-            let sha256 = digest.map(|digest| digest.to_lowercase());
+            let sha256 = digest.map(str::to_lowercase);
             Ok(Source::Tarball { path, sha256 })
         }
         (_, Some(_)) => Err(mistaken!("--sha256 is for a tarball, and {} is none", path.display())),
@@ -148,7 +145,7 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
             return Ok(writeln!(out, "{what}")?);
         }
         let columns = [left("version"), left("state"), left("source"), left("to select it")];
-        let mut table = Table::new(&columns, screen.color);
+        let mut table = TextTable::new(&columns, screen.color);
         for kernel in &listing.kernels {
             let state = match kernel.btrfs(&share)? {
                 Some(Btrfs::Policies) => "ready",

@@ -14,18 +14,18 @@ use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table, left, right};
+use crate::table::{Align, TextTable, left, right};
 
 /// List what the lab holds, and the records in ./records.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ListArgs {
     /// Only these; everything unless said.
     #[arg(value_enum)]
-    what: Option<What>,
+    what: Option<ListKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
+enum ListKind {
     Suites,
     Arrays,
     Devices,
@@ -36,13 +36,13 @@ enum What {
     Runs,
 }
 
-pub fn list(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let wanted = args.what.map_or_else(|| What::value_variants().to_vec(), |what| vec![what]);
-    let name = |what: What| {
+pub fn list(args: &ListArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let wanted = args.what.map_or_else(|| ListKind::value_variants().to_vec(), |what| vec![what]);
+    let name = |what: ListKind| {
         what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     };
     // Records can be listed where there is no lab.
-    let home = if wanted == [What::Runs] { None } else { Some(Home::open()?) };
+    let home = if wanted == [ListKind::Runs] { None } else { Some(Home::open()?) };
     if screen.json {
         let lists: Map<String, Value> =
             wanted.iter().map(|&what| (name(what), as_json(what, home.as_ref()))).collect();
@@ -67,17 +67,17 @@ pub fn list(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// Builds the table of a list, or returns None where there is no record.
-fn table(what: What, home: Option<&Home>, screen: &Screen) -> Option<Table> {
-    let Some(home) = home.filter(|_| what != What::Runs) else { return runs(screen) };
+fn table(what: ListKind, home: Option<&Home>, screen: &Screen) -> Option<TextTable> {
+    let Some(home) = home.filter(|_| what != ListKind::Runs) else { return runs(screen) };
     let lab = &home.lab;
     Some(match what {
-        What::Suites => summaries([right("trials")], suites(lab), screen, |suite| {
+        ListKind::Suites => summaries([right("trials")], suites(lab), screen, |suite| {
             let trials =
                 suite.trials.map_or_else(|| "none".to_owned(), |trials| trials.to_string());
             let summary = suite.question.unwrap_or_else(|| suite.mistakes.join("\n"));
             (suite.name, [trials], summary)
         }),
-        What::Arrays => {
+        ListKind::Arrays => {
             let facts = [left("join"), right("disks"), right("holds")];
             summaries(facts, lab.arrays.values(), screen, |array| {
                 let holds = array.usable_bytes(&lab.devices_of(array)).to_string();
@@ -85,23 +85,24 @@ fn table(what: What, home: Option<&Home>, screen: &Screen) -> Option<Table> {
                 (array.name.clone(), facts, array.summary.clone())
             })
         }
-        What::Devices => {
+        ListKind::Devices => {
             let facts = [left("kind"), right("size")];
             summaries(facts, lab.devices.values(), screen, |device| {
                 let facts = [device.model.family().to_owned(), device.bytes.to_string()];
                 (device.name.clone(), facts, device.summary.clone())
             })
         }
-        What::Workloads => {
+        ListKind::Workloads => {
             let facts = [left("rw"), right("bs"), right("iodepth"), right("file")];
             summaries(facts, lab.workloads.values(), screen, |workload| {
                 (workload.name.clone(), load(workload), workload.summary.clone())
             })
         }
-        What::Backgrounds => {
+        ListKind::Backgrounds => {
             let facts = [left("programs"), right("trees")];
             summaries(facts, lab.backgrounds.values(), screen, |background| {
-                let commands = background.processes.iter().filter_map(|it| it.command.first());
+                let commands =
+                    background.processes.iter().filter_map(|process| process.command.first());
                 let workload = background.workload.as_ref().map(|workload| &workload.name);
                 let mut programs: Vec<&str> =
                     commands.chain(workload).map(String::as_str).collect();
@@ -111,7 +112,7 @@ fn table(what: What, home: Option<&Home>, screen: &Screen) -> Option<Table> {
                 (background.name.clone(), facts, background.summary.clone())
             })
         }
-        What::Policies => {
+        ListKind::Policies => {
             summaries([left("parameters")], lab.policies.values(), screen, |policy| {
                 let keys: Vec<_> =
                     policy.parameters.iter().map(|parameter| parameter.key.as_str()).collect();
@@ -119,7 +120,7 @@ fn table(what: What, home: Option<&Home>, screen: &Screen) -> Option<Table> {
                 (policy.name.clone(), [keys], policy.summary.clone())
             })
         }
-        What::Kernels => {
+        ListKind::Kernels => {
             let cache = Cache::open().ok();
             let facts = [right("preference"), right("built")];
             summaries(facts, &lab.kernels, screen, |kernel| {
@@ -130,26 +131,26 @@ fn table(what: What, home: Option<&Home>, screen: &Screen) -> Option<Table> {
                 (kernel.series.clone(), facts, kernel.summary.clone())
             })
         }
-        What::Runs => return None,
+        ListKind::Runs => return None,
     })
 }
 
 /// Sets a table of things: each has its name, facts in the columns of that name, and a summary.
 fn summaries<T, const N: usize>(
-    facts: [(&str, Side); N],
+    facts: [(&str, Align); N],
     things: impl IntoIterator<Item = T>,
     screen: &Screen,
     row: impl Fn(T) -> (String, [String; N], String),
-) -> Table {
+) -> TextTable {
     let columns: Vec<_> = [&[left("name")], &facts[..], &[left("summary")]].concat();
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = TextTable::new(&columns, screen.color);
     for (name, facts, summary) in things.into_iter().map(row) {
         table.row([name].into_iter().chain(facts).chain([summary]));
     }
     table
 }
 
-/// What a workload does, its block size, its depth and the size of its files.
+/// ListKind a workload does, its block size, its depth and the size of its files.
 fn load(workload: &Workload) -> [String; 4] {
     let each = |column: fn(&Job) -> String| {
         workload.jobs().iter().map(column).collect::<Vec<_>>().join(", ")
@@ -169,10 +170,10 @@ fn load(workload: &Workload) -> [String; 4] {
     [does, bs, depth, workload.file_size().to_string()]
 }
 
-fn runs(screen: &Screen) -> Option<Table> {
+fn runs(screen: &Screen) -> Option<TextTable> {
     let runs = records::list();
     let columns = [left("name"), left("suite"), left("begun"), left("trials")];
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = TextTable::new(&columns, screen.color);
     let is_any = !runs.is_empty();
     for run in runs {
         let trials = run.trials.map(|tally| tally.to_string()).or(run.error).unwrap_or_default();
@@ -214,17 +215,17 @@ fn suites(lab: &Lab) -> Vec<ListedSuite> {
 }
 
 /// Things as they were read, with all that their files say.
-fn as_json(what: What, home: Option<&Home>) -> Value {
+fn as_json(what: ListKind, home: Option<&Home>) -> Value {
     let Some(home) = home else { return json!(records::list()) };
     let lab = &home.lab;
     match what {
-        What::Suites => json!(suites(lab)),
-        What::Arrays => json!(lab.arrays.values().collect::<Vec<_>>()),
-        What::Devices => json!(lab.devices.values().collect::<Vec<_>>()),
-        What::Workloads => json!(lab.workloads.values().collect::<Vec<_>>()),
-        What::Backgrounds => json!(lab.backgrounds.values().collect::<Vec<_>>()),
-        What::Policies => json!(lab.policies.values().collect::<Vec<_>>()),
-        What::Kernels => json!(lab.kernels),
-        What::Runs => json!(records::list()),
+        ListKind::Suites => json!(suites(lab)),
+        ListKind::Arrays => json!(lab.arrays.values().collect::<Vec<_>>()),
+        ListKind::Devices => json!(lab.devices.values().collect::<Vec<_>>()),
+        ListKind::Workloads => json!(lab.workloads.values().collect::<Vec<_>>()),
+        ListKind::Backgrounds => json!(lab.backgrounds.values().collect::<Vec<_>>()),
+        ListKind::Policies => json!(lab.policies.values().collect::<Vec<_>>()),
+        ListKind::Kernels => json!(lab.kernels),
+        ListKind::Runs => json!(records::list()),
     }
 }

@@ -14,13 +14,13 @@ use crate::screen::Screen;
 ///
 /// To read it: disklab man | man -l -
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ManArgs {
     /// Where to write disklab.1, disklab-run.1 and the others.
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
-pub fn man(args: &Args, command: Command, screen: &Screen) -> Result<Exit, Failure> {
+pub fn man(args: &ManArgs, command: Command, screen: &Screen) -> Result<Exit, Failure> {
     let Some(folder) = &args.folder else {
         let mut out = screen.out();
         Man::new(command).render(&mut out)?;

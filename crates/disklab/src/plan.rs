@@ -21,12 +21,12 @@ use crate::part::{self, Wanted};
 use crate::question::{Overrides, Question};
 use crate::run::ready;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table, right};
+use crate::table::{Align, TextTable, right};
 use crate::{records, signals, words};
 
 /// Show what a suite would do and how long that would take; runs nothing.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct PlanArgs {
     /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
     suite: String,
 
@@ -54,12 +54,12 @@ impl Jobs {
 }
 
 #[derive(Debug, Serialize)]
-struct Plan {
+struct SuitePlan {
     suite: String,
     question: String,
     set: Vec<String>,
     /// In the order in which they would be run.
-    trials: Vec<Planned>,
+    trials: Vec<PlannedTrial>,
     cells: Vec<PlannedCell>,
     jobs: usize,
     virtual_ns: Nanos,
@@ -70,13 +70,13 @@ struct Plan {
     /// What the prepared disks take at most.
     prepared: Bytes,
     kernels: Vec<PlannedKernel>,
-    room: Vec<Room>,
+    room: Vec<FreeRoom>,
     /// What the suite says and some trials cannot do.
     remarks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Planned {
+struct PlannedTrial {
     /// Its name in the record.
     id: String,
     /// What `run --trial` takes; unknown as long as its kernel is.
@@ -120,18 +120,18 @@ struct PlannedBuild {
 }
 
 #[derive(Debug, Serialize)]
-struct Room {
+struct FreeRoom {
     what: &'static str,
     folder: String,
     free: Option<Bytes>,
 }
 
-pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn plan(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let jobs = args.jobs.get();
     let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
     let question = args.wanted.of(question, |trials| part::kernels_here(&home, trials, jobs))?;
-    let plan = Plan::of(&home, &question, jobs)?;
+    let plan = SuitePlan::of(&home, &question, jobs)?;
     screen.present(&plan, |out| plan.print(&question, screen, out))?;
     Ok(Exit::Ok)
 }
@@ -151,7 +151,7 @@ pub fn virtual_time(trial: &Trial) -> Nanos {
     if trial.unfit.is_some() { Nanos::ZERO } else { estimate::measured(trial) }
 }
 
-impl Plan {
+impl SuitePlan {
     fn of(home: &Home, question: &Question, jobs: usize) -> Result<Self, Failure> {
         let cache = Cache::open();
         let trials = &question.trials;
@@ -170,7 +170,7 @@ impl Plan {
             let is_possible = obstacle(trial).is_none();
             // The result of one trial is that of all of its key.
             let is_new = key.as_ref().is_none_or(|key| seen.insert(key.clone()));
-            Planned {
+            PlannedTrial {
                 id: trial.id.clone(),
                 key,
                 cell: Cell(trial.cell.clone()),
@@ -244,7 +244,7 @@ impl Plan {
         )?;
         writeln!(out, "prepared disks take up to {} in the cache", self.prepared)?;
         self.kernels.iter().try_for_each(|kernel| writeln!(out, "kernel: {kernel}"))?;
-        for Room { what, folder, free } in &self.room {
+        for FreeRoom { what, folder, free } in &self.room {
             let free = free.map_or_else(|| "unknown".to_owned(), |free| free.to_string());
             writeln!(out, "{what}: {free} free in {folder}")?;
         }
@@ -254,11 +254,11 @@ impl Plan {
 
     /// A value that is the same as in the row above is not repeated, as long as those before it are
     /// not either.
-    fn table(&self, color: bool) -> Table {
+    fn table(&self, color: bool) -> TextTable {
         let axes = self.cells.iter().take(1).flat_map(|cell| &cell.cell.0);
-        let mut columns: Vec<_> = axes.map(|(axis, _)| (axis.as_str(), Side::Left)).collect();
+        let mut columns: Vec<_> = axes.map(|(axis, _)| (axis.as_str(), Align::Left)).collect();
         columns.extend([right("trials"), right("virtual"), right("wall, about")]);
-        let mut table = Table::new(&columns, color);
+        let mut table = TextTable::new(&columns, color);
         let mut above: &[(String, String)] = &[];
         for PlannedCell { cell: Cell(cell), trials, virtual_ns, wall_ms } in &self.cells {
             let same = above.iter().zip(cell).take_while(|(above, here)| above == here).count();
@@ -274,10 +274,10 @@ impl Plan {
     }
 }
 
-fn cells(planned: &[Planned]) -> Vec<PlannedCell> {
+fn cells(planned: &[PlannedTrial]) -> Vec<PlannedCell> {
     let mut cells: Vec<PlannedCell> = Vec::new();
     let mut known: BTreeMap<&[(String, String)], usize> = BTreeMap::new();
-    for Planned { cell, virtual_ns, wall_ms, .. } in planned {
+    for PlannedTrial { cell, virtual_ns, wall_ms, .. } in planned {
         let at = *known.entry(&cell.0).or_insert(cells.len());
         if at == cells.len() {
             cells.push(PlannedCell { cell: cell.clone(), ..PlannedCell::default() });
@@ -343,18 +343,18 @@ fn kernels(
     Ok((kernels, there))
 }
 
-fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<Room> {
+fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<FreeRoom> {
     let free = |folder: &Path| {
         let stat = rustix::fs::statvfs(folder).ok()?;
         Some(Bytes(stat.f_bavail.saturating_mul(stat.f_frsize)))
     };
-    let cache = cache.ok().map(|cache| Room {
+    let cache = cache.ok().map(|cache| FreeRoom {
         what: "disks and kernels",
         folder: cache.root().display().to_string(),
         free: free(cache.root()),
     });
     let folder = format!("./{}", records::FOLDER);
-    let results = Room { what: "results", folder, free: free(Path::new(".")) };
+    let results = FreeRoom { what: "results", folder, free: free(Path::new(".")) };
     cache.into_iter().chain([results]).collect()
 }
 

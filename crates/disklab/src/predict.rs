@@ -21,9 +21,9 @@ use crate::run::on_host::here::HERE;
 use crate::run::progress::run_trials;
 use crate::run::{self, on_host, ready};
 use crate::screen::{Paint, Screen};
-use crate::table::{Table, left, right};
+use crate::table::{TextTable, left, right};
 use crate::{records, signals, words};
-use errors::{Row, held_against, in_doubt};
+use errors::{PredictedNumber, held_against, in_doubt};
 
 /// Run the suite of a record from real disks on models of them, and compare.
 ///
@@ -31,7 +31,7 @@ use errors::{Row, held_against, in_doubt};
 /// prediction is told beside what was measured, with its error; the predictions are a record of
 /// their own.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct PredictArgs {
     /// A record of `run --on host`, by its name in ./records or by its path.
     run: String,
 
@@ -57,7 +57,7 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     let folder = records::find(&args.run)?;
     let measured = Record::open(&folder)?;
     let home = Home::open()?;
@@ -90,8 +90,8 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Err(Failure::said(Exit::Interrupted, message));
     }
     let (rows, lacking) = held_against(&measured, &predicted);
-    let answer = Answer { rows: &rows, lacking: &lacking, doubtful: &in_doubt(&measured) };
-    print_answer(answer, &kernels(&measured, &predicted), &out, screen)?;
+    let answer = Prediction { rows: &rows, lacking: &lacking, doubtful: &in_doubt(&measured) };
+    print_prediction(answer, &kernels(&measured, &predicted), &out, screen)?;
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
@@ -122,7 +122,7 @@ fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
 }
 
 /// The lab, where the record's arrays are made of models.
-fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
+fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Failure> {
     let devices = &args.devices;
     let manifest = record.manifest();
     let on = manifest.on_host.as_ref().ok_or_else(|| {
@@ -187,20 +187,20 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
 }
 
 /// The numbers of all cells, and the sentences about some.
-struct Answer<'a> {
-    rows: &'a [Row],
+struct Prediction<'a> {
+    rows: &'a [PredictedNumber],
     /// Without numbers on one side.
     lacking: &'a [String],
     doubtful: &'a [String],
 }
 
-fn print_answer(
-    Answer { rows, lacking, doubtful }: Answer,
+fn print_prediction(
+    Prediction { rows, lacking, doubtful }: Prediction,
     [here, there]: &[String; 2],
     out: &Path,
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let size = |row: &Row| row.error.map(f64::abs);
+    let size = |row: &PredictedNumber| row.error.map(f64::abs);
     let worst = rows.iter().filter_map(size).reduce(f64::max);
     let mut errors: Vec<f64> =
         rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
@@ -247,7 +247,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn table(rows: &[Row], is_twice: bool, screen: &Screen) -> Table {
+fn table(rows: &[PredictedNumber], is_twice: bool, screen: &Screen) -> TextTable {
     let heads = [
         left("cell"),
         left(""),
@@ -256,7 +256,7 @@ fn table(rows: &[Row], is_twice: bool, screen: &Screen) -> Table {
         right("error"),
         right("noise"),
     ];
-    let mut table = Table::new(&heads[..if is_twice { 6 } else { 5 }], screen.color);
+    let mut table = TextTable::new(&heads[..if is_twice { 6 } else { 5 }], screen.color);
     let mut last = "";
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };

@@ -18,7 +18,7 @@ use crate::home::Home;
 use crate::screen::Screen;
 use crate::whole_file;
 
-use here::{Server, traced, warm};
+use here::{StartedServer, traced, warm};
 use needed::Needed;
 
 /// Make a start-up workload of a command: the files that it uses, in what order and which parts of
@@ -35,7 +35,7 @@ use needed::Needed;
 /// variables, here and in guests, and with /dev/null as its input and output. Not recorded: what is
 /// in /proc, /sys, /dev, /run and /tmp.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct RecordStartupArgs {
     /// Of the workload.
     #[arg(value_parser = name)]
     name: String,
@@ -78,14 +78,14 @@ const AGREES: f64 = 0.15;
 /// So many times it is run for its time.
 const TIMED: u32 = 3;
 
-pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let path = home.lab.folder.join("workloads").join(format!("{}.toml", args.name));
     if path.exists() {
         return Err(mistaken!("{} is there; take another name, or remove it", path.display()));
     }
     let cwd = std::env::current_dir().map_err(|e| cannot!("the current folder: {e}"))?;
-    let server = Server::start(args)?;
+    let server = StartedServer::start(args)?;
     let traced = traced(args, screen)?;
     let warm = (0..TIMED).map(|_| warm(args)).collect::<Result<Vec<_>, _>>()?;
     drop(server);
@@ -173,10 +173,12 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-impl Args {
+impl RecordStartupArgs {
     /// But for HOME, which is new each time.
     fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
-        ENVIRONMENT.into_iter().chain(self.env.iter().filter_map(|it| it.split_once('=')))
+        ENVIRONMENT
+            .into_iter()
+            .chain(self.env.iter().filter_map(|variable| variable.split_once('=')))
     }
 
     fn server_words(&self) -> Vec<String> {
@@ -184,7 +186,7 @@ impl Args {
     }
 }
 
-fn written(args: &Args, startup: &Startup) -> String {
+fn written(args: &RecordStartupArgs, startup: &Startup) -> String {
     let mut text = format!(
         "# By disklab record-startup. Steps: us of computing before, what is done, number of the \
          file, first byte, bytes.\n\

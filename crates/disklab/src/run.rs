@@ -35,7 +35,7 @@ use disklab_report::Tally;
 /// ended are kept, and --resume runs the others.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
-pub struct Args {
+pub struct RunArgs {
     /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
     #[arg(required_unless_present = "resume")]
     suite: Option<String>,
@@ -55,7 +55,7 @@ pub struct Args {
     until_decided: bool,
 
     #[command(flatten)]
-    verdicts: decide::Verdicts,
+    verdicts: decide::VerdictArgs,
 
     /// With --until-decided, or a record that was begun with it: no trial begins after so much
     /// time, and what is open then is told.
@@ -94,10 +94,10 @@ pub struct Args {
     retry_failed: bool,
 
     #[command(flatten)]
-    host: on_host::Machine,
+    host: on_host::HostArgs,
 }
 
-pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(out) = args.out.as_ref().filter(|out| out.exists() && !out.is_dir()) {
         return Err(mistaken!(
             "--out: {} is there and is no folder; name a new one",
@@ -129,8 +129,9 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if let By::Host(host) = &by
         && args.host.dry_run
     {
-        let of =
-            |id: &str| recorded.as_ref().and_then(|record| record.outcome(id)).map(|it| it.status);
+        let of = |id: &str| {
+            recorded.as_ref().and_then(|record| record.outcome(id)).map(|outcome| outcome.status)
+        };
         let left: Vec<Trial> =
             trials.into_iter().filter(|trial| retry.wants(of(&trial.id))).collect();
         on_host::dry_run(host, &left, manifest.until_decided.as_ref(), &mut screen.out())?;
@@ -181,14 +182,14 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// Those of a run on real disks, or of the record that is continued.
-fn second_times(args: &Args, question: &Question, begun: Option<&Record>) -> Vec<Trial> {
+fn second_times(args: &RunArgs, question: &Question, begun: Option<&Record>) -> Vec<Trial> {
     let wanted = begun.map_or(!args.host.no_pairs, |record| !record.manifest().again.is_empty());
-    if wanted { again::of(question) } else { Vec::new() }
+    if wanted { again::second_measurements(question) } else { Vec::new() }
 }
 
 /// What is asked, new or as a record has it, and what carries it out.
 fn ask(
-    args: &Args,
+    args: &RunArgs,
     home: &Home,
     begun: Option<&Path>,
     screen: &Screen,
@@ -196,7 +197,8 @@ fn ask(
     let recorded = begun.map(Record::open).transpose()?;
     let on_host = recorded.as_ref().and_then(|record| record.manifest().on_host.as_ref());
     let host = on_host.map(|on| args.host.recorded(on)).transpose()?;
-    let host = host.as_ref().or(Some(&args.host).filter(|host| host.on == on_host::Executor::Host));
+    let host =
+        host.as_ref().or(Some(&args.host).filter(|host| host.on == on_host::ExecutorChoice::Host));
     let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
     let question = |lab: &Lab, overrides: &Overrides| match (begun, &recorded) {
         (Some(folder), Some(record)) => Question::recorded(lab, folder, record.manifest()),

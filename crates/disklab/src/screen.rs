@@ -9,7 +9,7 @@ use disklab_units::prose::visible;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
-use crate::shown::{Shown, shown};
+use crate::shown::{TerminalText, shown};
 
 use crate::exit::Failure;
 
@@ -85,8 +85,8 @@ impl Screen {
     }
 
     /// Standard output. Errors of it become the right exit status with `?`.
-    pub fn out(&self) -> BufWriter<Shown<StdoutLock<'static>>> {
-        BufWriter::new(Shown::new(io::stdout().lock(), self.color))
+    pub fn out(&self) -> BufWriter<TerminalText<StdoutLock<'static>>> {
+        BufWriter::new(TerminalText::new(io::stdout().lock(), self.color))
     }
 
     /// One JSON document.

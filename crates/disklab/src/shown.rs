@@ -11,7 +11,7 @@ const PAINTS: [&str; 5] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;
 /// Passes text on, with what would steer a terminal spelled out. Our own paints pass where there
 /// are colours.
 #[derive(Debug)]
-pub struct Shown<W: Write> {
+pub struct TerminalText<W: Write> {
     inner: W,
     color: bool,
     /// The beginning of a letter or of a paint whose rest is to come.
@@ -20,13 +20,13 @@ pub struct Shown<W: Write> {
 
 /// Text that reaches a terminal by another way than standard output.
 pub fn shown(text: &str, color: bool) -> String {
-    let mut out = Shown::new(Vec::new(), color);
+    let mut out = TerminalText::new(Vec::new(), color);
     // Writing to a vector does not fail.
     let _ = out.show(text);
     String::from_utf8_lossy(&out.inner).into_owned()
 }
 
-impl<W: Write> Shown<W> {
+impl<W: Write> TerminalText<W> {
     pub const fn new(inner: W, color: bool) -> Self {
         Self { inner, color, begun: Vec::new() }
     }
@@ -76,7 +76,7 @@ impl<W: Write> Shown<W> {
     }
 }
 
-impl<W: Write> Write for Shown<W> {
+impl<W: Write> Write for TerminalText<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         // Nearly all of it: nothing to look for.
         let plain = |byte: &u8| (b' '..0x7f).contains(byte) || *byte == b'\n';
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn written(parts: &[&[u8]], color: bool) -> String {
-        let mut out = Shown::new(Vec::new(), color);
+        let mut out = TerminalText::new(Vec::new(), color);
         for part in parts {
             out.write_all(part).unwrap();
         }

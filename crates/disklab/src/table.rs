@@ -18,32 +18,32 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 const GAP: u16 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum Align {
     Left,
     Right,
 }
 
 /// A column of text.
-pub const fn left(head: &str) -> (&str, Side) {
-    (head, Side::Left)
+pub const fn left(head: &str) -> (&str, Align) {
+    (head, Align::Left)
 }
 
 /// A column of numbers.
-pub const fn right(head: &str) -> (&str, Side) {
-    (head, Side::Right)
+pub const fn right(head: &str) -> (&str, Align) {
+    (head, Align::Right)
 }
 
 /// A table in the making.
 #[derive(Debug)]
-pub struct Table {
-    columns: Vec<(String, Side)>,
+pub struct TextTable {
+    columns: Vec<(String, Align)>,
     rows: Vec<(Vec<String>, Option<Attribute>)>,
     color: bool,
 }
 
-impl Table {
+impl TextTable {
     /// A column's head may have several lines.
-    pub fn new(columns: &[(&str, Side)], color: bool) -> Self {
+    pub fn new(columns: &[(&str, Align)], color: bool) -> Self {
         let columns = columns.iter().map(|&(name, side)| (name.to_owned(), side)).collect();
         Self { columns, rows: Vec::new(), color }
     }
@@ -72,7 +72,7 @@ impl Table {
         lines(&self.made(&self.all()))
     }
 
-    /// Columns that [`Table::lines`] take. Colours take none.
+    /// Columns that [`TextTable::lines`] take. Colours take none.
     pub fn width(&self) -> usize {
         width(&self.made(&self.all()))
     }
@@ -132,8 +132,8 @@ impl Table {
         let cells = || self.rows.iter().filter_map(|(cells, _)| cells.get(index));
         let words = |text: &str| text.split_whitespace().map(measure_text_width).max().unwrap_or(0);
         let longest = match side {
-            Side::Left => cells().map(|cell| words(cell)).max(),
-            Side::Right => cells().flat_map(|cell| cell.lines()).map(measure_text_width).max(),
+            Align::Left => cells().map(|cell| words(cell)).max(),
+            Align::Right => cells().flat_map(|cell| cell.lines()).map(measure_text_width).max(),
         };
         words(head).max(longest.unwrap_or(0))
     }
@@ -174,10 +174,10 @@ fn width(table: &comfy_table::Table) -> usize {
     contents.iter().map(|&width| usize::from(width) + gap).sum::<usize>().saturating_sub(gap)
 }
 
-fn alignment(side: Side) -> CellAlignment {
+fn alignment(side: Align) -> CellAlignment {
     match side {
-        Side::Left => CellAlignment::Left,
-        Side::Right => CellAlignment::Right,
+        Align::Left => CellAlignment::Left,
+        Align::Right => CellAlignment::Right,
     }
 }
 
@@ -186,12 +186,12 @@ mod tests {
     use super::*;
 
     fn printed(columns: usize) -> Vec<String> {
-        let mut table = Table::new(
+        let mut table = TextTable::new(
             &[
-                ("", Side::Left),
-                ("device", Side::Left),
-                ("mean wait", Side::Right),
-                ("verdict", Side::Left),
+                ("", Align::Left),
+                ("device", Align::Left),
+                ("mean wait", Align::Right),
+                ("verdict", Align::Left),
             ],
             false,
         );

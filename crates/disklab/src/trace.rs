@@ -30,15 +30,15 @@ use crate::whole_file;
 /// the run was given. Sequence numbers count a disk's lines. Times are s since the guest's boot.
 /// Programs that want blktrace's own binary files (seekwatcher, iowatcher, btt) cannot read this.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct TraceArgs {
     /// A record, by its name in ./records or by its path.
     run: String,
 
     /// One of its trials: its cell's values and seed, such as hdd-raid1+randread-4k-qd1+pid+s1.
     trial: String,
 
-    #[arg(long, value_enum, default_value_t = Format::Csv)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = TraceFormat::Csv)]
+    format: TraceFormat,
 
     /// A new file instead of standard output; it is there once it is whole.
     #[arg(short, long, value_name = "FILE")]
@@ -46,12 +46,12 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum TraceFormat {
     Csv,
     Blkparse,
 }
 
-pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn trace(args: &TraceArgs, screen: &Screen) -> Result<Exit, Failure> {
     if screen.json {
         return Err(mistaken!("a trace is printed as --format csv or blkparse; leave out --json"));
     }
@@ -85,7 +85,7 @@ fn name_of(record: &Record, index: usize) -> String {
 /// Twice over the trace: what happened when, and for how long to wait for it.
 fn print(
     path: &Path,
-    format: Format,
+    format: TraceFormat,
     name: &dyn Fn(usize) -> String,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -94,8 +94,8 @@ fn print(
     let delay = delay(open(path)?.map_while(Result::ok).map(Ok)).map_err(damaged)?;
     let entries = open(path)?;
     match format {
-        Format::Csv => csv::write(entries, &delay, name, out),
-        Format::Blkparse => blkparse::write(entries, &delay, out),
+        TraceFormat::Csv => csv::write(entries, &delay, name, out),
+        TraceFormat::Blkparse => blkparse::write(entries, &delay, out),
     }?
     .map_err(damaged)
 }

@@ -11,25 +11,25 @@ use crate::screen::Screen;
 
 /// What there was to undo.
 #[derive(Debug, Default, Serialize)]
-pub struct Found {
+pub struct UndoneChanges {
     /// What was undone, or with `dry` would be.
     pub undone: Vec<Undone>,
     /// Journals that say something and cannot be read.
     pub unread: Vec<String>,
 }
 
-impl Found {
+impl UndoneChanges {
     /// Whether something is still as a killed run left it.
     pub fn is_open(&self) -> bool {
-        !self.unread.is_empty() || self.undone.iter().any(|it| it.failed.is_some())
+        !self.unread.is_empty() || self.undone.iter().any(|undone| undone.failed.is_some())
     }
 
     /// A line each.
     pub fn lines(&self, dry: bool) -> Vec<String> {
-        let line = |it: &Undone| {
+        let line = |undone: &Undone| {
             let mut line =
-                if dry { format!("would be undone: {}", it.what) } else { it.what.clone() };
-            if let Some(why) = &it.failed {
+                if dry { format!("would be undone: {}", undone.what) } else { undone.what.clone() };
+            if let Some(why) = &undone.failed {
                 let _ = write!(line, ": not yet, since {why}");
             }
             line
@@ -40,9 +40,9 @@ impl Found {
 
 /// Undoes what runs left that are gone, or with `dry` only says what it would. What is waited for
 /// is said meanwhile.
-pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure> {
+pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<UndoneChanges, Failure> {
     let folder = journal::folder().map_err(Failure::cannot)?;
-    let mut found = Found::default();
+    let mut found = UndoneChanges::default();
     for left in LeftJournal::all(&folder).map_err(Failure::cannot)? {
         match left {
             Err(error) => found.unread.push(error.to_string()),

@@ -12,11 +12,11 @@ use disklab_kernels::Share;
 use disklab_units::prose::count;
 use serde::Serialize;
 
-use self::published::Published;
+use self::published::PublishedScores;
 use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::{from_here, paths_in};
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table, left, right};
+use crate::table::{Align, TextTable, left, right};
 
 /// Replay measured requests on modelled hard disks, and say how near the model comes.
 ///
@@ -27,7 +27,7 @@ use crate::table::{Side, Table, left, right};
 /// say is estimated from the first 15 % of a trace and scored on the rest. Ends with exit code 1
 /// where DiskSim's own results are known and better.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ValidateArgs {
     /// Folders or .parv files. Without any, ../shared/data/disksim beside this installation's lab.
     paths: Vec<PathBuf>,
 }
@@ -44,7 +44,7 @@ struct ValidatedDrive {
     summary: Option<Summary>,
     #[serde(flatten)]
     validation: Option<Validation>,
-    disksim: Option<Published>,
+    disksim: Option<PublishedScores>,
     /// Whether both of DiskSim's scores are reached, where they are known.
     met: Option<bool>,
     not_modelled: Vec<String>,
@@ -52,7 +52,7 @@ struct ValidatedDrive {
     failed: Option<String>,
 }
 
-pub fn validate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn validate(args: &ValidateArgs, screen: &Screen) -> Result<Exit, Failure> {
     let files = files(&args.paths)?;
     let rows: Vec<ValidatedDrive> = files.into_iter().map(row).collect();
     let exit = if rows.iter().any(|row| row.failed.is_some()) {
@@ -155,7 +155,7 @@ fn read_short(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-const HEAD: [(&str, Side); 13] = [
+const HEAD: [(&str, Align); 13] = [
     left("drive"),
     right("requests"),
     right("mean\nmeasured"),
@@ -172,7 +172,7 @@ const HEAD: [(&str, Side); 13] = [
 ];
 
 fn print(rows: &[ValidatedDrive], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut table = Table::new(&HEAD, screen.color);
+    let mut table = TextTable::new(&HEAD, screen.color);
     let ms = |value: f64| format!("{value:.3}");
     let yes = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
     let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), ms);

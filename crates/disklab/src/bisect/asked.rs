@@ -21,7 +21,7 @@ const STEPS: &str = "steps.jsonl";
 
 /// `bisect.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct BisectionQuestion {
     pub suite: String,
     /// The cell, as settings of the suite.
     pub set: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Asked {
 
 /// A line of `steps.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct JudgedRevision {
     pub commit: String,
     verdict: String,
     why: String,
@@ -46,7 +46,7 @@ pub struct Judged {
     pub program: String,
 }
 
-impl Asked {
+impl BisectionQuestion {
     pub fn is_in(folder: &Path) -> bool {
         folder.join(ASKED).is_file()
     }
@@ -126,7 +126,7 @@ impl Asked {
     }
 }
 
-impl Judged {
+impl JudgedRevision {
     /// What was judged before; a line that was not written whole is as if it were not there.
     pub fn all(folder: &Path) -> Result<Vec<Self>, Failure> {
         let path = folder.join(STEPS);
@@ -186,7 +186,7 @@ mod tests {
     fn a_bisection_is_read_as_it_was_written_but_for_a_torn_step() {
         let place = tempfile::tempdir().expect("a folder");
         let folder = place.path().join("bisect");
-        let asked = Asked {
+        let asked = BisectionQuestion {
             suite: "smoke".to_owned(),
             set: vec!["policy=pid".to_owned()],
             repository: "/src/linux".into(),
@@ -198,14 +198,15 @@ mod tests {
             smallest_effect: 0.02,
         };
         asked.write(&folder).expect("written");
-        assert_eq!(Asked::read(&folder).expect("read"), asked);
-        let judged =
-            |commit: &str| Judged::new(commit, Answer::Skip, "it does not build".to_owned(), "");
+        assert_eq!(BisectionQuestion::read(&folder).expect("read"), asked);
+        let judged = |commit: &str| {
+            JudgedRevision::new(commit, Answer::Skip, "it does not build".to_owned(), "")
+        };
         judged("a").note(&folder).expect("room");
         let mut file = fs::File::options().append(true).open(folder.join(STEPS)).expect("there");
         write!(file, "{{\"commit\":\"to").expect("room");
         judged("b").note(&folder).expect("room");
-        assert_eq!(Judged::all(&folder).expect("read"), [judged("a"), judged("b")]);
+        assert_eq!(JudgedRevision::all(&folder).expect("read"), [judged("a"), judged("b")]);
         assert!(asked.write(&folder).is_err(), "there is one already");
     }
 }

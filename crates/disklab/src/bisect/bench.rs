@@ -8,7 +8,7 @@ use disklab_config::Trial;
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Revision, Source};
 use disklab_record::{Record, Retry};
 
-use super::asked::Asked;
+use super::asked::BisectionQuestion;
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::kernel::progress::BuildProgress;
@@ -17,9 +17,9 @@ use crate::run::progress::run_trials;
 use crate::run::{self, ready};
 use crate::screen::Screen;
 
-pub struct Bench<'a> {
+pub struct RevisionBench<'a> {
     pub home: &'a Home,
-    pub asked: &'a Asked,
+    pub asked: &'a BisectionQuestion,
     /// The bisection's; a record for each commit is below it.
     pub folder: &'a Path,
     pub jobs: usize,
@@ -28,28 +28,28 @@ pub struct Bench<'a> {
 }
 
 /// What came of a build.
-pub enum Built {
+pub enum BuiltRevision {
     Kernel(Box<Kernel>),
     /// Why it cannot be built.
     Not(String),
 }
 
-impl Bench<'_> {
+impl RevisionBench<'_> {
     /// An error is one of this machine, and not of the revision.
-    pub fn build(&self, revision: &Revision) -> Result<Built, Failure> {
+    pub fn build(&self, revision: &Revision) -> Result<BuiltRevision, Failure> {
         let cache = &Cache::open()?;
         let (jobs, stop) = (self.jobs, self.stop);
         let maker = Build { cache, share: &self.home.share, btrfs: Btrfs::Policies, jobs, stop };
         let source = Source::Revision(revision.clone());
         match BuildProgress::of(self.screen, |report| maker.from(&source, report)) {
-            Ok(built) => Ok(Built::Kernel(Box::new(built.kernel))),
+            Ok(built) => Ok(BuiltRevision::Kernel(Box::new(built.kernel))),
             Err(
                 error @ (Error::Make { .. }
                 | Error::Patch { .. }
                 | Error::LostConfig { .. }
                 | Error::WouldOverwrite { .. }
                 | Error::NotASource { .. }),
-            ) => Ok(Built::Not(error.to_string())),
+            ) => Ok(BuiltRevision::Not(error.to_string())),
             Err(error) => Err(error.into()),
         }
     }
@@ -81,8 +81,8 @@ impl Bench<'_> {
     /// The record of an end, which was built before.
     pub fn measure_end(&self, revision: &Revision, upto: u32) -> Result<Record, Failure> {
         match self.build(revision)? {
-            Built::Kernel(kernel) => self.measure(revision, &kernel, upto),
-            Built::Not(why) => Err(Failure::cannot(why)),
+            BuiltRevision::Kernel(kernel) => self.measure(revision, &kernel, upto),
+            BuiltRevision::Not(why) => Err(Failure::cannot(why)),
         }
     }
 }

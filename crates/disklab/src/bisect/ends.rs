@@ -11,11 +11,11 @@ use disklab_record::{Record, Status};
 use disklab_stats::{Estimate, Finding, Rule, Verdict};
 use disklab_units::prose::count;
 
-use super::asked::Asked;
+use super::asked::BisectionQuestion;
 use crate::exit::{Failure, cannot};
 
 /// What a look at both ends has shown.
-pub enum Seen {
+pub enum EndsSeen {
     Apart(Ends),
     /// It is certain that they are the same.
     Alike(String),
@@ -39,20 +39,20 @@ pub enum Ends {
 
 /// What a look at a step has shown.
 #[derive(Debug, PartialEq)]
-pub enum Side {
+pub enum StepSide {
     Like(Answer, String),
     Open(String),
 }
 
 /// What became of a record's trials so far.
-struct Ran {
+struct TrialCounts {
     ok: usize,
     failed: usize,
     /// Why the first of those that failed did.
     reason: String,
 }
 
-impl Ran {
+impl TrialCounts {
     fn of(record: &Record) -> Self {
         let mut ran = Self { ok: 0, failed: 0, reason: String::new() };
         for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
@@ -74,11 +74,11 @@ impl Ends {
     pub fn of(
         good: &Record,
         bad: &Record,
-        asked: &Asked,
+        asked: &BisectionQuestion,
         metric: &Metric,
         alpha: f64,
-    ) -> Result<Seen, Failure> {
-        let (first, second) = (Ran::of(good), Ran::of(bad));
+    ) -> Result<EndsSeen, Failure> {
+        let (first, second) = (TrialCounts::of(good), TrialCounts::of(bad));
         if first.ok == 0 {
             let what = "no trial of the good end gave a result, so that there is nothing to hold \
                 others against";
@@ -86,15 +86,17 @@ impl Ends {
         }
         if second.ok == 0 {
             return Ok(if first.failed == 0 {
-                Seen::Apart(Self::Failure { reason: second.reason })
+                EndsSeen::Apart(Self::Failure { reason: second.reason })
             } else {
-                Seen::Open("all trials of the bad end fail, and some of the good one's".to_owned())
+                EndsSeen::Open(
+                    "all trials of the bad end fail, and some of the good one's".to_owned(),
+                )
             });
         }
         let contests = contests(good, bad)?;
         measured(&contests, std::slice::from_ref(metric))?;
         let Some((contest, finding)) = found(&contests, metric, alpha) else {
-            return Ok(Seen::Open("too few trials of both ends have a result".to_owned()));
+            return Ok(EndsSeen::Open("too few trials of both ends have a result".to_owned()));
         };
         let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
         let better = metric.better(contest.outcomes());
@@ -103,13 +105,13 @@ impl Ends {
         let change = Change::of(Estimate { value: estimate, interval });
         let what = format!("{} of the bad end is {}", metric.name(), in_words(change, contest));
         Ok(match rule.verdict(interval) {
-            verdict @ (Verdict::Better | Verdict::Worse) => Seen::Apart(Self::Numbers {
+            verdict @ (Verdict::Better | Verdict::Worse) => EndsSeen::Apart(Self::Numbers {
                 change,
                 better: verdict == Verdict::Better,
                 middle: estimate / 2.0,
             }),
-            Verdict::Same => Seen::Alike(what),
-            Verdict::Undecided => Seen::Open(what),
+            Verdict::Same => EndsSeen::Alike(what),
+            Verdict::Undecided => EndsSeen::Open(what),
         })
     }
 
@@ -132,17 +134,17 @@ impl Ends {
         good: &Record,
         metric: &Metric,
         alpha: f64,
-    ) -> Result<Side, Failure> {
-        let ran = Ran::of(step);
+    ) -> Result<StepSide, Failure> {
+        let ran = TrialCounts::of(step);
         let Self::Numbers { middle, .. } = self else {
             return Ok(by_failure(&ran));
         };
         if ran.ok == 0 {
-            return Ok(Side::Like(Answer::Skip, format!("its trials fail: {}", ran.reason)));
+            return Ok(StepSide::Like(Answer::Skip, format!("its trials fail: {}", ran.reason)));
         }
         let contests = contests(good, step)?;
         let Some((contest, finding)) = found(&contests, metric, alpha) else {
-            return Ok(Side::Open("too few trials have a result".to_owned()));
+            return Ok(StepSide::Open("too few trials have a result".to_owned()));
         };
         let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
         let change = Change::of(Estimate { value: finding.estimate(), interval });
@@ -150,24 +152,26 @@ impl Ends {
     }
 }
 
-fn by_failure(ran: &Ran) -> Side {
+fn by_failure(ran: &TrialCounts) -> StepSide {
     match (ran.ok, ran.failed) {
-        (0, _) => Side::Like(Answer::Bad, ran.reason.clone()),
-        (ok, 0) => Side::Like(Answer::Good, format!("{} without a failure", count(ok, "trial"))),
-        (ok, failed) => Side::Open(format!("{failed} of {} fail", count(ok + failed, "trial"))),
+        (0, _) => StepSide::Like(Answer::Bad, ran.reason.clone()),
+        (ok, 0) => {
+            StepSide::Like(Answer::Good, format!("{} without a failure", count(ok, "trial")))
+        }
+        (ok, failed) => StepSide::Open(format!("{failed} of {} fail", count(ok + failed, "trial"))),
     }
 }
 
-fn by_border(finding: &Finding, middle: f64, alpha: f64, why: String) -> Side {
+fn by_border(finding: &Finding, middle: f64, alpha: f64, why: String) -> StepSide {
     let tails = finding.tails(middle);
     let (beyond, within) =
         if middle > 0.0 { (tails.greater, tails.less) } else { (tails.less, tails.greater) };
     if beyond <= alpha {
-        Side::Like(Answer::Bad, why)
+        StepSide::Like(Answer::Bad, why)
     } else if within <= alpha {
-        Side::Like(Answer::Good, why)
+        StepSide::Like(Answer::Good, why)
     } else {
-        Side::Open(why)
+        StepSide::Open(why)
     }
 }
 
@@ -207,8 +211,8 @@ mod tests {
             good.iter().enumerate().map(|(seed, value)| value * factor * noise(seed)).collect();
         let finding = Finding::paired(&step, &good, 0.05).expect("enough");
         match by_border(&finding, middle, 0.05, String::new()) {
-            Side::Like(answer, _) => Some(answer),
-            Side::Open(_) => None,
+            StepSide::Like(answer, _) => Some(answer),
+            StepSide::Open(_) => None,
         }
     }
 
@@ -227,12 +231,12 @@ mod tests {
 
     #[test]
     fn where_failures_are_looked_for_they_are_what_counts() {
-        let ran = |ok, failed| Ran { ok, failed, reason: "panic".to_owned() };
-        assert_eq!(by_failure(&ran(0, 3)), Side::Like(Answer::Bad, "panic".to_owned()));
+        let ran = |ok, failed| TrialCounts { ok, failed, reason: "panic".to_owned() };
+        assert_eq!(by_failure(&ran(0, 3)), StepSide::Like(Answer::Bad, "panic".to_owned()));
         assert_eq!(
             by_failure(&ran(3, 0)),
-            Side::Like(Answer::Good, "3 trials without a failure".to_owned())
+            StepSide::Like(Answer::Good, "3 trials without a failure".to_owned())
         );
-        assert!(matches!(by_failure(&ran(2, 1)), Side::Open(_)));
+        assert!(matches!(by_failure(&ran(2, 1)), StepSide::Open(_)));
     }
 }

@@ -9,7 +9,7 @@ use disklab_calibrate::Hints;
 use disklab_units::prose::visible;
 use rustix::fs::{major, minor};
 
-pub struct Known {
+pub struct KnownDevice {
     /// For people: vendor and model, or the path.
     pub model: String,
     pub hints: Hints,
@@ -18,9 +18,9 @@ pub struct Known {
     pub part: bool,
 }
 
-pub fn of(path: &Path) -> Known {
+pub fn known_device(path: &Path) -> KnownDevice {
     let file = path.metadata().is_ok_and(|metadata| metadata.file_type().is_file());
-    let plain = Known {
+    let plain = KnownDevice {
         model: visible(&path.display().to_string()),
         hints: Hints { file, ..Hints::default() },
         rotational: None,
@@ -32,13 +32,13 @@ pub fn of(path: &Path) -> Known {
     }
     let number = metadata.rdev();
     let Some(block) = SysfsBlock::of((major(number), minor(number))) else {
-        return Known { part: false, ..plain };
+        return KnownDevice { part: false, ..plain };
     };
     let word = |file: &str| block.disk_word(file);
     let nvme =
         block.disk.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme"));
     let depth = word("device/queue_depth").or_else(|| word("queue/nr_requests").filter(|_| nvme));
-    Known {
+    KnownDevice {
         model: block.model().map_or(plain.model, |model| visible(&model)),
         hints: Hints {
             queue_depth: depth.and_then(|depth| depth.parse().ok()),

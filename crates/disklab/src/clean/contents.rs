@@ -24,14 +24,14 @@ const YOUNG: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum CacheKind {
     Leftover,
     Kernel,
     Disks,
     Source,
 }
 
-impl Kind {
+impl CacheKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Leftover => "leftover",
@@ -43,8 +43,8 @@ impl Kind {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Item {
-    pub kind: Kind,
+pub struct CacheItem {
+    pub kind: CacheKind,
     pub path: PathBuf,
     /// What it takes on its disk.
     pub bytes: Bytes,
@@ -53,8 +53,8 @@ pub struct Item {
     _lock: Option<File>,
 }
 
-impl Item {
-    fn new(kind: Kind, path: PathBuf, lock: Option<File>) -> Self {
+impl CacheItem {
+    fn new(kind: CacheKind, path: PathBuf, lock: Option<File>) -> Self {
         let bytes = size(&path);
         Self { kind, path, bytes, _lock: lock }
     }
@@ -75,24 +75,24 @@ impl Item {
 }
 
 #[derive(Debug)]
-pub struct Contents {
+pub struct CacheContents {
     /// Leftovers first.
-    pub items: Vec<Item>,
+    pub items: Vec<CacheItem>,
     /// Somebody prepares disks or runs trials.
     pub in_use: bool,
     /// Keeps runs from beginning while what they use is taken away.
     _alone: Option<File>,
 }
 
-impl Contents {
+impl CacheContents {
     pub fn of(cache: &Cache) -> Result<Self, Failure> {
         let lock = lock(&cache.root().join(run::IN_USE))?;
-        let in_use = matches!(lock, Lock::Held);
+        let in_use = matches!(lock, LockState::Held);
         let mut contents = Self { items: Vec::new(), in_use, _alone: lock.file() };
         for (kind, folder) in [
-            (Kind::Kernel, cache.kernels()),
-            (Kind::Disks, cache.disks()),
-            (Kind::Source, cache.sources()),
+            (CacheKind::Kernel, cache.kernels()),
+            (CacheKind::Disks, cache.disks()),
+            (CacheKind::Source, cache.sources()),
         ] {
             contents.add_made(kind, &folder)?;
         }
@@ -101,19 +101,19 @@ impl Contents {
         Ok(contents)
     }
 
-    fn add_made(&mut self, kind: Kind, folder: &Path) -> Result<(), Failure> {
+    fn add_made(&mut self, kind: CacheKind, folder: &Path) -> Result<(), Failure> {
         for path in entries(folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.ends_with(".lock") {
                 // Locks stay: removing one would let two makers lock two files of the same name.
-                self.in_use |= kind == Kind::Disks && matches!(lock(&path)?, Lock::Held);
+                self.in_use |= kind == CacheKind::Disks && matches!(lock(&path)?, LockState::Held);
             } else if let Some(made) = name.strip_prefix(TEMPORARY) {
                 match lock(&folder.join(format!("{made}.lock")))? {
-                    Lock::Held => {}
-                    free => self.items.push(Item::new(Kind::Leftover, path, free.file())),
+                    LockState::Held => {}
+                    free => self.items.push(CacheItem::new(CacheKind::Leftover, path, free.file())),
                 }
             } else {
-                self.items.push(Item::new(kind, path, None));
+                self.items.push(CacheItem::new(kind, path, None));
             }
         }
         Ok(())
@@ -122,16 +122,16 @@ impl Contents {
     fn add_trials(&mut self, folder: &Path) -> Result<(), Failure> {
         for path in entries(folder)? {
             match lock(&path.join("lock"))? {
-                Lock::Held => self.in_use = true,
-                Lock::Absent if is_young(&path) => self.in_use = true,
-                free => self.items.push(Item::new(Kind::Leftover, path, free.file())),
+                LockState::Held => self.in_use = true,
+                LockState::Absent if is_young(&path) => self.in_use = true,
+                free => self.items.push(CacheItem::new(CacheKind::Leftover, path, free.file())),
             }
         }
         Ok(())
     }
 }
 
-enum Lock {
+enum LockState {
     /// By somebody else.
     Held,
     /// By us, now.
@@ -139,7 +139,7 @@ enum Lock {
     Absent,
 }
 
-impl Lock {
+impl LockState {
     /// The lock's file, where this process holds it.
     fn file(self) -> Option<File> {
         match self {
@@ -149,16 +149,16 @@ impl Lock {
     }
 }
 
-fn lock(path: &Path) -> Result<Lock, Failure> {
+fn lock(path: &Path) -> Result<LockState, Failure> {
     let cannot = |error: io::Error| cannot!("cannot look at the lock {}: {error}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::Absent),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LockState::Absent),
         Err(error) => return Err(cannot(error)),
     };
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Lock::Taken(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(Lock::Held),
+        Ok(()) => Ok(LockState::Taken(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(LockState::Held),
         Err(error) => Err(cannot(error.into())),
     }
 }
@@ -192,9 +192,9 @@ pub fn size(path: &Path) -> Bytes {
 mod tests {
     use super::*;
 
-    fn paths(cache: &Cache) -> Vec<(Kind, String)> {
-        let contents = Contents::of(cache).unwrap();
-        let told = |item: &Item| {
+    fn paths(cache: &Cache) -> Vec<(CacheKind, String)> {
+        let contents = CacheContents::of(cache).unwrap();
+        let told = |item: &CacheItem| {
             (item.kind, item.path.strip_prefix(cache.root()).unwrap().display().to_string())
         };
         contents.items.iter().map(told).collect()
@@ -221,13 +221,13 @@ mod tests {
         let live = File::open(folder.path().join("kernels/live.lock")).unwrap();
         flock(&live, FlockOperation::LockExclusive).unwrap();
         let expected = [
-            (Kind::Leftover, "kernels/.tmp-dead"),
-            (Kind::Leftover, "trials/1-dead"),
-            (Kind::Kernel, "kernels/7.3.4-abc"),
-            (Kind::Disks, "disks/key"),
+            (CacheKind::Leftover, "kernels/.tmp-dead"),
+            (CacheKind::Leftover, "trials/1-dead"),
+            (CacheKind::Kernel, "kernels/7.3.4-abc"),
+            (CacheKind::Disks, "disks/key"),
         ];
         assert_eq!(paths(&cache), expected.map(|(kind, path)| (kind, path.to_owned())));
-        assert!(!Contents::of(&cache).unwrap().in_use, "a kernel's build uses no disks");
+        assert!(!CacheContents::of(&cache).unwrap().in_use, "a kernel's build uses no disks");
     }
 
     #[test]
@@ -236,13 +236,13 @@ mod tests {
         let cache = Cache::at(folder.path()).unwrap();
         let trial = folder.path().join("trials/7-a");
         fs::create_dir_all(&trial).unwrap();
-        assert!(Contents::of(&cache).unwrap().in_use, "it has no lock yet");
+        assert!(CacheContents::of(&cache).unwrap().in_use, "it has no lock yet");
         let lock = File::create(trial.join("lock")).unwrap();
         flock(&lock, FlockOperation::LockExclusive).unwrap();
-        assert!(Contents::of(&cache).unwrap().in_use);
+        assert!(CacheContents::of(&cache).unwrap().in_use);
         assert_eq!(paths(&cache), []);
         drop(lock);
-        assert_eq!(paths(&cache), [(Kind::Leftover, "trials/7-a".to_owned())]);
+        assert_eq!(paths(&cache), [(CacheKind::Leftover, "trials/7-a".to_owned())]);
     }
 
     #[test]

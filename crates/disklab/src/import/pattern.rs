@@ -3,11 +3,11 @@
 /// A pattern over a path; each name in braces stands for some letters, none of them `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    parts: Vec<Part>,
+    parts: Vec<PatternPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PatternPart {
     Letters(String),
     Name(String),
 }
@@ -29,25 +29,25 @@ impl std::str::FromStr for Pattern {
                     "`{{{name}}}`: a name is wanted, of letters, digits, `_` and `-`"
                 ));
             }
-            if parts.iter().any(|part| *part == Part::Name(name.to_owned())) {
+            if parts.iter().any(|part| *part == PatternPart::Name(name.to_owned())) {
                 return Err(format!("`{{{name}}}` stands there twice"));
             }
-            if letters.is_empty() && matches!(parts.last(), Some(Part::Name(_))) {
+            if letters.is_empty() && matches!(parts.last(), Some(PatternPart::Name(_))) {
                 return Err(format!(
                     "`{{{name}}}`: something has to part it from the name before it"
                 ));
             }
             if !letters.is_empty() {
-                parts.push(Part::Letters(letters.to_owned()));
+                parts.push(PatternPart::Letters(letters.to_owned()));
             }
-            parts.push(Part::Name(name.to_owned()));
+            parts.push(PatternPart::Name(name.to_owned()));
             rest = &from[close + 1..];
         }
         if parts.is_empty() {
             return Err("no name in braces is in it, such as {policy}".to_owned());
         }
         if !rest.is_empty() {
-            parts.push(Part::Letters(rest.to_owned()));
+            parts.push(PatternPart::Letters(rest.to_owned()));
         }
         Ok(Self { parts })
     }
@@ -62,16 +62,16 @@ impl Pattern {
     }
 }
 
-fn matched(parts: &[Part], path: &str, found: &mut Vec<(String, String)>) -> bool {
+fn matched(parts: &[PatternPart], path: &str, found: &mut Vec<(String, String)>) -> bool {
     match parts {
         [] => path.is_empty(),
-        [Part::Letters(letters), rest @ ..] => {
+        [PatternPart::Letters(letters), rest @ ..] => {
             path.strip_prefix(letters.as_str()).is_some_and(|path| matched(rest, path, found))
         }
-        [Part::Name(name), rest @ ..] => {
+        [PatternPart::Name(name), rest @ ..] => {
             // Up to each place where what follows could begin; only the last name goes to the end.
             let ends: Vec<usize> = match rest.first() {
-                Some(Part::Letters(letters)) => {
+                Some(PatternPart::Letters(letters)) => {
                     path.match_indices(letters.as_str()).map(|(at, _)| at).collect()
                 }
                 _ => vec![path.len()],

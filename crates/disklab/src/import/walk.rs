@@ -21,7 +21,7 @@ const LARGEST_FILE: u64 = 1 << 30;
 const DEEPEST: usize = 32;
 
 /// A file that was read.
-pub struct Read {
+pub struct ReadFile {
     pub path: PathBuf,
     /// From what was named, with `/`; of a file that was named, its name.
     pub short: String,
@@ -31,10 +31,10 @@ pub struct Read {
     pub rows: Vec<Row>,
 }
 
-/// What came of looking.
+/// FileContent came of looking.
 #[derive(Default)]
-pub struct Looked {
-    pub read: Vec<Read>,
+pub struct FoundFiles {
+    pub read: Vec<ReadFile>,
     /// Files that hold results, and could not be read: file and reason.
     pub unreadable: Vec<(PathBuf, String)>,
     /// Files with the same bytes as one that was read, and that one: a copy is no repeat.
@@ -43,8 +43,8 @@ pub struct Looked {
     pub unknown: Vec<PathBuf>,
 }
 
-impl Looked {
-    /// What was passed over, each with the reason.
+impl FoundFiles {
+    /// FileContent was passed over, each with the reason.
     pub fn passed_over(&self) -> Vec<String> {
         let unreadable =
             self.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
@@ -56,8 +56,8 @@ impl Looked {
 }
 
 /// Reads all that holds results at and below `paths`, several files at a time.
-pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
-    let mut looked = Looked::default();
+pub fn look(paths: &[PathBuf]) -> Result<FoundFiles, Failure> {
+    let mut looked = FoundFiles::default();
     let mut files = Vec::new();
     for path in paths {
         let kind = fs::metadata(path).map_err(|error| mistaken!("{}: {error}", path.display()))?;
@@ -65,20 +65,20 @@ pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
             below(path, path, 0, &mut files, &mut looked)?;
         } else {
             let short = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            files.push(There { path: path.clone(), short, named: true });
+            files.push(NamedFile { path: path.clone(), short, named: true });
         }
     }
     for (there, what) in files.iter().zip(read_all(&files)) {
         match what {
-            What::Results(read) => {
+            FileContent::Results(read) => {
                 match looked.read.iter().find(|known| known.sha256 == read.sha256) {
                     Some(known) => looked.copies.push((there.path.clone(), known.path.clone())),
                     None => looked.read.push(read),
                 }
             }
-            What::Unreadable(reason) => looked.unreadable.push((there.path.clone(), reason)),
-            What::Unknown => looked.unknown.push(there.path.clone()),
-            What::Beside => {}
+            FileContent::Unreadable(reason) => looked.unreadable.push((there.path.clone(), reason)),
+            FileContent::Unknown => looked.unknown.push(there.path.clone()),
+            FileContent::Beside => {}
         }
     }
     Ok(looked)
@@ -86,19 +86,19 @@ pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
 
 /// A file that may hold results.
 #[derive(Debug)]
-struct There {
+struct NamedFile {
     path: PathBuf,
     short: String,
     /// By the user, who wants to hear about it whatever it is.
     named: bool,
 }
 
-/// What a file is.
-enum What {
-    Results(Read),
+/// FileContent a file is.
+enum FileContent {
+    Results(ReadFile),
     Unreadable(String),
     Unknown,
-    /// Read together with another one.
+    /// ReadFile together with another one.
     Beside,
 }
 
@@ -107,8 +107,8 @@ fn below(
     root: &Path,
     folder: &Path,
     depth: usize,
-    files: &mut Vec<There>,
-    looked: &mut Looked,
+    files: &mut Vec<NamedFile>,
+    looked: &mut FoundFiles,
 ) -> Result<(), Failure> {
     let unreadable = |error| cannot!("cannot list {}: {error}", folder.display());
     for path in paths_in(folder).map_err(unreadable)? {
@@ -125,14 +125,14 @@ fn below(
             }
         } else if path.is_file() {
             let short = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-            files.push(There { path, short, named: false });
+            files.push(NamedFile { path, short, named: false });
         }
     }
     Ok(())
 }
 
 /// In the order of `files`.
-fn read_all(files: &[There]) -> Vec<What> {
+fn read_all(files: &[NamedFile]) -> Vec<FileContent> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(files.len()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
@@ -142,7 +142,7 @@ fn read_all(files: &[There]) -> Vec<What> {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(file) = files.get(index) else { break };
-                    let what = read(file).unwrap_or_else(What::Unreadable);
+                    let what = read(file).unwrap_or_else(FileContent::Unreadable);
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((index, what));
                 }
             });
@@ -154,32 +154,38 @@ fn read_all(files: &[There]) -> Vec<What> {
 }
 
 /// The error says why it cannot be read.
-fn read(there: &There) -> Result<What, String> {
-    let There { path, short, named } = there;
+fn read(there: &NamedFile) -> Result<FileContent, String> {
+    let NamedFile { path, short, named } = there;
     let bytes = bytes_of(path)?;
     let beside = |name: &str| bytes_of(&path.with_file_name(name)).ok();
     let file = File { path: short, bytes: &bytes, beside: &beside };
     let format = match format_of(&file) {
-        (_, Claimed::Beside) => return Ok(What::Beside),
+        (_, Claimed::Beside) => return Ok(FileContent::Beside),
         (Some(format), Claimed::Results) => format,
         _ if *named => {
             return Err("it is none of the formats known here; `disklab import --help` lists them"
                 .to_owned());
         }
-        _ => return Ok(What::Unknown),
+        _ => return Ok(FileContent::Unknown),
     };
     let mut rows = (format.read)(&file).map_err(|reason| format!("{}: {reason}", format.name))?;
     for row in &mut rows {
         let found = integrity::check(&row.claim);
         row.remarks.extend(found);
-        // What a terminal would obey.
+        // FileContent a terminal would obey.
         for (axis, value) in &mut row.cell {
             *axis = one_line(axis);
             *value = one_line(value);
         }
     }
     let sha256 = sha256_hex(&bytes);
-    Ok(What::Results(Read { path: path.clone(), short: one_line(short), format, sha256, rows }))
+    Ok(FileContent::Results(ReadFile {
+        path: path.clone(),
+        short: one_line(short),
+        format,
+        sha256,
+        rows,
+    }))
 }
 
 fn one_line(text: &str) -> String {

@@ -20,7 +20,7 @@ use crate::signals;
 /// the documentation. Turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES. Whether it
 /// fits is seen on the source before anything is written.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct PatchArgs {
     /// A series of the lab, or the newest that can be had.
     #[arg(long, value_name = "SERIES", default_value = NEWEST)]
     kernel: String,
@@ -38,7 +38,7 @@ pub struct Args {
     author: Option<String>,
 }
 
-pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn patch(args: &PatchArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let series = home.series();
     let source = if let Some(path) = &args.source {

@@ -19,7 +19,7 @@ type Both<'a> = (Metric, &'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64)
 
 /// A number of a cell, in both.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct PredictedNumber {
     pub cell: String,
     pub metric: String,
     pub measured: f64,
@@ -35,7 +35,7 @@ pub struct Row {
 }
 
 /// Each number that both records have, and the cells that have numbers on one side only.
-pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>) {
+pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumber>, Vec<String>) {
     let twice = noise::pairs(measured, Trust::Sound);
     let [measured, predicted] =
         [measured, predicted].map(|record| Report::of(&CellIndex::new(record)));
@@ -86,14 +86,15 @@ fn of_others<'a>(
     measured: &'a [Measured],
     predicted: &'a [Measured],
     pairs: &'a [Pair],
-) -> impl Iterator<Item = Row> + 'a {
+) -> impl Iterator<Item = PredictedNumber> + 'a {
     measured.iter().filter_map(move |one| {
         let other =
             predicted.iter().find(|other| (&other.name, &other.unit) == (&one.name, &one.unit))?;
-        let value = |it: &Measured| it.sum.map_or(it.spread.median, |(sum, of)| sum / of);
+        let value =
+            |measured: &Measured| measured.sum.map_or(measured.spread.median, |(sum, of)| sum / of);
         let (measured, predicted) = (value(one), value(other));
         let known = one.censored + other.censored == 0;
-        Some(Row {
+        Some(PredictedNumber {
             cell: cell.to_owned(),
             metric: one.name.clone(),
             measured,
@@ -110,7 +111,7 @@ fn of_fio<'a>(
     measured: &'a Numbers,
     predicted: &'a Numbers,
     pairs: &'a [Pair],
-) -> impl Iterator<Item = Row> + 'a {
+) -> impl Iterator<Item = PredictedNumber> + 'a {
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
     let count = |value: f64| digits(value);
     let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
@@ -123,7 +124,7 @@ fn of_fio<'a>(
     let row = |(metric, called, pair, show): Both| {
         let (one, other) = pair.map(|(one, other)| (one.median, other.median))?;
         let shown = [show(one), show(other)];
-        (one > 0.0).then(|| Row {
+        (one > 0.0).then(|| PredictedNumber {
             cell: cell.to_owned(),
             metric: called.to_owned(),
             measured: one,
@@ -149,8 +150,8 @@ pub fn in_doubt(measured: &Record) -> Vec<String> {
         }
     }
     let told = cells.into_iter().filter_map(|(name, own)| {
-        let ok = own.iter().filter(|it| it.status == Status::Ok);
-        let doubtful: Vec<&&Outcome> = ok.clone().filter(|it| !it.is_sound()).collect();
+        let ok = own.iter().filter(|outcome| outcome.status == Status::Ok);
+        let doubtful: Vec<&&Outcome> = ok.clone().filter(|outcome| !outcome.is_sound()).collect();
         let why = doubtful
             .first()?
             .remarks
@@ -183,8 +184,10 @@ mod tests {
     }
 
     fn record(folder: &Path, outcomes: Vec<Outcome>) -> Record {
-        let (seconds, ids): (Vec<String>, Vec<String>) =
-            outcomes.iter().map(|it| it.trial.clone()).partition(|id| *id == again("pid+s1"));
+        let (seconds, ids): (Vec<String>, Vec<String>) = outcomes
+            .iter()
+            .map(|outcome| outcome.trial.clone())
+            .partition(|id| *id == again("pid+s1"));
         let mut manifest = disklab_testkit::manifest(disklab_testkit::suite("mine"), ids);
         manifest.again = seconds;
         disklab_testkit::record(folder, &manifest, outcomes)
@@ -247,7 +250,7 @@ mod tests {
         ];
         let there =
             [measured("boot", 50.0, 0), measured("late", 1.0, 0), measured("start-up", 1.5, 0)];
-        let rows: Vec<Row> = of_others("cell", &here, &there, &[]).collect();
+        let rows: Vec<PredictedNumber> = of_others("cell", &here, &there, &[]).collect();
         let told: Vec<(&str, Option<f64>)> =
             rows.iter().map(|row| (row.metric.as_str(), row.error)).collect();
         assert_eq!(told, [("start-up", Some(-0.25)), ("late", None), ("boot", None)]);

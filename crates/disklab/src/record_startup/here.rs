@@ -9,7 +9,7 @@ use disklab_results::strace;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::Args;
+use super::RecordStartupArgs;
 use crate::exit::{Failure, cannot, mistaken};
 use crate::screen::Screen;
 
@@ -24,10 +24,10 @@ const SOON: Duration = Duration::from_secs(5);
 const TRACED: &str = "trace=%file,getdents64,clone,?clone3,?fork,?vfork";
 
 /// What has to be running; it ends with this.
-pub struct Server(Option<Child>);
+pub struct StartedServer(Option<Child>);
 
-impl Server {
-    pub fn start(args: &Args) -> Result<Self, Failure> {
+impl StartedServer {
+    pub fn start(args: &RecordStartupArgs) -> Result<Self, Failure> {
         let words = args.server_words();
         let [program, arguments @ ..] = words.as_slice() else { return Ok(Self(None)) };
         let mut server = Command::new(program);
@@ -38,7 +38,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for StartedServer {
     fn drop(&mut self) {
         if let Some(server) = &mut self.0 {
             // It may have ended by itself.
@@ -49,7 +49,7 @@ impl Drop for Server {
 }
 
 /// Runs it under strace.
-pub fn traced(args: &Args, screen: &Screen) -> Result<Vec<u8>, Failure> {
+pub fn traced(args: &RecordStartupArgs, screen: &Screen) -> Result<Vec<u8>, Failure> {
     let file = tempfile::NamedTempFile::new().map_err(|e| cannot!("a temporary file: {e}"))?;
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
@@ -63,20 +63,20 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Vec<u8>, Failure> {
         .spawn()
         .map_err(|error| cannot!("strace cannot be run: {error}; on Debian: apt install strace"))?;
     match ended(&mut strace, file.path(), screen)? {
-        End::Well => {}
-        End::Leaving => screen.remark(
+        TraceEnd::Well => {}
+        TraceEnd::Leaving => screen.remark(
             "it ended and left processes running, which go on: what they did until then is \
              recorded, and a start-up is over when the \
              command ends",
         ),
-        End::Badly(how) => {
+        TraceEnd::Badly(how) => {
             return Err(mistaken!(
                 "{} failed under strace ({how}): only a start that ends well \
                 can be recorded",
                 args.command.join(" ")
             ));
         }
-        End::Never => {
+        TraceEnd::Never => {
             return Err(mistaken!(
                 "{} did not end within {} s: a start-up is over when the \
                 command ends; let it end as soon as it is ready, \
@@ -91,7 +91,7 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Vec<u8>, Failure> {
 }
 
 /// How the command came to its end.
-enum End {
+enum TraceEnd {
     Well,
     /// Well, but not all that it started.
     Leaving,
@@ -100,10 +100,10 @@ enum End {
 }
 
 /// strace goes on until all that was started has ended; the command itself may end before.
-fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<End, Failure> {
+fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<TraceEnd, Failure> {
     let failed = |e| cannot!("waiting for strace: {e}");
     let of = |status: ExitStatus| {
-        if status.success() { End::Well } else { End::Badly(status.to_string()) }
+        if status.success() { TraceEnd::Well } else { TraceEnd::Badly(status.to_string()) }
     };
     let begun = Instant::now();
     let mut last = None;
@@ -128,9 +128,9 @@ fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<End, Fail
             signal(strace.id().cast_signed(), Signal::TERM);
             strace.wait().map_err(failed)?;
             return Ok(match left {
-                Some((0, _)) => End::Leaving,
-                Some((code, _)) => End::Badly(format!("exit status: {code}")),
-                None => End::Never,
+                Some((0, _)) => TraceEnd::Leaving,
+                Some((code, _)) => TraceEnd::Badly(format!("exit status: {code}")),
+                None => TraceEnd::Never,
             });
         }
         if !told && begun.elapsed() > SOON {
@@ -160,7 +160,7 @@ fn home() -> Result<TempDir, Failure> {
 }
 
 /// How long it takes with all its files in memory.
-pub fn warm(args: &Args) -> Result<Duration, Failure> {
+pub fn warm(args: &RecordStartupArgs) -> Result<Duration, Failure> {
     let [program, arguments @ ..] = args.command.as_slice() else { return Ok(Duration::ZERO) };
     let home = home()?;
     let mut started = Command::new(program);

@@ -16,7 +16,7 @@ const MOST_LINKS: u32 = 40;
 #[derive(Debug, Default)]
 pub struct Needed {
     pub entries: Vec<Entry>,
-    pub uses: Vec<Used>,
+    pub uses: Vec<NameUse>,
     /// A sentence on each kind of thing that cannot be recorded.
     pub left_out: Vec<String>,
     numbers: BTreeMap<PathBuf, u32>,
@@ -24,7 +24,7 @@ pub struct Needed {
 
 /// The first use of an entry's name.
 #[derive(Debug)]
-pub struct Used {
+pub struct NameUse {
     pub entry: u32,
     /// When, s.
     pub at: f64,
@@ -96,7 +96,7 @@ impl Needed {
 
     fn used(&mut self, entry: u32, of: &Use, act: Act) {
         let (thread, started) = (of.thread.clone(), of.started);
-        self.uses.push(Used { entry, at: of.at, act, thread, started });
+        self.uses.push(NameUse { entry, at: of.at, act, thread, started });
     }
 
     /// The entry at the end of a path's links, with all that leads to it.

@@ -8,16 +8,16 @@ use disklab_config::startup::{Act, EntryKind, Step, Threads};
 use disklab_results::strace::Lineage;
 use disklab_units::Nanos;
 
-use super::needed::{Needed, Used};
-use super::program::{Access, Event, How, What};
+use super::needed::{NameUse, Needed};
+use super::program::{AccessKind, FileAccess, ThreadAct, ThreadEvent};
 
 const PAGE: u64 = 4096;
 
 /// A file is read for the first time after its name is first used; what of it is in memory by then
-/// is not read again. `scale` makes the program's own time of strace's; `warm` is all of it. What
+/// is not read again. `scale` makes the program's own time of strace's; `warm` is all of it. ThreadAct
 /// several threads computed at the same time is shared out among them.
-pub fn threads(needed: &Needed, events: &[Event], scale: f64, warm: Duration) -> Threads {
-    let tree = Tree::of(events);
+pub fn threads(needed: &Needed, events: &[ThreadEvent], scale: f64, warm: Duration) -> Threads {
+    let tree = ThreadTree::of(events);
     let (mut lanes, ends) = lanes(needed, events);
     let mut last_names = vec![0.0; lanes.len()];
     for used in &needed.uses {
@@ -36,7 +36,7 @@ pub fn threads(needed: &Needed, events: &[Event], scale: f64, warm: Duration) ->
         while lane.step(needed) {}
     }
     let mut threads = steps(lanes);
-    // What it computed after the last name.
+    // ThreadAct it computed after the last name.
     let rest = (warm.as_nanos() as u64).saturating_sub(threads.computing().0);
     let last = threads.0.first_mut().and_then(|steps| {
         steps.iter_mut().rev().find_map(|step| match step {
@@ -51,14 +51,14 @@ pub fn threads(needed: &Needed, events: &[Event], scale: f64, warm: Duration) ->
 }
 
 /// As if one thread had done it all, in the order in which all did.
-pub fn by_one(events: Vec<Event>) -> Vec<Event> {
-    let accesses = events.into_iter().filter(|event| matches!(event.what, What::Access(_)));
-    accesses.map(|event| Event { thread: 0, ..event }).collect()
+pub fn by_one(events: Vec<ThreadEvent>) -> Vec<ThreadEvent> {
+    let accesses = events.into_iter().filter(|event| matches!(event.what, ThreadAct::Access(_)));
+    accesses.map(|event| ThreadEvent { thread: 0, ..event }).collect()
 }
 
 /// With the first.
-pub fn count(events: &[Event]) -> usize {
-    1 + events.iter().filter(|event| matches!(event.what, What::Starts(_))).count()
+pub fn count(events: &[ThreadEvent]) -> usize {
+    1 + events.iter().filter(|event| matches!(event.what, ThreadAct::Starts(_))).count()
 }
 
 /// That is read by it.
@@ -70,14 +70,15 @@ pub fn bytes(act: Act) -> u64 {
 }
 
 /// Which thread is where in the tree of all.
-struct Tree(BTreeMap<Lineage, u32>);
+struct ThreadTree(BTreeMap<Lineage, u32>);
 
-impl Tree {
-    fn of(events: &[Event]) -> Self {
+impl ThreadTree {
+    fn of(events: &[ThreadEvent]) -> Self {
         let mut lineages: BTreeMap<u32, Lineage> = BTreeMap::from([(0, Lineage::new())]);
         let mut started: BTreeMap<u32, u32> = BTreeMap::new();
         for event in events {
-            if let (What::Starts(child), Some(parent)) = (&event.what, lineages.get(&event.thread))
+            if let (ThreadAct::Starts(child), Some(parent)) =
+                (&event.what, lineages.get(&event.thread))
             {
                 let count = started.entry(event.thread).or_default();
                 let lineage = [parent.as_slice(), &[*count]].concat();
@@ -98,10 +99,10 @@ impl Tree {
     }
 }
 
-/// What the kernel said of one thread, and what came of it so far.
+/// ThreadAct the kernel said of one thread, and what came of it so far.
 #[derive(Default)]
 struct Lane<'a> {
-    events: VecDeque<Item<'a>>,
+    events: VecDeque<LaneEvent<'a>>,
     /// Files that it reads at some time, and names that it will look for.
     reads: BTreeSet<u32>,
     looks: BTreeSet<u32>,
@@ -109,21 +110,21 @@ struct Lane<'a> {
     touched: BTreeMap<u32, BTreeSet<u64>>,
     /// Threads that it has started so far.
     started: u32,
-    done: Vec<Done>,
+    done: Vec<LaneStep>,
 }
 
-enum Item<'a> {
-    Access(u32, &'a Access),
+enum LaneEvent<'a> {
+    Access(u32, &'a FileAccess),
     Look(u32),
     Starts(Moment),
     Ends(Moment),
-    Sync(Done),
+    Sync(LaneStep),
 }
 
 /// A moment of a thread, by its number among all, in the order of time.
 type Moment = usize;
 
-enum Done {
+enum LaneStep {
     Use(Step),
     Moment(Moment),
     /// It goes on after that one of another.
@@ -132,13 +133,13 @@ enum Done {
 
 impl<'a> Lane<'a> {
     /// A name is used when what came before the kernel looked for it, or before the first access to
-    /// that file, and before the last thread that was started by then, has been done. What it
+    /// that file, and before the last thread that was started by then, has been done. ThreadAct it
     /// waited for before this is not seen, if nothing else is between; `goes_on` is whether it may
     /// be over by then.
     fn name(
         &mut self,
         needed: &Needed,
-        used: &Used,
+        used: &NameUse,
         think: Nanos,
         is_itself: bool,
         goes_on: impl Fn(Moment) -> bool,
@@ -147,42 +148,42 @@ impl<'a> Lane<'a> {
         while self.looks.contains(&used.entry) && self.step(needed) {}
         if self.reads.contains(&used.entry) && !self.touched.contains_key(&used.entry) {
             while let Some(next) = self.events.front() {
-                if matches!(next, Item::Access(entry, _) if *entry == used.entry) {
+                if matches!(next, LaneEvent::Access(entry, _) if *entry == used.entry) {
                     break;
                 }
                 self.step(needed);
             }
         }
-        while let Some(Item::Sync(next)) = self.events.front() {
+        while let Some(LaneEvent::Sync(next)) = self.events.front() {
             let is_before = match next {
-                Done::After(moment) => goes_on(*moment),
-                Done::Moment(_) | Done::Use(_) => true,
+                LaneStep::After(moment) => goes_on(*moment),
+                LaneStep::Moment(_) | LaneStep::Use(_) => true,
             };
             if !is_before {
                 break;
             }
             self.step(needed);
         }
-        self.done.push(Done::Use(Step::Use { think, entry: used.entry, act: used.act }));
+        self.done.push(LaneStep::Use(Step::Use { think, entry: used.entry, act: used.act }));
     }
 
     /// The next event. False: there is none.
     fn step(&mut self, needed: &Needed) -> bool {
         match self.events.pop_front() {
             None => return false,
-            Some(Item::Starts(moment)) => {
+            Some(LaneEvent::Starts(moment)) => {
                 self.started += 1;
-                self.done.push(Done::Moment(moment));
+                self.done.push(LaneStep::Moment(moment));
             }
-            Some(Item::Ends(moment)) => self.done.push(Done::Moment(moment)),
-            Some(Item::Look(entry)) => drop(self.looks.remove(&entry)),
-            Some(Item::Sync(done)) => self.done.push(done),
-            Some(Item::Access(entry, access)) => self.access(needed, entry, access),
+            Some(LaneEvent::Ends(moment)) => self.done.push(LaneStep::Moment(moment)),
+            Some(LaneEvent::Look(entry)) => drop(self.looks.remove(&entry)),
+            Some(LaneEvent::Sync(done)) => self.done.push(done),
+            Some(LaneEvent::Access(entry, access)) => self.access(needed, entry, access),
         }
         true
     }
 
-    fn access(&mut self, needed: &Needed, entry: u32, access: &'a Access) {
+    fn access(&mut self, needed: &Needed, entry: u32, access: &'a FileAccess) {
         let EntryKind::File(size) = needed.entries[entry as usize].kind else { return };
         let (from, end) = (access.from, access.end.min(size.0));
         if from >= end {
@@ -190,44 +191,46 @@ impl<'a> Lane<'a> {
         }
         let touched = self.touched.entry(entry).or_default();
         let pages = from / PAGE..end.div_ceil(PAGE);
-        if access.how == How::Read && pages.clone().all(|page| touched.contains(&page)) {
+        if access.how == AccessKind::Read && pages.clone().all(|page| touched.contains(&page)) {
             return;
         }
         // A mapped page that is in memory is worth a step: the kernel reads ahead of a file whose
         // pages it keeps missing less and less.
-        if access.how != How::Around {
+        if access.how != AccessKind::Around {
             touched.extend(pages);
         }
         let before = match self.done.last_mut() {
-            Some(Done::Use(Step::Use { entry: before, act, .. })) if *before == entry => Some(act),
+            Some(LaneStep::Use(Step::Use { entry: before, act, .. })) if *before == entry => {
+                Some(act)
+            }
             _ => None,
         };
         // One goes on where the other ended.
         match before {
             Some(Act::Read { from: begun, bytes })
-                if access.how == How::Read && *begun + *bytes == from =>
+                if access.how == AccessKind::Read && *begun + *bytes == from =>
             {
                 *bytes += end - from;
             }
             Some(Act::Map { from: begun, bytes })
-                if access.how == How::Map && *begun + *bytes == from =>
+                if access.how == AccessKind::Map && *begun + *bytes == from =>
             {
                 *bytes += end - from;
             }
             _ => {
                 let bytes = end - from;
                 let act = match access.how {
-                    How::Read => Act::Read { from, bytes },
-                    How::Map | How::Around => Act::Map { from, bytes },
+                    AccessKind::Read => Act::Read { from, bytes },
+                    AccessKind::Map | AccessKind::Around => Act::Map { from, bytes },
                 };
-                self.done.push(Done::Use(Step::Use { think: Nanos::ZERO, entry, act }));
+                self.done.push(LaneStep::Use(Step::Use { think: Nanos::ZERO, entry, act }));
             }
         }
     }
 }
 
 /// The lanes, from what the kernel said, and the moments at which one has ended.
-fn lanes<'a>(needed: &Needed, events: &'a [Event]) -> (Vec<Lane<'a>>, BTreeMap<Moment, u32>) {
+fn lanes<'a>(needed: &Needed, events: &'a [ThreadEvent]) -> (Vec<Lane<'a>>, BTreeMap<Moment, u32>) {
     let mut lanes: Vec<Lane<'a>> = Vec::new();
     lanes.resize_with(count(events), Lane::default);
     let mut moments: Moment = 0;
@@ -235,48 +238,51 @@ fn lanes<'a>(needed: &Needed, events: &'a [Event]) -> (Vec<Lane<'a>>, BTreeMap<M
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let mut ended: BTreeMap<u32, Moment> = BTreeMap::new();
     let mut ends = BTreeMap::new();
-    for Event { thread, what } in events {
+    for ThreadEvent { thread, what } in events {
         let lane = *thread as usize;
         moments += 1;
         match what {
-            What::Access(access) => {
+            ThreadAct::Access(access) => {
                 let Some(entry) = needed.number(&access.path) else { continue };
                 lanes[lane].reads.insert(entry);
-                lanes[lane].events.push_back(Item::Access(entry, access));
+                lanes[lane].events.push_back(LaneEvent::Access(entry, access));
             }
-            What::Look(path) => {
+            ThreadAct::Look(path) => {
                 let Some(entry) = needed.number(path) else { continue };
                 // Of those that come again, the first is where it is not in memory.
                 if lanes[lane].looks.insert(entry) {
-                    lanes[lane].events.push_back(Item::Look(entry));
+                    lanes[lane].events.push_back(LaneEvent::Look(entry));
                 }
             }
-            What::Starts(child) => {
-                lanes[lane].events.push_back(Item::Starts(moments));
-                lanes[*child as usize].events.push_back(Item::Sync(Done::After(moments)));
+            ThreadAct::Starts(child) => {
+                lanes[lane].events.push_back(LaneEvent::Starts(moments));
+                lanes[*child as usize].events.push_back(LaneEvent::Sync(LaneStep::After(moments)));
                 children.entry(*thread).or_default().push(*child);
             }
             // Its end wakes who waits for it.
-            What::Wakes(other) if other != thread => {
-                let has_ended = matches!(lanes[lane].events.back(), Some(Item::Ends(_)));
-                let item =
-                    if has_ended { Item::Ends(moments) } else { Item::Sync(Done::Moment(moments)) };
+            ThreadAct::Wakes(other) if other != thread => {
+                let has_ended = matches!(lanes[lane].events.back(), Some(LaneEvent::Ends(_)));
+                let item = if has_ended {
+                    LaneEvent::Ends(moments)
+                } else {
+                    LaneEvent::Sync(LaneStep::Moment(moments))
+                };
                 ends.extend(has_ended.then_some((moments, *thread)));
                 lanes[lane].events.push_back(item);
-                lanes[*other as usize].events.push_back(Item::Sync(Done::After(moments)));
+                lanes[*other as usize].events.push_back(LaneEvent::Sync(LaneStep::After(moments)));
             }
-            What::Wakes(_) => {}
+            ThreadAct::Wakes(_) => {}
             // Of one that has not ended yet it is woken.
-            What::Waits(whom) => {
+            ThreadAct::Waits(whom) => {
                 let all = children.get(thread).into_iter().flatten();
                 let waited = all.filter(|child| whom.is_none_or(|whom| whom == **child));
                 let over: Vec<Moment> = waited.filter_map(|child| ended.remove(child)).collect();
-                lanes[lane]
-                    .events
-                    .extend(over.into_iter().map(|moment| Item::Sync(Done::After(moment))));
+                lanes[lane].events.extend(
+                    over.into_iter().map(|moment| LaneEvent::Sync(LaneStep::After(moment))),
+                );
             }
-            What::Ends => {
-                lanes[lane].events.push_back(Item::Ends(moments));
+            ThreadAct::Ends => {
+                lanes[lane].events.push_back(LaneEvent::Ends(moments));
                 ended.insert(*thread, moments);
                 ends.insert(moments, *thread);
             }
@@ -287,25 +293,25 @@ fn lanes<'a>(needed: &Needed, events: &'a [Event]) -> (Vec<Lane<'a>>, BTreeMap<M
 
 /// Where one is in a lane, its uses so far, and what it has waited for since the last.
 #[derive(Clone, Default)]
-struct Reader {
+struct LaneReader {
     at: usize,
     uses: u32,
     since: Past,
 }
 
-/// How many uses of which threads are over at a moment.
+/// AccessKind many uses of which threads are over at a moment.
 type Past = BTreeMap<u32, u32>;
 
 /// The steps of each lane, once all its events are done. One who waits for a thread that only
 /// waited itself waits for what that one waited for.
 fn steps(lanes: Vec<Lane<'_>>) -> Threads {
     let mut pasts: BTreeMap<Moment, Past> = BTreeMap::new();
-    let mut readers = vec![Reader::default(); lanes.len()];
+    let mut readers = vec![LaneReader::default(); lanes.len()];
     // Moments are known in the order of time, whichever lanes they are of.
     let mut places: BTreeMap<Moment, usize> = BTreeMap::new();
     for (number, lane) in lanes.iter().enumerate() {
         places.extend(lane.done.iter().filter_map(|done| match done {
-            Done::Moment(moment) => Some((*moment, number)),
+            LaneStep::Moment(moment) => Some((*moment, number)),
             _ => None,
         }));
     }
@@ -314,17 +320,17 @@ fn steps(lanes: Vec<Lane<'_>>) -> Threads {
         while let Some(done) = lanes[number].done.get(reader.at) {
             reader.at += 1;
             match done {
-                Done::Use(_) => {
+                LaneStep::Use(_) => {
                     reader.uses += 1;
                     reader.since.clear();
                 }
-                Done::After(earlier) => {
+                LaneStep::After(earlier) => {
                     for (&thread, &uses) in pasts.get(earlier).into_iter().flatten() {
                         let most = reader.since.entry(thread).or_default();
                         *most = (*most).max(uses);
                     }
                 }
-                Done::Moment(this) => {
+                LaneStep::Moment(this) => {
                     let mut past = reader.since.clone();
                     past.insert(number as u32, reader.uses);
                     pasts.insert(*this, past);
@@ -339,9 +345,9 @@ fn steps(lanes: Vec<Lane<'_>>) -> Threads {
         let (mut steps, mut waited) = (Vec::new(), Past::new());
         for done in lane.done {
             match done {
-                Done::Use(step) => steps.push(step),
-                Done::Moment(_) => {}
-                Done::After(moment) => {
+                LaneStep::Use(step) => steps.push(step),
+                LaneStep::Moment(_) => {}
+                LaneStep::After(moment) => {
                     for (&thread, &uses) in pasts.get(&moment).into_iter().flatten() {
                         let so_far = waited.entry(thread).or_default();
                         let is_new = uses > *so_far || steps.is_empty();
@@ -362,26 +368,28 @@ fn steps(lanes: Vec<Lane<'_>>) -> Threads {
 mod tests {
     use super::*;
 
-    fn lane(done: Vec<Done>) -> Lane<'static> {
+    fn lane(done: Vec<LaneStep>) -> Lane<'static> {
         Lane { done, ..Lane::default() }
     }
 
-    fn looks(count: usize) -> impl Iterator<Item = Done> {
-        (0..count).map(|_| Done::Use(Step::Use { think: Nanos::ZERO, entry: 0, act: Act::Look }))
+    fn looks(count: usize) -> impl Iterator<Item = LaneStep> {
+        (0..count)
+            .map(|_| LaneStep::Use(Step::Use { think: Nanos::ZERO, entry: 0, act: Act::Look }))
     }
 
     /// 0 starts 1 after two uses; 1 does nothing but start 2 and wait for it, then wakes 0.
     #[test]
     fn who_waits_for_one_that_waited_waits_for_what_that_one_waited_for() {
-        let mut first: Vec<Done> = looks(2).collect();
-        first.extend([Done::Moment(1), Done::After(4)]);
+        let mut first: Vec<LaneStep> = looks(2).collect();
+        first.extend([LaneStep::Moment(1), LaneStep::After(4)]);
         first.extend(looks(1));
-        // What it has waited for already.
-        first.push(Done::After(3));
-        let second = vec![Done::After(1), Done::Moment(2), Done::After(3), Done::Moment(4)];
-        let mut third = vec![Done::After(2)];
+        // ThreadAct it has waited for already.
+        first.push(LaneStep::After(3));
+        let second =
+            vec![LaneStep::After(1), LaneStep::Moment(2), LaneStep::After(3), LaneStep::Moment(4)];
+        let mut third = vec![LaneStep::After(2)];
         third.extend(looks(3));
-        third.push(Done::Moment(3));
+        third.push(LaneStep::Moment(3));
         let threads = steps(vec![lane(first), lane(second), lane(third)]);
         let expected = "0 look 0\n0 look 0\nafter 2 3\n0 look 0\n\
                         thread 1\nafter 0 2\nafter 2 3\nthread 2\nafter 0 2\n0 look 0\n0 look \
@@ -391,10 +399,10 @@ mod tests {
 
     #[test]
     fn another_run_has_the_same_lineages_or_fewer() {
-        let starts = |thread, child| Event { thread, what: What::Starts(child) };
-        let tree = Tree::of(&[starts(0, 1), starts(1, 2), starts(0, 3)]);
+        let starts = |thread, child| ThreadEvent { thread, what: ThreadAct::Starts(child) };
+        let tree = ThreadTree::of(&[starts(0, 1), starts(1, 2), starts(0, 3)]);
         let numbers = [vec![], vec![0], vec![1], vec![0, 0], vec![0, 1], vec![7, 7]]
-            .map(|it| tree.number(&it));
+            .map(|lineage| tree.number(&lineage));
         assert_eq!(numbers, [(0, true), (1, true), (3, true), (2, true), (1, false), (0, false)]);
     }
 }

@@ -23,7 +23,7 @@ use crate::screen::Screen;
 use crate::signals;
 
 const SUITE: &str = r#"
-question = "What does the program read?"
+question = "ThreadAct does the program read?"
 seeds = 1
 memory = "2 GiB"
 kernel = "newest"
@@ -35,17 +35,17 @@ const SWIFT: &str = "constant-ext4";
 /// does.
 pub const COMPARED: [(&str, &str); 2] = [("a hard disk", "bfq-hdd"), ("an SSD", "bfq-ssd")];
 
-/// What one of the program's threads or processes did; they are numbered in the order in which they
+/// ThreadAct one of the program's threads or processes did; they are numbered in the order in which they
 /// were started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct ThreadEvent {
     pub thread: u32,
-    pub what: What,
+    pub what: ThreadAct,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
-    Access(Access),
+pub enum ThreadAct {
+    Access(FileAccess),
     /// A name of which nothing was in memory, by its path.
     Look(String),
     Starts(u32),
@@ -57,15 +57,15 @@ pub enum What {
 
 /// Pages of a file that were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Access {
+pub struct FileAccess {
     pub path: String,
-    pub how: How,
+    pub how: AccessKind,
     pub from: u64,
     pub end: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum AccessKind {
     Read,
     /// Of a mapped file.
     Map,
@@ -75,9 +75,9 @@ pub enum How {
 
 /// The program's start in a guest.
 pub struct Start {
-    /// What it did on a disk that takes 50 us for everything, in order.
-    pub events: Vec<Event>,
-    /// How long it took there.
+    /// ThreadAct it did on a disk that takes 50 us for everything, in order.
+    pub events: Vec<ThreadEvent>,
+    /// AccessKind long it took there.
     pub ready: Nanos,
     /// And on those of [`COMPARED`], which do nothing else.
     pub compared: [Nanos; 2],
@@ -89,7 +89,7 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
             screen.remark("putting its files on a disk, and starting it in a guest");
         }
     };
-    let record = Trials {
+    let record = StartTrials {
         home,
         name,
         value: &format!("{name}:program"),
@@ -105,7 +105,7 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     Ok(Start { events: events(&text), ready, compared })
 }
 
-/// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a
+/// AccessKind long the replay takes on those of [`COMPARED`] without computing, which takes no time in a
 /// guest.
 pub fn replayed(
     home: &Home,
@@ -120,11 +120,11 @@ pub fn replayed(
         }
     }
     let trials =
-        Trials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array), screen };
+        StartTrials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array), screen };
     trials.carry_out(startup, &|_| ())?.compared()
 }
 
-struct Trials<'a> {
+struct StartTrials<'a> {
     home: &'a Home,
     name: &'a str,
     /// Of the axis of workloads.
@@ -133,17 +133,17 @@ struct Trials<'a> {
     screen: &'a Screen,
 }
 
-struct Carried {
+struct StartRecord {
     record: Record,
     _place: TempDir,
 }
 
-impl Trials<'_> {
+impl StartTrials<'_> {
     fn carry_out(
         &self,
         startup: Startup,
         say: &(dyn Fn(run::Event<'_>) + Sync),
-    ) -> Result<Carried, Failure> {
+    ) -> Result<StartRecord, Failure> {
         let mut lab: Lab = self.home.lab.clone();
         let workload = Workload {
             name: self.name.to_owned(),
@@ -167,23 +167,23 @@ impl Trials<'_> {
         )?;
         ready.carry_out(&trials, &writer, say)?;
         drop(writer);
-        Ok(Carried { record: Record::open(&folder)?, _place: place })
+        Ok(StartRecord { record: Record::open(&folder)?, _place: place })
     }
 }
 
-impl Carried {
+impl StartRecord {
     fn compared(&self) -> Result<[Nanos; 2], Failure> {
         let [hard_disk, ssd] = COMPARED.map(|(_, array)| self.start(array));
         Ok([hard_disk?.1, ssd?.1])
     }
 
-    /// How long it took on this array.
+    /// AccessKind long it took on this array.
     fn start(&self, array: &str) -> Result<(&Outcome, Nanos), Failure> {
         let outcome = self
             .record
             .lines()
             .iter()
-            .find(|outcome| outcome.cell.value("array").is_none_or(|it| it == array));
+            .find(|outcome| outcome.cell.value("array").is_none_or(|value| value == array));
         let reason = || outcome.and_then(|outcome| outcome.reason.clone()).unwrap_or_default();
         let outcome = outcome.filter(|outcome| outcome.status == Status::Ok).ok_or_else(|| {
             cannot!("in the guest, with nothing but the files that it used here, {}", reason())
@@ -198,7 +198,7 @@ impl Carried {
 }
 
 /// Lines as the guest's first process writes them; those that make no sense are left out.
-fn events(text: &str) -> Vec<Event> {
+fn events(text: &str) -> Vec<ThreadEvent> {
     let mut files: BTreeMap<u64, &str> = BTreeMap::new();
     let mut events = Vec::new();
     let mut thread = 0;
@@ -218,28 +218,28 @@ fn events(text: &str) -> Vec<Event> {
                 .parse()
                 .ok()
                 .and_then(|inode| files.get(&inode))
-                .map(|path| What::Look((*path).to_owned())),
-            ["starts", _] => number().map(What::Starts),
-            ["wakes", _] => number().map(What::Wakes),
-            ["waits", "any"] => Some(What::Waits(None)),
-            ["waits", _] => number().map(|other| What::Waits(Some(other))),
-            ["ends"] => Some(What::Ends),
-            [how, inode, range] => access(&files, how, inode, range).map(What::Access),
+                .map(|path| ThreadAct::Look((*path).to_owned())),
+            ["starts", _] => number().map(ThreadAct::Starts),
+            ["wakes", _] => number().map(ThreadAct::Wakes),
+            ["waits", "any"] => Some(ThreadAct::Waits(None)),
+            ["waits", _] => number().map(|other| ThreadAct::Waits(Some(other))),
+            ["ends"] => Some(ThreadAct::Ends),
+            [how, inode, range] => access(&files, how, inode, range).map(ThreadAct::Access),
             _ => None,
         };
-        events.extend(what.map(|what| Event { thread, what }));
+        events.extend(what.map(|what| ThreadEvent { thread, what }));
     }
     events
 }
 
-fn access(files: &BTreeMap<u64, &str>, how: &str, inode: &str, range: &str) -> Option<Access> {
+fn access(files: &BTreeMap<u64, &str>, how: &str, inode: &str, range: &str) -> Option<FileAccess> {
     let how = match how {
-        "read" => How::Read,
-        "map" => How::Map,
-        "around" => How::Around,
+        "read" => AccessKind::Read,
+        "map" => AccessKind::Map,
+        "around" => AccessKind::Around,
         _ => return None,
     };
     let (from, end) = range.split_once(' ')?;
     let path = (*files.get(&inode.parse().ok()?)?).to_owned();
-    Some(Access { path, how, from: from.parse().ok()?, end: end.parse().ok()? })
+    Some(FileAccess { path, how, from: from.parse().ok()?, end: end.parse().ok()? })
 }

@@ -8,7 +8,7 @@ use crate::question::Question;
 
 /// The second measurements: of every trial of the baseline, which everything else is held against;
 /// of a suite without one, of the first cell.
-pub fn of(question: &Question) -> Vec<Trial> {
+pub fn second_measurements(question: &Question) -> Vec<Trial> {
     let baseline = question.suite.baseline();
     let is_twice = |trial: &&Trial| match (&baseline, question.trials.first()) {
         (Some(baseline), _) => trial

@@ -34,7 +34,7 @@ pub const MOST_SEEDS: Seeds = Seeds::first_ones(30);
 
 /// What is to be decided, and how certainly.
 #[derive(Debug, clap::Args)]
-pub struct Verdicts {
+pub struct VerdictArgs {
     /// What is to be decided: iops, bandwidth, mean, p50, p99, p99.9 [default: what the suite says,
     /// or else iops].
     #[arg(long, value_delimiter = ',', requires = "until_decided")]
@@ -59,7 +59,7 @@ pub struct Verdicts {
     limit: LimitChoice,
 }
 
-impl Verdicts {
+impl VerdictArgs {
     fn metrics(&self, suite: &Suite) -> Vec<String> {
         let typed = self.metric.iter().cloned().map(String::from).collect();
         let those = [typed, suite.metrics.clone(), vec![Metric::Iops.into()]];
@@ -123,7 +123,7 @@ pub fn carry_out(
     run.carry_out(&of_first, writer, events)?;
     let possible = possible(&Record::open(writer.folder())?)?;
     // Before the first look everything is open.
-    let mut open: Option<Vec<Open>> = None;
+    let mut open: Option<Vec<OpenVerdict>> = None;
     for &look in &until.looks {
         let is_needed = |trial: &&Trial| {
             trial.seed_index <= look
@@ -177,7 +177,11 @@ pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> 
         "to go on: disklab run --resume {name} --budget {}",
         budget.to_string().replace(' ', "")
     );
-    [head].into_iter().chain(open.iter().map(|it| format!("  {it}"))).chain([rest]).collect()
+    [head]
+        .into_iter()
+        .chain(open.iter().map(|verdict| format!("  {verdict}")))
+        .chain([rest])
+        .collect()
 }
 
 fn verdicts_are(number: usize) -> String {
@@ -185,7 +189,7 @@ fn verdicts_are(number: usize) -> String {
 }
 
 /// What is held against what.
-struct Sides {
+struct ComparedSides {
     /// What is equal on both.
     cell: Cell,
     /// What differs, with its two values.
@@ -193,7 +197,7 @@ struct Sides {
     values: [String; 2],
 }
 
-impl Sides {
+impl ComparedSides {
     /// Whether such a trial is of one of them.
     fn concern(&self, trial: &Trial) -> bool {
         let value =
@@ -210,29 +214,31 @@ impl Sides {
 }
 
 /// Those of which neither side was left out.
-fn possible(record: &Record) -> Result<Vec<Sides>, Failure> {
+fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
     let (axis, contests) = contests(&[CellIndex::new(record)], None, Trust::Sound)?;
-    let sides = contests.iter().map(|contest| Sides {
+    let sides = contests.iter().map(|contest| ComparedSides {
         cell: contest.cell.clone(),
         axis: axis.clone(),
         values: [contest.treatment.clone(), contest.baseline.clone()],
     });
-    let is_left_out = |sides: &Sides, side: &str| {
+    let is_left_out = |sides: &ComparedSides, side: &str| {
         let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
-        outcomes.filter(|it| it.status == Status::Skipped).any(|it| sides.has(side, it))
+        outcomes
+            .filter(|outcome| outcome.status == Status::Skipped)
+            .any(|outcome| sides.has(side, outcome))
     };
-    Ok(sides.filter(|it| !it.values.iter().any(|side| is_left_out(it, side))).collect())
+    Ok(sides.filter(|sides| !sides.values.iter().any(|side| is_left_out(sides, side))).collect())
 }
 
 /// A contest that has no verdict yet.
-struct Open {
-    sides: Sides,
+struct OpenVerdict {
+    sides: ComparedSides,
     metric: String,
     /// Both sides have results.
     has_both: bool,
 }
 
-impl std::fmt::Display for Open {
+impl std::fmt::Display for OpenVerdict {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [treatment, baseline] = &self.sides.values;
         let cell = answer::values(&self.sides.cell);
@@ -241,16 +247,28 @@ impl std::fmt::Display for Open {
     }
 }
 
-fn undecided(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Open>, Failure> {
+fn undecided(
+    record: &Record,
+    until: &UntilDecided,
+    look: u32,
+) -> Result<Vec<OpenVerdict>, Failure> {
     let (axis, contests) = contests(&[CellIndex::new(record)], None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let terms = Terms::recorded(until)?;
     let judgements = judge(&contests, &metrics, terms, Some(&Looked { until, upto: look }))
         .map_err(Failure::mistaken)?;
-    let open = |it: Judgement| Open {
-        has_both: it.trials.0 > 0 && it.trials.1 > 0,
-        sides: Sides { cell: it.cell, axis: axis.clone(), values: [it.treatment, it.baseline] },
-        metric: it.metric.name().to_owned(),
+    let open = |judged: Judgement| OpenVerdict {
+        has_both: judged.trials.0 > 0 && judged.trials.1 > 0,
+        sides: ComparedSides {
+            cell: judged.cell,
+            axis: axis.clone(),
+            values: [judged.treatment, judged.baseline],
+        },
+        metric: judged.metric.name().to_owned(),
     };
-    Ok(judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided).map(open).collect())
+    Ok(judgements
+        .into_iter()
+        .filter(|judgement| judgement.verdict == Verdict::Undecided)
+        .map(open)
+        .collect())
 }

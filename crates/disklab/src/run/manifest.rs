@@ -149,7 +149,7 @@ fn needed(error: &disklab_runner::Error, program: &str, question: &Question) -> 
     let backgrounds: BTreeSet<&str> = trials
         .iter()
         .filter_map(|trial| trial.background.as_ref())
-        .map(|it| it.name.as_str())
+        .map(|background| background.name.as_str())
         .collect();
     let leave_out = if backgrounds.is_empty() {
         "--set".to_owned()

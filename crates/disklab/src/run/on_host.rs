@@ -22,7 +22,7 @@ use crate::words;
 
 /// Where trials are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum Executor {
+pub enum ExecutorChoice {
     /// In guests, on modelled disks, in virtual time.
     #[default]
     Kernel,
@@ -31,16 +31,16 @@ pub enum Executor {
 }
 
 #[derive(Debug, Clone, clap::Args)]
-pub struct Machine {
+pub struct HostArgs {
     /// Carry trials out in guests on modelled disks, or on this machine's own.
     #[arg(
         long,
         value_enum,
-        default_value_t = Executor::Kernel,
+        default_value_t = ExecutorChoice::Kernel,
         value_name = "EXECUTOR",
         help_heading = ON
     )]
-    pub on: Executor,
+    pub on: ExecutorChoice,
 
     /// Disks of this machine, in the order of the array's, which lose all that is on them. Each has
     /// to be in the allow file too: see `disklab devices`.
@@ -94,14 +94,14 @@ const REST: Nanos = Nanos::from_secs(1);
 const ON: &str = "On this machine's own disks";
 
 /// What a run on this machine is asked, and on what.
-pub struct Asked {
+pub struct HostQuestion {
     pub place: Place,
     pub lab: Lab,
     /// For the question, in the place of those of the command line.
     pub overrides: Overrides,
 }
 
-impl Machine {
+impl HostArgs {
     /// Refuses options that only go with `--on host` where it is not said.
     pub fn check(&self) -> Result<(), Failure> {
         let where_to = [("--devices", !self.devices.is_empty()), ("--at", self.at.is_some())];
@@ -114,7 +114,7 @@ impl Machine {
         ];
         let mut options = where_to.into_iter().chain(self.for_disks()).chain(how);
         match options.find(|(_, is_given)| *is_given) {
-            Some((option, _)) if self.on == Executor::Kernel => Err(mistaken!(
+            Some((option, _)) if self.on == ExecutorChoice::Kernel => Err(mistaken!(
                 "{option} is for this machine's own disks: add --on host, or leave it out"
             )),
             _ => Ok(()),
@@ -153,7 +153,7 @@ impl Machine {
             ));
         }
         Ok(Self {
-            on: Executor::Host,
+            on: ExecutorChoice::Host,
             devices: on.disks.iter().map(|disk| disk.named.clone()).collect(),
             at: on.at.clone(),
             order: Some(on.order),
@@ -170,7 +170,7 @@ impl Machine {
         suite: Option<&str>,
         arrays: Option<Vec<String>>,
         overrides: &Overrides,
-    ) -> Result<Asked, Failure> {
+    ) -> Result<HostQuestion, Failure> {
         match (&self.at, self.devices.is_empty()) {
             (Some(path), _) => {
                 self.check_at()?;
@@ -192,7 +192,7 @@ impl Machine {
         suite: Option<&str>,
         arrays: Option<Vec<String>>,
         overrides: &Overrides,
-    ) -> Result<Asked, Failure> {
+    ) -> Result<HostQuestion, Failure> {
         let disks: Vec<Disk> = self
             .devices
             .iter()
@@ -224,7 +224,7 @@ impl Machine {
         let overrides = overrides.with("array", &fitting.join(","))?;
         let lab = on_disks(lab, &fitting, &disks);
         let permission = Permission { allow, overwrite: self.overwrite.clone() };
-        Ok(Asked { place: Place::Disks { disks, permission }, lab, overrides })
+        Ok(HostQuestion { place: Place::Disks { disks, permission }, lab, overrides })
     }
 
     pub fn host(
@@ -382,7 +382,7 @@ pub fn recorded(host: &Host) -> OnHost {
 /// minute.
 pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
     let Place::At { path, .. } = &host.place else { return None };
-    let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|it| it.f_fsid);
+    let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|stat| stat.f_fsid);
     (filesystem(path)? == filesystem(record)?).then(|| {
         format!(
             "the record is on the filesystem that is measured, {}: what is written of each trial \

@@ -40,14 +40,14 @@ pub struct Progress<'a> {
     trials: usize,
     /// Virtual ns of all trials.
     total: u64,
-    state: Mutex<State>,
+    state: Mutex<ProgressState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ProgressState {
     /// Those that do not run yet.
-    waiting: BTreeMap<String, Work>,
-    running: BTreeMap<String, Running>,
+    waiting: BTreeMap<String, TrialWork>,
+    running: BTreeMap<String, RunningTrial>,
     ended: Vec<String>,
     /// Of ended trials.
     virtual_time: Nanos,
@@ -85,7 +85,7 @@ impl LastLine {
 
 /// What a trial is expected to take.
 #[derive(Debug, Clone, Copy)]
-struct Work {
+struct TrialWork {
     virtual_time: Nanos,
     /// Of that, before anything is measured.
     ramp: Nanos,
@@ -93,8 +93,8 @@ struct Work {
 }
 
 #[derive(Debug)]
-struct Running {
-    work: Work,
+struct RunningTrial {
+    work: TrialWork,
     /// The guest's clock when measuring began. What a guest does before that takes virtual time
     /// that nobody asked for.
     begun: Option<Nanos>,
@@ -102,7 +102,7 @@ struct Running {
     moved: Nanos,
 }
 
-impl Running {
+impl RunningTrial {
     fn at(&mut self, now: Nanos) {
         let begun = *self.begun.get_or_insert(now);
         self.moved = (self.work.ramp + now.saturating_sub(begun)).min(self.work.virtual_time);
@@ -127,7 +127,7 @@ impl<'a> Progress<'a> {
     ) -> Self {
         let trials: Vec<Trial> =
             trials.iter().filter(|trial| remaining.contains(&trial.id)).cloned().collect();
-        let work = |trial: &Trial| Work {
+        let work = |trial: &Trial| TrialWork {
             virtual_time: plan::virtual_time(trial),
             ramp: trial.ramp,
             wall: run.wall(trial),
@@ -143,7 +143,7 @@ impl<'a> Progress<'a> {
         };
         let length = (!trials.is_empty()).then_some(total.0.max(1));
         let wall = waiting.values().map(|work| work.wall).chain(preparing.iter().copied()).sum();
-        let state = State { waiting, preparing, wall, ..State::default() };
+        let state = ProgressState { waiting, preparing, wall, ..ProgressState::default() };
         Self {
             screen,
             bar: Bar::new(screen, length, template),
@@ -176,7 +176,7 @@ impl<'a> Progress<'a> {
             }
             Event::Began { trial } => {
                 if let Some(work) = state.waiting.remove(&trial.id) {
-                    let running = Running { work, begun: None, moved: Nanos::ZERO };
+                    let running = RunningTrial { work, begun: None, moved: Nanos::ZERO };
                     state.running.insert(trial.id.clone(), running);
                 }
             }
@@ -214,7 +214,7 @@ impl<'a> Progress<'a> {
         self.state().ended.clone()
     }
 
-    fn draw(&self, state: &mut State) {
+    fn draw(&self, state: &mut ProgressState) {
         let moved: Nanos = state.running.values().map(|running| running.moved).sum();
         let (ended, running) = (state.ended.len(), state.running.len());
         let position = (state.virtual_time + moved).0;
@@ -240,7 +240,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn draw_matrix(&self, bar: &indicatif::ProgressBar, state: &mut State) {
+    fn draw_matrix(&self, bar: &indicatif::ProgressBar, state: &mut ProgressState) {
         let Some(folder) = self.watched else { return };
         if state.matrix.is_some_and(|drawn| drawn.elapsed() < MATRIX_PAUSE) {
             return;
@@ -252,13 +252,13 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgressState> {
         // Only for looks: half an update does no harm.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ProgressState {
     fn end(&mut self, outcome: &Outcome) {
         let work = self.running.remove(&outcome.trial).map(|running| running.work);
         let work = work.or_else(|| self.waiting.remove(&outcome.trial));
@@ -277,7 +277,8 @@ impl State {
 
     /// What is ahead by the estimate, corrected by how right that was so far.
     fn left(&self, elapsed: Duration, jobs: usize) -> Duration {
-        let behind = self.behind + self.running.values().map(Running::behind).sum::<Duration>();
+        let behind =
+            self.behind + self.running.values().map(RunningTrial::behind).sum::<Duration>();
         let jobs = jobs as f64;
         let pace =
             (elapsed + TRUST).as_secs_f64() / (behind.as_secs_f64() / jobs + TRUST.as_secs_f64());
@@ -305,9 +306,9 @@ pub fn run_trials(
 mod tests {
     use super::*;
 
-    fn state(wall: u64, behind: u64) -> State {
+    fn state(wall: u64, behind: u64) -> ProgressState {
         let (wall, behind) = (Duration::from_secs(wall), Duration::from_secs(behind));
-        State { wall, behind, ..State::default() }
+        ProgressState { wall, behind, ..ProgressState::default() }
     }
 
     #[test]
@@ -324,8 +325,9 @@ mod tests {
 
     #[test]
     fn at_first_the_estimate_counts_and_later_what_was_seen() {
-        let left =
-            |state: &State, elapsed: u64| state.left(Duration::from_secs(elapsed), 2).as_secs();
+        let left = |state: &ProgressState, elapsed: u64| {
+            state.left(Duration::from_secs(elapsed), 2).as_secs()
+        };
         assert_eq!(left(&state(100, 0), 0), 50);
         // Half is done, in twice the time that was expected.
         let seen = left(&state(1000, 500), 500);
@@ -334,14 +336,16 @@ mod tests {
 
     #[test]
     fn what_was_interrupted_is_not_done() {
-        let work = Work {
+        let work = TrialWork {
             virtual_time: Nanos::from_secs(20),
             ramp: Nanos::ZERO,
             wall: Duration::from_secs(10),
         };
         let mut state = state(20, 0);
         let mut end = |id: &str, status| {
-            state.running.insert(id.to_owned(), Running { work, begun: None, moved: Nanos::ZERO });
+            state
+                .running
+                .insert(id.to_owned(), RunningTrial { work, begun: None, moved: Nanos::ZERO });
             state.end(&Outcome { status, ..disklab_testkit::outcome(id, &[], 1) });
             (state.virtual_time, state.behind, state.running.len(), state.ended.len())
         };
@@ -355,8 +359,8 @@ mod tests {
     fn a_running_trial_counts_by_its_virtual_time_since_measuring_began() {
         let mut state = state(10, 0);
         let (virtual_time, ramp) = (Nanos::from_secs(20), Nanos::from_secs(4));
-        let work = Work { virtual_time, ramp, wall: Duration::from_secs(10) };
-        let mut running = Running { work, begun: None, moved: Nanos::ZERO };
+        let work = TrialWork { virtual_time, ramp, wall: Duration::from_secs(10) };
+        let mut running = RunningTrial { work, begun: None, moved: Nanos::ZERO };
         running.at(Nanos::from_secs(100));
         assert_eq!(running.behind(), Duration::from_secs(2), "the ramp is behind it");
         running.at(Nanos::from_secs(500));

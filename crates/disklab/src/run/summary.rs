@@ -16,7 +16,7 @@ use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::show::measures;
 use crate::sparkline::sparkline;
-use crate::table::{Side, Table};
+use crate::table::{Align, TextTable};
 use crate::words;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -97,15 +97,15 @@ fn in_doubt(record: &Record) -> Vec<String> {
 }
 
 /// On a narrow screen without the numbers that say least; and whether bars are among the others.
-fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (Table, bool) {
+fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (TextTable, bool) {
     let all = columns();
     let verdicts = judged(source).map(|(_, head)| head);
-    let table = |columns: &[&Column]| {
+    let table = |columns: &[&SummaryColumn]| {
         let axes = group.axes.join(", ");
-        let mut heads = vec![(axes.as_str(), Side::Left)];
+        let mut heads = vec![(axes.as_str(), Align::Left)];
         heads.extend(columns.iter().map(|column| (column.head, column.side)));
-        heads.extend(verdicts.iter().map(|head| (head.as_str(), Side::Left)));
-        let mut table = Table::new(&heads, screen.color);
+        heads.extend(verdicts.iter().map(|head| (head.as_str(), Align::Left)));
+        let mut table = TextTable::new(&heads, screen.color);
         for cell in &group.cells {
             let mut fields = vec![cell.values.join(", ")];
             fields.extend(
@@ -124,11 +124,11 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (Table, bool
     };
     let most = all.iter().map(|column| column.importance).max().unwrap_or(0);
     let kept = |least: u8| {
-        let columns: Vec<&Column> =
+        let columns: Vec<&SummaryColumn> =
             all.iter().filter(|column| column.importance >= least).collect();
         (table(&columns), columns.iter().any(|column| column.is_bars))
     };
-    let fits = |(table, _): &(Table, bool)| table.width() + 2 <= screen.width;
+    let fits = |(table, _): &(TextTable, bool)| table.width() + 2 <= screen.width;
     (0..most).map(kept).find(fits).unwrap_or_else(|| kept(most))
 }
 
@@ -138,37 +138,42 @@ fn judged<'s, 'r>(source: Option<&'s Source<'r>>) -> Option<(&'s Source<'r>, Str
     Some((source, format!("{} against baseline", source.metrics.first()?.name())))
 }
 
-struct Column {
+struct SummaryColumn {
     head: &'static str,
-    side: Side,
+    side: Align,
     /// Where there is no room for all, the least go first.
     importance: u8,
     is_bars: bool,
     text: fn(&Measured) -> String,
 }
 
-fn columns() -> [Column; 8] {
-    let right = |head, importance, text| Column {
+fn columns() -> [SummaryColumn; 8] {
+    let right = |head, importance, text| SummaryColumn {
         head,
-        side: Side::Right,
+        side: Align::Right,
         importance,
         is_bars: false,
         text,
     };
-    let left =
-        |head, importance, text| Column { head, side: Side::Left, importance, is_bars: true, text };
+    let left = |head, importance, text| SummaryColumn {
+        head,
+        side: Align::Left,
+        importance,
+        is_bars: true,
+        text,
+    };
     [
-        right("IOPS", 4, |it| digits(it.all.iops.median)),
-        right("MiB/s", 1, |it| digits(it.all.bw_bytes.median / MIB)),
-        right("mean", 2, |it| time(Some(it.all.lat_mean_ns))),
-        right("p50", 0, |it| time(it.all.p50_ns)),
-        right("p99", 3, |it| time(it.all.p99_ns)),
-        right("p99.9", 0, |it| time(it.all.p99_9_ns)),
-        left("reads", 3, |it| {
-            let shares = &it.read_shares;
+        right("IOPS", 4, |cell| digits(cell.all.iops.median)),
+        right("MiB/s", 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
+        right("mean", 2, |cell| time(Some(cell.all.lat_mean_ns))),
+        right("p50", 0, |cell| time(cell.all.p50_ns)),
+        right("p99", 3, |cell| time(cell.all.p99_ns)),
+        right("p99.9", 0, |cell| time(cell.all.p99_9_ns)),
+        left("reads", 3, |cell| {
+            let shares = &cell.read_shares;
             sparkline(shares, shares.iter().flatten().copied().fold(0.0, f64::max))
         }),
-        left("busy", 2, |it| sparkline(&medians(it, |disk| Some(disk.utilisation)), 1.0)),
+        left("busy", 2, |cell| sparkline(&medians(cell, |disk| Some(disk.utilisation)), 1.0)),
     ]
 }
 
@@ -186,9 +191,9 @@ fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> S
     let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
     let value =
         |axis: &str| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
-    let is_its = |it: &&Judgement| {
-        value(&source.compared) == Some(it.treatment.as_str())
-            && it.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
+    let is_its = |judged: &&Judgement| {
+        value(&source.compared) == Some(judged.treatment.as_str())
+            && judged.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
     };
     let Some(judgement) = source.of_first_metric().find(is_its) else {
         let is_baseline = value(&source.compared) == source.baseline.as_deref();
@@ -227,7 +232,7 @@ mod tests {
                 "{width}:\n{text}"
             );
             ["p99.9", "MiB/s", "busy", "reads", "IOPS"]
-                .map(|word| head.split_whitespace().any(|it| it == word))
+                .map(|word| head.split_whitespace().any(|other| other == word))
         };
         assert_eq!(heads(200), [true; 5]);
         assert_eq!(heads(60), [false, false, false, false, true]);

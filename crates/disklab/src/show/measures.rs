@@ -8,7 +8,7 @@ use disklab_report::merge::Group;
 
 use crate::exit::Failure;
 use crate::screen::Screen;
-use crate::table::{Side, Table};
+use crate::table::{Align, TextTable};
 
 /// More names than that are rows: as columns they would not fit on any screen.
 const MOST_COLUMNS: usize = 10;
@@ -24,7 +24,12 @@ pub fn print(
     table(group, labels, last, screen.color).print(screen, "  ", out)
 }
 
-fn table(group: &Group, labels: &[String], last: Option<(&str, &[String])>, color: bool) -> Table {
+fn table(
+    group: &Group,
+    labels: &[String],
+    last: Option<(&str, &[String])>,
+    color: bool,
+) -> TextTable {
     let mut names: Vec<&str> = Vec::new();
     for measured in group.cells.iter().flat_map(|cell| &cell.measures) {
         if !names.contains(&measured.name.as_str()) {
@@ -36,11 +41,11 @@ fn table(group: &Group, labels: &[String], last: Option<(&str, &[String])>, colo
         found.map_or_else(|| "-".to_owned(), Measured::median)
     };
     let axes = group.axes.join(", ");
-    let first = std::iter::once((axes.as_str(), Side::Left));
+    let first = std::iter::once((axes.as_str(), Align::Left));
     if names.len() > MOST_COLUMNS {
         let columns: Vec<_> =
-            first.chain(labels.iter().map(|label| (label.as_str(), Side::Right))).collect();
-        let mut table = Table::new(&columns, color);
+            first.chain(labels.iter().map(|label| (label.as_str(), Align::Right))).collect();
+        let mut table = TextTable::new(&columns, color);
         for name in names {
             let medians = group.cells.iter().map(|cell| median(&cell.measures, name));
             table.row(std::iter::once(name.to_owned()).chain(medians));
@@ -50,11 +55,11 @@ fn table(group: &Group, labels: &[String], last: Option<(&str, &[String])>, colo
         }
         return table;
     }
-    let columns: Vec<(&str, Side)> = first
-        .chain(names.iter().map(|name| (*name, Side::Right)))
-        .chain(last.map(|(head, _)| (head, Side::Left)))
+    let columns: Vec<(&str, Align)> = first
+        .chain(names.iter().map(|name| (*name, Align::Right)))
+        .chain(last.map(|(head, _)| (head, Align::Left)))
         .collect();
-    let mut table = Table::new(&columns, color);
+    let mut table = TextTable::new(&columns, color);
     for (at, (cell, label)) in group.cells.iter().zip(labels).enumerate() {
         let last = last.and_then(|(_, texts)| texts.get(at).cloned());
         let medians = names.iter().map(|name| median(&cell.measures, name));

@@ -8,7 +8,7 @@ use disklab_record::Outcome;
 use disklab_units::Nanos;
 use serde_json::Value;
 
-use crate::table::{Side, Table};
+use crate::table::{Align, TextTable};
 
 /// A row for each phase that began; none where the workload has no phases. Shares are of all disks
 /// in their order, per cent.
@@ -17,8 +17,8 @@ pub fn table(
     outcome: &Outcome,
     closing: Option<&Closing>,
     color: bool,
-) -> Option<Table> {
-    use Side::{Left, Right};
+) -> Option<TextTable> {
+    use Align::{Left, Right};
     let went = |step: &Value| serde_json::from_value::<Went>(step["went"].clone()).ok();
     let went: Vec<Went> =
         steps.iter().filter(|step| step["step"] == STEP).filter_map(went).collect();
@@ -33,7 +33,7 @@ pub fn table(
         ("writes of each disk, %", Left),
         ("seeks", Right),
     ];
-    let mut table = Table::new(&columns, color);
+    let mut table = TextTable::new(&columns, color);
     for Went { phase, took_ns, given_up } in went {
         let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
         let disks =

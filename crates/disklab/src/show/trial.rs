@@ -22,7 +22,7 @@ use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Align, TextTable};
 use crate::words;
 
 /// So many of a failed guest's last words are shown.
@@ -178,7 +178,7 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
 
 /// What btrfs counted of each device's reads, where it did.
 fn read_stats(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    use Side::{Left, Right};
+    use Align::{Left, Right};
     if sample.devices.iter().all(|disk| disk.read_stats.is_none()) {
         return Ok(());
     }
@@ -192,7 +192,7 @@ fn read_stats(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(
         ("age", Right),
         ("checkpoint avg", Right),
     ];
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = TextTable::new(&columns, screen.color);
     for disk in &sample.devices {
         let Some(stats) = &disk.read_stats else { continue };
         table.row([
@@ -233,8 +233,8 @@ impl Left {
             return Ok(());
         }
         section("settings, as the guest read them back", screen, out)?;
-        let columns = [("file", Side::Left), ("written", Side::Left), ("read back", Side::Left)];
-        let mut table = Table::new(&columns, screen.color);
+        let columns = [("file", Align::Left), ("written", Align::Left), ("read back", Align::Left)];
+        let mut table = TextTable::new(&columns, screen.color);
         for step in set {
             table.row([word(&step["path"]), word(&step["value"]), word(&step["says"])]);
         }
@@ -328,8 +328,8 @@ impl Left {
             "of them lost",
             "writes on their way",
         ];
-        let columns = heads.map(|head| (head, Side::Right));
-        let mut table = Table::new(&columns, screen.color);
+        let columns = heads.map(|head| (head, Align::Right));
+        let mut table = TextTable::new(&columns, screen.color);
         for (number, cut) in cuts.iter().enumerate() {
             table.row([
                 (number + 1).to_string(),
@@ -353,8 +353,8 @@ impl Left {
     }
 }
 
-fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> Table {
-    use Side::{Left, Right};
+fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> TextTable {
+    use Align::{Left, Right};
     let columns = [
         ("disk", Left),
         ("device", Left),
@@ -368,7 +368,7 @@ fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> Table
         ("mean wait", Right),
         ("mean service", Right),
     ];
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = TextTable::new(&columns, screen.color);
     let reads: u64 = phase.devices.iter().map(|disk| disk.reads).fold(0, u64::saturating_add);
     let length = phase.length().0;
     for (index, disk) in phase.devices.iter().enumerate() {
@@ -392,15 +392,15 @@ fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> Table
 }
 
 /// In which order requests came to each disk: what its policy and scheduler made of them.
-fn arrivals_table(phase: &PhaseCounts, screen: &Screen) -> Table {
-    use Side::{Left, Right};
+fn arrivals_table(phase: &PhaseCounts, screen: &Screen) -> TextTable {
+    use Align::{Left, Right};
     let columns = [
         ("disk", Left),
         ("mean depth", Right),
         ("not sequential, %", Right),
         ("mean distance", Right),
     ];
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = TextTable::new(&columns, screen.color);
     for disk in &phase.devices {
         let number = |value: Option<f64>| {
             value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))

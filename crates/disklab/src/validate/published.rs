@@ -2,7 +2,7 @@
 
 /// In milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Published {
+pub struct PublishedScores {
     /// Root mean square of the horizontal distance between the distributions, of the response times
     /// of a closed replay.
     pub rms: f64,
@@ -25,8 +25,11 @@ const PUBLISHED: [(&str, u32, u32); 7] = [
 ];
 
 /// `name` as the file has it; those meant for validation say so at its end.
-pub fn find(name: &str) -> Option<Published> {
+pub fn find(name: &str) -> Option<PublishedScores> {
     let known = PUBLISHED.iter().find(|(known, ..)| *known == name.trim_end_matches("_validate"));
     let millis = |micros: u32| f64::from(micros) / 1000.0;
-    known.map(|&(_, rms, deviation)| Published { rms: millis(rms), deviation: millis(deviation) })
+    known.map(|&(_, rms, deviation)| PublishedScores {
+        rms: millis(rms),
+        deviation: millis(deviation),
+    })
 }

@@ -11,7 +11,7 @@ use disklab_units::Bytes;
 use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, seek};
 use serde::Deserialize;
 
-use super::{Asked, device, name_of};
+use super::{HostQuestion, device, name_of};
 use crate::exit::{Failure, cannot, mistaken};
 use crate::question::Overrides;
 
@@ -19,19 +19,19 @@ use crate::question::Overrides;
 pub const HERE: &str = "here";
 
 #[derive(Debug, Deserialize)]
-struct Found {
-    filesystems: Vec<Mounted>,
+struct FindmntOutput {
+    filesystems: Vec<MountedFilesystem>,
 }
 
 /// As findmnt tells it.
 #[derive(Debug, Deserialize)]
-struct Mounted {
+struct MountedFilesystem {
     source: Option<String>,
     fstype: String,
     uuid: Option<String>,
 }
 
-pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failure> {
+pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion, Failure> {
     let unusable = |error| mistaken!("--at {}: {error}", path.display());
     let path = path.canonicalize().map_err(|error| unusable(error.to_string()))?;
     let kind = path.metadata().map_err(|error| unusable(error.to_string()))?.file_type();
@@ -92,7 +92,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     lab.arrays.insert(HERE.to_owned(), array);
     let uuid = mounted.uuid.filter(|_| mounted.fstype == Filesystem::Btrfs.as_str());
     let overrides = overrides.with("array", HERE)?;
-    Ok(Asked { place: Place::At { path, disks, uuid }, lab, overrides })
+    Ok(HostQuestion { place: Place::At { path, disks, uuid }, lab, overrides })
 }
 
 /// Where a file's first hole begins, or blocks that are reserved and not written.
@@ -106,7 +106,7 @@ fn hole(path: &Path) -> std::io::Result<Option<Bytes>> {
     }
 }
 
-fn mounted(path: &Path) -> Result<Mounted, Failure> {
+fn mounted(path: &Path) -> Result<MountedFilesystem, Failure> {
     let mut findmnt = Command::new("findmnt");
     findmnt
         .args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"])
@@ -116,7 +116,7 @@ fn mounted(path: &Path) -> Result<Mounted, Failure> {
     let out = findmnt
         .output()
         .map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
-    let found: Found = serde_json::from_slice(&out.stdout)
+    let found: FindmntOutput = serde_json::from_slice(&out.stdout)
         .map_err(|error| cannot(format!("says nothing of it: {error}")))?;
     found
         .filesystems
@@ -126,7 +126,7 @@ fn mounted(path: &Path) -> Result<Mounted, Failure> {
 }
 
 /// The kernel's names of its disks: of all of btrfs's devices, or of the one that is mounted.
-fn below(sysfs: &Path, mounted: &Mounted) -> Vec<String> {
+fn below(sysfs: &Path, mounted: &MountedFilesystem) -> Vec<String> {
     let devices = if mounted.fstype == Filesystem::Btrfs.as_str()
         && let Some(uuid) = &mounted.uuid
     {
@@ -167,19 +167,19 @@ fn names_in(folder: &Path) -> Vec<String> {
 /// may not; the kernel tells all.
 fn btrfs_with(sysfs: &Path, device: &str) -> Option<String> {
     let filesystems = fs::read_dir(sysfs).ok()?.flatten();
-    let mut with = filesystems.filter(|it| it.path().join("devices").join(device).exists());
-    with.next().map(|it| it.file_name().to_string_lossy().into_owned())
+    let mut with = filesystems.filter(|entry| entry.path().join("devices").join(device).exists());
+    with.next().map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
 /// `sdb1` of `/dev/sdb1`, `/dev/disk/by-id/...` or `/dev/sdb1[/subvolume]`.
-fn device_name(mounted: &Mounted) -> Option<String> {
+fn device_name(mounted: &MountedFilesystem) -> Option<String> {
     let source = mounted.source.as_deref()?.split('[').next()?;
     let path = fs::canonicalize(source).ok()?;
     path.strip_prefix("/dev").ok()?.to_str().map(str::to_owned)
 }
 
 /// As near as the lab's words come: what matters is whether btrfs has mirrors to choose from.
-fn join(mounted: &Mounted) -> Join {
+fn join(mounted: &MountedFilesystem) -> Join {
     if mounted.fstype == Filesystem::Btrfs.as_str() {
         let uuid = mounted.uuid.clone().unwrap_or_default();
         let has = |profile: &Profile| {
@@ -191,11 +191,14 @@ fn join(mounted: &Mounted) -> Join {
     }
     let level = device_name(mounted)
         .and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
-    let raid = level.and_then(|level| Md::ALL.into_iter().find(|it| it.as_str() == level.trim()));
+    let raid =
+        level.and_then(|level| Md::ALL.into_iter().find(|raid| raid.as_str() == level.trim()));
     if mounted.fstype == Filesystem::Zfs.as_str() {
         return Join::ZfsMirrors;
     }
-    let filesystem = Filesystem::ON_ONE_DEVICE.into_iter().find(|it| it.as_str() == mounted.fstype);
+    let filesystem = Filesystem::ON_ONE_DEVICE
+        .into_iter()
+        .find(|filesystem| filesystem.as_str() == mounted.fstype);
     Join::On { filesystem: Some(filesystem.unwrap_or(Filesystem::Ext4)), raid }
 }
 
@@ -224,7 +227,7 @@ mod tests {
         for device in ["dm-0", "dm-1", "dm-2"] {
             fs::create_dir_all(sysfs.join("fs/btrfs/u/devices").join(device)).expect("a folder");
         }
-        let mounted = Mounted {
+        let mounted = MountedFilesystem {
             source: Some("/dev/mapper/one".to_owned()),
             fstype: "btrfs".to_owned(),
             uuid: Some("u".to_owned()),

@@ -9,7 +9,7 @@ use disklab_units::prose::digits;
 
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Align, TextTable};
 use crate::words;
 
 const INDENT: &str = "  ";
@@ -60,7 +60,7 @@ pub struct Layout<'a> {
 /// A column with the texts of its rows: for each line, for each row.
 struct Column {
     head: String,
-    side: Side,
+    side: Align,
     texts: Vec<Vec<String>>,
 }
 
@@ -133,16 +133,16 @@ impl<'a> Layout<'a> {
     }
 
     /// A table, and how many lines each row takes in it.
-    fn table(&self, blocks: &[Block], rows: &[Row], color: bool) -> (Table, Vec<usize>) {
+    fn table(&self, blocks: &[Block], rows: &[Row], color: bool) -> (TextTable, Vec<usize>) {
         let measured: Vec<_> = self.group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
         let columns: Vec<Column> =
             blocks.iter().flat_map(|&block| columns(block, &measured, self.lines)).collect();
         // Heads have two lines; what needs one stands in the lower.
         let label = format!("\n{}", self.group.axes.join(", "));
-        let heads: Vec<_> = std::iter::once((label.as_str(), Side::Left))
+        let heads: Vec<_> = std::iter::once((label.as_str(), Align::Left))
             .chain(columns.iter().map(|column| (column.head.as_str(), column.side)))
             .collect();
-        let mut table = Table::new(&heads, color);
+        let mut table = TextTable::new(&heads, color);
         let mut heights = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let texts =
@@ -194,7 +194,7 @@ fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Co
             |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, digits)).collect();
         Column {
             head: head.to_owned(),
-            side: Side::Right,
+            side: Align::Right,
             texts: lines.iter().map(|&line| text(line)).collect(),
         }
     };
@@ -277,7 +277,7 @@ fn disks(
     let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
     Column {
         head: format!("{head}\n{}", joined(&names)),
-        side: Side::Left,
+        side: Align::Left,
         texts: texts.iter().map(|rows| rows.iter().map(|row| joined(row)).collect()).collect(),
     }
 }
