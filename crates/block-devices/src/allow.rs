@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use disklab_config::read::{Reader, Table};
+use disklab_config::read::{TomlReader, TomlTable};
 use disklab_units::Bytes;
 
 use crate::disk::{Disk, number_of};
@@ -56,7 +56,7 @@ impl Allow {
     }
 
     fn parse(file: &Path, text: &str) -> Result<Self, Error> {
-        let entries = Reader::new(&file.display().to_string(), text).read(|top| {
+        let entries = TomlReader::new(&file.display().to_string(), text).read(|top| {
             let read: Vec<Option<AllowedDevice>> = top.tables("device").iter().map(entry).collect();
             read.into_iter().collect::<Option<Vec<AllowedDevice>>>()
         })?;
@@ -100,7 +100,7 @@ impl Allow {
     }
 }
 
-fn entry(table: &Table<'_, '_>) -> Option<AllowedDevice> {
+fn entry(table: &TomlTable<'_, '_>) -> Option<AllowedDevice> {
     let path: Option<String> = table.required("path");
     let serial: Option<String> = table.required("serial");
     let bytes: Option<Bytes> = table.optional("size");

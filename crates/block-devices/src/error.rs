@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use disklab_config::Mistakes;
+use disklab_config::Diagnostics;
 
 use crate::refusal::Refusal;
 
@@ -36,7 +36,7 @@ pub enum Error {
     )]
     NoConfig,
     #[error(transparent)]
-    Mistakes(#[from] Mistakes),
+    Diagnostics(#[from] Diagnostics),
     #[error(transparent)]
     Refused(#[from] Refusal),
 }

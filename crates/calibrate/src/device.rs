@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use disklab_config::Mistakes;
+use disklab_config::Diagnostics;
 use disklab_config::device::Device;
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_units::{Bytes, Nanos};
 
 use crate::bench::{Bench, Watch};
@@ -89,8 +89,8 @@ impl Calibration {
 }
 
 /// The device that a file describes, as the lab reads it.
-pub fn read_back(name: &str, file: &str) -> Result<Device, Mistakes> {
-    Reader::new(name, file).read(|table| Device::read(name, table))
+pub fn read_back(name: &str, file: &str) -> Result<Device, Diagnostics> {
+    TomlReader::new(name, file).read(|table| Device::read(name, table))
 }
 
 pub(crate) fn calibrate(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use disklab_config::suite::Which;
+use disklab_config::suite::SuiteAxis;
 use disklab_record::outcome::Cell;
 use disklab_stats::Verdict;
 use disklab_units::prose::{count, digits, listed};
@@ -193,7 +193,7 @@ pub fn named(axis: &str, value: &str) -> String {
 
 /// Whether an axis goes over a number, whose values say nothing by themselves.
 fn is_number_of(axis: &str) -> bool {
-    matches!(axis.parse::<Which>(), Ok(Which::Parameter(_)))
+    matches!(axis.parse::<SuiteAxis>(), Ok(SuiteAxis::Parameter(_)))
 }
 
 /// With its unit, as people read it.

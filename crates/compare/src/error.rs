@@ -1,12 +1,12 @@
 //! Why records cannot be held against each other.
 
-use disklab_config::Mistakes;
+use disklab_config::Diagnostics;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The suite in the record is not one that this disklab understands.
     #[error("{0}")]
-    Suite(Mistakes),
+    Suite(Diagnostics),
 
     #[error(
         "{record} says of no value that the others are to be held against it; name a second \

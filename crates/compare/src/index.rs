@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use disklab_config::suite::Which;
+use disklab_config::suite::SuiteAxis;
 use disklab_config::suite::metric::{OPS, TIME};
-use disklab_config::{Mistakes, Suite};
+use disklab_config::{Diagnostics, Suite};
 use disklab_record::manifest::UntilDecided;
 use disklab_record::outcome::{Cell, seed_of_id};
 use disklab_record::record::name_of;
@@ -23,7 +23,7 @@ pub struct CellIndex<'a> {
     pub record: &'a Record,
     /// The suite that the record was begun with, as the command line changed it. An error for
     /// imported results, which have none, and for a suite that this disklab does not understand.
-    pub suite: Result<Suite, Mistakes>,
+    pub suite: Result<Suite, Diagnostics>,
     /// The axes of the cells, in the order of a trial's id. Without a suite, those of the first
     /// line of `trials.jsonl`.
     pub axes: Vec<String>,
@@ -181,7 +181,7 @@ fn measure_names<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> BTreeSe
 /// them.
 pub fn default_axis(records: &[CellIndex]) -> Option<String> {
     let axes = &records.first()?.axes;
-    let is_range = |axis: &String| matches!(axis.parse(), Ok(Which::Parameter(_)));
+    let is_range = |axis: &String| matches!(axis.parse(), Ok(SuiteAxis::Parameter(_)));
     let differs = |axis: &String| {
         let trials = records.iter().flat_map(|index| &index.trials);
         let values: BTreeSet<&str> = trials.filter_map(|trial| trial.cell.value(axis)).collect();

@@ -14,16 +14,15 @@
 //! [replica]                          # may be left out: see replica.rs
 //! ```
 
-use std::collections::BTreeMap;
-
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
 use crate::controller::Controller;
-use crate::device::{BLOCK, Device};
-use crate::join::{Filesystem, Join};
-use crate::read::{Located, Table, unknown};
+use crate::device::{BLOCK, Device, whole_blocks};
+use crate::layout::{Filesystem, Layout};
+use crate::member::{Devices, check_member};
+use crate::read::{TomlTable, values};
 use crate::replica::Replica;
 
 /// Disks and how they are joined.
@@ -33,9 +32,11 @@ pub struct Array {
     pub name: String,
     /// One line for people.
     pub summary: String,
-    pub join: Join,
-    /// Only so much of each disk is used, from its first sector on: a partition at the outer edge.
-    pub part: Option<Bytes>,
+    #[serde(rename = "join")]
+    pub layout: Layout,
+    /// How much of each disk is used, from its first sector on: a partition at the outer edge.
+    #[serde(rename = "part")]
+    pub partition_size: Option<Bytes>,
     /// By name, in the order of btrfs's device ids.
     pub devices: Vec<String>,
     /// By name: bare disks that nothing is on yet, of which as much is used as of the others.
@@ -49,83 +50,74 @@ pub struct Array {
     pub replica: Option<Replica>,
 }
 
-/// Devices as they were read; `None` where the file was there and had mistakes.
-pub type Devices = BTreeMap<String, Option<Device>>;
-
 /// As many as the guest's driver takes (`disklab_trace::MOST_DISKS`).
 const DEVICES_MAX: usize = 128;
-/// Of each array, for superblocks and bitmaps.
-const MD_KEEPS: Bytes = Bytes::mib(300);
 /// Its superblock and bitmap, and something to hold.
 const SMALLEST_FOR_MD: Bytes = Bytes::mib(16);
 
 impl Array {
     /// Reads a file's top table; `name` is the file's.
-    pub fn read(name: &str, table: &Table<'_, '_>, catalogue: &Devices) -> Option<Self> {
+    pub fn read(name: &str, table: &TomlTable<'_, '_>, catalogue: &Devices) -> Option<Self> {
         let summary = table.required("summary");
-        let join = table.required::<Join>("join");
-        let part = table.optional::<Bytes>("part");
+        let layout = table.required::<Layout>("join");
+        let partition_size = table.optional::<Bytes>("part");
         let devices = table.required_list::<String>("devices");
-        let purpose = match join.map(|join| (join.filesystem(), join.raid())) {
+        let purpose = match layout.map(|layout| (layout.filesystem(), layout.raid())) {
             Some((Some(filesystem), _)) => (filesystem.as_str(), filesystem.smallest()),
             Some((None, Some(_))) => ("md", SMALLEST_FOR_MD),
             Some((None, None)) | None => ("a disk", Bytes(BLOCK)),
         };
         let spares = table.list::<String>("spares");
         for device in devices.iter().chain(&spares) {
-            check_device(table, catalogue, device, part, purpose);
+            check_member(table, catalogue, device, partition_size, purpose);
         }
-        let cache = table.table("cache").map(|cache| (Cache::read(&cache, catalogue), cache));
-        let controller = table.table("controller").map(|controller| Controller::read(&controller));
-        if let Some(join) = join {
-            check_count(table, join, devices.len());
+        let cache = table.table("cache");
+        let read_cache = cache.as_ref().map(|cache| Cache::read(cache, catalogue));
+        let controller = table.optional_table("controller", Controller::read);
+        if let Some(layout) = layout {
+            layout.check_count(table, devices.len());
         }
-        let replica =
-            table.table("replica").map(|replica| (Replica::read(&replica, catalogue), replica));
-        let replicas = replica.iter().filter_map(|(replica, _)| replica.as_ref());
+        let replica = table.table("replica");
+        let read_replica = replica.as_ref().map(|replica| Replica::read(replica, catalogue));
+        let known_replica = read_replica.as_ref().and_then(Option::as_ref);
         let disks = devices.len()
             + spares.len()
             + usize::from(cache.is_some())
-            + replicas.map(|replica| replica.devices.len()).sum::<usize>();
+            + known_replica.map_or(0, |replica| replica.devices.len());
         if disks > DEVICES_MAX {
             table
                 .wrong("devices", format!("{disks} are more than a guest can have: {DEVICES_MAX}"));
         }
-        if let (Some(join @ (Join::On { .. } | Join::ZfsMirrors)), Some((_, cache))) =
-            (join, &cache)
+        if let (Some(layout @ (Layout::On { .. } | Layout::ZfsMirrors)), Some(cache)) =
+            (layout, &cache)
         {
-            cache.wrong(
-                "",
-                format!("a cache is in front of the disks of one btrfs; `{join}` has none"),
-            );
+            let message =
+                format!("a cache is in front of the disks of one btrfs; `{layout}` has none");
+            cache.wrong("", message);
         }
-        if let (Some(join), Some((other, table))) = (join, &replica) {
-            match join.filesystem() {
-                Some(one @ (Filesystem::Btrfs | Filesystem::Zfs)) => {
-                    if let Some(other) =
-                        other.as_ref().filter(|other| other.join.filesystem() != Some(one))
-                    {
-                        let message =
-                            format!("`{}` cannot receive what `{join}` sends", other.join);
-                        table.wrong("join", message);
-                    }
-                }
-                _ => table
-                    .wrong("", format!("nothing could be sent to it: `{join}` has no snapshots")),
+        if let (Some(layout), Some(table)) = (layout, &replica) {
+            let sent = layout.filesystem();
+            if !matches!(sent, Some(Filesystem::Btrfs | Filesystem::Zfs)) {
+                table
+                    .wrong("", format!("nothing could be sent to it: `{layout}` has no snapshots"));
+            } else if let Some(other) =
+                known_replica.filter(|replica| replica.layout.filesystem() != sent)
+            {
+                let message = format!("`{}` cannot receive what `{layout}` sends", other.layout);
+                table.wrong("join", message);
             }
         }
-        let array = Self {
+        Some(Self {
             name: name.to_owned(),
             summary: summary?,
-            join: join?,
-            part: part.map(|part| Bytes(part.0 / BLOCK * BLOCK)),
-            devices: devices.into_iter().map(|device| device.value).collect(),
-            spares: spares.into_iter().map(|device| device.value).collect(),
-            cache: cache.map_or(Some(None), |(cache, _)| cache.map(Some))?,
-            controller: controller.map_or(Some(None), |controller| controller.map(Some))?,
-            replica: replica.map_or(Some(None), |(replica, _)| replica.map(Some))?,
-        };
-        Some(array)
+            layout: layout?,
+            partition_size: partition_size.map(whole_blocks),
+            devices: values(devices),
+            spares: values(spares),
+            cache: read_cache.map_or(Some(None), |cache| cache.map(Some))?,
+            controller: controller?,
+            replica: read_replica.map_or(Some(None), |replica| replica.map(Some))?,
+        })
     }
 
     /// With so many disks: its own, again and again, or the first of them.
@@ -136,7 +128,7 @@ impl Array {
             ));
         }
         let devices = self.devices.iter().cycle().take(disks).cloned().collect();
-        match wrong_count(self.join, disks) {
+        match self.layout.wrong_count(disks) {
             Some(message) => Err(format!("array `{}`: {message}", self.name)),
             None => Ok(Self { devices, ..self.clone() }),
         }
@@ -144,7 +136,7 @@ impl Array {
 
     /// Copies of each block of data.
     pub fn copies(&self) -> u32 {
-        self.join.copies(self.devices.len())
+        self.layout.copies(self.devices.len())
     }
 
     /// What the array holds in data, before metadata. `devices` are its own, already cut to what is
@@ -152,7 +144,7 @@ impl Array {
     pub fn usable_bytes(&self, devices: &[Device]) -> Bytes {
         let joined = devices.iter().take(self.devices.len());
         let sizes: Vec<_> = joined.map(|device| device.used).collect();
-        self.join.usable(&sizes)
+        self.layout.usable(&sizes)
     }
 
     /// Where the replica's disks begin among those of a trial, and how many they are.
@@ -163,82 +155,6 @@ impl Array {
 
     /// The largest file that fits beside the metadata that it needs.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
-        largest_file(self.join, self.usable_bytes(devices))
-    }
-}
-
-/// The largest file that fits into what disks hold that are joined so.
-pub(crate) fn largest_file(join: Join, usable: Bytes) -> Bytes {
-    match join.filesystem() {
-        None => usable.saturating_sub(if join.raid().is_some() { MD_KEEPS } else { Bytes(0) }),
-        // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents; twice
-        // that is left.
-        Some(Filesystem::Btrfs) => {
-            usable.saturating_sub(Bytes::mib(300) + usable / 250).min(usable / 10 * 9)
-        }
-        // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is kept
-        // back from nobody.
-        Some(Filesystem::Ext4 | Filesystem::Xfs) => {
-            usable.saturating_sub(Bytes::mib(64)).min(usable / 10 * 9)
-        }
-        // Of each disk labels and what is no whole metaslab; a 32nd of all, or 128 MiB, which it
-        // lets nobody write to.
-        Some(Filesystem::Zfs) => usable
-            .saturating_sub(Bytes::mib(64).max(usable / 32) + Bytes::mib(128))
-            .min(usable / 10 * 9),
-    }
-}
-
-/// That a device is in the lab, and that what is used of it is there and enough for its purpose.
-pub(crate) fn check_device(
-    table: &Table<'_, '_>,
-    catalogue: &Devices,
-    device: &Located<String>,
-    part: Option<Bytes>,
-    (purpose, least): (&str, Bytes),
-) {
-    let Located { value: name, place } = device;
-    let Some(known) = catalogue.get(name) else {
-        table.wrong_at(place, unknown("device", name, catalogue.keys().map(String::as_str)));
-        return;
-    };
-    // Where its own file is wrong, that is said there.
-    let Some(Device { bytes, .. }) = known else { return };
-    let used = part.unwrap_or(*bytes);
-    if used > *bytes {
-        table.wrong_at(
-            place,
-            format!("`{name}` has only {bytes}, less than the part to use, {used}"),
-        );
-    }
-    if used < least {
-        let message =
-            format!("{used} of `{name}` is too little for {purpose}: at least {least} of each");
-        table.wrong_at(place, message);
-    }
-}
-
-/// That there are as many devices as the join takes.
-pub(crate) fn check_count(table: &Table<'_, '_>, join: Join, devices: usize) {
-    if let Some(message) = wrong_count(join, devices) {
-        table.wrong("devices", message);
-    }
-}
-
-/// Why a join does not take so many devices. Of none it is said where they are missing.
-fn wrong_count(join: Join, devices: usize) -> Option<String> {
-    let (min, step) = (join.devices_min(), join.devices_step());
-    if devices == 0 {
-        None
-    } else if devices < min {
-        Some(format!("{join} needs at least {min} devices, here are {devices}"))
-    } else if !devices.is_multiple_of(step) {
-        Some(format!("{join} takes {step} devices at a time, here are {devices}"))
-    } else if join.is_for_one() && devices > 1 {
-        Some(format!(
-            "{join} takes one device, here are {devices}; for several there are btrfs-single and md-raid0"
-        ))
-    } else {
-        None
+        self.layout.largest_file(self.usable_bytes(devices))
     }
 }

@@ -35,20 +35,16 @@ use std::collections::BTreeMap;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::command::{TREE, read_command};
+use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::fsload::Fsload;
 use crate::priority::Priority;
-use crate::read::{Table, unknown};
+use crate::read::{TomlTable, unknown};
 use crate::snapshots::Snapshots;
-use crate::suite::{Span, TIMES_BEFORE};
 use crate::workload::{FioLoad, Workload};
 
 /// A suite's word for no background.
 pub const NONE: &str = "none";
-/// What stands for a tree in a command.
-pub const TREE: &str = "{tree}";
-/// What stands for where the filesystem is mounted.
-pub const POOL: &str = "{pool}";
-
 /// The lab's, by name; None: there is one, and it has mistakes.
 pub type Workloads = BTreeMap<String, Option<Workload>>;
 
@@ -60,7 +56,7 @@ pub struct Background {
     /// One line for people.
     pub summary: String,
     /// How long before the workload they start.
-    pub lead: Span,
+    pub lead: DiskTimes,
     pub trees: Option<Trees>,
     /// Run one after the other when the disks are prepared.
     pub prepare: Vec<Vec<String>>,
@@ -107,14 +103,17 @@ const BLOCK: Bytes = Bytes::kib(4);
 
 impl Background {
     /// Reads a file's top table; `name` is the file's.
-    pub fn read(name: &str, table: &Table<'_, '_>, workloads: &Workloads) -> Option<Self> {
+    pub fn read(name: &str, table: &TomlTable<'_, '_>, workloads: &Workloads) -> Option<Self> {
         let summary = table.required("summary");
-        let lead = table.required_table("lead").map(|lead| Span::read(&lead, &TIMES_BEFORE));
+        let lead = table.required_table("lead").map(|lead| DiskTimes::read(&lead, &TIMES_BEFORE));
         let trees = table.table("trees").map(|trees| Trees::read(&trees));
         let processes: Vec<_> =
             table.tables("process").iter().map(|it| Process::read(it, trees.is_some())).collect();
-        let prepare: Vec<_> =
-            table.tables("prepare").iter().map(|it| command(it, trees.is_some())).collect();
+        let prepare: Vec<_> = table
+            .tables("prepare")
+            .iter()
+            .map(|command| read_command(command, trees.is_some()))
+            .collect();
         let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
         let priority = Priority::read(table);
         let fio = table.has("workload").then(|| workload(table, workloads));
@@ -152,7 +151,7 @@ impl Background {
     }
 
     /// A workload that is not the measured one; it starts `lead` before that.
-    pub fn of_workload(workload: &Workload, lead: Span) -> Self {
+    pub fn of_workload(workload: &Workload, lead: DiskTimes) -> Self {
         Self {
             name: workload.name.clone(),
             summary: workload.summary.clone(),
@@ -209,7 +208,7 @@ impl Trees {
         self.bytes().0 / self.fragment.0
     }
 
-    fn read(table: &Table<'_, '_>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let count = table.within("count", 1..=256);
         let files = table.within("files", 1..=256);
         let file_size = table.within("filesize", Bytes::kib(64)..=Bytes::gib(1));
@@ -219,7 +218,7 @@ impl Trees {
         trees.check(table).then_some(trees)
     }
 
-    fn check(&self, table: &Table<'_, '_>) -> bool {
+    fn check(&self, table: &TomlTable<'_, '_>) -> bool {
         let wrong = |key, message: String| {
             table.wrong(key, message);
             false
@@ -259,14 +258,14 @@ impl Process {
         self.command.iter().any(|word| word.contains(TREE))
     }
 
-    fn read(table: &Table<'_, '_>, has_trees: bool) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>, has_trees: bool) -> Option<Self> {
         let pause = table.within_or("pause", Nanos::ZERO..=*TIMES_BEFORE.end(), Nanos::ZERO);
-        Some(Self { command: command(table, has_trees)?, pause: pause? })
+        Some(Self { command: read_command(table, has_trees)?, pause: pause? })
     }
 }
 
 /// A workload that runs as a background.
-fn workload(table: &Table<'_, '_>, workloads: &Workloads) -> Option<Workload> {
+fn workload(table: &TomlTable<'_, '_>, workloads: &Workloads) -> Option<Workload> {
     let name: String = table.required("workload")?;
     // One that has mistakes is known.
     let loads = || workloads.iter().filter(|(_, it)| it.as_ref().is_none_or(Workload::is_endless));
@@ -276,21 +275,4 @@ fn workload(table: &Table<'_, '_>, workloads: &Workloads) -> Option<Workload> {
         table.wrong("workload", unknown("workload that lasts", &name, known));
     }
     found.and_then(|(_, workload)| workload.clone())
-}
-
-pub(crate) fn command(table: &Table<'_, '_>, has_trees: bool) -> Option<Vec<String>> {
-    let words = table.required_list::<String>("command");
-    for word in words.iter().filter(|word| word.value.contains('\0')) {
-        table.wrong_at(&word.place, "a program's argument cannot have a NUL");
-    }
-    if let Some(program) = words.first().filter(|program| program.value.is_empty()) {
-        table.wrong_at(&program.place, "the program's name is empty");
-    }
-    if let Some(word) = words.iter().find(|word| word.value.contains(TREE)).filter(|_| !has_trees) {
-        table.wrong_at(
-            &word.place,
-            format!("`{TREE}` stands for one of the [trees], and there are none"),
-        );
-    }
-    (!words.is_empty()).then(|| words.into_iter().map(|word| word.value).collect())
 }

@@ -13,8 +13,8 @@
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::array::{self, Devices};
-use crate::read::{Located, Table, choices};
+use crate::member::{Devices, check_member};
+use crate::read::{Located, TomlTable, choices};
 
 choices! {
     /// What becomes of a write, in bcache's words.
@@ -31,8 +31,9 @@ choices! {
 pub struct Cache {
     /// By name.
     pub device: String,
-    /// Only so much of it is used, from its first sector on.
-    pub part: Option<Bytes>,
+    /// How much of it is used, from its first sector on.
+    #[serde(rename = "part")]
+    pub partition_size: Option<Bytes>,
     pub mode: Mode,
 }
 
@@ -43,14 +44,14 @@ impl Cache {
     /// The kernel option it needs, without `CONFIG_`.
     pub const NEEDS: &str = "BCACHE";
 
-    pub(crate) fn read(table: &Table<'_, '_>, catalogue: &Devices) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>, catalogue: &Devices) -> Option<Self> {
         let device = table.required::<String>("device");
-        let part = table.optional::<Bytes>("part");
+        let partition_size = table.optional::<Bytes>("part");
         let mode = table.required::<Mode>("mode");
         if let Some(device) = &device {
             let device = Located { value: device.clone(), place: table.place("device") };
-            array::check_device(table, catalogue, &device, part, ("a cache", SMALLEST));
+            check_member(table, catalogue, &device, partition_size, ("a cache", SMALLEST));
         }
-        Some(Self { device: device?, part, mode: mode? })
+        Some(Self { device: device?, partition_size, mode: mode? })
     }
 }

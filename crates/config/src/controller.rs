@@ -9,7 +9,7 @@
 use disklab_units::Rate;
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// A controller that moves no more than so much, in each direction by itself. A cache's device is
 /// not behind it.
@@ -26,7 +26,7 @@ pub struct Controller {
 const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(256_000_000_000);
 
 impl Controller {
-    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let (read, write) = (table.within("read", RATES), table.within("write", RATES));
         Some(Self { read: read?, write: write? })
     }

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// A suite's word for the most preferred kernel that this machine can have.
 pub const NEWEST: &str = "newest";
@@ -34,7 +34,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// Reads a file's top table; `name` is the file's.
-    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+    pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
         let package = table.required::<String>("package");
         let preference = table.within("preference", 1..=1000);

@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 
 use disklab_units::Bytes;
 
-use crate::array::{Array, Devices};
+use crate::array::Array;
 use crate::background::{Background, Workloads};
 use crate::device::Device;
 use crate::kernel::Kernel;
+use crate::member::Devices;
 use crate::policy::Policy;
-use crate::read::{Mistake, Mistakes, Place, Reader, Table, unknown};
+use crate::read::{Diagnostic, Diagnostics, SourcePlace, TomlReader, TomlTable, unknown};
 use crate::suite::Suite;
 use crate::workload::Workload;
 
@@ -50,7 +51,7 @@ pub struct Texts {
 }
 
 /// A file that was read and is not yet understood.
-struct File {
+struct LabFile {
     /// For messages.
     path: String,
     /// Without `.toml`.
@@ -60,11 +61,11 @@ struct File {
 
 impl Lab {
     /// Loads a lab folder, but for its suites. The error holds the mistakes of all files.
-    pub fn load(folder: &Path) -> Result<Self, Mistakes> {
+    pub fn load(folder: &Path) -> Result<Self, Diagnostics> {
         if !folder.is_dir() {
-            let place = Place::of_file(&folder.display().to_string());
+            let place = SourcePlace::of_file(&folder.display().to_string());
             return Err(place
-                .mistake("no such folder; a lab is a folder with devices, arrays and workloads")
+                .diagnostic("no such folder; a lab is a folder with devices, arrays and workloads")
                 .into());
         }
         let mut mistakes = Vec::new();
@@ -88,7 +89,7 @@ impl Lab {
         let kernels = order_kernels(&folder.join("kernels"), kernels, &mut mistakes);
         let suites = paths(&folder.join("suites"), &mut mistakes);
         if !mistakes.is_empty() {
-            return Err(Mistakes(mistakes));
+            return Err(Diagnostics(mistakes));
         }
         Ok(Self {
             folder: folder.to_owned(),
@@ -104,19 +105,19 @@ impl Lab {
     }
 
     /// A suite by its name in the lab, or by its path: what ends in `.toml` or has a `/` is a path.
-    pub fn suite(&self, name_or_path: &str) -> Result<Suite, Mistakes> {
+    pub fn suite(&self, name_or_path: &str) -> Result<Suite, Diagnostics> {
         let is_path = name_or_path.contains('/') || has_toml_ending(Path::new(name_or_path));
         let path = if is_path {
             PathBuf::from(name_or_path)
         } else if let Some(path) = self.suites.get(name_or_path) {
             path.clone()
         } else {
-            let place = Place::of_file(&self.folder.join("suites").display().to_string());
+            let place = SourcePlace::of_file(&self.folder.join("suites").display().to_string());
             let known = self.suites.keys().map(String::as_str);
-            return Err(place.mistake(unknown("suite", name_or_path, known)).into());
+            return Err(place.diagnostic(unknown("suite", name_or_path, known)).into());
         };
         let file = read_file(&path)?;
-        Reader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
+        TomlReader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
     }
 
     /// The disks of an array, then its cache, its spares and the disks of its replica, if it has
@@ -124,11 +125,12 @@ impl Lab {
     ///
     /// A name that the lab does not have is left out; arrays of this lab have none such.
     pub fn devices_of(&self, array: &Array) -> Vec<Device> {
-        let joined = array.devices.iter().map(|name| (name, array.part));
-        let cache = array.cache.iter().map(|cache| (&cache.device, cache.part));
-        let spares = array.spares.iter().map(|name| (name, array.part));
+        let joined = array.devices.iter().map(|name| (name, array.partition_size));
+        let cache = array.cache.iter().map(|cache| (&cache.device, cache.partition_size));
+        let spares = array.spares.iter().map(|name| (name, array.partition_size));
         let replica = array.replica.iter();
-        let replica = replica.flat_map(|it| it.devices.iter().map(|name| (name, it.part)));
+        let replica = replica
+            .flat_map(|replica| replica.devices.iter().map(|name| (name, replica.partition_size)));
         let named = joined.chain(cache).chain(spares).chain(replica);
         let cut = |(name, part): (&String, Option<Bytes>)| {
             let device = self.devices.get(name)?;
@@ -139,20 +141,21 @@ impl Lab {
     }
 }
 
-fn texts(files: &[File]) -> BTreeMap<String, String> {
+fn texts(files: &[LabFile]) -> BTreeMap<String, String> {
     files.iter().map(|file| (file.name.clone(), file.text.clone())).collect()
 }
 
 /// Reads each file, keeping the names of those with mistakes so that nobody takes them for unknown.
 fn read_all<T>(
-    files: Vec<File>,
-    mistakes: &mut Vec<Mistake>,
-    read: impl Fn(&str, &Table<'_, '_>) -> Option<T>,
+    files: Vec<LabFile>,
+    mistakes: &mut Vec<Diagnostic>,
+    read: impl Fn(&str, &TomlTable<'_, '_>) -> Option<T>,
 ) -> BTreeMap<String, Option<T>> {
     files
         .into_iter()
         .map(|file| {
-            let thing = Reader::new(&file.path, &file.text).read(|table| read(&file.name, table));
+            let thing =
+                TomlReader::new(&file.path, &file.text).read(|table| read(&file.name, table));
             (file.name, thing.map_err(|new| mistakes.extend(new.0)).ok())
         })
         .collect()
@@ -165,19 +168,19 @@ fn present<T>(things: BTreeMap<String, Option<T>>) -> BTreeMap<String, T> {
 fn order_kernels(
     folder: &Path,
     kernels: BTreeMap<String, Option<Kernel>>,
-    mistakes: &mut Vec<Mistake>,
+    mistakes: &mut Vec<Diagnostic>,
 ) -> Vec<Kernel> {
     let mut kernels: Vec<_> = kernels.into_values().flatten().collect();
     kernels.sort_by_key(|kernel| kernel.preference);
     for pair in kernels.windows(2).filter(|pair| pair[0].preference == pair[1].preference) {
         let message = format!("{} and {} have the same preference", pair[0].series, pair[1].series);
-        mistakes.push(Place::of_file(&folder.display().to_string()).mistake(message));
+        mistakes.push(SourcePlace::of_file(&folder.display().to_string()).diagnostic(message));
     }
     kernels
 }
 
 /// The contents of a folder's TOML files, in the order of their names.
-fn files(folder: &Path, mistakes: &mut Vec<Mistake>) -> Vec<File> {
+fn files(folder: &Path, mistakes: &mut Vec<Diagnostic>) -> Vec<LabFile> {
     let mut files = Vec::new();
     for (_, path) in paths(folder, mistakes) {
         match read_file(&path) {
@@ -190,13 +193,13 @@ fn files(folder: &Path, mistakes: &mut Vec<Mistake>) -> Vec<File> {
 
 /// Name and path of a folder's TOML files, in the order of their names. A folder that is not there
 /// has none.
-fn paths(folder: &Path, mistakes: &mut Vec<Mistake>) -> Vec<(String, PathBuf)> {
-    let place = Place::of_file(&folder.display().to_string());
+fn paths(folder: &Path, mistakes: &mut Vec<Diagnostic>) -> Vec<(String, PathBuf)> {
+    let place = SourcePlace::of_file(&folder.display().to_string());
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
-            mistakes.push(place.mistake(format!("cannot be listed: {error}")));
+            mistakes.push(place.diagnostic(format!("cannot be listed: {error}")));
             return Vec::new();
         }
     };
@@ -204,7 +207,7 @@ fn paths(folder: &Path, mistakes: &mut Vec<Mistake>) -> Vec<(String, PathBuf)> {
     for entry in entries {
         match entry {
             Ok(entry) => paths.push(entry.path()),
-            Err(error) => mistakes.push(place.mistake(format!("cannot be listed: {error}"))),
+            Err(error) => mistakes.push(place.diagnostic(format!("cannot be listed: {error}"))),
         }
     }
     paths.retain(|path| has_toml_ending(path));
@@ -222,19 +225,19 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn read_file(path: &Path) -> Result<File, Mistake> {
-    let place = Place::of_file(&path.display().to_string());
+fn read_file(path: &Path) -> Result<LabFile, Diagnostic> {
+    let place = SourcePlace::of_file(&path.display().to_string());
     let name = stem(path);
     if !is_name(&name) {
-        return Err(place.mistake("a name has only lower-case letters, digits, `-`, `_` and `.`, and begins with a letter or a digit"));
+        return Err(place.diagnostic("a name has only lower-case letters, digits, `-`, `_` and `.`, and begins with a letter or a digit"));
     }
     // To open a pipe would wait for somebody to write.
     if path.metadata().is_ok_and(|meta| !meta.is_file()) {
-        return Err(place.mistake("is not a file; give a TOML file, or remove this"));
+        return Err(place.diagnostic("is not a file; give a TOML file, or remove this"));
     }
     match fs::read_to_string(path) {
-        Ok(text) => Ok(File { path: path.display().to_string(), name, text }),
-        Err(error) => Err(place.mistake(format!("cannot be read: {error}"))),
+        Ok(text) => Ok(LabFile { path: path.display().to_string(), name, text }),
+        Err(error) => Err(place.diagnostic(format!("cannot be read: {error}"))),
     }
 }
 

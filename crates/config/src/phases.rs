@@ -52,25 +52,17 @@
 
 mod numbers;
 
-pub use numbers::Numbers;
+pub use numbers::PrintedNumbers;
 
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::background::{POOL, command};
-use crate::read::{Table, choices};
-use crate::suite::metric;
-use crate::suite::{JOBS, Span};
-use crate::workload::{FILES, Job};
+use crate::command::read_command;
+use crate::disk_times::DiskTimes;
+use crate::job::{FILES, JOBS, Job};
+use crate::metric_names as metric;
+use crate::read::{TomlTable, choices};
 
-/// What stands for the number of jobs in a command.
-pub const JOBS_WORD: &str = "{jobs}";
-/// What stands for the device that the filesystem is on.
-pub const DEVICE: &str = "{device}";
-/// What stands for the last disk of the array.
-pub const LAST: &str = "{last}";
-/// What stands for the first spare disk.
-pub const SPARE: &str = "{spare}";
 /// The file of readers.
 pub const READER_FILE: &str = "reader";
 
@@ -86,21 +78,21 @@ pub struct Phases {
     /// Programs that scripts start.
     pub needs: Vec<String>,
     /// All phases together take about so long.
-    pub expected: Option<Span>,
+    pub expected: Option<DiskTimes>,
     /// Run one after the other when the disks are prepared.
     pub prepare: Vec<Vec<String>>,
     /// At least one, each with a name of its own.
-    pub all: Vec<Phase>,
+    pub all: Vec<WorkloadPhase>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct WorkloadPhase {
     pub name: String,
     pub caches: Caches,
     /// It is given up then.
     pub limit: Nanos,
-    pub what: Act,
+    pub what: PhaseAction,
     /// Beside it.
     pub reader: Option<FileJob>,
 }
@@ -119,11 +111,11 @@ choices! {
 /// What a phase does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Act {
+pub enum PhaseAction {
     /// fio, until all bytes are done.
     Fio(Vec<FileJob>),
     /// A program, until it has ended.
-    Program { command: Vec<String>, numbers: Option<Numbers> },
+    Program { command: Vec<String>, numbers: Option<PrintedNumbers> },
     /// A mount.
     Remount,
 }
@@ -149,18 +141,19 @@ const RESERVED: &str = "measure";
 
 impl Phases {
     /// Reads what is beside the summary in a workload's file.
-    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let system_call = table.within_or("system_call", SYSTEM_CALLS, Nanos::ZERO);
         let numjobs = table.within_or("numjobs", JOBS, 1);
         let room = table.within_or("room", ROOM, Bytes::ZERO);
         let needs = table.list::<String>("needs").into_iter().map(|name| name.value).collect();
-        let expected = table.table("expected").map(|expected| Span::read(&expected, &LIMITS));
-        let prepare: Vec<_> = table.tables("prepare").iter().map(|it| command(it, false)).collect();
+        let expected = table.table("expected").map(|expected| DiskTimes::read(&expected, &LIMITS));
+        let prepare: Vec<_> =
+            table.tables("prepare").iter().map(|command| read_command(command, false)).collect();
         let tables = table.tables("phase");
-        let mut all: Vec<Phase> = Vec::new();
+        let mut all: Vec<WorkloadPhase> = Vec::new();
         let mut whole = true;
         for it in &tables {
-            match Phase::read(it) {
+            match WorkloadPhase::read(it) {
                 Some(phase) if all.iter().any(|known| known.name == phase.name) => {
                     it.wrong("name", format!("`{}` is there twice", phase.name));
                 }
@@ -185,12 +178,12 @@ impl Phases {
     }
 
     /// A file has its size from where it is made; nobody reads beyond that.
-    fn check_files(&self, tables: &[Table<'_, '_>]) {
+    fn check_files(&self, tables: &[TomlTable<'_, '_>]) {
         let laid_out = self.laid_out();
         let mut sizes: Vec<(&str, Bytes)> =
             laid_out.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
         for (phase, table) in self.all.iter().zip(tables) {
-            let Act::Fio(jobs) = &phase.what else { continue };
+            let PhaseAction::Fio(jobs) = &phase.what else { continue };
             for FileJob { file, file_size, job, stonewall: _ } in jobs {
                 match sizes.iter_mut().find(|(name, _)| name == file) {
                     Some((_, bytes)) if job.makes() => *bytes = (*bytes).max(*file_size),
@@ -251,14 +244,14 @@ impl Phases {
 
     /// Whether its filesystem is mounted anew between phases.
     pub fn mounts(&self) -> bool {
-        self.all.iter().any(|phase| matches!(phase.what, Act::Remount))
+        self.all.iter().any(|phase| matches!(phase.what, PhaseAction::Remount))
     }
 
     /// Whether a command has this word.
     pub fn uses(&self, word: &str) -> bool {
         let commands = self.all.iter().filter_map(|phase| match &phase.what {
-            Act::Program { command, .. } => Some(command),
-            Act::Fio(_) | Act::Remount => None,
+            PhaseAction::Program { command, .. } => Some(command),
+            PhaseAction::Fio(_) | PhaseAction::Remount => None,
         });
         commands.chain(&self.prepare).flatten().any(|it| it.contains(word))
     }
@@ -266,8 +259,8 @@ impl Phases {
     /// Programs that commands start, by name.
     pub fn programs(&self) -> impl Iterator<Item = &String> {
         let commands = self.all.iter().filter_map(|phase| match &phase.what {
-            Act::Program { command, .. } => Some(command),
-            Act::Fio(_) | Act::Remount => None,
+            PhaseAction::Program { command, .. } => Some(command),
+            PhaseAction::Fio(_) | PhaseAction::Remount => None,
         });
         let first = commands.chain(&self.prepare).filter_map(|command| command.first());
         first.filter(|name| !name.contains('{')).chain(&self.needs)
@@ -275,16 +268,16 @@ impl Phases {
 
     /// The names of all its results.
     pub fn metrics(&self) -> impl Iterator<Item = String> {
-        self.all.iter().flat_map(Phase::metrics)
+        self.all.iter().flat_map(WorkloadPhase::metrics)
     }
 }
 
-impl Phase {
+impl WorkloadPhase {
     /// fio's, if it is fio.
     pub fn jobs(&self) -> &[FileJob] {
         match &self.what {
-            Act::Fio(jobs) => jobs,
-            Act::Program { .. } | Act::Remount => &[],
+            PhaseAction::Fio(jobs) => jobs,
+            PhaseAction::Program { .. } | PhaseAction::Remount => &[],
         }
     }
 
@@ -292,7 +285,7 @@ impl Phase {
     fn metrics(&self) -> Vec<String> {
         let mut names = vec![metric::TIME.to_owned()];
         match &self.what {
-            Act::Fio(jobs) => {
+            PhaseAction::Fio(jobs) => {
                 names.push(metric::BANDWIDTH.to_owned());
                 let moved = [
                     (metric::READ, jobs.iter().any(|it| it.job.rw.reads())),
@@ -302,11 +295,11 @@ impl Phase {
                     moved.iter().filter(|(_, does)| *does).map(|(name, _)| (*name).to_owned()),
                 );
             }
-            Act::Program { numbers, .. } => {
+            PhaseAction::Program { numbers, .. } => {
                 names.extend([metric::READ, metric::WRITTEN].map(str::to_owned));
                 names.extend(numbers.iter().flat_map(|numbers| numbers.metrics()));
             }
-            Act::Remount => {}
+            PhaseAction::Remount => {}
         }
         if self.reader.is_some() {
             names.extend(
@@ -326,7 +319,7 @@ impl Phase {
         self.jobs().iter().any(|it| it.job.rw.writes())
     }
 
-    fn read(table: &Table<'_, '_>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let name = table.required::<String>("name");
         if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
             let message = format!(
@@ -343,7 +336,7 @@ impl Phase {
         }
         let caches = table.or("caches", Caches::default());
         let limit = table.within_or("limit", LIMITS, LIMIT);
-        let what = Act::read(table);
+        let what = PhaseAction::read(table);
         let reader = table.table("reader").map(|reader| {
             if table.has("remount") {
                 reader.wrong("", "there is no file to read while the filesystem is not mounted");
@@ -360,8 +353,8 @@ impl Phase {
     }
 }
 
-impl Act {
-    fn read(table: &Table<'_, '_>) -> Option<Self> {
+impl PhaseAction {
+    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let is_fio = table.has("rw") || table.has("job");
         let kinds = [is_fio, table.has("command"), table.has("remount")];
         if kinds.into_iter().filter(|it| *it).count() != 1 {
@@ -382,14 +375,14 @@ impl Act {
         }
         let numbers = table.has("numbers").then(|| table.required("numbers"));
         Some(Self::Program {
-            command: command(table, false)?,
+            command: read_command(table, false)?,
             numbers: numbers.map_or(Some(None), |numbers| numbers.map(Some))?,
         })
     }
 }
 
 /// One job with its keys in the phase, or several in tables of their own.
-fn read_jobs(table: &Table<'_, '_>) -> Option<Vec<FileJob>> {
+fn read_jobs(table: &TomlTable<'_, '_>) -> Option<Vec<FileJob>> {
     if !table.has("job") {
         return FileJob::read(table, None).map(|job| vec![job]);
     }
@@ -399,7 +392,7 @@ fn read_jobs(table: &Table<'_, '_>) -> Option<Vec<FileJob>> {
     jobs.into_iter().collect::<Option<Vec<_>>>().filter(|jobs| !jobs.is_empty())
 }
 
-fn read_reader(table: &Table<'_, '_>) -> Option<FileJob> {
+fn read_reader(table: &TomlTable<'_, '_>) -> Option<FileJob> {
     let file_size = table.within("filesize", FILES);
     let job = Job::read(table, file_size);
     if job.as_ref().is_some_and(|job| job.rw.writes()) {
@@ -415,7 +408,7 @@ fn read_reader(table: &Table<'_, '_>) -> Option<FileJob> {
 
 impl FileJob {
     /// `file_size` is its phase's, if that has one for all.
-    fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
         let file = table.required::<String>("file");
         let is_plain = |name: &str| {
             let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -449,20 +442,4 @@ impl FileJob {
 fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !name.is_empty() && name.len() <= 40 && name.bytes().all(fits)
-}
-
-/// A command with what its words stand for; `spare` where there is one.
-pub fn filled(
-    command: &[String],
-    pool: &str,
-    device: &str,
-    last: &str,
-    spare: Option<&str>,
-    jobs: u32,
-) -> Vec<String> {
-    let fill = |word: &String| {
-        let word = word.replace(POOL, pool).replace(DEVICE, device).replace(LAST, last);
-        word.replace(SPARE, spare.unwrap_or(SPARE)).replace(JOBS_WORD, &jobs.to_string())
-    };
-    command.iter().map(fill).collect()
 }

@@ -21,8 +21,8 @@
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
-use crate::workload::{RATES, Rw};
+use crate::job::{RATES, Rw};
+use crate::read::TomlTable;
 
 /// What has deadlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ const FRAMES: std::ops::RangeInclusive<u32> = 1..=1000;
 const AHEAD: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_secs(600);
 
 impl Player {
-    pub(crate) fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
         let frames = table.within("frames", FRAMES);
         let rate = table.within("rate", RATES);
         let rw: Option<Rw> = table.required("rw");
@@ -91,14 +91,14 @@ impl Player {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::Reader;
+    use crate::read::TomlReader;
     use crate::workload::{Workload, WorkloadKind};
 
     const FILM: &str = "summary = \"a film\"\nfilesize = \"64 MiB\"\n[player]\nframes = 25\nrate = \"1 MB/s\"\n\
                         rw = \"read\"\nbs = \"64k\"\nahead = \"500ms\"\n";
 
     fn read(text: &str) -> Result<Workload, String> {
-        Reader::new("w", text)
+        TomlReader::new("w", text)
             .read(|table| Workload::read("w", table))
             .map_err(|wrong| wrong.to_string())
     }

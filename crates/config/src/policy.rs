@@ -25,10 +25,10 @@ mod parameter;
 
 use serde::{Deserialize, Serialize};
 
-pub use choice::{PolicyChoice, PolicyValue, Wanted};
-pub use parameter::{Kind, KindName, Parameter};
+pub use choice::{PolicyChoice, PolicyValue, WantedPolicy};
+pub use parameter::{ParameterKind, ParameterKindName, PolicyParameter};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// A read policy: what may be said to it and what kernel it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,14 +38,14 @@ pub struct Policy {
     /// One line for people.
     pub summary: String,
     /// What may follow its name, in the kernel's order.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<PolicyParameter>,
     /// Kernel options, without `CONFIG_`.
     pub needs: Vec<String>,
 }
 
 impl Policy {
     /// Reads a file's top table; `name` is the file's.
-    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+    pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
         let needs = table.list::<String>("needs");
         for need in &needs {
@@ -69,11 +69,11 @@ impl Policy {
 }
 
 /// All of them, or none where one has a mistake.
-fn read_parameters(table: &Table<'_, '_>) -> Option<Vec<Parameter>> {
+fn read_parameters(table: &TomlTable<'_, '_>) -> Option<Vec<PolicyParameter>> {
     let tables = table.tables("parameter");
-    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut parameters: Vec<PolicyParameter> = Vec::new();
     for table in &tables {
-        if let Some(parameter) = Parameter::read(table) {
+        if let Some(parameter) = PolicyParameter::read(table) {
             if parameters.iter().any(|known| known.key == parameter.key) {
                 table.wrong("key", format!("`{}` is there twice", parameter.key));
             }

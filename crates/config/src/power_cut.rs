@@ -14,7 +14,7 @@
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{Table, choices};
+use crate::read::{TomlTable, choices};
 
 choices! {
     /// Whether disks do what a flush asks for.
@@ -43,7 +43,7 @@ pub const WITNESS: Bytes = Bytes::mib(128);
 const CUTS: std::ops::RangeInclusive<u32> = 1..=64;
 
 impl PowerCut {
-    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let cuts = table.within("cuts", CUTS);
         let flushes = table.or("flushes", Flushes::default());
         Some(Self { cuts: cuts?, flushes })

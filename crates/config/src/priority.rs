@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::{FromToml, Table, from_string};
+use crate::read::{FromToml, TomlTable, from_string};
 
 /// Of all that a workload or a background runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub enum Ioprio {
 }
 
 impl Priority {
-    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let ioprio = table.has("ioprio").then(|| table.required("ioprio"));
         let weight = table.has("weight").then(|| table.within("weight", 1..=1000));
         Some(Self {

@@ -14,49 +14,47 @@
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::array::{self, Devices};
-use crate::device::{BLOCK, Device};
-use crate::join::{Filesystem, Join};
-use crate::read::Table;
+use crate::device::{Device, whole_blocks};
+use crate::layout::{Filesystem, Layout};
+use crate::member::{Devices, check_member};
+use crate::read::{TomlTable, values};
 
 /// A pool that snapshots are replicated to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replica {
-    pub join: Join,
-    /// Only so much of each disk is used, from its first sector on.
-    pub part: Option<Bytes>,
+    #[serde(rename = "join")]
+    pub layout: Layout,
+    /// How much of each disk is used, from its first sector on.
+    #[serde(rename = "part")]
+    pub partition_size: Option<Bytes>,
     /// By name.
     pub devices: Vec<String>,
 }
 
 impl Replica {
-    pub(crate) fn read(table: &Table<'_, '_>, catalogue: &Devices) -> Option<Self> {
-        let join = table.required::<Join>("join");
-        let part = table.optional::<Bytes>("part");
+    pub(crate) fn read(table: &TomlTable<'_, '_>, catalogue: &Devices) -> Option<Self> {
+        let layout = table.required::<Layout>("join");
+        let partition_size = table.optional::<Bytes>("part");
         let devices = table.required_list::<String>("devices");
-        let filesystem = join.and_then(Join::filesystem).unwrap_or(Filesystem::Btrfs);
+        let filesystem = layout.and_then(Layout::filesystem).unwrap_or(Filesystem::Btrfs);
+        let purpose = (filesystem.as_str(), filesystem.smallest());
         for device in &devices {
-            array::check_device(
-                table,
-                catalogue,
-                device,
-                part,
-                (filesystem.as_str(), filesystem.smallest()),
-            );
+            check_member(table, catalogue, device, partition_size, purpose);
         }
-        if let Some(join) = join {
-            array::check_count(table, join, devices.len());
-            if !matches!(join, Join::Btrfs(_) | Join::ZfsMirrors) {
+        if let Some(layout) = layout {
+            layout.check_count(table, devices.len());
+            if !matches!(layout, Layout::Btrfs(_) | Layout::ZfsMirrors) {
                 let message = format!(
-                    "`{join}` cannot receive snapshots: a replica is btrfs-raid1 or such, or zfs-mirrors"
+                    "`{layout}` cannot receive snapshots: a replica is btrfs-raid1 or such, or \
+                     zfs-mirrors"
                 );
                 table.wrong("join", message);
             }
         }
         Some(Self {
-            join: join?,
-            part: part.map(|part| Bytes(part.0 / BLOCK * BLOCK)),
-            devices: devices.into_iter().map(|device| device.value).collect(),
+            layout: layout?,
+            partition_size: partition_size.map(whole_blocks),
+            devices: values(devices),
         })
     }
 
@@ -64,6 +62,6 @@ impl Replica {
     /// what is used.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
         let sizes: Vec<_> = devices.iter().map(|device| device.used).collect();
-        array::largest_file(self.join, self.join.usable(&sizes))
+        self.layout.largest_file(self.layout.usable(&sizes))
     }
 }

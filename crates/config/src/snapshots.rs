@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// Read-only snapshots of all of the filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ const TIMES: RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(2
 const KEEP: RangeInclusive<u32> = 1..=100_000;
 
 impl Snapshots {
-    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let every = table.within("every", TIMES);
         let keep = table.within("keep", KEEP);
         let replicate_every =

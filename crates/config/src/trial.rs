@@ -63,7 +63,7 @@ impl Trial {
     pub fn lead(&self) -> Nanos {
         self.background
             .as_ref()
-            .map(|background| background.lead.of(self.rotational()))
+            .map(|background| background.lead.for_disks(self.rotational()))
             .unwrap_or_default()
     }
 

@@ -44,16 +44,17 @@
 //! that needs data by deadlines, or several phases one after the other, or threads that work on
 //! many files: see startup.rs, player.rs, phases.rs and fsload.
 
-use disklab_units::{Bytes, Nanos, Rate};
+use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::fsload::Fsload;
+use crate::job::{FILES, JOB_KEYS};
+pub use crate::job::{Ioengine, Job, Rw};
 use crate::phases::Phases;
 use crate::player::Player;
 use crate::priority::Priority;
-use crate::read::{Table, choices};
+use crate::read::TomlTable;
 use crate::startup::{Startup, Way};
-use crate::suite::JOBS;
 
 /// A workload: what is measured, or runs beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,84 +101,10 @@ pub struct FioLoad {
     pub raw: bool,
 }
 
-/// One fio job definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
-pub struct Job {
-    pub rw: Rw,
-    pub bs: Bytes,
-    pub iodepth: u32,
-    pub ioengine: Ioengine,
-    pub numjobs: u32,
-    /// O_DIRECT.
-    pub direct: bool,
-    /// Random offsets may come twice before all have come once.
-    pub norandommap: bool,
-    /// New contents for every write.
-    pub refill_buffers: bool,
-    /// Zeroes are written.
-    pub zero_buffers: bool,
-    /// Of a load that reads and writes: how many per cent of its requests are reads.
-    pub rwmixread: u32,
-    /// Of each of its jobs at most, bytes a second.
-    pub rate: Option<Rate>,
-}
-
-choices! {
-    /// fio's `rw`.
-    pub enum Rw: "rw" {
-        Read = "read",
-        Write = "write",
-        Randread = "randread",
-        Randwrite = "randwrite",
-        /// Sequential reads and writes.
-        Rw = "rw",
-        /// Random reads and writes.
-        Randrw = "randrw",
-    }
-}
-
-choices! {
-    /// fio's `ioengine`: those that say something about a kernel.
-    pub enum Ioengine: "ioengine" {
-        Psync = "psync",
-        Libaio = "libaio",
-        IoUring = "io_uring",
-    }
-}
-
-impl Rw {
-    pub const fn reads(self) -> bool {
-        !matches!(self, Self::Write | Self::Randwrite)
-    }
-
-    pub const fn writes(self) -> bool {
-        !matches!(self, Self::Read | Self::Randread)
-    }
-}
-
-pub(crate) const FILES: std::ops::RangeInclusive<Bytes> =
-    Bytes::kib(64)..=Bytes(100_000_000_000_000);
 const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(3600);
-pub(crate) const RATES: std::ops::RangeInclusive<Rate> = Rate(1000)..=Rate(256_000_000_000);
-/// Which of the keys are a job's.
-const OF_A_JOB: [&str; 11] = [
-    "rw",
-    "bs",
-    "iodepth",
-    "ioengine",
-    "numjobs",
-    "direct",
-    "norandommap",
-    "refill_buffers",
-    "zero_buffers",
-    "rwmixread",
-    "rate",
-];
-
 impl Workload {
     /// Reads a file's top table; `name` is the file's.
-    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+    pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
         let priority = Priority::read(table);
         let kind = WorkloadKind::read(table)?;
@@ -279,7 +206,7 @@ impl Workload {
 }
 
 impl WorkloadKind {
-    fn read(table: &Table<'_, '_>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         if let Some(startup) = table.table("startup") {
             return Startup::read(&startup).map(Self::Startup);
         }
@@ -301,12 +228,12 @@ impl WorkloadKind {
 }
 
 impl FioLoad {
-    fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
         let own_files = table.or("own_files", false);
         let raw = table.or("raw", false);
         let sync_every = table.has("sync_every").then(|| table.within("sync_every", SYNC_EVERY));
         let jobs: Vec<Option<Job>> = if table.has("job") {
-            for key in OF_A_JOB.iter().filter(|key| table.has(key)) {
+            for key in JOB_KEYS.iter().filter(|key| table.has(key)) {
                 table.wrong(key, "is of a job, and there are [[job]]s: write it there");
             }
             table.tables("job").iter().map(|job| Job::read(job, file_size)).collect()
@@ -357,80 +284,12 @@ impl FioLoad {
     }
 }
 
-impl Job {
-    /// Requests that one of its jobs keeps in flight.
-    pub fn depth(&self) -> u32 {
-        if self.ioengine == Ioengine::Psync { 1 } else { self.iodepth }
-    }
-
-    /// Whether it writes its file from its begin to its end, and needs none to be there.
-    pub fn makes(&self) -> bool {
-        self.rw == Rw::Write
-    }
-
-    pub(crate) fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
-        let rw = table.required("rw");
-        let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
-        let ioengine = table.required("ioengine");
-        let iodepth = table.within_or("iodepth", 1..=4096, 1);
-        let numjobs = table.within_or("numjobs", JOBS, 1);
-        let [direct, norandommap, refill_buffers, zero_buffers] =
-            ["direct", "norandommap", "refill_buffers", "zero_buffers"]
-                .map(|key| table.or(key, false));
-        let rwmixread = table.within_or("rwmixread", 1..=99, 50);
-        let rate = table.has("rate").then(|| table.within("rate", RATES));
-        let job = Self {
-            rw: rw?,
-            bs: bs?,
-            iodepth: iodepth?,
-            ioengine: ioengine?,
-            numjobs: numjobs?,
-            direct,
-            norandommap,
-            refill_buffers,
-            zero_buffers,
-            rwmixread: rwmixread?,
-            rate: rate.map_or(Some(None), |rate| rate.map(Some))?,
-        };
-        job.check(table, file_size);
-        Some(job)
-    }
-
-    fn check(&self, table: &Table<'_, '_>, file_size: Option<Bytes>) {
-        if !self.bs.0.is_multiple_of(512) {
-            table.wrong(
-                "bs",
-                format!("{} bytes are not a whole number of 512-byte sectors", self.bs.0),
-            );
-        }
-        if let Some(file_size) = file_size.filter(|&file_size| self.bs > file_size) {
-            table.wrong("bs", format!("{} is more than filesize, {file_size}", self.bs));
-        }
-        if self.zero_buffers && self.refill_buffers {
-            table.wrong(
-                "zero_buffers",
-                "contradicts refill_buffers: what is written is zeroes or new each time",
-            );
-        }
-        if table.has("rwmixread") && !matches!(self.rw, Rw::Rw | Rw::Randrw) {
-            table.wrong(
-                "rwmixread",
-                format!("{} does not mix reads and writes: rw and randrw do", self.rw),
-            );
-        }
-        if self.ioengine == Ioengine::Psync && self.iodepth > 1 {
-            table.wrong(
-                "iodepth",
-                "psync waits for each request, so that only 1 makes sense; use numjobs for more",
-            );
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use disklab_units::Rate;
+
     use super::*;
-    use crate::read::Reader;
+    use crate::read::TomlReader;
 
     const PAIR: &str = r#"
 summary = "readers and writers"
@@ -452,7 +311,7 @@ rate = "68 kB/s"
 "#;
 
     fn read(text: &str) -> Result<Workload, String> {
-        Reader::new("w", text)
+        TomlReader::new("w", text)
             .read(|table| Workload::read("w", table))
             .map_err(|mistakes| mistakes.to_string())
     }

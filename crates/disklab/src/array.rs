@@ -10,9 +10,9 @@ use std::process::Command;
 use clap::Subcommand;
 use disklab_config::Lab;
 use disklab_config::array::Array;
-use disklab_config::machine::groups::{self, Group};
+use disklab_config::machine::groups::{self, DiskGroup};
 use disklab_config::machine::lsblk;
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 
 use self::draft::Draft;
 use crate::exit::{Exit, Failure, cannot};
@@ -80,8 +80,8 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     let mut disks = lsblk::read(&listed)
         .map_err(|error| cannot!("what lsblk --json said cannot be read: {error}"))?;
     let mut unasked = Vec::new();
-    let mut groups: Vec<Group> = Vec::new();
-    let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<Group>| match ask(
+    let mut groups: Vec<DiskGroup> = Vec::new();
+    let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<DiskGroup>| match ask(
         tool, arguments,
     ) {
         Ok(said) => groups.extend(parse(&said)),
@@ -128,6 +128,6 @@ fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
 fn check(lab: &Lab, file: &str) -> Result<(), Failure> {
     let devices =
         lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
-    Reader::new("draft", file).read(|table| Array::read("draft", table, &devices))?;
+    TomlReader::new("draft", file).read(|table| Array::read("draft", table, &devices))?;
     Ok(())
 }

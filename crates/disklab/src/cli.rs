@@ -110,7 +110,7 @@ fn report(failure: Failure, screen: &Screen) -> Exit {
             screen.complain(&message);
             exit
         }
-        Failure::Mistakes(mistakes) => {
+        Failure::Diagnostics(mistakes) => {
             screen.remark(&mistakes.to_string());
             Exit::Mistaken
         }

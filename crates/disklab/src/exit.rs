@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use disklab_config::Mistakes;
+use disklab_config::Diagnostics;
 use disklab_export::ExportError;
 use disklab_kernels::Error as KernelError;
 use disklab_record::StoreError;
@@ -40,7 +40,7 @@ pub enum Failure {
         message: String,
     },
     /// Each line of it begins with its file.
-    Mistakes(Mistakes),
+    Diagnostics(Diagnostics),
     /// Standard output, or a file that is written in its place, takes no more.
     Output(io::Error),
     /// Whoever read our output has seen enough.
@@ -94,11 +94,11 @@ from_error! {
     serde_json::Error {
         error => io::Error::from(error).into(),
     }
-    Mistakes {
-        mistakes => Self::Mistakes(mistakes),
+    Diagnostics {
+        mistakes => Self::Diagnostics(mistakes),
     }
     disklab_compare::Error {
-        disklab_compare::Error::Suite(mistakes) => Self::Mistakes(mistakes),
+        disklab_compare::Error::Suite(mistakes) => Self::Diagnostics(mistakes),
         error => Self::mistaken(error),
     }
     KernelError {
@@ -131,7 +131,7 @@ from_error! {
         error => Self::mistaken(error),
     }
     disklab_block_devices::Error {
-        disklab_block_devices::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
+        disklab_block_devices::Error::Diagnostics(mistakes) => Self::Diagnostics(mistakes),
         error => Self::mistaken(error),
     }
     disklab_runner::key::Collision {

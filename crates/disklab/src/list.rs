@@ -81,7 +81,7 @@ fn table(what: ListKind, home: Option<&Home>, screen: &Screen) -> Option<TextTab
             let facts = [left("join"), right("disks"), right("holds")];
             summaries(facts, lab.arrays.values(), screen, |array| {
                 let holds = array.usable_bytes(&lab.devices_of(array)).to_string();
-                let facts = [array.join.to_string(), array.devices.len().to_string(), holds];
+                let facts = [array.layout.to_string(), array.devices.len().to_string(), holds];
                 (array.name.clone(), facts, array.summary.clone())
             })
         }

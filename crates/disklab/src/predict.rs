@@ -172,7 +172,7 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
             let mut lab = lab.clone();
             let array = Array {
                 name: HERE.to_owned(),
-                part: None,
+                partition_size: None,
                 devices: models,
                 spares: Vec::new(),
                 cache: None,

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use disklab_compare::Metric;
 use disklab_config::read::unknown;
 use disklab_config::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
-use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, Which};
+use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, SuiteAxis};
 use disklab_config::{Background, Lab, Suite, Trial};
 use disklab_record::{Manifest, Part};
 
@@ -49,7 +49,7 @@ impl FromStr for Setting {
             text.split_once('=').ok_or("write it as axis=value,..., such as policy=pid,devid")?;
         let is_axis = |value: &&str| {
             let name = value.split_once('=').map_or("", |(name, _)| name.trim());
-            name.parse::<Which>().is_ok()
+            name.parse::<SuiteAxis>().is_ok()
         };
         if let Some(other) = values.split(',').find(is_axis) {
             return Err(format!("one axis at a time: --set {axis}=... --set {other}"));
@@ -185,7 +185,7 @@ impl Question {
     /// what `obstacle` says, or there are none of them.
     pub fn remarks(&self, obstacle: impl Fn(&Trial) -> Option<String>) -> Vec<String> {
         let bare = |trial: &&Trial| {
-            trial.metadata == Metadata::Warm && trial.array.join.filesystem().is_none()
+            trial.metadata == Metadata::Warm && trial.array.layout.filesystem().is_none()
         };
         let bare: BTreeSet<&str> =
             self.trials.iter().filter(bare).map(|trial| trial.array.name.as_str()).collect();

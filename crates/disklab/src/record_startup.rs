@@ -8,7 +8,7 @@ mod program;
 use std::io::Write;
 
 use clap::builder::NonEmptyStringValueParser;
-use disklab_config::startup::{EntryKind, MOST_THREADS, Startup, Threads, Way};
+use disklab_config::startup::{EntryKind, MOST_THREADS, Startup, StartupThreads, Way};
 use disklab_guest::startup::ENVIRONMENT;
 use disklab_results::strace;
 use disklab_units::Nanos;
@@ -109,7 +109,7 @@ pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure
         environment: args.env.clone(),
         server: args.server_words(),
         files: needed.entries.clone(),
-        threads: Threads::default(),
+        threads: StartupThreads::default(),
     };
     let program::Start { mut events, ready, compared } =
         program::run(&home, &args.name, coarse.clone(), screen)?;

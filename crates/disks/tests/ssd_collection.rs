@@ -4,7 +4,7 @@
 mod drive;
 
 use disklab_config::device::{Device, Model, Preconditioned, Slc, Ssd};
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_disks::{Counters, Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{Served, assert_near, closed_loop, flush, iops, read, serve, ssd, throughput, write};
@@ -304,7 +304,7 @@ fn the_least_room_is_enough() {
                 text.replacen(old, new, 1)
             })
         };
-        let read = |raw| Reader::new("d", &source(raw)).read(|table| Device::read("d", table));
+        let read = |raw| TomlReader::new("d", &source(raw)).read(|table| Device::read("d", table));
         let least = (blocks..blocks * 2).find(|&raw| read(raw).is_ok()).unwrap();
         let Ok(Device { model: Model::Ssd(mut model), .. }) = read(least) else { panic!("an SSD") };
         if at_random {

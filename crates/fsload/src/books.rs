@@ -4,7 +4,7 @@ use crate::choice::Chooser;
 use crate::content::ContentKey;
 use crate::layout::{self, FolderTree};
 use crate::promises::{FileVersion, Note};
-use disklab_config::fsload::{FileSet, Fsload, Pick, Place};
+use disklab_config::fsload::{FilePlace, FileSet, Fsload, Pick};
 use disklab_units::{Random, Seed};
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ pub struct Taken {
 impl Books {
     /// As everything is laid out.
     pub fn new(load: &Fsload, seed: Seed, notes_promises: bool) -> Self {
-        let recent = |threads: &disklab_config::fsload::Threads| match threads.pick {
+        let recent = |threads: &disklab_config::fsload::FileThreads| match threads.pick {
             Pick::Recent(among) => among as usize,
             _ => 0,
         };
@@ -135,7 +135,7 @@ impl Books {
         number: u32,
         wanted: TakenFor,
     ) -> Option<Taken> {
-        let Place::Folders { most } = self.sets[set].description.place else { return None };
+        let FilePlace::Folders { most } = self.sets[set].description.place else { return None };
         let slot = usize::try_from(folder * u64::from(most) + u64::from(number) - 1).ok()?;
         let found = self.sets[set].slots.get(slot).filter(|_| number <= most)?;
         let fits = match wanted {
@@ -197,7 +197,7 @@ impl Books {
     pub fn next_folder(&mut self) -> u64 {
         self.folders += 1;
         for set in &mut self.sets {
-            if let Place::Folders { most } = set.description.place {
+            if let FilePlace::Folders { most } = set.description.place {
                 let slots = self.folders * u64::from(most);
                 set.slots.resize(usize::try_from(slots).unwrap_or(usize::MAX), Slot::default());
             }
@@ -217,8 +217,8 @@ impl Books {
     /// How many files of a set a folder has at most.
     pub fn most_in_folder(&self, set: usize) -> u32 {
         match self.sets[set].description.place {
-            Place::Folders { most } => most,
-            Place::Tree { .. } => 0,
+            FilePlace::Folders { most } => most,
+            FilePlace::Tree { .. } => 0,
         }
     }
 

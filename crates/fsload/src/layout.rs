@@ -4,7 +4,7 @@
 use crate::Failure;
 use crate::content::ContentKey;
 use crate::size::{draw, gamma};
-use disklab_config::fsload::{FileSet, Fsload, Place};
+use disklab_config::fsload::{FilePlace, FileSet, Fsload};
 use disklab_units::{Random, Seed};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -46,7 +46,7 @@ pub fn key(seed: Seed, set: usize, slot: u64, generation: u32) -> ContentKey {
 
 /// All names of a set.
 pub fn plan(load: &Fsload, set: &FileSet) -> (Vec<Planned>, FolderTree) {
-    let Place::Tree { there, width, .. } = set.place else {
+    let FilePlace::Tree { there, width, .. } = set.place else {
         return (Vec::new(), FolderTree { leaves: 0, width: 1 });
     };
     let count = load.count(set);
@@ -92,10 +92,10 @@ impl FolderTree {
 /// The path of a file, from the folder of the load.
 pub fn path(set: &FileSet, tree: FolderTree, slot: u64, leaf: u32) -> PathBuf {
     match set.place {
-        Place::Tree { .. } => {
+        FilePlace::Tree { .. } => {
             Path::new(&set.name).join(tree.folder(leaf)).join(format!("{slot:08}"))
         }
-        Place::Folders { most } => {
+        FilePlace::Folders { most } => {
             let most = u64::from(most);
             made_folder(slot / most).join(format!("{}-{}", set.name, slot % most + 1))
         }

@@ -103,7 +103,7 @@ fn report(run: &LoadRun, tallies: &[Tally], books: &Books) -> LoadReport {
             max_ns: latency.max(),
         })
     });
-    let loops = |(threads, tally): (&disklab_config::fsload::Threads, &Tally)| Loops {
+    let loops = |(threads, tally): (&disklab_config::fsload::FileThreads, &Tally)| Loops {
         name: threads.name.clone(),
         loops: tally.loops,
         idle: tally.idle,

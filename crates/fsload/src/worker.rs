@@ -7,7 +7,7 @@ use crate::latency::Latency;
 use crate::layout::made_folder;
 use crate::shared::Shared;
 use crate::size::draw;
-use disklab_config::fsload::{Act, Loop, Operation, Threads};
+use disklab_config::fsload::{FileAction, FileThreads, Loop, Operation};
 use disklab_units::{Random, Seed};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -50,7 +50,7 @@ impl Tally {
 /// A thread of the load.
 pub struct Worker<'a> {
     shared: &'a Shared<'a>,
-    threads: &'a Threads,
+    threads: &'a FileThreads,
     /// By set.
     choosers: Vec<Chooser>,
     random: Random,
@@ -70,7 +70,7 @@ enum Went {
 impl<'a> Worker<'a> {
     pub fn new(
         shared: &'a Shared<'a>,
-        threads: &'a Threads,
+        threads: &'a FileThreads,
         choosers: Vec<Chooser>,
         seed: Seed,
     ) -> Self {
@@ -152,39 +152,41 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn act(&mut self, act: Act) -> Result<Went, Failure> {
+    fn act(&mut self, act: FileAction) -> Result<Went, Failure> {
         match act {
-            Act::Open { set, writes } => self.open(set, writes),
-            Act::Create { set } => self.create(set),
-            Act::Delete { set } => self.delete(set),
-            Act::Stat { set } | Act::List { set } => {
-                self.look(set, matches!(act, Act::List { .. }))
+            FileAction::Open { set, writes } => self.open(set, writes),
+            FileAction::Create { set } => self.create(set),
+            FileAction::Delete { set } => self.delete(set),
+            FileAction::Stat { set } | FileAction::List { set } => {
+                self.look(set, matches!(act, FileAction::List { .. }))
             }
-            Act::Replace { set } => {
+            FileAction::Replace { set } => {
                 let taken =
                     self.shared.books().take(set, true, &mut self.choosers[set], &mut self.random);
                 let Some(taken) = taken else { return Ok(Went::Nowhere) };
                 let size = taken.own;
                 self.replace(&taken, size)
             }
-            Act::Pause(time) => {
+            FileAction::Pause(time) => {
                 self.sleep(Duration::from_nanos(time.0));
                 Ok(Went::On)
             }
-            Act::MakeFolder | Act::EnterFolder => self.go(act == Act::MakeFolder),
-            Act::ReplaceAny { .. } | Act::ReplaceDown { .. } | Act::ReadAll { .. } => {
-                self.in_folder(act)
+            FileAction::MakeFolder | FileAction::EnterFolder => {
+                self.go(act == FileAction::MakeFolder)
             }
-            Act::ReadWhole
-            | Act::ReadRandom(_)
-            | Act::Append(_)
-            | Act::WriteWhole
-            | Act::Fsync
-            | Act::Close => {
+            FileAction::ReplaceAny { .. }
+            | FileAction::ReplaceDown { .. }
+            | FileAction::ReadAll { .. } => self.in_folder(act),
+            FileAction::ReadWhole
+            | FileAction::ReadRandom(_)
+            | FileAction::Append(_)
+            | FileAction::WriteWhole
+            | FileAction::Fsync
+            | FileAction::Close => {
                 // The description has it open wherever it is asked for.
                 let Some((taken, mut file)) = self.open.take() else { return Ok(Went::Nowhere) };
                 let went = self.on_file(act, &taken, &mut file);
-                if matches!(act, Act::Close) {
+                if matches!(act, FileAction::Close) {
                     return went;
                 }
                 self.open = Some((taken, file));
@@ -263,10 +265,15 @@ impl<'a> Worker<'a> {
     }
 
     /// What is done with the open file.
-    fn on_file(&mut self, act: Act, taken: &Taken, file: &mut File) -> Result<Went, Failure> {
+    fn on_file(
+        &mut self,
+        act: FileAction,
+        taken: &Taken,
+        file: &mut File,
+    ) -> Result<Went, Failure> {
         let path = &taken.path;
         match act {
-            Act::ReadWhole => {
+            FileAction::ReadWhole => {
                 let size =
                     self.timed(Operation::ReadWhole, path, |buffer, _| read_whole(file, buffer))?;
                 let expected = self.shared.books().size(taken);
@@ -277,7 +284,7 @@ impl<'a> Worker<'a> {
                     ));
                 }
             }
-            Act::ReadRandom(bytes) => {
+            FileAction::ReadRandom(bytes) => {
                 let places = self.shared.books().size(taken).saturating_sub(bytes.0) + 1;
                 let at = self.random.below(places);
                 self.timed(Operation::ReadRandom, path, |buffer, _| {
@@ -286,7 +293,7 @@ impl<'a> Worker<'a> {
                     Ok(((), read as u64))
                 })?;
             }
-            Act::Append(size) => {
+            FileAction::Append(size) => {
                 let size = draw(size, &mut self.random);
                 let (key, from) = {
                     let books = self.shared.books();
@@ -298,7 +305,7 @@ impl<'a> Worker<'a> {
                 })?;
                 self.shared.books().appended(taken, size);
             }
-            Act::WriteWhole => {
+            FileAction::WriteWhole => {
                 self.take_back(taken)?;
                 let (key, size) = (self.shared.books().key(taken.set, taken.slot, true), taken.own);
                 self.timed(Operation::WriteWhole, path, |buffer, _| {
@@ -311,7 +318,7 @@ impl<'a> Worker<'a> {
                 })?;
                 self.shared.books().wrote_anew(taken, size);
             }
-            Act::Fsync => {
+            FileAction::Fsync => {
                 self.timed(Operation::Fsync, path, |_, _| Ok((file.sync_all()?, 0)))?;
                 let number = self.shared.books().promise(taken);
                 number.map_or(Ok(()), |number| self.shared.run.surroundings.promised(number))?;
@@ -348,15 +355,15 @@ impl<'a> Worker<'a> {
     }
 
     /// What is done to the files of the folder that it is in.
-    fn in_folder(&mut self, act: Act) -> Result<Went, Failure> {
+    fn in_folder(&mut self, act: FileAction) -> Result<Went, Failure> {
         let Some(folder) = self.inside else { return Ok(Went::Nowhere) };
         match act {
-            Act::ReplaceAny { set } => {
+            FileAction::ReplaceAny { set } => {
                 let most = self.shared.books().most_in_folder(set);
                 let number = 1 + self.random.below(u64::from(most)) as u32;
                 self.replace_in(folder, set, number)?;
             }
-            Act::ReplaceDown { set, from, to } => {
+            FileAction::ReplaceDown { set, from, to } => {
                 let drawn = from + self.random.below(u64::from(to - from) + 1) as u32;
                 let most = self.shared.books().most_in_folder(set);
                 for number in (1..=drawn.min(most)).rev() {
@@ -366,7 +373,7 @@ impl<'a> Worker<'a> {
                     self.replace_in(folder, set, number)?;
                 }
             }
-            Act::ReadAll { set } => {
+            FileAction::ReadAll { set } => {
                 for number in 1.. {
                     let taken =
                         self.shared.books().take_in_folder(set, folder, number, TakenFor::ToRead);

@@ -6,7 +6,7 @@ use disklab_config::background::Trees;
 use disklab_config::fsload::Fsload;
 use disklab_config::player::Player;
 use disklab_config::priority::Priority;
-use disklab_config::startup::{Entry, Threads};
+use disklab_config::startup::{StartupEntry, StartupThreads};
 use disklab_fsload::promises::Promise;
 use disklab_units::{Bytes, Nanos, Seed};
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,7 @@ impl Host {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entries {
-    pub all: Vec<Entry>,
+    pub all: Vec<StartupEntry>,
     /// With the contents that this machine's files of these names have, and when each was changed
     /// there, ns since 1970, which programs compare with what they have noted; otherwise with
     /// zeroes.
@@ -314,7 +314,7 @@ pub struct Snapshots {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// The program and its arguments. [`disklab_config::background::TREE`] in them stands for the
+    /// The program and its arguments. [`disklab_config::command::TREE`] in them stands for the
     /// next tree each time.
     pub command: Vec<String>,
     /// So many times at most, if it takes a tree each time.
@@ -445,11 +445,11 @@ pub fn over(phase: &str) -> String {
 #[serde(deny_unknown_fields)]
 pub enum Startup {
     /// Its recorded steps, on the plan's entries.
-    Replay { entries: Vec<Entry>, threads: Threads },
+    Replay { entries: Vec<StartupEntry>, threads: StartupThreads },
     /// The program itself, with that as its root.
     Program {
         command: Vec<String>,
-        entries: Vec<Entry>,
+        entries: Vec<StartupEntry>,
         /// `NAME=value`, beside what all have.
         environment: Vec<String>,
         /// A program, with the host's files, that runs before it; empty: there is none.

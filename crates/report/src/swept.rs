@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use disklab_compare::{Metric, winner};
 use disklab_config::suite::sweep::Number;
-use disklab_config::suite::{Axis, Which};
+use disklab_config::suite::{Axis, SuiteAxis};
 use disklab_record::outcome::Cell;
 
 use crate::source::{Choice, Source};
@@ -38,9 +38,9 @@ pub const NONE: &str = "No axis of these cells goes over numbers.";
 
 /// The number that a value is, of an axis that goes over numbers.
 pub fn number(axis: &str, value: &str) -> Option<f64> {
-    let is_over_numbers = match axis.parse::<Which>() {
-        Ok(Which::Parameter(_)) => true,
-        Ok(Which::Named(axis)) => axis == Axis::Jobs,
+    let is_over_numbers = match axis.parse::<SuiteAxis>() {
+        Ok(SuiteAxis::Parameter(_)) => true,
+        Ok(SuiteAxis::Named(axis)) => axis == Axis::Jobs,
         Err(_) => false,
     };
     if is_over_numbers { value.parse::<Number>().ok().map(Number::value) } else { None }

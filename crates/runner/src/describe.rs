@@ -6,7 +6,7 @@ use disklab_config::device::{Constant, Model};
 use disklab_config::scheduler::QUEUE;
 use disklab_config::suite::Metadata;
 use disklab_config::workload::{FioLoad, Job, WorkloadKind};
-use disklab_config::{Filesystem, Join, SchedulerChoice, Trial};
+use disklab_config::{Filesystem, Layout, SchedulerChoice, Trial};
 use disklab_guest::plan::{
     Background, FirstSnapshot, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting,
     Snapshots, TRIAL, Touch, ZeroFile,
@@ -76,7 +76,7 @@ fn whole_blocks(bytes: Bytes) -> Bytes {
 
 /// What prepares the trial's disks; none for bare disks, which are zeroes to begin with.
 pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
-    if trial.array.join == Join::SINGLE {
+    if trial.array.layout == Layout::SINGLE {
         return None;
     }
     let mount = stack::mount(trial);
@@ -123,7 +123,7 @@ fn prepare(trial: &Trial) -> Vec<Vec<String>> {
 
 /// A background's command, in the guest.
 fn on_pool(command: &[String]) -> Vec<String> {
-    command.iter().map(|word| word.replace(disklab_config::background::POOL, POOL)).collect()
+    command.iter().map(|word| word.replace(disklab_config::command::POOL, POOL)).collect()
 }
 
 /// All fios of a trial, the measured one first.
@@ -133,7 +133,7 @@ fn loads(trial: &Trial) -> Vec<Load<'_>> {
 
 /// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
 pub fn plan(trial: &Trial) -> Plan {
-    let is_btrfs = trial.array.join.filesystem() == Some(Filesystem::Btrfs);
+    let is_btrfs = trial.array.layout.filesystem() == Some(Filesystem::Btrfs);
     Plan {
         burn_pids: luck(trial).0,
         device_settings: device_settings(trial),
@@ -306,7 +306,7 @@ fn background(trial: &Trial) -> Option<Background> {
 
 /// What brings the filesystem's metadata into memory, if that is wanted.
 pub fn touch(trial: &Trial) -> Vec<Touch> {
-    let wanted = trial.array.join.filesystem().is_some() && trial.metadata == Metadata::Warm;
+    let wanted = trial.array.layout.filesystem().is_some() && trial.metadata == Metadata::Warm;
     let touch = |name| Touch { name, every: CHECKSUM_LEAF };
     let files = loads(trial).into_iter().flat_map(|load| load.files());
     let of_phases =
@@ -410,7 +410,7 @@ impl<'a> Load<'a> {
 
     /// Whether it reads a device itself.
     fn is_bare(&self, trial: &Trial) -> bool {
-        self.fio.raw || trial.array.join.filesystem().is_none()
+        self.fio.raw || trial.array.layout.filesystem().is_none()
     }
 
     /// fio's command line.

@@ -2,7 +2,8 @@
 
 use crate::{describe, evidence, fio, stack};
 use disklab_config::Trial;
-use disklab_config::phases::{Act, Caches, FileJob, Numbers, Phase, Phases, filled};
+use disklab_config::command::filled;
+use disklab_config::phases::{Caches, FileJob, PhaseAction, Phases, PrintedNumbers, WorkloadPhase};
 use disklab_config::suite::metric::{BANDWIDTH, OF_A_READER, READ, READER, TIME, WRITTEN};
 use disklab_guest::phases::{Account, STEP, Went};
 use disklab_guest::plan::{self, GO, Measured, POOL, SAY, ZeroFile};
@@ -44,11 +45,11 @@ pub fn measured(trial: &Trial, phases: &Phases) -> Measured {
     Measured::Phases(phases.all.iter().map(|phase| describe(trial, phases, phase)).collect())
 }
 
-fn describe(trial: &Trial, phases: &Phases, phase: &Phase) -> plan::Phase {
+fn describe(trial: &Trial, phases: &Phases, phase: &WorkloadPhase) -> plan::Phase {
     let what = match &phase.what {
-        Act::Fio(jobs) => plan::Act::Fio(of_fio(trial, phase, jobs)),
-        Act::Program { command: words, .. } => plan::Act::Program(command(trial, words)),
-        Act::Remount => match stack::mount(trial) {
+        PhaseAction::Fio(jobs) => plan::Act::Fio(of_fio(trial, phase, jobs)),
+        PhaseAction::Program { command: words, .. } => plan::Act::Program(command(trial, words)),
+        PhaseAction::Remount => match stack::mount(trial) {
             Some(mount) => plan::Act::Remount { mount, settings: describe::mount_settings(trial) },
             // No suite has phases on a bare device.
             None => plan::Act::Program(vec!["false".to_owned()]),
@@ -65,7 +66,7 @@ fn describe(trial: &Trial, phases: &Phases, phase: &Phase) -> plan::Phase {
 }
 
 /// Jobs that wait for the phase to begin, and end when all their bytes are done.
-fn of_fio(trial: &Trial, phase: &Phase, jobs: &[FileJob]) -> plan::Fio {
+fn of_fio(trial: &Trial, phase: &WorkloadPhase, jobs: &[FileJob]) -> plan::Fio {
     let invalidate = format!("--invalidate={}", u8::from(phase.caches == Caches::Cold));
     let phase = &*phase.name;
     let report = format!("/tmp/fio-{phase}.json");
@@ -170,7 +171,7 @@ type Found = (Vec<(String, Measure)>, Option<Few>);
 
 /// By the part of their names that is behind the phase's.
 fn of_phase(
-    phase: &Phase,
+    phase: &WorkloadPhase,
     went: &Went,
     account: &Account,
     closing: &Closing,
@@ -185,14 +186,14 @@ fn of_phase(
         found.push((BANDWIDTH.to_owned(), rate(bytes)));
     }
     let moved = closing.phase(&phase.name).map(moved).unwrap_or_default();
-    let is_program = matches!(phase.what, Act::Program { .. });
+    let is_program = matches!(phase.what, PhaseAction::Program { .. });
     let reads = is_program || phase.jobs().iter().any(|it| it.job.rw.reads());
     let writes = is_program || phase.writes();
     // Of what took no time there is no rate.
     let told = [(READ, reads, moved.0), (WRITTEN, writes, moved.1)];
     let told = told.into_iter().filter(|(_, is_told, _)| *is_told && seconds > 0.0);
     found.extend(told.map(|(name, _, bytes)| (name.to_owned(), rate(bytes))));
-    if let Act::Program { numbers: Some(numbers), .. } = phase.what
+    if let PhaseAction::Program { numbers: Some(numbers), .. } = phase.what
         && !went.given_up
     {
         found.extend(numbers_of(numbers, &account.said)?);
@@ -213,10 +214,14 @@ fn moved(phase: &closing::PhaseCounts) -> (u64, u64) {
 }
 
 /// What a program's output says, by names without the program's.
-fn numbers_of(numbers: Numbers, said: &str) -> Result<Vec<(String, Measure)>, String> {
+fn numbers_of(numbers: PrintedNumbers, said: &str) -> Result<Vec<(String, Measure)>, String> {
     let (program, rows) = match numbers {
-        Numbers::Dbench => ("dbench ", dbench::parse(said.as_bytes()).map_err(|e| e.to_string())),
-        Numbers::FsMark => ("fs_mark ", fs_mark::parse(said.as_bytes()).map_err(|e| e.to_string())),
+        PrintedNumbers::Dbench => {
+            ("dbench ", dbench::parse(said.as_bytes()).map_err(|e| e.to_string()))
+        }
+        PrintedNumbers::FsMark => {
+            ("fs_mark ", fs_mark::parse(said.as_bytes()).map_err(|e| e.to_string()))
+        }
     };
     let rows = rows.map_err(|e| format!("the output of {numbers}: {e}"))?;
     let last =

@@ -81,7 +81,7 @@ pub fn rewrite(trial: &Trial) -> Vec<String> {
 /// What the guest after a cut does.
 fn plan(trial: &Trial, promised: u64, files: Vec<Promise>) -> Plan {
     let verify = verified(&["--rw=read", "--verify_fatal=1"]);
-    let scrub = match trial.array.join.filesystem() {
+    let scrub = match trial.array.layout.filesystem() {
         Some(Filesystem::Btrfs) => Some(words(&["btrfs", "scrub", "start", "-B", "-r", POOL])),
         Some(Filesystem::Zfs) => Some(words(&["zpool", "scrub", "-w", ZFS_POOL])),
         _ => None,

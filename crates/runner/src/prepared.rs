@@ -7,7 +7,7 @@ use crate::facts::Makers;
 use crate::guest::{A_DAY_BEFORE, Guest};
 use crate::run::Run;
 use crate::{evidence, fsload, image, startup};
-use disklab_config::{Join, Trial};
+use disklab_config::{Layout, Trial};
 use disklab_guest::plan::Plan;
 use disklab_kernels::{Claim, Kernel, Step};
 use disklab_protocol::machine::MachineDisk;
@@ -191,7 +191,7 @@ fn make(
 
 /// What preparing takes at most on the host.
 pub fn room(trial: &Trial) -> Bytes {
-    if trial.array.join == Join::SINGLE {
+    if trial.array.layout == Layout::SINGLE {
         return Bytes(0);
     }
     let copies = u64::from(trial.array.copies());
@@ -201,7 +201,7 @@ pub fn room(trial: &Trial) -> Bytes {
     let fragments = trees.map_or(0, |trees| trees.fragments());
     // A replica has the same once more.
     let replicas =
-        trial.array.replica.as_ref().map_or(0, |it| u64::from(it.join.copies(it.devices.len())));
+        trial.array.replica.as_ref().map_or(0, |it| u64::from(it.layout.copies(it.devices.len())));
     let metadata = ((trial.workload.bytes().0 + beside.0) / DATA_PER_METADATA
         + fragments * METADATA_PER_FRAGMENT)
         * (copies + replicas);

@@ -7,7 +7,7 @@ use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, estimate, fault, scratch, trial};
 use disklab_block_devices::change::UndoNews;
-use disklab_config::{Join, Trial};
+use disklab_config::{Layout, Trial};
 use disklab_guest::heartbeat::Heartbeat;
 use disklab_kernels::{Cache, Kernel};
 use disklab_record::outcome::{Cell, Fault};
@@ -330,7 +330,7 @@ impl Run {
 /// Why a kernel cannot carry a trial out that wants OpenZFS. A run is not refused for it: few
 /// kernels have it.
 pub fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
-    let wanted = trial.array.join == Join::ZfsMirrors && !kernel.has_option(Join::ZFS);
+    let wanted = trial.array.layout == Layout::ZfsMirrors && !kernel.has_option(Layout::ZFS);
     wanted.then(|| {
         format!(
             "Linux {} ({}) has no OpenZFS; `install/zfs-tree` puts it into a kernel's source, for `disklab kernel build \

@@ -2,7 +2,7 @@
 //! RAID, a filesystem.
 
 use disklab_config::cache::Mode;
-use disklab_config::{Filesystem, Join, Md, Places, Profiles, Trial};
+use disklab_config::{Filesystem, Layout, Md, Places, Profiles, Trial};
 use disklab_guest::plan::{
     Cache, Mount, Pool, Raid, Replica, Setting, ZFS_NODES, ZFS_POOL, ZFS_REPLICA, zfs_data,
 };
@@ -28,7 +28,7 @@ fn md(trial: &Trial) -> String {
 
 /// The first device of the filesystem: its first disk, or md's.
 pub fn first_device(trial: &Trial) -> String {
-    if trial.array.join.raid().is_some() { md(trial) } else { pool_paths(trial).swap_remove(0) }
+    if trial.array.layout.raid().is_some() { md(trial) } else { pool_paths(trial).swap_remove(0) }
 }
 
 /// The last disk of the array.
@@ -67,7 +67,7 @@ pub fn cache_mode(trial: &Trial, mode: Mode) -> Vec<Setting> {
 
 /// What a filesystem on one device is on, or fio.
 pub fn device(trial: &Trial) -> String {
-    if trial.array.join.raid().is_some() { md(trial) } else { disk_path(trial, 0) }
+    if trial.array.layout.raid().is_some() { md(trial) } else { disk_path(trial, 0) }
 }
 
 /// Software RAID; `make` where there is nothing on the disks yet. In a guest they are all zeroes
@@ -75,7 +75,7 @@ pub fn device(trial: &Trial) -> String {
 /// no filesystem reads; to make them equal would write whole disks, for hours, beside what is
 /// measured.
 pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
-    let level = trial.array.join.raid()?;
+    let level = trial.array.layout.raid()?;
     let disks = pool_paths(trial);
     let count = format!("--raid-devices={}", disks.len());
     let md = md(trial);
@@ -99,10 +99,13 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
 /// Pools of OpenZFS, of the array and of its replica; `make` where there is nothing on the disks
 /// yet.
 pub fn pools(trial: &Trial, make: bool) -> Vec<Pool> {
-    let own = (trial.array.join, ZFS_POOL, 0..trial.array.devices.len());
-    let replica =
-        trial.array.replica.as_ref().map(|it| (it.join, ZFS_REPLICA, trial.array.replica_disks()));
-    let of_zfs = [own].into_iter().chain(replica).filter(|(join, ..)| *join == Join::ZfsMirrors);
+    let own = (trial.array.layout, ZFS_POOL, 0..trial.array.devices.len());
+    let replica = trial
+        .array
+        .replica
+        .as_ref()
+        .map(|it| (it.layout, ZFS_REPLICA, trial.array.replica_disks()));
+    let of_zfs = [own].into_iter().chain(replica).filter(|(join, ..)| *join == Layout::ZfsMirrors);
     of_zfs.map(|(_, name, disks)| pool(name, &trial.places, disks, make)).collect()
 }
 
@@ -152,12 +155,12 @@ fn dataset(pool: &str, places: &Places) -> Vec<String> {
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is
 /// measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
-    let (start, paths): (&[&str], _) = match trial.array.join {
-        Join::Btrfs(profiles) => {
+    let (start, paths): (&[&str], _) = match trial.array.layout {
+        Layout::Btrfs(profiles) => {
             return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial)));
         }
-        Join::ZfsMirrors => return Some(dataset(ZFS_POOL, &trial.places)),
-        Join::On { filesystem, .. } => {
+        Layout::ZfsMirrors => return Some(dataset(ZFS_POOL, &trial.places)),
+        Layout::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {
                 Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
                 Filesystem::Ext4 => {
@@ -171,7 +174,7 @@ pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
         }
     };
     let marked =
-        trial.places.uuid.iter().flat_map(|uuid| mark(trial.array.join.filesystem(), uuid));
+        trial.places.uuid.iter().flat_map(|uuid| mark(trial.array.layout.filesystem(), uuid));
     Some(words(start).into_iter().chain(marked).chain(paths).collect())
 }
 
@@ -196,8 +199,8 @@ fn mkfs_btrfs(
 /// The array's replica; `make` where there is nothing on its disks yet.
 pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
     let paths: Vec<_> = trial.array.replica_disks().map(|i| disk_path(trial, i)).collect();
-    match trial.array.replica.as_ref()?.join {
-        Join::Btrfs(profiles) => {
+    match trial.array.replica.as_ref()?.layout {
+        Layout::Btrfs(profiles) => {
             let mount = mount_btrfs(&paths, trial);
             let uuid = trial.places.uuid_of_replica();
             Some(Replica {
@@ -205,11 +208,11 @@ pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
                 mount,
             })
         }
-        Join::ZfsMirrors => Some(Replica {
+        Layout::ZfsMirrors => Some(Replica {
             mkfs: make.then(|| dataset(ZFS_REPLICA, &trial.places)),
             mount: mounted_pool(ZFS_REPLICA, trial),
         }),
-        Join::On { .. } => None,
+        Layout::On { .. } => None,
     }
 }
 
@@ -223,20 +226,20 @@ pub fn makers(trial: &Trial) -> Vec<String> {
     let first = all.filter_map(|words| words.into_iter().next());
     // It takes the first snapshot and sends it.
     let snapshots = trial.background.as_ref().and_then(|background| background.snapshots);
-    let program = if trial.array.join == Join::ZfsMirrors { "zfs" } else { "btrfs" };
+    let program = if trial.array.layout == Layout::ZfsMirrors { "zfs" } else { "btrfs" };
     first.chain(snapshots.map(|_| program.to_owned())).collect()
 }
 
 /// Looks whether the unmounted filesystem is whole, and changes nothing.
 pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
-    let start: &[&str] = match trial.array.join.filesystem()? {
+    let start: &[&str] = match trial.array.layout.filesystem()? {
         Filesystem::Btrfs => &["btrfs", "check", "--readonly", "--check-data-csum"],
         Filesystem::Ext4 => &["e2fsck", "-f", "-n"],
         Filesystem::Xfs => &["xfs_repair", "-n"],
         // It has none; a scrub reads all of the mounted pool.
         Filesystem::Zfs => return None,
     };
-    let device = if matches!(trial.array.join, Join::Btrfs(_)) {
+    let device = if matches!(trial.array.layout, Layout::Btrfs(_)) {
         disk_path(trial, 0)
     } else {
         device(trial)
@@ -245,11 +248,11 @@ pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
 }
 
 pub fn mount(trial: &Trial) -> Option<Mount> {
-    let filesystem = trial.array.join.filesystem()?;
-    Some(match trial.array.join {
-        Join::Btrfs(_) => mount_btrfs(&pool_paths(trial), trial),
-        Join::ZfsMirrors => mounted_pool(ZFS_POOL, trial),
-        Join::On { .. } => mounted(filesystem, device(trial), Vec::new(), trial),
+    let filesystem = trial.array.layout.filesystem()?;
+    Some(match trial.array.layout {
+        Layout::Btrfs(_) => mount_btrfs(&pool_paths(trial), trial),
+        Layout::ZfsMirrors => mounted_pool(ZFS_POOL, trial),
+        Layout::On { .. } => mounted(filesystem, device(trial), Vec::new(), trial),
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::evidence;
 use disklab_config::Trial;
-use disklab_config::startup::{Entry, EntryKind, Startup, Way};
+use disklab_config::startup::{EntryKind, Startup, StartupEntry, Way};
 use disklab_config::suite::metric::STARTUP;
 use disklab_guest::plan::{self, Entries, Measured};
 use disklab_guest::startup::{Ready, STEP};
@@ -26,7 +26,7 @@ pub fn entries(trial: &Trial) -> Option<Entries> {
 }
 
 /// One that is not there is told of when it is put on the disks.
-fn modified(entry: &Entry) -> i64 {
+fn modified(entry: &StartupEntry) -> i64 {
     let found = fs::symlink_metadata(&entry.path);
     found.map_or(0, |found| {
         found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec())
@@ -36,7 +36,7 @@ fn modified(entry: &Entry) -> i64 {
 /// What those of this machine's files hold that are put on the disks. None: they are zeroes.
 pub fn contents(trial: &Trial) -> Result<Option<String>> {
     let Some(Entries { all, modified: Some(modified) }) = entries(trial) else { return Ok(None) };
-    let digest = |(entry, modified): (&Entry, i64)| {
+    let digest = |(entry, modified): (&StartupEntry, i64)| {
         let path = Path::new(&entry.path);
         let digest = match entry.kind {
             EntryKind::File(bytes) if bytes.0 > 0 => {

@@ -1,7 +1,7 @@
 //! What a suite asks for is what the kernel takes and shows.
 
 use disklab_config::Lab;
-use disklab_config::policy::Wanted;
+use disklab_config::policy::WantedPolicy;
 use disklab_read_policies::{Choice, policies};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ static LAB: LazyLock<Lab> = LazyLock::new(|| Lab::load(&repository("lab")).unwra
 
 /// What would be written to sysfs, and the short name.
 fn asked(text: &str) -> Result<(String, String), String> {
-    let wanted: Wanted = text.parse()?;
+    let wanted: WantedPolicy = text.parse()?;
     let choice = wanted.settle(&LAB.policies[&wanted.policy], 4)?;
     Ok((choice.setting(), choice.to_string()))
 }

@@ -1,7 +1,7 @@
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// A memory card or an eMMC: one command at a time, no write cache, and flash that is managed by
 /// large units of which few can be written at once (Linaro's flash card survey, flashbench).
@@ -31,7 +31,7 @@ pub struct Card {
 }
 
 impl Card {
-    pub(super) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let rates = Rate(100_000)..=Rate(2_000_000_000);
         let longest = Nanos::from_millis(100);
         let allocation_unit = table.within("allocation_unit", Bytes::kib(64)..=Bytes::mib(64));

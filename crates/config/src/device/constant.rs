@@ -1,7 +1,7 @@
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// A disk whose every read and write takes the same time, whatever its size and place: for tests
 /// against queueing theory and for measuring disklab itself.
@@ -19,7 +19,7 @@ pub struct Constant {
 }
 
 impl Constant {
-    pub(super) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         // Without any latency, virtual time would stand still under load.
         let latency = table.within("latency", Nanos(100)..=Nanos::from_secs(10));
         let servers = table.within("servers", 1..=4096);

@@ -1,7 +1,7 @@
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// A hard disk: an arm, platters that turn, zones of tracks, a command queue and a cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub struct Retries {
 }
 
 impl Retries {
-    fn read(table: &Table<'_, '_>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let one_in = table.within("one_in", 1..=1_000_000_000_000);
         let turns = table.within("turns", 1..=10_000);
         Some(Self { one_in: one_in?, turns: turns? })
@@ -80,7 +80,7 @@ impl Retries {
 
 impl Hdd {
     /// `bytes` is the disk's size, where that could be read.
-    pub(super) fn read(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
+    pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
         let (none, ms) = (Nanos::ZERO, Nanos::from_millis);
         let rpm = table.within("rpm", 3_000..=20_000);
         let seek_track_to_track =
@@ -139,7 +139,7 @@ impl Hdd {
     }
 
     /// Records what is plausible number by number and not together.
-    fn check(&self, table: &Table<'_, '_>, bytes: Bytes) {
+    fn check(&self, table: &TomlTable<'_, '_>, bytes: Bytes) {
         let Self { seek_track_to_track, seek_average, seek_full, .. } = *self;
         if seek_average < seek_track_to_track {
             let message = format!(

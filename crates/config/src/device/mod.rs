@@ -22,7 +22,7 @@ pub use ssd::{CHANNELS_RATE, MOST_BLOCKS, Preconditioned, Slc, Ssd, blocks_neede
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::TomlTable;
 
 /// One disk of an array, or one in the catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,23 +124,28 @@ impl Model {
 /// The logical block of every disk, and what sizes are rounded down to.
 pub(crate) const BLOCK: u64 = 4096;
 
+/// Rounds a size down to whole blocks.
+pub(crate) fn whole_blocks(size: Bytes) -> Bytes {
+    Bytes(size.0 / BLOCK * BLOCK)
+}
+
 const SMALLEST: Bytes = Bytes::mib(1);
 const LARGEST: Bytes = Bytes(200_000_000_000_000);
 
 impl Device {
     /// Reads a file's top table; `name` is the file's.
-    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+    pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
         let bytes = table.within("size", SMALLEST..=LARGEST);
         let model = read_model(table, bytes);
-        let bytes = bytes.map(|bytes| Bytes(bytes.0 / BLOCK * BLOCK))?;
+        let bytes = bytes.map(whole_blocks)?;
         Some(Self { name: name.to_owned(), summary: summary?, bytes, used: bytes, model: model? })
     }
 }
 
 pub(crate) const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
 
-fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
+fn read_model(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
     let given: Vec<_> = FAMILIES.into_iter().filter(|key| table.has(key)).collect();
     match given[..] {
         [] => {

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::{Table, choices};
+use crate::read::{TomlTable, choices};
 
 /// A solid-state disk: dies that work in parallel behind channels, behind one link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +107,7 @@ impl Ssd {
     }
 
     /// `bytes`: the disk's size, if that could be read.
-    pub(super) fn read(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
+    pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
         let channels = table.within("channels", 1..=64);
         let dies_per_channel = table.within("dies_per_channel", 1..=64);
         let page = read_page_size(table);
@@ -161,7 +161,7 @@ impl Ssd {
     }
 
     /// Whether the flash is enough, and not in more blocks than the map counts.
-    fn has_room(&self, table: &Table<'_, '_>, bytes: Bytes) -> bool {
+    fn has_room(&self, table: &TomlTable<'_, '_>, bytes: Bytes) -> bool {
         if bytes > LARGEST {
             table.wrong("", format!("{bytes} are more than an SSD's map counts: {LARGEST}"));
             return false;
@@ -206,7 +206,7 @@ pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
 }
 
 impl Slc {
-    fn read(table: &Table<'_, '_>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let cache = table.within("cache", Bytes::mib(1)..=Bytes(10_000_000_000_000));
         let cell_bits = table.within("cell_bits", 2..=5);
         let read_page = table.within("read_page", Nanos::from_micros(1)..=Nanos::from_millis(10));
@@ -221,7 +221,7 @@ impl Slc {
     }
 }
 
-fn read_page_size(table: &Table<'_, '_>) -> Option<Bytes> {
+fn read_page_size(table: &TomlTable<'_, '_>) -> Option<Bytes> {
     let page = table.within("page", Bytes::kib(4)..=Bytes::kib(64))?;
     if !page.0.is_power_of_two() {
         table.wrong("page", format!("{page} is not a power of two"));
@@ -230,7 +230,7 @@ fn read_page_size(table: &Table<'_, '_>) -> Option<Bytes> {
     Some(page)
 }
 
-fn read_page_times(table: &Table<'_, '_>) -> Option<Vec<Nanos>> {
+fn read_page_times(table: &TomlTable<'_, '_>) -> Option<Vec<Nanos>> {
     let (shortest, longest) = (Nanos::from_micros(1), Nanos::from_millis(10));
     let times = table.required_list::<Nanos>("read_page");
     if times.is_empty() {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::{Device, Model};
-use crate::read::Reader;
+use crate::read::TomlReader;
 
 const HDD: &str = "\
 summary = \"a disk\"
@@ -62,7 +62,7 @@ program_page = \"200us\"
 ";
 
 fn read(text: &str) -> Result<Device, String> {
-    Reader::new("d", text)
+    TomlReader::new("d", text)
         .read(|table| Device::read("d", table))
         .map_err(|mistakes| mistakes.to_string())
 }

@@ -44,12 +44,12 @@ mod step;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::read::{Located, Table};
-use crate::suite::JOBS;
+use crate::job::JOBS;
+use crate::read::{Located, TomlTable};
 pub use operation::Operation;
 pub use pick::Pick;
 pub use size::Size;
-pub use step::{Act, Step};
+pub use step::{FileAction, FileStep};
 
 /// Files, and what is done with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ pub struct Fsload {
     /// Per cent of the `count` of each set.
     pub scale: u32,
     pub files: Vec<FileSet>,
-    pub threads: Vec<Threads>,
+    pub threads: Vec<FileThreads>,
 }
 
 /// Files of one kind.
@@ -68,12 +68,12 @@ pub struct FileSet {
     /// Of its folder, too; files of folders that are made are named by it.
     pub name: String,
     pub size: Size,
-    pub place: Place,
+    pub place: FilePlace,
 }
 
 /// Where the files of a set are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
+pub enum FilePlace {
     /// In a tree of folders: so many names, of which some are there at the beginning (per cent),
     /// and so many to a folder.
     Tree { count: u32, there: u32, width: u32 },
@@ -83,7 +83,7 @@ pub enum Place {
 
 /// Threads that do the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Threads {
+pub struct FileThreads {
     pub name: String,
     pub count: u32,
     pub pick: Pick,
@@ -98,7 +98,7 @@ pub struct Threads {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
     pub weight: u32,
-    pub steps: Vec<Step>,
+    pub steps: Vec<FileStep>,
 }
 
 /// Of one set; a guest keeps an account of each.
@@ -107,7 +107,7 @@ const OPERATION: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos
 const IDLE: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(100)..=Nanos::from_secs(60);
 
 impl Fsload {
-    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let operation = table.within_or("operation", OPERATION, Nanos::from_micros(50));
         let scale = table.within_or("scale", 1..=10_000, 100);
         let tables = table.tables("files");
@@ -129,14 +129,14 @@ impl Fsload {
             table.wrong("threads", "there are none: threads are a `[[fsload.threads]]`");
         }
         let in_folders =
-            |set: &FileSet| (set.name.clone(), matches!(set.place, Place::Folders { .. }));
+            |set: &FileSet| (set.name.clone(), matches!(set.place, FilePlace::Folders { .. }));
         // What steps say of sets with mistakes would only bring more of them.
         let sets: Option<Vec<(String, bool)>> =
             files.as_ref().map(|files| files.iter().map(in_folders).collect());
         let threads: Vec<_> =
-            tables.iter().map(|table| Threads::read(table, sets.as_deref())).collect();
+            tables.iter().map(|table| FileThreads::read(table, sets.as_deref())).collect();
         for (number, one) in threads.iter().enumerate() {
-            let is_known = |one: &Threads| {
+            let is_known = |one: &FileThreads| {
                 threads[..number].iter().flatten().any(|known| known.name == one.name)
             };
             if one.as_ref().is_some_and(is_known) {
@@ -164,22 +164,22 @@ impl Fsload {
     /// How many names a set has.
     pub fn count(&self, set: &FileSet) -> u32 {
         match set.place {
-            Place::Tree { count, .. } => {
+            FilePlace::Tree { count, .. } => {
                 let scaled = u64::from(count) * u64::from(self.scale) / 100;
                 u32::try_from(scaled).unwrap_or(u32::MAX).clamp(1, *COUNTS.end())
             }
-            Place::Folders { .. } => 0,
+            FilePlace::Folders { .. } => 0,
         }
     }
 
     /// What is laid out before anything runs, about: sizes are drawn.
     pub fn bytes(&self) -> Bytes {
         let of = |set: &FileSet| match set.place {
-            Place::Tree { there, .. } => {
+            FilePlace::Tree { there, .. } => {
                 let files = u64::from(self.count(set)) * u64::from(there) / 100;
                 set.size.mean().saturating_mul(files)
             }
-            Place::Folders { .. } => Bytes(0),
+            FilePlace::Folders { .. } => Bytes(0),
         };
         self.files.iter().map(of).fold(Bytes(0), |sum, bytes| Bytes(sum.0.saturating_add(bytes.0)))
     }
@@ -191,7 +191,7 @@ impl Fsload {
 }
 
 impl FileSet {
-    fn read(table: &Table<'_, '_>) -> Option<Self> {
+    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let name = table.located::<String>("name");
         if !table.has("name") {
             table.wrong("name", "is missing: of the set, for the steps of threads");
@@ -205,12 +205,12 @@ impl FileSet {
                     "is of a set that is laid out, and `per_folder` of one that threads make",
                 );
             }
-            most.map(|most| Place::Folders { most })
+            most.map(|most| FilePlace::Folders { most })
         } else {
             let count = table.within("count", COUNTS);
             let there = table.within_or("there", 0..=100, 100);
             let width = table.within_or("width", 1..=u32::MAX, u32::MAX);
-            count.zip(there).zip(width).map(|((count, there), width)| Place::Tree {
+            count.zip(there).zip(width).map(|((count, there), width)| FilePlace::Tree {
                 count,
                 there,
                 width,
@@ -221,7 +221,7 @@ impl FileSet {
 }
 
 /// A name that is one of a folder too, and no part of a step.
-fn plain_name(table: &Table<'_, '_>, name: Option<Located<String>>) -> Option<String> {
+fn plain_name(table: &TomlTable<'_, '_>, name: Option<Located<String>>) -> Option<String> {
     let Located { value, place } = name?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if value.starts_with(|c: char| c.is_ascii_lowercase())
@@ -237,8 +237,8 @@ fn plain_name(table: &Table<'_, '_>, name: Option<Located<String>>) -> Option<St
     None
 }
 
-impl Threads {
-    fn read(table: &Table<'_, '_>, sets: Option<&[(String, bool)]>) -> Option<Self> {
+impl FileThreads {
+    fn read(table: &TomlTable<'_, '_>, sets: Option<&[(String, bool)]>) -> Option<Self> {
         let name = table.located::<String>("name");
         if !table.has("name") {
             table.wrong("name", "is missing: of the threads, for the results");
@@ -257,7 +257,7 @@ impl Threads {
                     "and `[[fsload.threads.either]]` contradict each other: one of them",
                 );
             }
-            let weighted = |table: &Table<'_, '_>| {
+            let weighted = |table: &TomlTable<'_, '_>| {
                 let weight = table.within_or("weight", 1..=1_000_000, 1);
                 Loop::read(table, weight?, sets)
             };
@@ -275,11 +275,15 @@ impl Threads {
 }
 
 impl Loop {
-    fn read(table: &Table<'_, '_>, weight: u32, sets: Option<&[(String, bool)]>) -> Option<Self> {
+    fn read(
+        table: &TomlTable<'_, '_>,
+        weight: u32,
+        sets: Option<&[(String, bool)]>,
+    ) -> Option<Self> {
         let lines = table.required_list::<String>("loop");
         let sets = sets?;
         let words: Vec<&str> = lines.iter().map(|line| line.value.as_str()).collect();
-        match Step::parse_all(&words, &step::Sets(sets)) {
+        match FileStep::parse_all(&words, &step::Sets(sets)) {
             Ok(steps) => Some(Self { weight, steps }),
             Err((number, why)) => {
                 match lines.get(number) {

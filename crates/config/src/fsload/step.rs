@@ -36,14 +36,14 @@ use super::size::Size;
 
 /// A step, and of a hundred times how often it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct FileStep {
     pub percent: u32,
-    pub does: Act,
+    pub does: FileAction,
 }
 
 /// Sets are told by their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Act {
+pub enum FileAction {
     /// `writes`: a later step does, so that nobody else may have it open.
     Open {
         set: usize,
@@ -119,7 +119,7 @@ impl Sets<'_> {
     }
 }
 
-impl Step {
+impl FileStep {
     fn parse(text: &str, sets: &Sets<'_>) -> Result<Self, String> {
         let (percent, words) = match text.split_once("%:") {
             None => (100, text),
@@ -128,7 +128,8 @@ impl Step {
         if !(1..=100).contains(&percent) {
             return Err(format!("`{text}`: expected 1 to 100 % before the step"));
         }
-        let does = Act::parse(words.trim(), sets).map_err(|why| format!("`{text}`: {why}"))?;
+        let does =
+            FileAction::parse(words.trim(), sets).map_err(|why| format!("`{text}`: {why}"))?;
         Ok(Self { percent, does })
     }
 
@@ -143,7 +144,7 @@ impl Step {
             let until = steps[number + 1..].iter().position(|step| step.does.ends_file());
             let until = until.map_or(steps.len(), |length| number + 1 + length);
             let wrote = steps[number + 1..until].iter().any(|step| step.does.writes());
-            if let Act::Open { writes, .. } = &mut steps[number].does {
+            if let FileAction::Open { writes, .. } = &mut steps[number].does {
                 *writes = wrote;
             }
         }
@@ -152,24 +153,28 @@ impl Step {
 }
 
 /// What must be before a step is: an open file, a folder.
-fn check(steps: &[Step]) -> Result<(), (usize, String)> {
+fn check(steps: &[FileStep]) -> Result<(), (usize, String)> {
     let (mut open, mut inside) = (false, false);
-    for (number, Step { percent, does }) in steps.iter().enumerate() {
+    for (number, FileStep { percent, does }) in steps.iter().enumerate() {
         let wrong = |why: &str| Err((number, why.to_owned()));
         if does.moves() && *percent < 100 {
             return wrong("the steps after it count on it: it is always done");
         }
         match does {
-            Act::Open { .. } | Act::Create { .. } if open => {
+            FileAction::Open { .. } | FileAction::Create { .. } if open => {
                 return wrong("close the file before that one first");
             }
-            Act::Open { .. } | Act::Create { .. } => open = true,
-            Act::Close if open => open = false,
+            FileAction::Open { .. } | FileAction::Create { .. } => open = true,
+            FileAction::Close if open => open = false,
             _ if does.needs_file() && !open => {
                 return wrong("no file is open then: `open` or `create` one first");
             }
-            Act::MakeFolder | Act::EnterFolder => inside = true,
-            Act::ReplaceAny { .. } | Act::ReplaceDown { .. } | Act::ReadAll { .. } if !inside => {
+            FileAction::MakeFolder | FileAction::EnterFolder => inside = true,
+            FileAction::ReplaceAny { .. }
+            | FileAction::ReplaceDown { .. }
+            | FileAction::ReadAll { .. }
+                if !inside =>
+            {
                 return wrong("it is in no folder then: `make folder` or `enter folder` first");
             }
             _ => {}
@@ -178,7 +183,7 @@ fn check(steps: &[Step]) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-impl Act {
+impl FileAction {
     fn parse(text: &str, sets: &Sets<'_>) -> Result<Self, String> {
         let (word, rest) =
             text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
@@ -273,8 +278,8 @@ mod tests {
         ]
     }
 
-    fn parse(lines: &[&str]) -> Result<Vec<Act>, String> {
-        let steps = Step::parse_all(lines, &Sets(&sets()))
+    fn parse(lines: &[&str]) -> Result<Vec<FileAction>, String> {
+        let steps = FileStep::parse_all(lines, &Sets(&sets()))
             .map_err(|(number, why)| format!("{number}: {why}"))?;
         Ok(steps.into_iter().map(|step| step.does).collect())
     }
@@ -290,16 +295,16 @@ mod tests {
             "open mail",
             "read whole",
         ]);
-        let open = |writes| Act::Open { set: 0, writes };
-        let append = Act::Append(Size::Uniform(Bytes(0), Bytes::kib(16)));
+        let open = |writes| FileAction::Open { set: 0, writes };
+        let append = FileAction::Append(Size::Uniform(Bytes(0), Bytes::kib(16)));
         let expected = [
             open(true),
-            Act::ReadWhole,
+            FileAction::ReadWhole,
             append,
-            Act::Fsync,
-            Act::Close,
+            FileAction::Fsync,
+            FileAction::Close,
             open(false),
-            Act::ReadWhole,
+            FileAction::ReadWhole,
         ]
         .to_vec();
         assert_eq!(acts, Ok(expected));
@@ -310,10 +315,10 @@ mod tests {
             "read all articles",
         ]);
         let expected = [
-            Act::MakeFolder,
-            Act::ReplaceDown { set: 1, from: 1, to: 100 },
-            Act::ReplaceAny { set: 2 },
-            Act::ReadAll { set: 1 },
+            FileAction::MakeFolder,
+            FileAction::ReplaceDown { set: 1, from: 1, to: 100 },
+            FileAction::ReplaceAny { set: 2 },
+            FileAction::ReadAll { set: 1 },
         ];
         assert_eq!(acts, Ok(expected.to_vec()));
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::read::Reader;
+use crate::read::TomlReader;
 use crate::workload::Workload;
 
 const PROXY: &str = r#"
@@ -18,7 +18,7 @@ loop = ["delete", "create", "append 0 B to 16 KiB", "close", "open", "read whole
 "#;
 
 fn read(text: &str) -> Result<Workload, String> {
-    Reader::new("w", text)
+    TomlReader::new("w", text)
         .read(|table| Workload::read("w", table))
         .map_err(|wrong| wrong.to_string())
 }

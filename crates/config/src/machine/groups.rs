@@ -1,27 +1,31 @@
 //! Which disks belong together, as the tools of btrfs, md and ZFS tell it. What their words do not
 //! say is a guess of the draft's, and said there.
 
-use crate::join::{Join, Profile};
+use crate::layout::{Layout, Profile};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct DiskGroup {
     /// For people: `btrfs pool`, `md /dev/md0 (raid1)`.
     pub name: String,
     /// What comes nearest; `None` where nothing was said.
-    pub join: Option<Join>,
+    pub layout: Option<Layout>,
     /// Of its members, in its own order.
     pub paths: Vec<String>,
 }
 
 /// `btrfs filesystem show`. Profiles are not in it.
-pub fn btrfs(said: &str) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn btrfs(said: &str) -> Vec<DiskGroup> {
+    let mut groups: Vec<DiskGroup> = Vec::new();
     for line in said.lines().map(str::trim) {
         if let Some(label) = line.strip_prefix("Label:") {
             let (label, uuid) = label.split_once("uuid:").unwrap_or((label, ""));
             let label = label.trim().trim_matches('\'');
             let name = if label == "none" { uuid.trim() } else { label };
-            groups.push(Group { name: format!("btrfs {name}"), join: None, paths: Vec::new() });
+            groups.push(DiskGroup {
+                name: format!("btrfs {name}"),
+                layout: None,
+                paths: Vec::new(),
+            });
         } else if let (Some(group), true) = (groups.last_mut(), line.starts_with("devid"))
             && let Some((_, path)) = line.split_once(" path ")
         {
@@ -36,20 +40,24 @@ pub fn btrfs(said: &str) -> Vec<Group> {
 }
 
 /// `mdadm --detail --scan --verbose`.
-pub fn md(said: &str) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn md(said: &str) -> Vec<DiskGroup> {
+    let mut groups: Vec<DiskGroup> = Vec::new();
     for line in said.lines() {
         let mut words = line.split_whitespace().peekable();
         if words.next_if_eq(&"ARRAY").is_some() {
             let device = words.next().unwrap_or("?");
             let level = words.clone().find_map(|word| word.strip_prefix("level=")).unwrap_or("?");
-            let join = match level {
-                "raid0" | "linear" => Some(Join::btrfs(Profile::Raid0)),
-                "raid1" => Some(Join::btrfs(Profile::Raid1)),
-                "raid10" => Some(Join::btrfs(Profile::Raid10)),
+            let layout = match level {
+                "raid0" | "linear" => Some(Layout::btrfs(Profile::Raid0)),
+                "raid1" => Some(Layout::btrfs(Profile::Raid1)),
+                "raid10" => Some(Layout::btrfs(Profile::Raid10)),
                 _ => None,
             };
-            groups.push(Group { name: format!("md {device} ({level})"), join, paths: Vec::new() });
+            groups.push(DiskGroup {
+                name: format!("md {device} ({level})"),
+                layout,
+                paths: Vec::new(),
+            });
         }
         if let (Some(group), Some(devices)) =
             (groups.last_mut(), words.find_map(|word| word.strip_prefix("devices=")))
@@ -61,14 +69,14 @@ pub fn md(said: &str) -> Vec<Group> {
 }
 
 /// `zpool status -P`. Logs, caches and spares hold no data of their own.
-pub fn zfs(said: &str) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn zfs(said: &str) -> Vec<DiskGroup> {
+    let mut groups: Vec<DiskGroup> = Vec::new();
     let (mut mirrors, mut parity, mut within) = (0, false, false);
     for line in said.lines() {
         let word = line.split_whitespace().next().unwrap_or_default();
         if word == "pool:" {
             let name = line.split_once(':').map_or("", |(_, name)| name.trim());
-            groups.push(Group { name: format!("ZFS {name}"), join: None, paths: Vec::new() });
+            groups.push(DiskGroup { name: format!("ZFS {name}"), layout: None, paths: Vec::new() });
             (mirrors, parity, within) = (0, false, false);
             continue;
         }
@@ -82,10 +90,10 @@ pub fn zfs(said: &str) -> Vec<Group> {
             _ if word.starts_with('/') => group.paths.push(word.to_owned()),
             _ => {}
         }
-        group.join = match (mirrors, parity) {
-            (0, false) => Some(Join::btrfs(Profile::Raid0)),
-            (1, false) => Some(Join::btrfs(Profile::Raid1)),
-            (_, false) => Some(Join::btrfs(Profile::Raid10)),
+        group.layout = match (mirrors, parity) {
+            (0, false) => Some(Layout::btrfs(Profile::Raid0)),
+            (1, false) => Some(Layout::btrfs(Profile::Raid1)),
+            (_, false) => Some(Layout::btrfs(Profile::Raid10)),
             (_, true) => None,
         };
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disk {
+pub struct ListedDisk {
     pub path: String,
     pub bytes: Bytes,
     pub rotational: bool,
@@ -45,7 +45,7 @@ impl Node {
 
 /// Whole disks with something on them that could be a disk: no memory, no optical ones, no empty
 /// slots.
-pub fn read(listing: &str) -> Result<Vec<Disk>, serde_json::Error> {
+pub fn read(listing: &str) -> Result<Vec<ListedDisk>, serde_json::Error> {
     let listing: Listing = serde_json::from_str(listing)?;
     let real = |node: &Node| {
         let memory = ["/dev/zram", "/dev/ram", "/dev/loop", "/dev/nbd"];
@@ -56,7 +56,7 @@ pub fn read(listing: &str) -> Result<Vec<Disk>, serde_json::Error> {
     let disk = |node: Node| {
         let mut paths = Vec::new();
         node.collect(&mut paths);
-        Disk {
+        ListedDisk {
             bytes: Bytes(node.bytes()),
             rotational: node.rota == Value::Bool(true) || node.rota == "1",
             model: node

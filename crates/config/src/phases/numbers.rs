@@ -4,13 +4,13 @@ use crate::read::choices;
 
 choices! {
     /// What reads a program's output.
-    pub enum Numbers: "reader of numbers" {
+    pub enum PrintedNumbers: "reader of numbers" {
         Dbench = "dbench",
         FsMark = "fs_mark",
     }
 }
 
-impl Numbers {
+impl PrintedNumbers {
     /// The names of its numbers, without the program's.
     pub(super) fn metrics(self) -> Vec<String> {
         match self {

@@ -12,7 +12,7 @@ use crate::read::unknown;
 /// A policy as a suite writes it. Whether there is such a policy, and what its parameters are, is
 /// not known here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedPolicy {
     pub policy: String,
     /// Key and value. Only the first may have no key, and is then of the policy's first parameter.
     values: Vec<(Option<String>, String)>,
@@ -39,7 +39,7 @@ pub struct PolicyValue {
     pub default: bool,
 }
 
-impl Wanted {
+impl WantedPolicy {
     /// With one more value.
     pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         let value =
@@ -111,7 +111,7 @@ impl fmt::Display for PolicyChoice {
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for WantedPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.policy.clone();
         for (i, (key, value)) in self.values.iter().enumerate() {
@@ -127,7 +127,7 @@ impl fmt::Display for Wanted {
 }
 
 /// `name`, `name:value`, `name:key=value`, with more `,key=value` behind.
-impl FromStr for Wanted {
+impl FromStr for WantedPolicy {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -5,22 +5,22 @@ use std::fmt::Display;
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{FromToml, Table, choices, unknown};
+use crate::read::{FromToml, TomlTable, choices, unknown};
 
 /// A value of a policy that can be set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct PolicyParameter {
     pub key: String,
     /// One line for people.
     pub summary: String,
     #[serde(flatten)]
-    pub kind: Kind,
+    pub kind: ParameterKind,
 }
 
 /// What its value may be, and what holds where nothing is said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Kind {
+pub enum ParameterKind {
     Number {
         least: u64,
         most: u64,
@@ -43,8 +43,8 @@ pub enum Kind {
 }
 
 choices! {
-    /// [`Kind`], as a file names it.
-    pub enum KindName: "kind of parameter" {
+    /// [`ParameterKind`], as a file names it.
+    pub enum ParameterKindName: "kind of parameter" {
         Number = "number",
         Bytes = "bytes",
         Device = "device",
@@ -55,20 +55,18 @@ choices! {
 /// btrfs rounds bytes up to its sector size.
 const SECTOR: u64 = 4096;
 
-impl Parameter {
+impl PolicyParameter {
     /// Reads one `[[parameter]]`.
-    pub(super) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let key = table.required::<String>("key");
         let summary = table.required("summary");
-        let kind = match table.required::<KindName>("kind") {
-            Some(KindName::Number) => {
-                range(table).map(|(least, most, default)| Kind::Number { least, most, default })
-            }
-            Some(KindName::Bytes) => {
-                range(table).map(|(least, most, default)| Kind::Bytes { least, most, default })
-            }
-            Some(KindName::Device) => Some(Kind::Device),
-            Some(KindName::Word) => words(table),
+        let kind = match table.required::<ParameterKindName>("kind") {
+            Some(ParameterKindName::Number) => range(table)
+                .map(|(least, most, default)| ParameterKind::Number { least, most, default }),
+            Some(ParameterKindName::Bytes) => range(table)
+                .map(|(least, most, default)| ParameterKind::Bytes { least, most, default }),
+            Some(ParameterKindName::Device) => Some(ParameterKind::Device),
+            Some(ParameterKindName::Word) => words(table),
             None => {
                 // Not also unknown.
                 for key in ["least", "most", "default", "words"] {
@@ -86,12 +84,12 @@ impl Parameter {
     /// The one spelling of a value of this parameter, on an array of so many devices.
     pub(super) fn canonical(&self, text: &str, devices: usize) -> Result<String, String> {
         match &self.kind {
-            Kind::Number { least, most, .. } => {
+            ParameterKind::Number { least, most, .. } => {
                 let value = number(text)?;
                 within(&value, least, most)?;
                 Ok(value.to_string())
             }
-            Kind::Bytes { least, most, .. } => {
+            ParameterKind::Bytes { least, most, .. } => {
                 let value: Bytes = text.parse().map_err(|error| format!("{error}"))?;
                 // Less than a sector is rounded up to one.
                 within(&value, &Bytes(least.0.max(SECTOR)), most)?;
@@ -103,7 +101,7 @@ impl Parameter {
                 }
                 Ok(value.0.to_string())
             }
-            Kind::Device => {
+            ParameterKind::Device => {
                 let value = number(text)?;
                 if value == 0 || value > devices as u64 {
                     return Err(format!(
@@ -112,7 +110,7 @@ impl Parameter {
                 }
                 Ok(value.to_string())
             }
-            Kind::Word { words, .. } => match words.iter().find(|word| *word == text) {
+            ParameterKind::Word { words, .. } => match words.iter().find(|word| *word == text) {
                 Some(word) => Ok(word.clone()),
                 None => Err(unknown("word", text, words.iter().map(String::as_str))),
             },
@@ -122,10 +120,10 @@ impl Parameter {
     /// What holds where nothing is said; `None` where that is the kernel's affair.
     pub(super) fn default_value(&self) -> Option<String> {
         match &self.kind {
-            Kind::Number { default, .. } => Some(default.to_string()),
-            Kind::Bytes { default, .. } => Some(default.0.to_string()),
-            Kind::Device => None,
-            Kind::Word { default, .. } => Some(default.clone()),
+            ParameterKind::Number { default, .. } => Some(default.to_string()),
+            ParameterKind::Bytes { default, .. } => Some(default.0.to_string()),
+            ParameterKind::Device => None,
+            ParameterKind::Word { default, .. } => Some(default.clone()),
         }
     }
 }
@@ -144,7 +142,9 @@ fn within<T: PartialOrd + Display>(value: &T, least: &T, most: &T) -> Result<(),
 }
 
 /// Least, most and default, the last between the others.
-fn range<T: FromToml + PartialOrd + Display + Copy>(table: &Table<'_, '_>) -> Option<(T, T, T)> {
+fn range<T: FromToml + PartialOrd + Display + Copy>(
+    table: &TomlTable<'_, '_>,
+) -> Option<(T, T, T)> {
     let (least, most) = (table.required::<T>("least"), table.required::<T>("most"));
     let default = table.required::<T>("default");
     let (least, most, default) = (least?, most?, default?);
@@ -154,7 +154,7 @@ fn range<T: FromToml + PartialOrd + Display + Copy>(table: &Table<'_, '_>) -> Op
     Some((least, most, default))
 }
 
-fn words(table: &Table<'_, '_>) -> Option<Kind> {
+fn words(table: &TomlTable<'_, '_>) -> Option<ParameterKind> {
     let words = table.required_list::<String>("words");
     let default = table.required::<String>("default");
     for word in words.iter().filter(|word| !is_word(&word.value)) {
@@ -165,7 +165,7 @@ fn words(table: &Table<'_, '_>) -> Option<Kind> {
     if !words.contains(&default) {
         table.wrong("default", unknown("word", &default, words.iter().map(String::as_str)));
     }
-    Some(Kind::Word { words, default })
+    Some(ParameterKind::Word { words, default })
 }
 
 /// Keys and words are parts of a trial's id, and must be told from its other parts.

@@ -2,26 +2,27 @@
 //! meant.
 //!
 //! ```
-//! use disklab_config::read::Reader;
+//! use disklab_config::read::TomlReader;
 //!
 //! let source = "rmp = 7200";
-//! let mistakes = Reader::new("disk.toml", source)
+//! let mistakes = TomlReader::new("disk.toml", source)
 //!     .read(|table| table.required::<u32>("rpm"))
 //!     .unwrap_err();
 //! assert_eq!(mistakes.to_string(), "disk.toml:1:1: rmp: unknown key; did you mean `rpm`?");
 //! ```
 
 mod choice;
-mod mistake;
+mod diagnostic;
 mod nearest;
 mod table;
 mod value;
 
 pub(crate) use choice::choices;
-pub use mistake::{Located, Mistake, Mistakes, Place};
+pub(crate) use diagnostic::values;
+pub use diagnostic::{Diagnostic, Diagnostics, Located, SourcePlace};
 pub use nearest::{nearest, unknown};
-pub use table::{Reader, Table};
-pub use value::{FromToml, from_string, unexpected};
+pub use table::{TomlReader, TomlTable};
+pub use value::{FromToml, from_string, in_range, unexpected};
 
 #[cfg(test)]
 mod tests;

@@ -6,34 +6,34 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistake::{Located, Mistake, Mistakes, Place};
+use super::diagnostic::{Diagnostic, Diagnostics, Located, SourcePlace};
 use super::nearest::nearest;
-use super::value::FromToml;
+use super::value::{FromToml, in_range};
 
 /// One file to be read.
-pub struct Reader<'s> {
+pub struct TomlReader<'s> {
     file: Arc<str>,
     source: &'s str,
     /// Where each begins.
     lines: Vec<usize>,
-    mistakes: RefCell<Vec<Mistake>>,
+    mistakes: RefCell<Vec<Diagnostic>>,
 }
 
 /// A table of the file.
 ///
 /// Ask for every key it may have; when it is dropped, the keys that nobody asked for are recorded
 /// as mistakes.
-pub struct Table<'r, 's> {
-    reader: &'r Reader<'s>,
+pub struct TomlTable<'r, 's> {
+    reader: &'r TomlReader<'s>,
     entries: &'r DeTable<'s>,
     /// Of its header, for what is missing in it.
     span: Range<usize>,
     /// The tables around it, each with a point behind it: `hdd.`
     prefix: String,
-    asked: RefCell<Vec<Asked>>,
+    asked: RefCell<Vec<AskedKey>>,
 }
 
-struct Asked {
+struct AskedKey {
     key: String,
     /// What a key that must be there should have been, if it was not.
     missing: Option<&'static str>,
@@ -44,7 +44,7 @@ pub trait Ranged: FromToml + PartialOrd + Display {}
 
 impl<T: FromToml + PartialOrd + Display> Ranged for T {}
 
-impl<'s> Reader<'s> {
+impl<'s> TomlReader<'s> {
     /// `file` is only for messages.
     pub fn new(file: &str, source: &'s str) -> Self {
         let after = source.match_indices('\n').map(|(end, _)| end + 1);
@@ -56,18 +56,21 @@ impl<'s> Reader<'s> {
     ///
     /// Whatever `read` returns, one recorded mistake is enough for an error. `read` returning
     /// `None` without one is an error too, and a bug in `read`.
-    pub fn read<T>(self, read: impl FnOnce(&Table<'_, 's>) -> Option<T>) -> Result<T, Mistakes> {
+    pub fn read<T>(
+        self,
+        read: impl FnOnce(&TomlTable<'_, 's>) -> Option<T>,
+    ) -> Result<T, Diagnostics> {
         let (document, errors) = DeTable::parse_recoverable(self.source);
         for error in &errors {
             let at = error.span().map_or(self.source.len(), |span| span.start);
             self.record(
-                self.place(at, String::new()).mistake(format!("not TOML: {}", error.message())),
+                self.place(at, String::new()).diagnostic(format!("not TOML: {}", error.message())),
             );
         }
         // What could be parsed of a broken file would only bring mistakes that follow from the
         // first ones.
         let value = if errors.is_empty() {
-            let table = Table::new(&self, document.get_ref(), 0..0, String::new());
+            let table = TomlTable::new(&self, document.get_ref(), 0..0, String::new());
             read(&table)
         } else {
             None
@@ -78,21 +81,21 @@ impl<'s> Reader<'s> {
             _ => {
                 if mistakes.is_empty() {
                     mistakes.push(
-                        Place { file: self.file, line: 0, column: 0, key: String::new() }
-                            .mistake("cannot be read"),
+                        SourcePlace { file: self.file, line: 0, column: 0, key: String::new() }
+                            .diagnostic("cannot be read"),
                     );
                 }
                 mistakes.sort_by_key(|mistake| (mistake.place.line, mistake.place.column));
-                Err(Mistakes(mistakes))
+                Err(Diagnostics(mistakes))
             }
         }
     }
 
-    fn record(&self, mistake: Mistake) {
+    fn record(&self, mistake: Diagnostic) {
         self.mistakes.borrow_mut().push(mistake);
     }
 
-    fn place(&self, offset: usize, key: String) -> Place {
+    fn place(&self, offset: usize, key: String) -> SourcePlace {
         let mut offset = offset.min(self.source.len());
         while !self.source.is_char_boundary(offset) {
             offset -= 1;
@@ -100,13 +103,13 @@ impl<'s> Reader<'s> {
         let line = self.lines.partition_point(|&start| start <= offset);
         let start = line.checked_sub(1).and_then(|line| self.lines.get(line)).copied().unwrap_or(0);
         let column = self.source[start..offset].chars().count() + 1;
-        Place { file: self.file.clone(), line: line as u32, column: column as u32, key }
+        SourcePlace { file: self.file.clone(), line: line as u32, column: column as u32, key }
     }
 }
 
-impl<'r, 's> Table<'r, 's> {
+impl<'r, 's> TomlTable<'r, 's> {
     fn new(
-        reader: &'r Reader<'s>,
+        reader: &'r TomlReader<'s>,
         entries: &'r DeTable<'s>,
         span: Range<usize>,
         prefix: String,
@@ -151,20 +154,39 @@ impl<'r, 's> Table<'r, 's> {
         }
     }
 
+    /// A key that may be left out, in a sensible range. The outer `None`: its value is wrong.
+    pub fn optional_within<T: Ranged>(
+        &self,
+        key: &str,
+        sensible: RangeInclusive<T>,
+    ) -> Option<Option<T>> {
+        self.has(key)
+            .then(|| self.within(key, sensible))
+            .map_or(Some(None), |value| value.map(Some))
+    }
+
+    /// A table that may be left out, as `read` reads it. The outer `None`: it has mistakes.
+    pub fn optional_table<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&TomlTable<'r, 's>) -> Option<T>,
+    ) -> Option<Option<T>> {
+        self.table(key).map_or(Some(None), |table| read(&table).map(Some))
+    }
+
     fn check_within<T: Ranged>(
         &self,
         key: &str,
         value: T,
         sensible: &RangeInclusive<T>,
     ) -> Option<T> {
-        if sensible.contains(&value) {
-            return Some(value);
+        match in_range(&value, sensible) {
+            Ok(()) => Some(value),
+            Err(message) => {
+                self.wrong(key, message);
+                None
+            }
         }
-        self.wrong(
-            key,
-            format!("{value} is not sensible: from {} to {} is", sensible.start(), sensible.end()),
-        );
-        None
     }
 
     /// A list of at least one. Elements with mistakes are recorded and left out.
@@ -201,24 +223,24 @@ impl<'r, 's> Table<'r, 's> {
     }
 
     /// A table inside this one that must be there.
-    pub fn required_table(&self, key: &str) -> Option<Table<'r, 's>> {
+    pub fn required_table(&self, key: &str) -> Option<TomlTable<'r, 's>> {
         self.ask(key, Some("a table"))?;
         self.table(key)
     }
 
     /// A table inside this one, if it is there.
-    pub fn table(&self, key: &str) -> Option<Table<'r, 's>> {
+    pub fn table(&self, key: &str) -> Option<TomlTable<'r, 's>> {
         let value = self.ask(key, None)?;
         let DeValue::Table(entries) = value.get_ref() else {
             self.wrong(key, format!("expected a table, `[{}{key}]`", self.prefix));
             return None;
         };
         let prefix = format!("{}{key}.", self.prefix);
-        Some(Table::new(self.reader, entries, value.span(), prefix))
+        Some(TomlTable::new(self.reader, entries, value.span(), prefix))
     }
 
     /// Tables of one name, each under a `[[key]]` of its own; none where there is none.
-    pub fn tables(&self, key: &str) -> Vec<Table<'r, 's>> {
+    pub fn tables(&self, key: &str) -> Vec<TomlTable<'r, 's>> {
         let Some(value) = self.ask(key, None) else { return Vec::new() };
         let mut tables = Vec::new();
         let elements =
@@ -226,7 +248,7 @@ impl<'r, 's> Table<'r, 's> {
         for element in elements.into_iter().flatten() {
             if let DeValue::Table(entries) = element.get_ref() {
                 let prefix = format!("{}{key}.", self.prefix);
-                tables.push(Table::new(self.reader, entries, element.span(), prefix));
+                tables.push(TomlTable::new(self.reader, entries, element.span(), prefix));
             }
         }
         if elements.is_none_or(|elements| elements.len() != tables.len()) {
@@ -263,21 +285,21 @@ impl<'r, 's> Table<'r, 's> {
 
     /// Records that the value of `key` is wrong.
     pub fn wrong(&self, key: &str, message: impl Into<String>) {
-        self.reader.record(self.place(key).mistake(message));
+        self.reader.record(self.place(key).diagnostic(message));
     }
 
     /// Records a mistake of a place that was kept.
-    pub fn wrong_at(&self, place: &Place, message: impl Into<String>) {
-        self.reader.record(place.mistake(message));
+    pub fn wrong_at(&self, place: &SourcePlace, message: impl Into<String>) {
+        self.reader.record(place.diagnostic(message));
     }
 
     /// Records mistakes that were found elsewhere.
-    pub fn record(&self, mistakes: impl IntoIterator<Item = Mistake>) {
+    pub fn record(&self, mistakes: impl IntoIterator<Item = Diagnostic>) {
         self.reader.mistakes.borrow_mut().extend(mistakes);
     }
 
     /// Where the value of `key` is; where there is none, the table's header.
-    pub fn place(&self, key: &str) -> Place {
+    pub fn place(&self, key: &str) -> SourcePlace {
         let span = self.entries.get(key).map_or(self.span.clone(), Spanned::span);
         let key = format!("{}{key}", self.prefix);
         self.reader.place(span.start, key.trim_end_matches('.').to_owned())
@@ -289,7 +311,7 @@ impl<'r, 's> Table<'r, 's> {
         let mut asked = self.asked.borrow_mut();
         match asked.iter_mut().find(|asked| asked.key == key) {
             Some(known) => known.missing = known.missing.or(missing),
-            None => asked.push(Asked { key: key.to_owned(), missing }),
+            None => asked.push(AskedKey { key: key.to_owned(), missing }),
         }
         value
     }
@@ -307,14 +329,14 @@ impl<'r, 's> Table<'r, 's> {
         match T::from_toml(value.get_ref()) {
             Ok(value) => Some(Located { value, place }),
             Err(message) => {
-                self.reader.record(place.mistake(message));
+                self.reader.record(place.diagnostic(message));
                 None
             }
         }
     }
 }
 
-impl Drop for Table<'_, '_> {
+impl Drop for TomlTable<'_, '_> {
     /// Records unknown keys and missing ones. A key that is nearly a missing one is one mistake,
     /// not two.
     fn drop(&mut self) {
@@ -337,9 +359,9 @@ impl Drop for Table<'_, '_> {
                 None => format!("unknown key; known: {}", names(&asked)),
             };
             let place = self.reader.place(key.span().start, format!("{}{name}", self.prefix));
-            self.reader.record(place.mistake(message));
+            self.reader.record(place.diagnostic(message));
         }
-        for Asked { key, missing } in asked {
+        for AskedKey { key, missing } in asked {
             if let Some(expected) = missing {
                 self.wrong(&key, format!("is missing: {expected}"));
             }
@@ -347,7 +369,7 @@ impl Drop for Table<'_, '_> {
     }
 }
 
-fn names(asked: &[Asked]) -> String {
+fn names(asked: &[AskedKey]) -> String {
     let names: Vec<_> = asked.iter().map(|asked| asked.key.as_str()).collect();
     names.join(", ")
 }

@@ -1,13 +1,13 @@
 use disklab_units::{Bytes, Nanos, Rate};
 use proptest::prelude::*;
 
-use super::{Located, Reader, Table};
+use super::{Located, TomlReader, TomlTable};
 
 fn mistakes<T: std::fmt::Debug>(
     source: &str,
-    read: impl FnOnce(&Table<'_, '_>) -> Option<T>,
+    read: impl FnOnce(&TomlTable<'_, '_>) -> Option<T>,
 ) -> String {
-    Reader::new("x.toml", source).read(read).unwrap_err().to_string()
+    TomlReader::new("x.toml", source).read(read).unwrap_err().to_string()
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn values_of_all_types_are_read() {
         [inner]
         times = ["1us", "2us"]
     "#;
-    let read = Reader::new("x.toml", source).read(|table| {
+    let read = TomlReader::new("x.toml", source).read(|table| {
         let times = table.table("inner")?.list::<Nanos>("times");
         let times: Vec<_> = times.into_iter().map(|it| it.value).collect();
         assert_eq!(times, [Nanos(1000), Nanos(2000)]);
@@ -95,7 +95,7 @@ fn a_wrong_element_of_a_list_has_its_own_place() {
 
 #[test]
 fn an_empty_list_is_not_enough_where_one_is_required() {
-    let read = |table: &Table<'_, '_>| Some(table.required_list::<Nanos>("times"));
+    let read = |table: &TomlTable<'_, '_>| Some(table.required_list::<Nanos>("times"));
     assert_eq!(mistakes("times = []", read), "x.toml:1:9: times: needs at least one element");
     assert_eq!(mistakes("", read), "x.toml:1:1: times: is missing: a list");
 }
@@ -114,9 +114,9 @@ fn columns_count_characters() {
 
 #[test]
 fn a_default_stands_in_only_for_what_is_absent() {
-    let read = |table: &Table<'_, '_>| table.within_or::<u32>("jobs", 1..=4, 9);
-    assert_eq!(Reader::new("x.toml", "").read(read), Ok(9));
-    assert_eq!(Reader::new("x.toml", "jobs = 2").read(read), Ok(2));
+    let read = |table: &TomlTable<'_, '_>| table.within_or::<u32>("jobs", 1..=4, 9);
+    assert_eq!(TomlReader::new("x.toml", "").read(read), Ok(9));
+    assert_eq!(TomlReader::new("x.toml", "jobs = 2").read(read), Ok(2));
     assert_eq!(mistakes("jobs = 5", read), "x.toml:1:8: jobs: 5 is not sensible: from 1 to 4 is");
     assert_eq!(mistakes("job = 2", read), "x.toml:1:1: job: unknown key; did you mean `jobs`?");
 }
@@ -138,15 +138,15 @@ fn a_reader_that_gives_up_without_a_word_is_still_an_error() {
 #[test]
 fn places_are_kept_for_later() {
     let source = "a = 1\n[axes]\narray = [\"x\", \"y\"]";
-    let read = Reader::new("x.toml", source).read(|table| {
+    let read = TomlReader::new("x.toml", source).read(|table| {
         table.optional::<u32>("a");
         Some(table.table("axes")?.list::<String>("array"))
     });
     let [_, Located { place, .. }] = read.unwrap().try_into().unwrap();
-    assert_eq!(place.mistake("is wrong").to_string(), "x.toml:3:15: axes.array: is wrong");
+    assert_eq!(place.diagnostic("is wrong").to_string(), "x.toml:3:15: axes.array: is wrong");
 }
 
-fn ask_everything(table: &Table<'_, '_>) -> Option<Nanos> {
+fn ask_everything(table: &TomlTable<'_, '_>) -> Option<Nanos> {
     let time = table.optional::<Nanos>("a");
     table.required_list::<String>("b");
     table.optional::<f64>("c");
@@ -160,13 +160,13 @@ fn ask_everything(table: &Table<'_, '_>) -> Option<Nanos> {
 proptest! {
     #[test]
     fn no_text_panics(text in "\\PC*") {
-        let _ = Reader::new("x.toml", &text).read(ask_everything);
+        let _ = TomlReader::new("x.toml", &text).read(ask_everything);
     }
 
     /// Nearly TOML, which comes further than random text.
     #[test]
     fn no_toml_panics(lines in prop::collection::vec("(a|b|c|d|d\\.a|\\[d\\]|ä) ?=? ?(1|-1|1e999|nan|\"[^\"]{0,3}\"?|\\[[1\", ]{0,4}\\]?|\\{a = 1\\}|1979-05-27|0x[0-9a-f]{0,20})?", 0..6)) {
-        let _ = Reader::new("x.toml", &lines.join("\n")).read(ask_everything);
+        let _ = TomlReader::new("x.toml", &lines.join("\n")).read(ask_everything);
     }
 }
 

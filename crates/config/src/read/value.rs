@@ -1,5 +1,7 @@
 //! From a TOML value to a type.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use disklab_units::{Bytes, Nanos, Rate};
@@ -28,10 +30,21 @@ pub fn unexpected<T: FromToml>(value: &DeValue<'_>) -> String {
     format!("expected {}, found {found}", T::EXPECTED)
 }
 
+/// Checks that a value is in a sensible range.
+pub fn in_range<T: PartialOrd + Display>(
+    value: &T,
+    sensible: &RangeInclusive<T>,
+) -> Result<(), String> {
+    if sensible.contains(value) {
+        return Ok(());
+    }
+    Err(format!("{value} is not sensible: from {} to {} is", sensible.start(), sensible.end()))
+}
+
 /// A value that is written as a string and parsed.
 pub fn from_string<T: FromToml + FromStr>(value: &DeValue<'_>) -> Result<T, String>
 where
-    T::Err: std::fmt::Display,
+    T::Err: Display,
 {
     match value {
         DeValue::String(text) => text.parse().map_err(|error: T::Err| error.to_string()),

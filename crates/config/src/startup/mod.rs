@@ -23,7 +23,7 @@
 //! A step begins with how long the program computed before it, us. `read` is a read(2) and `map` an
 //! access to a file mapped into memory, each with the number of the file, from 0, the first byte
 //! and how many; `look` is a stat(2), `miss` looks for a name that is not in the folder, `list`
-//! reads it. Programs of several threads or processes have further lines, see [`Threads`].
+//! reads it. Programs of several threads or processes have further lines, see [`StartupThreads`].
 //!
 //! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of
 //! these names on the modelled disk and runs the command from there.
@@ -33,11 +33,11 @@ use std::collections::BTreeMap;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::read::{Table, choices};
+use crate::read::{TomlTable, choices};
 
 mod threads;
 
-pub use threads::{MOST_THREADS, Step, Threads};
+pub use threads::{MOST_THREADS, StartupStep, StartupThreads};
 
 /// A program's start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +49,8 @@ pub struct Startup {
     pub environment: Vec<String>,
     /// A program and its arguments; empty: it needs none.
     pub server: Vec<String>,
-    pub files: Vec<Entry>,
-    pub threads: Threads,
+    pub files: Vec<StartupEntry>,
+    pub threads: StartupThreads,
 }
 
 choices! {
@@ -65,7 +65,7 @@ choices! {
 
 /// One that is there when it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct StartupEntry {
     /// From the root.
     pub path: String,
     pub kind: EntryKind,
@@ -81,7 +81,7 @@ pub enum EntryKind {
 
 /// What is done to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Act {
+pub enum StartupAction {
     Read {
         from: u64,
         bytes: u64,
@@ -110,7 +110,7 @@ const LONGEST_NAME: usize = 255;
 const LONGEST_PATH: usize = 4000;
 
 impl Startup {
-    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let command = table.required_list::<String>("command");
         let (environment, server) =
             (table.list::<String>("environment"), table.list::<String>("server"));
@@ -133,7 +133,7 @@ impl Startup {
         let (mut files, mut seen, all) =
             (Vec::with_capacity(named.len()), BTreeMap::new(), named.len());
         for entry in named {
-            match Entry::parse(&entry.value).and_then(|found| found.among(&mut seen)) {
+            match StartupEntry::parse(&entry.value).and_then(|found| found.among(&mut seen)) {
                 Ok(found) => files.push(found),
                 Err(message) => table.wrong_at(&entry.place, message),
             }
@@ -146,7 +146,7 @@ impl Startup {
             table.wrong("files", format!("{} are too many: at most {MOST_FILES}", files.len()));
         }
         let text: String = table.required("steps")?;
-        match Threads::read(&text, &files) {
+        match StartupThreads::read(&text, &files) {
             Ok(threads) if !command.is_empty() && !files.is_empty() => Some(Self {
                 way: Way::Replay,
                 command,
@@ -166,7 +166,7 @@ impl Startup {
 
     /// Of all files.
     pub fn bytes(&self) -> Bytes {
-        let size = |entry: &Entry| match entry.kind {
+        let size = |entry: &StartupEntry| match entry.kind {
             EntryKind::File(bytes) => bytes.0,
             EntryKind::Folder | EntryKind::Link(_) => 0,
         };
@@ -174,7 +174,7 @@ impl Startup {
     }
 }
 
-impl Entry {
+impl StartupEntry {
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("`{}`: {what}", text.escape_debug());
         let (bytes, path) =
@@ -230,7 +230,7 @@ impl Entry {
     }
 }
 
-impl std::fmt::Display for Entry {
+impl std::fmt::Display for StartupEntry {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
             EntryKind::File(bytes) => write!(out, "{} {}", bytes.0, self.path),

@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::{Act, Entry, EntryKind, LONGEST};
+use super::{EntryKind, LONGEST, StartupAction, StartupEntry};
 
 /// In order, from the one that was started first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Threads(pub Vec<Vec<Step>>);
+pub struct StartupThreads(pub Vec<Vec<StartupStep>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Step {
+pub enum StartupStep {
     /// After computing for so long, something is done to the entry of this number.
-    Use { think: Nanos, entry: u32, act: Act },
+    Use { think: Nanos, entry: u32, act: StartupAction },
     /// Goes on when that thread has done so many of its uses.
     After { thread: u32, uses: u32 },
 }
@@ -27,9 +27,9 @@ pub enum Step {
 const MOST_STEPS: usize = 5_000_000;
 pub const MOST_THREADS: usize = 4096;
 
-impl Threads {
+impl StartupThreads {
     /// One step a line; the error says which line.
-    pub(super) fn read(text: &str, entries: &[Entry]) -> Result<Self, String> {
+    pub(super) fn read(text: &str, entries: &[StartupEntry]) -> Result<Self, String> {
         let mut threads = vec![Vec::new()];
         let mut count = 0;
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -56,12 +56,12 @@ impl Threads {
 
     fn check(&self) -> Result<(), String> {
         for (number, thread) in self.0.iter().enumerate() {
-            if number > 0 && !matches!(thread.first(), Some(Step::After { .. })) {
+            if number > 0 && !matches!(thread.first(), Some(StartupStep::After { .. })) {
                 return Err(format!("thread {number} does not begin with `after`"));
             }
             let waits = thread.iter().filter_map(|step| match step {
-                Step::After { thread, uses } => Some((*thread as usize, *uses as usize)),
-                Step::Use { .. } => None,
+                StartupStep::After { thread, uses } => Some((*thread as usize, *uses as usize)),
+                StartupStep::Use { .. } => None,
             });
             for (other, uses) in waits {
                 let found = self.0.get(other).map(|steps| uses_of(steps).count());
@@ -94,11 +94,11 @@ impl Threads {
             let (mut at, mut clock) = now[number];
             while let Some(step) = self.0[number].get(at) {
                 match *step {
-                    Step::Use { think, .. } => {
+                    StartupStep::Use { think, .. } => {
                         clock = clock.saturating_add(think);
                         done[number].push(clock);
                     }
-                    Step::After { thread, uses } => {
+                    StartupStep::After { thread, uses } => {
                         let Some(then) = done.get(thread as usize)?.get(uses as usize) else {
                             waiting.entry(thread as usize).or_default().push(number);
                             break;
@@ -118,19 +118,19 @@ impl Threads {
     }
 
     /// Of all threads.
-    pub fn uses(&self) -> impl Iterator<Item = (u32, Act)> {
+    pub fn uses(&self) -> impl Iterator<Item = (u32, StartupAction)> {
         self.0.iter().flat_map(|thread| uses_of(thread))
     }
 }
 
-fn uses_of(steps: &[Step]) -> impl Iterator<Item = (u32, Act)> {
+fn uses_of(steps: &[StartupStep]) -> impl Iterator<Item = (u32, StartupAction)> {
     steps.iter().filter_map(|step| match *step {
-        Step::Use { entry, act, .. } => Some((entry, act)),
-        Step::After { .. } => None,
+        StartupStep::Use { entry, act, .. } => Some((entry, act)),
+        StartupStep::After { .. } => None,
     })
 }
 
-fn step(words: &[&str], entries: &[Entry]) -> Result<Step, String> {
+fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String> {
     let number = |word: &str| {
         word.parse::<u64>().map_err(|_| format!("`{}` is no number", word.escape_debug()))
     };
@@ -138,7 +138,7 @@ fn step(words: &[&str], entries: &[Entry]) -> Result<Step, String> {
         |word: &str| u32::try_from(number(word)?).map_err(|_| format!("{word} is too many"));
     let (think, act, entry, rest) = match words {
         ["after", thread, uses] => {
-            return Ok(Step::After { thread: small(thread)?, uses: small(uses)? });
+            return Ok(StartupStep::After { thread: small(thread)?, uses: small(uses)? });
         }
         [think, act, entry, rest @ ..] => (think, *act, entry, rest),
         _ => return Err("expected us, what is done, and the number of a file".to_owned()),
@@ -161,11 +161,11 @@ fn step(words: &[&str], entries: &[Entry]) -> Result<Step, String> {
         _ => Err(format!("{} is no file", found.path)),
     };
     let act = match act {
-        "read" => range().map(|(from, bytes)| Act::Read { from, bytes })?,
-        "map" => range().map(|(from, bytes)| Act::Map { from, bytes })?,
-        "look" if rest.is_empty() => Act::Look,
-        "miss" if rest.is_empty() && found.kind == EntryKind::Folder => Act::Miss,
-        "list" if rest.is_empty() && found.kind == EntryKind::Folder => Act::List,
+        "read" => range().map(|(from, bytes)| StartupAction::Read { from, bytes })?,
+        "map" => range().map(|(from, bytes)| StartupAction::Map { from, bytes })?,
+        "look" if rest.is_empty() => StartupAction::Look,
+        "miss" if rest.is_empty() && found.kind == EntryKind::Folder => StartupAction::Miss,
+        "list" if rest.is_empty() && found.kind == EntryKind::Folder => StartupAction::List,
         other => {
             return Err(format!(
                 "`{}` is not what a step does: read, map, look, miss or list",
@@ -173,10 +173,10 @@ fn step(words: &[&str], entries: &[Entry]) -> Result<Step, String> {
             ));
         }
     };
-    Ok(Step::Use { think, entry, act })
+    Ok(StartupStep::Use { think, entry, act })
 }
 
-impl std::fmt::Display for Threads {
+impl std::fmt::Display for StartupThreads {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (number, thread) in self.0.iter().enumerate() {
             if number > 0 {
@@ -188,18 +188,20 @@ impl std::fmt::Display for Threads {
     }
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for StartupStep {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (think, entry, act) = match *self {
             Self::After { thread, uses } => return write!(out, "after {thread} {uses}"),
             Self::Use { think, entry, act } => (think.0.div_ceil(1000), entry, act),
         };
         match act {
-            Act::Read { from, bytes } => write!(out, "{think} read {entry} {from} {bytes}"),
-            Act::Map { from, bytes } => write!(out, "{think} map {entry} {from} {bytes}"),
-            Act::Look => write!(out, "{think} look {entry}"),
-            Act::Miss => write!(out, "{think} miss {entry}"),
-            Act::List => write!(out, "{think} list {entry}"),
+            StartupAction::Read { from, bytes } => {
+                write!(out, "{think} read {entry} {from} {bytes}")
+            }
+            StartupAction::Map { from, bytes } => write!(out, "{think} map {entry} {from} {bytes}"),
+            StartupAction::Look => write!(out, "{think} look {entry}"),
+            StartupAction::Miss => write!(out, "{think} miss {entry}"),
+            StartupAction::List => write!(out, "{think} list {entry}"),
         }
     }
 }

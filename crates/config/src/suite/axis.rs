@@ -1,11 +1,11 @@
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::policy::Wanted;
-use crate::read::{Located, Mistake, Table, choices};
+use crate::job::JOBS;
+use crate::policy::WantedPolicy;
+use crate::read::{Diagnostic, Located, TomlTable, choices, in_range};
 use crate::scheduler::SchedulerChoice;
-use crate::suite::sweep::{self, Parameter};
+use crate::suite::sweep::{self, SweptParameter};
 
 choices! {
     /// What a suite can vary.
@@ -22,15 +22,15 @@ choices! {
 
 /// What a suite varies: something that it names, or a number of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum SuiteAxis {
     Named(Axis),
-    Parameter(Parameter),
+    Parameter(SweptParameter),
 }
 
 /// An axis of a suite and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Values {
-    pub axis: Which,
+pub struct AxisValues {
+    pub axis: SuiteAxis,
     /// At least one, each once but for samples of several axes, spelled as in [`Axis::canonical`].
     pub values: Vec<Located<String>>,
     /// Named at the top of the file with one value: the same for all trials, and not part of their
@@ -41,13 +41,13 @@ pub struct Values {
     pub along: bool,
 }
 
-impl PartialEq<Axis> for Which {
+impl PartialEq<Axis> for SuiteAxis {
     fn eq(&self, other: &Axis) -> bool {
         matches!(self, Self::Named(axis) if axis == other)
     }
 }
 
-impl fmt::Display for Which {
+impl fmt::Display for SuiteAxis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(axis) => axis.fmt(f),
@@ -57,30 +57,30 @@ impl fmt::Display for Which {
 }
 
 /// An axis's own word goes before a parameter's name.
-impl FromStr for Which {
+impl FromStr for SuiteAxis {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.parse::<Axis>() {
             Ok(axis) => Ok(Self::Named(axis)),
-            Err(_) if text.contains('.') || Parameter::PLAIN.contains(&text) => {
+            Err(_) if text.contains('.') || SweptParameter::PLAIN.contains(&text) => {
                 text.parse().map(Self::Parameter)
             }
             Err(message) if message.contains("did you mean") => Err(message),
             Err(message) => Err(format!(
                 "{message}; over numbers: {}, device.KEY, disk.2.KEY, policy.KEY, ...",
-                Parameter::PLAIN.join(", ")
+                SweptParameter::PLAIN.join(", ")
             )),
         }
     }
 }
 
-impl Which {
+impl SuiteAxis {
     /// Makes the spelling of `values` canonical, and finds those that are wrong or there twice.
     pub(super) fn values(
         &self,
         values: Vec<Located<String>>,
-    ) -> (Vec<Located<String>>, Vec<Mistake>) {
+    ) -> (Vec<Located<String>>, Vec<Diagnostic>) {
         match self {
             Self::Named(axis) => axis.values(values),
             Self::Parameter(_) => sweep::check_values(values),
@@ -88,12 +88,9 @@ impl Which {
     }
 }
 
-/// fio jobs, of a workload or in a suite.
-pub const JOBS: RangeInclusive<u32> = 1..=256;
-
 impl Axis {
     /// The values under the axis's name in a table, which are numbers for `jobs`.
-    pub(super) fn list(self, table: &Table<'_, '_>) -> Vec<Located<String>> {
+    pub(super) fn list(self, table: &TomlTable<'_, '_>) -> Vec<Located<String>> {
         match self {
             Self::Jobs if table.is_table(self.as_str()) => {
                 sweep::read_steps(table, self.as_str(), true)
@@ -106,7 +103,7 @@ impl Axis {
     }
 
     /// The one value under the axis's name in a table.
-    pub(super) fn single(self, table: &Table<'_, '_>) -> Option<Located<String>> {
+    pub(super) fn single(self, table: &TomlTable<'_, '_>) -> Option<Located<String>> {
         match self {
             Self::Jobs => table.located::<u32>(self.as_str()).map(spelled),
             _ => table.located(self.as_str()),
@@ -117,15 +114,10 @@ impl Axis {
     /// not asked.
     pub fn canonical(self, text: &str) -> Result<String, String> {
         match self {
-            Self::Policy => Ok(text.parse::<Wanted>()?.to_string()),
+            Self::Policy => Ok(text.parse::<WantedPolicy>()?.to_string()),
             Self::Scheduler => Ok(text.parse::<SchedulerChoice>()?.to_string()),
             Self::Jobs => match text.parse() {
-                Ok(jobs) if JOBS.contains(&jobs) => Ok(jobs.to_string()),
-                Ok(jobs) => Err(format!(
-                    "{jobs} is not sensible: from {} to {} is",
-                    JOBS.start(),
-                    JOBS.end()
-                )),
+                Ok(jobs) => in_range(&jobs, &JOBS).map(|()| jobs.to_string()),
                 Err(_) => Err(format!("expected a whole number, found `{}`", text.escape_debug())),
             },
             Self::Array | Self::Workload | Self::Background | Self::Kernel => Ok(text.to_owned()),
@@ -136,14 +128,14 @@ impl Axis {
     pub(super) fn values(
         self,
         values: Vec<Located<String>>,
-    ) -> (Vec<Located<String>>, Vec<Mistake>) {
+    ) -> (Vec<Located<String>>, Vec<Diagnostic>) {
         let mut good: Vec<Located<String>> = Vec::new();
         let mut mistakes = Vec::new();
         for Located { value, place } in values {
             match self.canonical(&value) {
-                Err(message) => mistakes.push(place.mistake(message)),
+                Err(message) => mistakes.push(place.diagnostic(message)),
                 Ok(value) if good.iter().any(|known| known.value == value) => {
-                    mistakes.push(place.mistake(format!("`{value}` is there twice")));
+                    mistakes.push(place.diagnostic(format!("`{value}` is there twice")));
                 }
                 Ok(value) => good.push(Located { value, place }),
             }

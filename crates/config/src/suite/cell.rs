@@ -1,12 +1,12 @@
 //! The points of a suite's matrix.
 
-use super::axis::{Axis, Values, Which};
-use super::sweep::Parameter;
-use crate::read::{Located, Place};
+use super::axis::{Axis, AxisValues, SuiteAxis};
+use super::sweep::SweptParameter;
+use crate::read::{Located, SourcePlace};
 
 /// The value of each axis, in the suite's order; where it is written, for mistakes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Cell<'a>(pub Vec<(&'a Which, &'a str, &'a Place)>);
+pub(super) struct Cell<'a>(pub Vec<(&'a SuiteAxis, &'a str, &'a SourcePlace)>);
 
 impl<'a> Cell<'a> {
     pub fn value(&self, axis: Axis) -> Option<&'a str> {
@@ -14,10 +14,10 @@ impl<'a> Cell<'a> {
     }
 
     /// Those that are numbers, with their values and where those are written.
-    pub fn parameters(&self) -> Vec<(&'a Parameter, &'a str, &'a Place)> {
-        let of = |(axis, value, place): &(&'a Which, &'a str, &'a Place)| match *axis {
-            Which::Parameter(parameter) => Some((parameter, *value, *place)),
-            Which::Named(_) => None,
+    pub fn parameters(&self) -> Vec<(&'a SweptParameter, &'a str, &'a SourcePlace)> {
+        let of = |(axis, value, place): &(&'a SuiteAxis, &'a str, &'a SourcePlace)| match *axis {
+            SuiteAxis::Parameter(parameter) => Some((parameter, *value, *place)),
+            SuiteAxis::Named(_) => None,
         };
         self.0.iter().filter_map(of).collect()
     }
@@ -25,7 +25,7 @@ impl<'a> Cell<'a> {
 
 /// Every combination of values, the last axis varying fastest; axes that go along with the one
 /// before it vary together with it. Of samples that became equal when they were rounded, one.
-pub(super) fn cells(axes: &[Values]) -> Vec<Cell<'_>> {
+pub(super) fn cells(axes: &[AxisValues]) -> Vec<Cell<'_>> {
     let mut cells = vec![Cell::default()];
     for group in axes.chunk_by(|_, next| next.along) {
         let points = points(group);
@@ -38,7 +38,7 @@ pub(super) fn cells(axes: &[Values]) -> Vec<Cell<'_>> {
 }
 
 /// The places of a group's values, of equal ones the first.
-fn points(group: &[Values]) -> Vec<usize> {
+fn points(group: &[AxisValues]) -> Vec<usize> {
     let mut points: Vec<usize> = Vec::new();
     for at in 0..samples(group) {
         let is_same = |other: &usize| {
@@ -52,7 +52,7 @@ fn points(group: &[Values]) -> Vec<usize> {
     points
 }
 
-fn samples(group: &[Values]) -> usize {
+fn samples(group: &[AxisValues]) -> usize {
     group.iter().map(|axis| axis.values.len()).min().unwrap_or_default()
 }
 
@@ -64,9 +64,9 @@ pub(super) struct Sampled {
     pub differing: usize,
 }
 
-pub(super) fn sampled(axes: &[Values]) -> Vec<Sampled> {
+pub(super) fn sampled(axes: &[AxisValues]) -> Vec<Sampled> {
     let groups = axes.chunk_by(|_, next| next.along).filter(|group| group.len() > 1);
-    let told = |group: &[Values]| Sampled {
+    let told = |group: &[AxisValues]| Sampled {
         names: names(group),
         samples: samples(group),
         differing: points(group).len(),
@@ -74,18 +74,18 @@ pub(super) fn sampled(axes: &[Values]) -> Vec<Sampled> {
     groups.map(told).collect()
 }
 
-fn names(group: &[Values]) -> Vec<String> {
+fn names(group: &[AxisValues]) -> Vec<String> {
     group.iter().map(|axis| axis.axis.to_string()).collect()
 }
 
 /// How many points each axis, or group of axes that vary together, has; without those of one.
-pub(super) fn sizes(axes: &[Values]) -> Vec<(String, usize)> {
+pub(super) fn sizes(axes: &[AxisValues]) -> Vec<(String, usize)> {
     let groups = axes.chunk_by(|_, next| next.along);
     let sizes = groups.map(|group| (names(group).join(" with "), points(group).len()));
     sizes.filter(|(_, size)| *size != 1).collect()
 }
 
-fn with<'a>(cell: &Cell<'a>, group: &'a [Values], at: usize) -> Cell<'a> {
+fn with<'a>(cell: &Cell<'a>, group: &'a [AxisValues], at: usize) -> Cell<'a> {
     let values = group.iter().map(|axis| {
         let Located { value, place } = &axis.values[at];
         (&axis.axis, value.as_str(), place)

@@ -4,15 +4,15 @@ use disklab_units::Bytes;
 
 use crate::array::Array;
 use crate::background::Background;
+use crate::command::SPARE;
 use crate::device::Device;
-use crate::join::Filesystem;
-use crate::phases::SPARE;
+use crate::layout::Filesystem;
 use crate::workload::Workload;
 
 /// Why a workload cannot run on an array. `devices` are the array's.
 pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Option<String> {
     if let Some(phases) = workload.phases() {
-        if array.join.filesystem().is_none() {
+        if array.layout.filesystem().is_none() {
             return Some(format!(
                 "its phases need a filesystem; array `{}` is a bare device",
                 array.name
@@ -44,13 +44,14 @@ pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Op
 /// no md.
 fn below(program: &str, array: &Array) -> Option<String> {
     let (what, is_there) = match program {
-        "btrfs" => ("btrfs", array.join.filesystem() == Some(Filesystem::Btrfs)),
-        "mdadm" => ("md", array.join.raid().is_some()),
+        "btrfs" => ("btrfs", array.layout.filesystem() == Some(Filesystem::Btrfs)),
+        "mdadm" => ("md", array.layout.raid().is_some()),
         _ => return None,
     };
     let name = &array.name;
-    (!is_there)
-        .then(|| format!("it runs `{program}`, and array `{name}` ({}) has no {what}", array.join))
+    (!is_there).then(|| {
+        format!("it runs `{program}`, and array `{name}` ({}) has no {what}", array.layout)
+    })
 }
 
 /// Why a background cannot run on an array, beside a workload's files of so many bytes. What a
@@ -61,7 +62,7 @@ pub fn of_background(
     array: &Array,
     devices: &[Device],
 ) -> Option<String> {
-    if array.join.filesystem().is_none() {
+    if array.layout.filesystem().is_none() {
         return Some(format!("needs a filesystem; array `{}` is a bare device", array.name));
     }
     if let Some(reason) = background.programs().find_map(|program| below(program, array)) {

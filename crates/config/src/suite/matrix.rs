@@ -4,20 +4,20 @@ mod checks;
 
 use disklab_units::{Nanos, Seed};
 
-use super::axis::Which;
+use super::axis::SuiteAxis;
 use super::cell::{Cell, cells, sampled};
 use super::sweep::{Applied, Base, Having, Known, apply};
-use super::{Axis, Span, Suite, Values, fit};
+use super::{Axis, AxisValues, DiskTimes, Suite, fit};
 use crate::array::Array;
 use crate::background::{Background, NONE};
 use crate::cache::Cache;
 use crate::device::Device;
-use crate::join::Filesystem;
 use crate::kernel::{self, NEWEST};
 use crate::lab::Lab;
+use crate::layout::Filesystem;
 use crate::places::Places;
-use crate::policy::{Policy, PolicyChoice, Wanted};
-use crate::read::{Located, Mistake, Mistakes, unknown};
+use crate::policy::{Policy, PolicyChoice, WantedPolicy};
+use crate::read::{Diagnostic, Diagnostics, Located, unknown};
 use crate::scheduler::SchedulerChoice;
 use crate::trial::Trial;
 use crate::workload::Workload;
@@ -46,7 +46,7 @@ impl Suite {
     /// second, so that what is done of an interrupted run covers the matrix.
     ///
     /// The error holds all mistakes that can be found before anything runs.
-    pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Mistakes> {
+    pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Diagnostics> {
         let mut mistakes = Vec::new();
         let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut mistakes);
         resolved.check_times(self, &mut mistakes);
@@ -61,7 +61,7 @@ impl Suite {
         }
         self.check_count(&mut mistakes);
         if !mistakes.is_empty() {
-            return Err(Mistakes(mistakes));
+            return Err(Diagnostics(mistakes));
         }
         let (left_out, cells): (Vec<_>, Vec<_>) =
             cells(&self.axes).into_iter().partition(|cell| resolved.why_left_out(cell).is_some());
@@ -69,13 +69,17 @@ impl Suite {
             && cells.is_empty()
         {
             let why = resolved.why_left_out(first).unwrap_or_default();
-            return Err(background.name.place.mistake(format!("no trial is left: {why}")).into());
+            return Err(background
+                .name
+                .place
+                .diagnostic(format!("no trial is left: {why}"))
+                .into());
         }
         let resolved = &resolved;
         let cells = self.applied(resolved, cells, lab)?;
         let mistakes = resolved.check_sizes(&cells);
         if !mistakes.is_empty() {
-            return Err(Mistakes(mistakes));
+            return Err(Diagnostics(mistakes));
         }
         let with_seed = |seed| {
             cells.iter().map(move |(cell, applied)| self.trial(resolved, cell, applied, seed))
@@ -94,9 +98,9 @@ impl Suite {
         resolved: &Resolved<'_>,
         cells: Vec<Cell<'a>>,
         lab: &Lab,
-    ) -> Result<Vec<(Cell<'a>, Applied)>, Mistakes> {
+    ) -> Result<Vec<(Cell<'a>, Applied)>, Diagnostics> {
         let (known, having) = (Known::default(), self.having(resolved));
-        let (mut applied, mut mistakes): (Vec<_>, Vec<Mistake>) = (Vec::new(), Vec::new());
+        let (mut applied, mut mistakes): (Vec<_>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
         for cell in cells {
             let Some(base) = resolved.base(&cell, self, &having) else { continue };
             let parameters = cell.parameters();
@@ -106,13 +110,13 @@ impl Suite {
                 Ok(done) => applied.push((cell, done)),
                 Err((at, message)) => {
                     let mistake = parameters.get(at).map(|(parameter, value, place)| {
-                        place.mistake(format!("{parameter} = {value}: {message}"))
+                        place.diagnostic(format!("{parameter} = {value}: {message}"))
                     });
                     mistakes.extend(mistake.filter(|mistake| !mistakes.contains(mistake)));
                 }
             }
         }
-        if mistakes.is_empty() { Ok(applied) } else { Err(Mistakes(mistakes)) }
+        if mistakes.is_empty() { Ok(applied) } else { Err(Diagnostics(mistakes)) }
     }
 
     fn having<'a>(&self, resolved: &'a Resolved<'_>) -> Having<'a> {
@@ -164,10 +168,10 @@ impl Suite {
         let workload = jobs.map_or_else(|| workload.clone(), |jobs| workload.with_numjobs(jobs));
         let named = resolved.policy(cell);
         // Where a read has no choice, there is nothing to set and nothing to read back.
-        let policy = named.filter(|_| array.join.has_read_policy()).map(|(_, policy)| policy);
+        let policy = named.filter(|_| array.layout.has_read_policy()).map(|(_, policy)| policy);
         let mut needs: Vec<_> = policy.map(|policy| policy.needs.clone()).unwrap_or_default();
         needs.extend(scheduler.scheduler.needs().map(str::to_owned));
-        needs.extend(array.join.needs().map(str::to_owned));
+        needs.extend(array.layout.needs().map(str::to_owned));
         needs.extend(array.cache.as_ref().map(|_| Cache::NEEDS.to_owned()));
         needs.sort();
         needs.dedup();
@@ -198,10 +202,10 @@ impl Suite {
             needs,
             runtime: limit
                 .or(applied.runtime)
-                .or_else(|| Some(self.runtime?.of(rotational)))
+                .or_else(|| Some(self.runtime?.for_disks(rotational)))
                 .unwrap_or_default(),
             ramp: if settles {
-                applied.ramp.unwrap_or_else(|| self.ramp.of(rotational))
+                applied.ramp.unwrap_or_else(|| self.ramp.for_disks(rotational))
             } else {
                 Nanos::ZERO
             },
@@ -215,9 +219,10 @@ impl Suite {
 
     /// The part of a cell that is not fixed, with the policy in its one spelling.
     fn visible(&self, cell: &Cell<'_>, policy: Option<&PolicyChoice>) -> Vec<(String, String)> {
-        let fixed = |axis: &Which| self.axes.iter().any(|known| known.axis == *axis && known.fixed);
+        let fixed =
+            |axis: &SuiteAxis| self.axes.iter().any(|known| known.axis == *axis && known.fixed);
         let visible = cell.0.iter().filter(|(axis, ..)| !fixed(axis));
-        let spelled = |(axis, value, _): &(&Which, &str, _)| match policy {
+        let spelled = |(axis, value, _): &(&SuiteAxis, &str, _)| match policy {
             Some(policy) if **axis == Axis::Policy => (axis.to_string(), policy.to_string()),
             _ => (axis.to_string(), (*value).to_owned()),
         };
@@ -249,16 +254,21 @@ impl<T> Named<'_, T> {
 impl<'a> Resolved<'a> {
     /// `ramp` is the suite's: how long a background that is a workload runs before the measured
     /// one.
-    fn new(axes: &'a [Values], ramp: Span, lab: &'a Lab, mistakes: &mut Vec<Mistake>) -> Self {
+    fn new(
+        axes: &'a [AxisValues],
+        ramp: DiskTimes,
+        lab: &'a Lab,
+        mistakes: &mut Vec<Diagnostic>,
+    ) -> Self {
         let mut resolved = Self::default();
         // A policy may name a device, of which arrays have more or fewer.
-        let (arrays, others): (Vec<&Values>, Vec<&Values>) =
+        let (arrays, others): (Vec<&AxisValues>, Vec<&AxisValues>) =
             axes.iter().partition(|values| values.axis == Axis::Array);
-        for Values { axis, values, .. } in arrays.into_iter().chain(others) {
-            let Which::Named(named) = axis else { continue };
+        for AxisValues { axis, values, .. } in arrays.into_iter().chain(others) {
+            let SuiteAxis::Named(named) = axis else { continue };
             for name in values {
                 if let Err(message) = resolved.add(*named, name, ramp, lab) {
-                    mistakes.push(name.place.mistake(message));
+                    mistakes.push(name.place.diagnostic(message));
                 }
             }
         }
@@ -309,7 +319,7 @@ impl<'a> Resolved<'a> {
     fn why_left_out(&self, cell: &Cell<'_>) -> Option<String> {
         let (array, background) = (self.array(cell)?.0, self.background(cell)?);
         let snapshots = background.snapshots?;
-        let why = match array.join.filesystem()? {
+        let why = match array.layout.filesystem()? {
             Filesystem::Btrfs | Filesystem::Zfs
                 if snapshots.replicate_every.is_none() || array.replica.is_some() =>
             {
@@ -325,7 +335,7 @@ impl<'a> Resolved<'a> {
         &mut self,
         axis: Axis,
         name: &'a Located<String>,
-        ramp: Span,
+        ramp: DiskTimes,
         lab: &'a Lab,
     ) -> Result<(), String> {
         let value = name.value.as_str();
@@ -372,7 +382,7 @@ impl<'a> Resolved<'a> {
                 self.backgrounds.push(Named { name, thing: background });
             }
             Axis::Policy => {
-                let wanted: Wanted = value.parse()?;
+                let wanted: WantedPolicy = value.parse()?;
                 let policy = lab
                     .policies
                     .get(&wanted.policy)

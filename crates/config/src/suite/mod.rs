@@ -45,11 +45,12 @@ use std::ops::RangeInclusive;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-pub use axis::{Axis, JOBS, Values, Which};
+pub use axis::{Axis, AxisValues, SuiteAxis};
 pub use seeds::Seeds;
 
+use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::power_cut::PowerCut;
-use crate::read::{Located, Mistakes, Place, Reader, Table, choices, unknown};
+use crate::read::{Diagnostics, Located, SourcePlace, TomlReader, TomlTable, choices, unknown};
 
 /// A question and the trials that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,21 +60,21 @@ pub struct Suite {
     /// One line for people.
     pub question: String,
     /// Crossed in this order, the last varying fastest. Fixed ones come last.
-    axes: Vec<Values>,
+    axes: Vec<AxisValues>,
     /// Trials of each cell.
     seeds: Seeds,
     baseline: Option<Baseline>,
     /// What is compared, the most important first. Empty: what is usual.
     pub metrics: Vec<String>,
     /// Where each is written.
-    metric_places: Vec<Place>,
+    metric_places: Vec<SourcePlace>,
     /// The guest's memory.
     pub memory: Bytes,
     /// Measured, in virtual time. None: all workloads end by themselves, and take as long as they
     /// take.
-    pub runtime: Option<Span>,
+    pub runtime: Option<DiskTimes>,
     /// Before it, not measured.
-    pub ramp: Span,
+    pub ramp: DiskTimes,
     /// For `mount -o`, each for itself.
     pub mount_options: Vec<String>,
     /// What of the filesystem is in memory when measuring begins.
@@ -93,14 +94,6 @@ choices! {
         /// As after a while of use.
         Warm = "warm",
     }
-}
-
-/// A time that differs by the kind of disks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Span {
-    /// For arrays with any disk that turns.
-    pub rotational: Nanos,
-    pub solid_state: Nanos,
 }
 
 /// The value that the others of its axis are compared with.
@@ -132,18 +125,15 @@ pub const SEEDS_SETTING: &str = "seeds";
 /// A kernel and fio need the first, and hosts have seldom more than the second.
 pub(crate) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
 const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
-/// Of a ramp, or of a background's lead.
-pub(crate) const TIMES_BEFORE: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
-
 impl Suite {
     /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by
     /// [`Suite::trials`].
-    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+    pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
         let memory = read_memory(table);
-        let runtime = table.table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
-        let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
+        let runtime = table.table("runtime").map(|runtime| DiskTimes::read(&runtime, &RUNTIME));
+        let ramp = table.table("ramp").map(|ramp| DiskTimes::read(&ramp, &TIMES_BEFORE));
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
         let metrics = metric::read(table);
@@ -160,7 +150,7 @@ impl Suite {
             metrics: metrics.into_iter().map(|metric| metric.value).collect(),
             memory: memory?,
             runtime: runtime.map_or(Some(None), |runtime| runtime.map(Some))?,
-            ramp: ramp.unwrap_or(Some(Span::default()))?,
+            ramp: ramp.unwrap_or(Some(DiskTimes::default()))?,
             mount_options,
             metadata,
             power_cut: power_cut.map_or(Some(None), |power_cut| power_cut.map(Some))?,
@@ -175,12 +165,12 @@ impl Suite {
         file: &str,
         text: &str,
         settings: &[String],
-    ) -> Result<Self, Mistakes> {
-        let mut suite = Reader::new(file, text).read(|table| Self::read(name, table))?;
+    ) -> Result<Self, Diagnostics> {
+        let mut suite = TomlReader::new(file, text).read(|table| Self::read(name, table))?;
         for setting in settings {
             let (axis, values) = setting.split_once('=').unwrap_or((setting, ""));
             if axis == SEEDS_SETTING {
-                let wrong = |message| Place::of_file("--seeds").mistake(message);
+                let wrong = |message| SourcePlace::of_file("--seeds").diagnostic(message);
                 suite.set_seeds(values.parse().map_err(wrong)?);
             } else {
                 suite.set(axis, values)?;
@@ -190,7 +180,7 @@ impl Suite {
     }
 
     /// The axes in order, the last varying fastest; fixed ones come last.
-    pub fn axes(&self) -> &[Values] {
+    pub fn axes(&self) -> &[AxisValues] {
         &self.axes
     }
 
@@ -213,24 +203,24 @@ impl Suite {
     ///
     /// The ids of trials that remain do not change. A baseline that is not among the new values is
     /// dropped.
-    pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Mistakes> {
-        let place = Place { key: axis.to_owned(), ..Place::of_file(SET) };
-        let axis: Which =
-            axis.parse().map_err(|message: String| Mistakes::from(place.mistake(message)))?;
+    pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Diagnostics> {
+        let place = SourcePlace { key: axis.to_owned(), ..SourcePlace::of_file(SET) };
+        let axis: SuiteAxis =
+            axis.parse().map_err(|message: String| Diagnostics::from(place.diagnostic(message)))?;
         if self.is_sampled(&axis) {
             let message = "is sampled together with others, by [hypercube] in the suite's file: change it there";
-            return Err(place.mistake(message).into());
+            return Err(place.diagnostic(message).into());
         }
         let values = split(&axis, values);
         if values.contains(&"") {
             return Err(place
-                .mistake("a value is empty; write values with commas between them")
+                .diagnostic("a value is empty; write values with commas between them")
                 .into());
         }
         let located = |value: &str| Located { value: value.to_owned(), place: place.clone() };
         let (values, mistakes) = axis.values(values.into_iter().map(located).collect());
         if !mistakes.is_empty() {
-            return Err(Mistakes(mistakes));
+            return Err(Diagnostics(mistakes));
         }
         if self
             .baseline
@@ -241,10 +231,16 @@ impl Suite {
         }
         match self.axes.iter_mut().find(|known| known.axis == axis) {
             Some(known) => {
-                *known =
-                    Values { axis, fixed: known.fixed && values.len() == 1, values, along: false };
+                *known = AxisValues {
+                    axis,
+                    fixed: known.fixed && values.len() == 1,
+                    values,
+                    along: false,
+                };
             }
-            None => self.axes.push(Values { axis, fixed: values.len() == 1, values, along: false }),
+            None => {
+                self.axes.push(AxisValues { axis, fixed: values.len() == 1, values, along: false })
+            }
         }
         // What has become fixed or an axis moves to its kind; the sort is stable.
         self.axes.sort_by_key(|axis| axis.fixed);
@@ -254,7 +250,7 @@ impl Suite {
 
 impl Suite {
     /// Whether an axis goes along with another one.
-    fn is_sampled(&self, axis: &Which) -> bool {
+    fn is_sampled(&self, axis: &SuiteAxis) -> bool {
         let at = self.axes.iter().position(|known| known.axis == *axis);
         at.is_some_and(|at| {
             self.axes[at].along || self.axes.get(at + 1).is_some_and(|next| next.along)
@@ -262,22 +258,9 @@ impl Suite {
     }
 }
 
-impl Span {
-    pub(crate) fn read(table: &Table<'_, '_>, sensible: &RangeInclusive<Nanos>) -> Option<Self> {
-        let rotational = table.within("rotational", sensible.clone());
-        let solid_state = table.within("solid_state", sensible.clone());
-        Some(Self { rotational: rotational?, solid_state: solid_state? })
-    }
-
-    /// The one that applies.
-    pub fn of(self, rotational: bool) -> Nanos {
-        if rotational { self.rotational } else { self.solid_state }
-    }
-}
-
 /// At the commas between values: `latency-rr:120,burst=100` is one of a policy,
 /// `bfq:slice_idle=0,low_latency=0` of a scheduler.
-fn split<'a>(axis: &Which, values: &'a str) -> Vec<&'a str> {
+fn split<'a>(axis: &SuiteAxis, values: &'a str) -> Vec<&'a str> {
     let mut split = Vec::new();
     let mut start = 0;
     for (comma, _) in values.match_indices(',').chain([(values.len(), "")]) {
@@ -294,7 +277,7 @@ fn split<'a>(axis: &Which, values: &'a str) -> Vec<&'a str> {
 }
 
 /// The most that any trial's guest has.
-fn read_memory(table: &Table<'_, '_>) -> Option<Bytes> {
+fn read_memory(table: &TomlTable<'_, '_>) -> Option<Bytes> {
     let is_axis = ["axes", "hypercube"].iter().any(|place| table.has_within(place, "memory"));
     // An axis over it says what each has; that it is not too much is seen where it is applied.
     if !table.has("memory") && is_axis {
@@ -304,21 +287,21 @@ fn read_memory(table: &Table<'_, '_>) -> Option<Bytes> {
 }
 
 /// `[axes]` in the order of the file, then the samples of `[hypercube]`, then the fixed values.
-fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
-    let mut axes: Vec<Values> = Vec::new();
+fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
+    let mut axes: Vec<AxisValues> = Vec::new();
     let crossed = table.table("axes");
     let is_crossed =
         |axis: Axis| crossed.as_ref().is_some_and(|crossed| crossed.has(axis.as_str()));
     let named = |axis: Axis, values, fixed| {
         let (values, mistakes) = axis.values(values);
         table.record(mistakes);
-        Values { axis: Which::Named(axis), values, fixed, along: false }
+        AxisValues { axis: SuiteAxis::Named(axis), values, fixed, along: false }
     };
     if let Some(crossed) = &crossed {
         let order = crossed.keys();
         let place = |axis: Axis| order.iter().position(|key| *key == axis.as_str());
         let given = Axis::ALL.iter().copied().filter(|&axis| is_crossed(axis));
-        let mut all: Vec<(usize, Values)> = given
+        let mut all: Vec<(usize, AxisValues)> = given
             .map(|axis| (place(axis).unwrap_or_default(), named(axis, axis.list(crossed), false)))
             .collect();
         all.extend(sweep::read_axes(crossed));
@@ -354,7 +337,7 @@ fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
     axes
 }
 
-fn read_baseline(table: &Table<'_, '_>, crossed: &[Values]) -> Option<Baseline> {
+fn read_baseline(table: &TomlTable<'_, '_>, crossed: &[AxisValues]) -> Option<Baseline> {
     let given: Vec<_> =
         Axis::ALL.iter().filter_map(|&axis| Some((axis, axis.single(table)?))).collect();
     let [(axis, Located { value, place })] = given.as_slice() else {
@@ -380,7 +363,7 @@ fn read_baseline(table: &Table<'_, '_>, crossed: &[Values]) -> Option<Baseline> 
     None
 }
 
-fn read_mount_options(table: &Table<'_, '_>) -> Vec<String> {
+fn read_mount_options(table: &TomlTable<'_, '_>) -> Vec<String> {
     let options = table.list::<String>("mount_options");
     for Located { value, place } in &options {
         if value.is_empty()

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use disklab_config::device::{Device, Model};
-use disklab_config::join::{Join, Profile};
-use disklab_config::machine::groups::Group;
-use disklab_config::machine::lsblk::Disk;
+use disklab_config::layout::{Layout, Profile};
+use disklab_config::machine::groups::DiskGroup;
+use disklab_config::machine::lsblk::ListedDisk;
 use disklab_units::Bytes;
 use disklab_units::prose::visible;
 
 #[derive(Debug)]
 pub struct Draft {
-    join: Join,
+    layout: Layout,
     /// Why this and no other.
     ground: String,
     /// With the lab's device for each.
-    disks: Vec<(Disk, String)>,
+    disks: Vec<(ListedDisk, String)>,
     /// Other groups, tools that said nothing.
     remarks: Vec<String>,
 }
@@ -25,35 +25,36 @@ impl Draft {
     /// Of the group with most disks, or of all disks where none has two.
     pub fn new(
         devices: &BTreeMap<String, Device>,
-        disks: &[Disk],
-        groups: &[Group],
+        disks: &[ListedDisk],
+        groups: &[DiskGroup],
         unasked: Vec<String>,
     ) -> Result<Self, String> {
         if disks.is_empty() {
             return Err("lsblk lists no disk on this machine".to_owned());
         }
-        let joined: Vec<(&Group, Vec<Disk>)> = groups
+        let joined: Vec<(&DiskGroup, Vec<ListedDisk>)> = groups
             .iter()
             .map(|group| (group, members(group, disks)))
             .filter(|(_, members)| members.len() > 1)
             .collect();
         // The first of equals.
         let chosen = joined.iter().rev().max_by_key(|(_, members)| members.len());
-        let guess = Join::btrfs(Profile::Raid1);
+        let guess = Layout::btrfs(Profile::Raid1);
         let (wanted, ground, chosen_disks) = if let Some((group, members)) = chosen {
-            let ground = match group.join {
+            let ground = match group.layout {
                 Some(_) => group.name.clone(),
                 None => {
                     format!("{}; its profile is not known here: change `join` to it", group.name)
                 }
             };
-            (group.join.unwrap_or(guess), ground, members.clone())
+            (group.layout.unwrap_or(guess), ground, members.clone())
         } else {
             let ground =
                 "no two disks of this machine are joined: all of them, as they could be".to_owned();
             (guess, ground, disks.to_vec())
         };
-        let join = if chosen_disks.len() < wanted.devices_min() { Join::SINGLE } else { wanted };
+        let layout =
+            if chosen_disks.len() < wanted.devices_min() { Layout::SINGLE } else { wanted };
         let others =
             joined.iter().filter(|other| chosen.is_none_or(|chosen| !std::ptr::eq(*other, chosen)));
         let mut remarks: Vec<String> = others
@@ -63,12 +64,12 @@ impl Draft {
             })
             .collect();
         remarks.extend(unasked.into_iter().map(|tool| format!("not asked: {tool}")));
-        let with_device = |disk: Disk| {
+        let with_device = |disk: ListedDisk| {
             let device = nearest(devices, &disk)?;
             Ok((disk, device))
         };
         let disks = chosen_disks.into_iter().map(with_device).collect::<Result<_, String>>()?;
-        Ok(Self { join, ground, disks, remarks })
+        Ok(Self { layout, ground, disks, remarks })
     }
 
     pub fn file(&self) -> String {
@@ -94,7 +95,7 @@ impl Draft {
         let _ = writeln!(
             out,
             "summary = \"{count} of this machine, {}\"\njoin = \"{}\"",
-            self.join, self.join
+            self.layout, self.layout
         );
         let _ = writeln!(out, "devices = [");
         for (disk, device) in &self.disks {
@@ -104,14 +105,14 @@ impl Draft {
     }
 
     pub fn json(&self) -> serde_json::Value {
-        let disk = |(disk, device): &(Disk, String)| {
+        let disk = |(disk, device): &(ListedDisk, String)| {
             serde_json::json!({
                 "path": disk.path, "bytes": disk.bytes.0, "rotational": disk.rotational,
                 "model": disk.model, "stand_in": device,
             })
         };
         serde_json::json!({
-            "join": self.join.to_string(),
+            "join": self.layout.to_string(),
             "ground": self.ground,
             "disks": self.disks.iter().map(disk).collect::<Vec<_>>(),
             "remarks": self.remarks,
@@ -120,8 +121,8 @@ impl Draft {
 }
 
 /// The disks that a group's paths are on, each once, in the group's order.
-fn members(group: &Group, disks: &[Disk]) -> Vec<Disk> {
-    let mut found: Vec<Disk> = Vec::new();
+fn members(group: &DiskGroup, disks: &[ListedDisk]) -> Vec<ListedDisk> {
+    let mut found: Vec<ListedDisk> = Vec::new();
     for path in &group.paths {
         for disk in disks.iter().filter(|disk| disk.paths.contains(path)) {
             if !found.contains(disk) {
@@ -132,14 +133,14 @@ fn members(group: &Group, disks: &[Disk]) -> Vec<Disk> {
     found
 }
 
-fn words(disk: &Disk) -> String {
+fn words(disk: &ListedDisk) -> String {
     let kind = if disk.rotational { "turns" } else { "does not turn" };
     let model = disk.model.as_deref().unwrap_or("of no name");
     format!("{}: {model}, {}, {kind}", disk.path, disk.bytes)
 }
 
 /// The lab's device of the same kind whose size is nearest by its ratio.
-fn nearest(devices: &BTreeMap<String, Device>, disk: &Disk) -> Result<String, String> {
+fn nearest(devices: &BTreeMap<String, Device>, disk: &ListedDisk) -> Result<String, String> {
     // What serves everything in one time is for theory.
     let alike = devices.values().filter(|device| {
         device.model.rotational() == disk.rotational && !matches!(device.model, Model::Constant(_))

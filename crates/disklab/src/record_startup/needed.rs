@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use disklab_config::startup::{Act, Entry, EntryKind};
+use disklab_config::startup::{EntryKind, StartupAction, StartupEntry};
 use disklab_results::strace::{self, Lineage, Use};
 use disklab_units::Bytes;
 
@@ -15,7 +15,7 @@ const MOST_LINKS: u32 = 40;
 
 #[derive(Debug, Default)]
 pub struct Needed {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StartupEntry>,
     pub uses: Vec<NameUse>,
     /// A sentence on each kind of thing that cannot be recorded.
     pub left_out: Vec<String>,
@@ -28,8 +28,8 @@ pub struct NameUse {
     pub entry: u32,
     /// When, s.
     pub at: f64,
-    /// [`Act::Look`], [`Act::Miss`] or [`Act::List`].
-    pub act: Act,
+    /// [`StartupAction::Look`], [`StartupAction::Miss`] or [`StartupAction::List`].
+    pub act: StartupAction,
     /// Whose, and how many threads that one had started before.
     pub thread: Lineage,
     pub started: u32,
@@ -52,7 +52,7 @@ impl Needed {
                 let number =
                     it.path.ancestors().skip(1).find_map(|folder| needed.add(folder, MOST_LINKS));
                 if let Some(number) = number.filter(|number| missed.insert(*number)) {
-                    needed.used(number, it, Act::Miss);
+                    needed.used(number, it, StartupAction::Miss);
                 }
                 continue;
             }
@@ -66,14 +66,14 @@ impl Needed {
                 && let Some(number) = needed.add(&interpreter, MOST_LINKS)
                 && seen.insert((number, false))
             {
-                needed.used(number, it, Act::Look);
+                needed.used(number, it, StartupAction::Look);
             }
             let is_folder = needed.entries[number as usize].kind == EntryKind::Folder;
             if it.lists && is_folder {
                 needed.add_names(&it.path);
             }
-            let act = if it.lists && is_folder { Act::List } else { Act::Look };
-            if seen.insert((number, act == Act::List)) {
+            let act = if it.lists && is_folder { StartupAction::List } else { StartupAction::Look };
+            if seen.insert((number, act == StartupAction::List)) {
                 needed.used(number, it, act);
             }
         }
@@ -94,7 +94,7 @@ impl Needed {
         needed
     }
 
-    fn used(&mut self, entry: u32, of: &Use, act: Act) {
+    fn used(&mut self, entry: u32, of: &Use, act: StartupAction) {
         let (thread, started) = (of.thread.clone(), of.started);
         self.uses.push(NameUse { entry, at: of.at, act, thread, started });
     }
@@ -162,7 +162,7 @@ impl Needed {
         let number = u32::try_from(self.entries.len()).ok()?;
         // A path that is no text, or that would not be one entry's.
         let text = path.to_str().filter(|text| !text.contains('\n') && !text.contains(" -> "))?;
-        self.entries.push(Entry { path: text.to_owned(), kind });
+        self.entries.push(StartupEntry { path: text.to_owned(), kind });
         self.numbers.insert(path.to_owned(), number);
         Some(number)
     }

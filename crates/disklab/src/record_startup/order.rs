@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use disklab_config::startup::{Act, EntryKind, Step, Threads};
+use disklab_config::startup::{EntryKind, StartupAction, StartupStep, StartupThreads};
 use disklab_results::strace::Lineage;
 use disklab_units::Nanos;
 
@@ -16,7 +16,12 @@ const PAGE: u64 = 4096;
 /// A file is read for the first time after its name is first used; what of it is in memory by then
 /// is not read again. `scale` makes the program's own time of strace's; `warm` is all of it. ThreadAct
 /// several threads computed at the same time is shared out among them.
-pub fn threads(needed: &Needed, events: &[ThreadEvent], scale: f64, warm: Duration) -> Threads {
+pub fn threads(
+    needed: &Needed,
+    events: &[ThreadEvent],
+    scale: f64,
+    warm: Duration,
+) -> StartupThreads {
     let tree = ThreadTree::of(events);
     let (mut lanes, ends) = lanes(needed, events);
     let mut last_names = vec![0.0; lanes.len()];
@@ -40,8 +45,8 @@ pub fn threads(needed: &Needed, events: &[ThreadEvent], scale: f64, warm: Durati
     let rest = (warm.as_nanos() as u64).saturating_sub(threads.computing().0);
     let last = threads.0.first_mut().and_then(|steps| {
         steps.iter_mut().rev().find_map(|step| match step {
-            Step::Use { think, .. } => Some(think),
-            Step::After { .. } => None,
+            StartupStep::Use { think, .. } => Some(think),
+            StartupStep::After { .. } => None,
         })
     });
     if let Some(think) = last {
@@ -62,10 +67,10 @@ pub fn count(events: &[ThreadEvent]) -> usize {
 }
 
 /// That is read by it.
-pub fn bytes(act: Act) -> u64 {
+pub fn bytes(act: StartupAction) -> u64 {
     match act {
-        Act::Read { bytes, .. } | Act::Map { bytes, .. } => bytes,
-        Act::Look | Act::Miss | Act::List => 0,
+        StartupAction::Read { bytes, .. } | StartupAction::Map { bytes, .. } => bytes,
+        StartupAction::Look | StartupAction::Miss | StartupAction::List => 0,
     }
 }
 
@@ -125,7 +130,7 @@ enum LaneEvent<'a> {
 type Moment = usize;
 
 enum LaneStep {
-    Use(Step),
+    Use(StartupStep),
     Moment(Moment),
     /// It goes on after that one of another.
     After(Moment),
@@ -164,7 +169,7 @@ impl<'a> Lane<'a> {
             }
             self.step(needed);
         }
-        self.done.push(LaneStep::Use(Step::Use { think, entry: used.entry, act: used.act }));
+        self.done.push(LaneStep::Use(StartupStep::Use { think, entry: used.entry, act: used.act }));
     }
 
     /// The next event. False: there is none.
@@ -200,19 +205,21 @@ impl<'a> Lane<'a> {
             touched.extend(pages);
         }
         let before = match self.done.last_mut() {
-            Some(LaneStep::Use(Step::Use { entry: before, act, .. })) if *before == entry => {
+            Some(LaneStep::Use(StartupStep::Use { entry: before, act, .. }))
+                if *before == entry =>
+            {
                 Some(act)
             }
             _ => None,
         };
         // One goes on where the other ended.
         match before {
-            Some(Act::Read { from: begun, bytes })
+            Some(StartupAction::Read { from: begun, bytes })
                 if access.how == AccessKind::Read && *begun + *bytes == from =>
             {
                 *bytes += end - from;
             }
-            Some(Act::Map { from: begun, bytes })
+            Some(StartupAction::Map { from: begun, bytes })
                 if access.how == AccessKind::Map && *begun + *bytes == from =>
             {
                 *bytes += end - from;
@@ -220,10 +227,10 @@ impl<'a> Lane<'a> {
             _ => {
                 let bytes = end - from;
                 let act = match access.how {
-                    AccessKind::Read => Act::Read { from, bytes },
-                    AccessKind::Map | AccessKind::Around => Act::Map { from, bytes },
+                    AccessKind::Read => StartupAction::Read { from, bytes },
+                    AccessKind::Map | AccessKind::Around => StartupAction::Map { from, bytes },
                 };
-                self.done.push(LaneStep::Use(Step::Use { think: Nanos::ZERO, entry, act }));
+                self.done.push(LaneStep::Use(StartupStep::Use { think: Nanos::ZERO, entry, act }));
             }
         }
     }
@@ -304,7 +311,7 @@ type Past = BTreeMap<u32, u32>;
 
 /// The steps of each lane, once all its events are done. One who waits for a thread that only
 /// waited itself waits for what that one waited for.
-fn steps(lanes: Vec<Lane<'_>>) -> Threads {
+fn steps(lanes: Vec<Lane<'_>>) -> StartupThreads {
     let mut pasts: BTreeMap<Moment, Past> = BTreeMap::new();
     let mut readers = vec![LaneReader::default(); lanes.len()];
     // Moments are known in the order of time, whichever lanes they are of.
@@ -353,7 +360,7 @@ fn steps(lanes: Vec<Lane<'_>>) -> Threads {
                         let is_new = uses > *so_far || steps.is_empty();
                         if thread != number as u32 && is_new {
                             *so_far = uses;
-                            steps.push(Step::After { thread, uses });
+                            steps.push(StartupStep::After { thread, uses });
                         }
                     }
                 }
@@ -361,7 +368,7 @@ fn steps(lanes: Vec<Lane<'_>>) -> Threads {
         }
         steps
     });
-    Threads(steps.collect())
+    StartupThreads(steps.collect())
 }
 
 #[cfg(test)]
@@ -373,8 +380,13 @@ mod tests {
     }
 
     fn looks(count: usize) -> impl Iterator<Item = LaneStep> {
-        (0..count)
-            .map(|_| LaneStep::Use(Step::Use { think: Nanos::ZERO, entry: 0, act: Act::Look }))
+        (0..count).map(|_| {
+            LaneStep::Use(StartupStep::Use {
+                think: Nanos::ZERO,
+                entry: 0,
+                act: StartupAction::Look,
+            })
+        })
     }
 
     /// 0 starts 1 after two uses; 1 does nothing but start 2 and wait for it, then wakes 0.

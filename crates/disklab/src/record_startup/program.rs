@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use disklab_config::priority::Priority;
-use disklab_config::startup::{Startup, Step};
+use disklab_config::startup::{Startup, StartupStep};
 use disklab_config::suite::metric::STARTUP;
 use disklab_config::workload::{Workload, WorkloadKind};
 use disklab_config::{Lab, Suite};
@@ -115,7 +115,7 @@ pub fn replayed(
 ) -> Result<[Nanos; 2], Failure> {
     let mut startup = startup.clone();
     for step in startup.threads.0.iter_mut().flatten() {
-        if let Step::Use { think, .. } = step {
+        if let StartupStep::Use { think, .. } = step {
             *think = Nanos::ZERO;
         }
     }

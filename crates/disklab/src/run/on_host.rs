@@ -324,14 +324,14 @@ pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
         array.devices = next(array.devices.len());
         if let Some(cache) = &mut array.cache {
             cache.device = next(1).pop().unwrap_or_default();
-            cache.part = None;
+            cache.partition_size = None;
         }
         array.spares = next(array.spares.len());
         if let Some(replica) = &mut array.replica {
             replica.devices = next(replica.devices.len());
-            replica.part = None;
+            replica.partition_size = None;
         }
-        array.part = None;
+        array.partition_size = None;
         array.controller = None;
     }
     lab

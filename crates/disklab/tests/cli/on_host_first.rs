@@ -10,7 +10,7 @@ use std::process::Command;
 use disklab_block_devices::{Disk, Journal};
 use disklab_config::background::Trees;
 use disklab_config::priority::Priority;
-use disklab_config::startup::{Entry, EntryKind};
+use disklab_config::startup::{EntryKind, StartupEntry};
 use disklab_guest::plan::{Entries, Host, Measure, Measured, Plan, Startup};
 use disklab_units::{Bytes, Seed};
 
@@ -98,10 +98,10 @@ fn what_starts_can_write_nothing_of_the_machine() {
     let needs = Command::new("ldd").arg("/bin/sh").output().expect("ldd");
     let needs = String::from_utf8_lossy(&needs.stdout).into_owned();
     let libraries = needs.split_whitespace().filter(|word| word.starts_with('/'));
-    let files: Vec<Entry> = ["/bin/sh"]
+    let files: Vec<StartupEntry> = ["/bin/sh"]
         .into_iter()
         .chain(libraries)
-        .map(|path| Entry { path: path.to_owned(), kind: EntryKind::File(Bytes(1)) })
+        .map(|path| StartupEntry { path: path.to_owned(), kind: EntryKind::File(Bytes(1)) })
         .collect();
     let way = Startup::Program {
         command: ["/bin/sh", "-c", &script].map(str::to_owned).to_vec(),
@@ -152,7 +152,8 @@ fn what_is_laid_out_is_drawn() {
     let journal = Journal::create(&here.join("state"), here).expect("a journal");
     let place = here.join("mounted");
     let _mounted = made_and_mounted(&["mkfs.btrfs", "-q"], &loops, &place);
-    let entry = Entry { path: "/usr/bin/program".to_owned(), kind: EntryKind::File(Bytes::mib(1)) };
+    let entry =
+        StartupEntry { path: "/usr/bin/program".to_owned(), kind: EntryKind::File(Bytes::mib(1)) };
     let trees = Trees { count: 1, files: 4, file_size: Bytes::mib(1), fragment: Bytes(16_384) };
     let plan = Plan {
         entries: Some(Entries { all: vec![entry], modified: None }),

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use disklab_config::Lab;
-use disklab_config::startup::{Act, EntryKind};
+use disklab_config::startup::{EntryKind, StartupAction};
 use disklab_record::Record;
 use disklab_testkit::skipped;
 use disklab_units::Nanos;
@@ -106,9 +106,9 @@ fn a_recorded_start_takes_as_long_as_the_program() {
         startup
             .threads
             .uses()
-            .any(|(entry, act)| entry == passwd && matches!(act, Act::Read { .. }))
+            .any(|(entry, act)| entry == passwd && matches!(act, StartupAction::Read { .. }))
     );
-    assert!(startup.threads.uses().any(|used| used == (etc, Act::List)));
+    assert!(startup.threads.uses().any(|used| used == (etc, StartupAction::List)));
     assert!(startup.threads.computing() > Nanos::ZERO, "it computes nothing");
 
     // Without its computing, which takes no time in a guest.

@@ -1,5 +1,5 @@
 use disklab_config::device::Device;
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_units::Random;
 
 use super::*;
@@ -7,7 +7,7 @@ use crate::plant::Bug;
 use crate::{Op, build_checked};
 
 fn device(source: &str) -> Device {
-    let read = Reader::new("d", source).read(|table| Device::read("d", table));
+    let read = TomlReader::new("d", source).read(|table| Device::read("d", table));
     read.unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 

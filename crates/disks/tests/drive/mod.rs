@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use disklab_config::device::{Device, Hdd, Model, Ssd};
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_disks::{Completion, Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Rate, Sectors, Seed};
 
@@ -11,7 +11,7 @@ pub fn device(name: &str) -> Device {
     let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let source =
         std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
-    Reader::new(&file, &source)
+    TomlReader::new(&file, &source)
         .read(|table| Device::read(name, table))
         .unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }

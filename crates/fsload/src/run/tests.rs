@@ -3,7 +3,7 @@ use crate::layout;
 use crate::place::Surroundings;
 use disklab_config::Workload;
 use disklab_config::fsload::Fsload;
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_units::Seed;
 use std::fs;
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ pub fn load(files: &str, steps: &str) -> Fsload {
         "summary = \"?\"\n[fsload]\n[[fsload.files]]\nname = \"files\"\n{files}\n\
          [[fsload.threads]]\nname = \"threads\"\ncount = 4\nidle = \"1ms\"\nloop = [{steps}]\n"
     );
-    let read = |table: &disklab_config::read::Table| Workload::read("w", table);
-    Reader::new("w", &text).read(read).unwrap().file_load().unwrap().clone()
+    let read = |table: &disklab_config::read::TomlTable| Workload::read("w", table);
+    TomlReader::new("w", &text).read(read).unwrap().file_load().unwrap().clone()
 }
 
 const MAIL: &str = "\"delete\", \"create\", \"append 1 B to 16 KiB\", \"fsync\", \"close\", \"open\", \"read whole\", \

@@ -6,7 +6,7 @@ use super::snapshots::tool::Tool;
 use super::syncing::Syncing;
 use super::{Failure, Steps, fsload, snapshots};
 use crate::plan::{Background, Process, tree};
-use disklab_config::background::TREE;
+use disklab_config::command::TREE;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::process::Child;

@@ -2,7 +2,7 @@
 
 use super::{Failure, direct};
 use crate::plan::{Entries, ROOT};
-use disklab_config::startup::{Entry, EntryKind};
+use disklab_config::startup::{EntryKind, StartupEntry};
 use disklab_units::{Random, Seed};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, File};
@@ -39,7 +39,11 @@ pub fn make(entries: &Entries, contents: Option<Seed>) -> Result<usize, Failure>
     Ok(entries.all.len())
 }
 
-fn one(entry: &Entry, with_contents: bool, mut random: Option<&mut Random>) -> io::Result<()> {
+fn one(
+    entry: &StartupEntry,
+    with_contents: bool,
+    mut random: Option<&mut Random>,
+) -> io::Result<()> {
     let path = place(&entry.path);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

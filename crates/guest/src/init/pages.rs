@@ -3,7 +3,7 @@
 
 use super::{Failure, mounted};
 use crate::plan::{ROOT, TRIAL};
-use disklab_config::startup::Entry;
+use disklab_config::startup::StartupEntry;
 use disklab_protocol::names;
 use rustix::process::Pid;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub fn begin() -> Result<(), Failure> {
 /// END`, `map INODE FROM END`, `around INODE FROM END`, `look INODE`, `starts N`, `wakes N`, `waits
 /// N` or `waits any` for a process's end, and `ends`. Threads are numbered in the order in which
 /// they are started; the first is 0.
-pub fn end(entries: &[Entry], program: Pid) -> Result<(), Failure> {
+pub fn end(entries: &[StartupEntry], program: Pid) -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "0"))?;
     let trace = Path::new(TRACING).join("trace");
     let trace = fs::read(&trace).map_err(|e| format!("{}: {e}", trace.display()))?;

@@ -1,7 +1,7 @@
 //! What was recorded of a program's start, done again: each of its threads does its steps in order,
 //! and waits where it waited.
 
-use disklab_config::startup::{Act, Entry, Step, Threads};
+use disklab_config::startup::{StartupAction, StartupEntry, StartupStep, StartupThreads};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ struct Used {
 
 /// All threads' steps, and how far each is.
 struct Replay {
-    entries: Vec<Entry>,
-    threads: Threads,
+    entries: Vec<StartupEntry>,
+    threads: StartupThreads,
     /// How many uses each has done.
     done: Vec<(Mutex<u32>, Condvar)>,
     /// Whom each starts, by how many uses it has done then.
@@ -40,7 +40,7 @@ struct Replay {
 }
 
 /// Until the first of them ends, as a command does whose other processes go on.
-pub fn all(entries: &[Entry], threads: &Threads) -> Result<(), String> {
+pub fn all(entries: &[StartupEntry], threads: &StartupThreads) -> Result<(), String> {
     // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to
     // wake several at once. Threads have this from who starts them.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
@@ -55,7 +55,7 @@ pub fn all(entries: &[Entry], threads: &Threads) -> Result<(), String> {
     }
     let mut starts = vec![BTreeMap::<u32, Vec<usize>>::new(); threads.0.len()];
     for (number, steps) in threads.0.iter().enumerate().skip(1) {
-        let Some(Step::After { thread, uses }) = steps.first() else {
+        let Some(StartupStep::After { thread, uses }) = steps.first() else {
             return Err(format!("nobody starts thread {number}"));
         };
         let starter =
@@ -77,11 +77,11 @@ impl Replay {
         let mut uses = 0;
         for step in &self.threads.0[number] {
             let (think, number_of_entry, act) = match *step {
-                Step::After { thread, uses } => {
+                StartupStep::After { thread, uses } => {
                     self.wait(thread as usize, uses)?;
                     continue;
                 }
-                Step::Use { think, entry, act } => (think, entry, act),
+                StartupStep::Use { think, entry, act } => (think, entry, act),
             };
             if think.0 > 0 {
                 std::thread::sleep(Duration::from_nanos(think.0));
@@ -142,10 +142,15 @@ impl Replay {
     }
 }
 
-fn carry_out(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io::Result<()> {
+fn carry_out(
+    act: StartupAction,
+    entry: &StartupEntry,
+    used: &mut Used,
+    buffer: &mut [u8],
+) -> io::Result<()> {
     match act {
-        Act::Look => fs::symlink_metadata(&entry.path).map(drop),
-        Act::Miss => {
+        StartupAction::Look => fs::symlink_metadata(&entry.path).map(drop),
+        StartupAction::Miss => {
             // No program has a file of this name.
             let name = Path::new(&entry.path).join("\u{1}");
             match fs::symlink_metadata(name) {
@@ -153,8 +158,8 @@ fn carry_out(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io:
                 _ => Ok(()),
             }
         }
-        Act::List => fs::read_dir(&entry.path)?.try_for_each(|entry| entry.map(drop)),
-        Act::Read { mut from, bytes } => {
+        StartupAction::List => fs::read_dir(&entry.path)?.try_for_each(|entry| entry.map(drop)),
+        StartupAction::Read { mut from, bytes } => {
             let file = opened(entry, used)?;
             let end = from + bytes;
             while from < end {
@@ -164,7 +169,7 @@ fn carry_out(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io:
             }
             Ok(())
         }
-        Act::Map { from, bytes } => {
+        StartupAction::Map { from, bytes } => {
             let start = mapping(entry, used)?;
             let size = opened(entry, used)?.metadata()?.len();
             let pages = from / PAGE..(from + bytes).min(size).div_ceil(PAGE);
@@ -185,14 +190,14 @@ fn carry_out(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io:
     }
 }
 
-fn opened<'a>(entry: &Entry, used: &'a mut Used) -> io::Result<&'a File> {
+fn opened<'a>(entry: &StartupEntry, used: &'a mut Used) -> io::Result<&'a File> {
     if used.file.is_none() {
         used.file = Some(File::open(&entry.path)?);
     }
     used.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-fn mapping(entry: &Entry, used: &mut Used) -> io::Result<*const u8> {
+fn mapping(entry: &StartupEntry, used: &mut Used) -> io::Result<*const u8> {
     if let Some(start) = used.mapped {
         return Ok(start);
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use disklab_compare::{CellIndex, RECORD};
-use disklab_config::suite::Span;
+use disklab_config::disk_times::DiskTimes;
 use disklab_record::Record;
 use disklab_record::manifest::HostDisk;
 use disklab_record::record::name_of;
@@ -159,7 +159,7 @@ fn measured(index: &CellIndex) -> Option<String> {
     }
     let suite = index.suite.as_ref().ok()?;
     let time = if manifest.on_host.is_some() { "the machine's own time" } else { "virtual time" };
-    let Some(Span { rotational, solid_state }) = suite.runtime else {
+    let Some(DiskTimes { rotational, solid_state }) = suite.runtime else {
         return Some(format!("until programs have started, or all phases are done; in {time}"));
     };
     Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in {time}"))

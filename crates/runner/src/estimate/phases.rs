@@ -1,22 +1,26 @@
 //! How long phases take, roughly: what a program does is not known, and its workload can say.
 
-use disklab_config::phases::{Act, FileJob, Phase, Phases};
-use disklab_config::{Join, Md, Model, Profile, Profiles, Trial};
+use disklab_config::phases::{FileJob, PhaseAction, Phases, WorkloadPhase};
+use disklab_config::{Layout, Md, Model, Profile, Profiles, Trial};
 
 /// Virtual seconds of all phases together.
 pub fn seconds(trial: &Trial, phases: &Phases) -> f64 {
-    let told = phases.expected.map(|expected| expected.of(trial.rotational()).as_secs_f64());
+    let told = phases.expected.map(|expected| expected.for_disks(trial.rotational()).as_secs_f64());
     told.unwrap_or_else(|| phases.all.iter().map(|phase| of_phase(trial, phase)).sum())
 }
 
 /// Requests to all disks, and bytes that they move.
 pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
-    let fio: Vec<&FileJob> = phases.all.iter().flat_map(Phase::jobs).collect();
+    let fio: Vec<&FileJob> = phases.all.iter().flat_map(WorkloadPhase::jobs).collect();
     let moved =
         |it: &FileJob| it.bytes().0 as f64 * if it.job.rw.writes() { copies(trial) } else { 1.0 };
     let bytes: f64 = fio.iter().map(|it| moved(it)).sum();
     let requests: f64 = fio.iter().map(|it| moved(it) / size(it)).sum();
-    if phases.all.iter().all(|phase| matches!(phase.what, Act::Fio(_)) && phase.reader.is_none()) {
+    if phases
+        .all
+        .iter()
+        .all(|phase| matches!(phase.what, PhaseAction::Fio(_)) && phase.reader.is_none())
+    {
         return (requests, bytes);
     }
     // What a program does is not known; its disks are busy with small requests for much of the
@@ -28,7 +32,7 @@ pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
 
 /// Bytes of fio's that go through the page cache.
 pub fn cached(phases: &Phases) -> f64 {
-    let jobs = phases.all.iter().flat_map(Phase::jobs).filter(|it| !it.job.direct);
+    let jobs = phases.all.iter().flat_map(WorkloadPhase::jobs).filter(|it| !it.job.direct);
     jobs.map(|it| it.bytes().0 as f64).sum()
 }
 
@@ -43,12 +47,12 @@ const MOUNT: (f64, f64) = (0.5, 0.01);
 /// all in one piece.
 const REACHED: f64 = 0.7;
 
-fn of_phase(trial: &Trial, phase: &Phase) -> f64 {
+fn of_phase(trial: &Trial, phase: &WorkloadPhase) -> f64 {
     let by_kind = |(turning, other): (f64, f64)| if trial.rotational() { turning } else { other };
     match &phase.what {
-        Act::Fio(jobs) => of_jobs(trial, jobs),
-        Act::Program { .. } => by_kind(PROGRAM),
-        Act::Remount => by_kind(MOUNT),
+        PhaseAction::Fio(jobs) => of_jobs(trial, jobs),
+        PhaseAction::Program { .. } => by_kind(PROGRAM),
+        PhaseAction::Remount => by_kind(MOUNT),
     }
 }
 
@@ -77,13 +81,13 @@ fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
 
 /// How many disks readers keep busy: a stripe's all, of copies one each.
 fn spread(trial: &Trial, readers: u32) -> f64 {
-    let one = match trial.array.join {
-        Join::Btrfs(Profiles { data: Profile::Raid0, .. })
-        | Join::On { raid: Some(Md::Raid0), .. } => trial.array.devices.len(),
-        Join::Btrfs(Profiles { data: Profile::Raid10, .. })
-        | Join::ZfsMirrors
-        | Join::On { raid: Some(Md::Raid10), .. } => trial.array.devices.len() / 2,
-        Join::Btrfs(_) | Join::On { .. } => 1,
+    let one = match trial.array.layout {
+        Layout::Btrfs(Profiles { data: Profile::Raid0, .. })
+        | Layout::On { raid: Some(Md::Raid0), .. } => trial.array.devices.len(),
+        Layout::Btrfs(Profiles { data: Profile::Raid10, .. })
+        | Layout::ZfsMirrors
+        | Layout::On { raid: Some(Md::Raid10), .. } => trial.array.devices.len() / 2,
+        Layout::Btrfs(_) | Layout::On { .. } => 1,
     };
     one.max(1) as f64 * f64::from(readers)
 }

@@ -6,7 +6,7 @@ use crate::describe;
 use disklab_block_devices::cgroups;
 use disklab_config::phases::Phases;
 use disklab_config::suite::Axis;
-use disklab_config::suite::sweep::Parameter;
+use disklab_config::suite::sweep::SweptParameter;
 use disklab_config::workload::FioLoad;
 use disklab_config::{Filesystem, SchedulerChoice, Trial};
 use disklab_guest::init::setting;
@@ -24,9 +24,10 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
                 .to_owned(),
         );
     }
-    let varies =
-        |parameter: &Parameter| trial.cell.iter().any(|(axis, _)| *axis == parameter.to_string());
-    if varies(&Parameter::Memory) {
+    let varies = |parameter: &SweptParameter| {
+        trial.cell.iter().any(|(axis, _)| *axis == parameter.to_string())
+    };
+    if varies(&SweptParameter::Memory) {
         return Some(
             "`memory` is a guest's: here there is as much as the machine has; leave the axis out"
                 .to_owned(),
@@ -111,7 +112,7 @@ fn names_a_guests_devices(trial: &Trial) -> bool {
 /// Whether a load reads a device past any filesystem: mkfs gives back all blocks that it does not
 /// write.
 fn reads_what_nobody_wrote(trial: &Trial) -> bool {
-    let bare = trial.array.join.filesystem().is_none();
+    let bare = trial.array.layout.filesystem().is_none();
     let beside = trial.background.as_ref().and_then(|it| it.workload.as_ref());
     let mut loads = [&trial.workload].into_iter().chain(beside);
     let reads = |fio: &FioLoad| (bare || fio.raw) && fio.jobs.iter().any(|job| job.rw.reads());
@@ -244,7 +245,7 @@ pub fn preparing(trial: &Trial, host: plan::Host) -> Option<Plan> {
 /// What measures, with a warm-up for so long at most.
 pub fn measuring(trial: &Trial, host: plan::Host, warm_up: Option<Nanos>) -> Plan {
     let mut plan = on_host(trial, describe::plan(trial), host);
-    if trial.array.join.filesystem() == Some(Filesystem::Btrfs) {
+    if trial.array.layout.filesystem() == Some(Filesystem::Btrfs) {
         // Errors of its devices, as `btrfs device stats` tells them.
         plan.keep.push(format!(
             "{}/devinfo/*/{}",

@@ -203,7 +203,7 @@ pub fn only_reads(trial: &Trial) -> bool {
 /// a filesystem writes to be read (btrfs: 6 writes a disk in 40 s). What was made just now is not
 /// only that: md makes its mirrors alike, ZFS writes by the clock.
 pub fn nothing_of_it_writes(trial: &Trial, place: &Place) -> bool {
-    let join = trial.array.join;
+    let join = trial.array.layout;
     let is_quiet = join.raid().is_none() && join.filesystem() != Some(Filesystem::Zfs);
     only_reads(trial) && (is_quiet || matches!(place, Place::At { .. }))
 }
@@ -214,7 +214,7 @@ pub fn its_programs_read(trial: &Trial) -> bool {
     trial.background.is_none()
         && trial.workload.phases().is_none()
         && trial.array.cache.is_none()
-        && trial.array.join.filesystem() != Some(Filesystem::Zfs)
+        && trial.array.layout.filesystem() != Some(Filesystem::Zfs)
 }
 
 /// The trial, where this machine has its disks.
@@ -265,7 +265,7 @@ pub fn changes(placed: &Trial, place: &Place, at: Option<&Path>) -> Vec<Change> 
     changes.extend(nodes.map(|nodes| Change::Folder { path: nodes.to_owned(), on: None }));
     let names = pools.iter().filter_map(|pool| pool.stop.last());
     changes.extend(names.map(|name| Change::Pool { name: name.clone(), disks: disks.clone() }));
-    let uuid = placed.places.uuid.clone().filter(|_| placed.array.join.raid().is_some());
+    let uuid = placed.places.uuid.clone().filter(|_| placed.array.layout.raid().is_some());
     changes.extend(uuid.map(|uuid| Change::Md { uuid }));
     changes
 }

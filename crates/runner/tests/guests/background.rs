@@ -6,7 +6,7 @@ use crate::place::{self, Place};
 use crate::repeatable::{run, trials_of};
 use disklab_config::background;
 use disklab_config::priority::Priority;
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_config::{Lab, Trial};
 use disklab_guest::plan::{Background, Process};
 use disklab_protocol::names;
@@ -155,8 +155,8 @@ fn trials(axes: &str) -> Vec<Trial> {
     small_defrag(&mut lab);
     for (name, text) in WORKLOADS {
         let read =
-            |table: &disklab_config::read::Table| disklab_config::Workload::read(name, table);
-        lab.workloads.insert(name.to_owned(), Reader::new(name, text).read(read).unwrap());
+            |table: &disklab_config::read::TomlTable| disklab_config::Workload::read(name, table);
+        lab.workloads.insert(name.to_owned(), TomlReader::new(name, text).read(read).unwrap());
     }
     trials_of(&suite, &lab)
 }

@@ -3,8 +3,8 @@
 
 use crate::place;
 use crate::repeatable::{run, trials_of};
-use disklab_config::array::Devices;
-use disklab_config::read::{Reader, Table};
+use disklab_config::member::Devices;
+use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::{Array, Lab, Trial, Workload};
 use disklab_protocol::names;
 use disklab_record::{Record, compare};
@@ -54,13 +54,13 @@ policy = ["round-robin"]
 fn trials() -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in WORKLOADS {
-        let read = |table: &Table| Workload::read(name, table);
-        lab.workloads.insert(name.to_owned(), Reader::new(name, text).read(read).unwrap());
+        let read = |table: &TomlTable| Workload::read(name, table);
+        lab.workloads.insert(name.to_owned(), TomlReader::new(name, text).read(read).unwrap());
     }
     let devices: Devices =
         lab.devices.iter().map(|(name, it)| (name.clone(), Some(it.clone()))).collect();
-    let read = |table: &Table| Array::read("cached", table, &devices);
-    lab.arrays.insert("cached".to_owned(), Reader::new("cached", ARRAY).read(read).unwrap());
+    let read = |table: &TomlTable| Array::read("cached", table, &devices);
+    lab.arrays.insert("cached".to_owned(), TomlReader::new("cached", ARRAY).read(read).unwrap());
     trials_of(SUITE, &lab)
 }
 

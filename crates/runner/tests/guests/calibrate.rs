@@ -4,7 +4,7 @@
 use std::fs;
 
 use disklab_config::device::{Device, Hdd, Model};
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_disks::Travel;
 use disklab_guest::plan::TRIAL;
 use disklab_protocol::machine::MachineDisk;
@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn read(name: &str, text: &str) -> Device {
-    let device = Reader::new(name, text).read(|table| Device::read(name, table));
+    let device = TomlReader::new(name, text).read(|table| Device::read(name, table));
     device.unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"))
 }
 

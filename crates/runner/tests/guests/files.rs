@@ -4,7 +4,7 @@
 use crate::place;
 use crate::repeatable::{summary_on, trials_of};
 use crate::startup::{lab_trials, measure, outcomes};
-use disklab_config::read::{Reader, Table};
+use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::{Array, Lab, Workload};
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Installation;
@@ -25,8 +25,8 @@ pub fn tests() -> Vec<Test> {
 fn lab(workloads: &[(&str, &str)]) -> Lab {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in workloads {
-        let read = |table: &Table| Workload::read(name, table);
-        lab.workloads.insert((*name).to_owned(), Reader::new(name, text).read(read).unwrap());
+        let read = |table: &TomlTable| Workload::read(name, table);
+        lab.workloads.insert((*name).to_owned(), TomlReader::new(name, text).read(read).unwrap());
     }
     lab
 }
@@ -119,8 +119,8 @@ fn a_full_filesystem_is_a_reason() {
         );
         let devices =
             lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
-        let read = |table: &Table| Array::read(name, table, &devices);
-        lab.arrays.insert(name.to_owned(), Reader::new(name, &text).read(read).unwrap());
+        let read = |table: &TomlTable| Array::read(name, table, &devices);
+        lab.arrays.insert(name.to_owned(), TomlReader::new(name, &text).read(read).unwrap());
     }
     let suite = "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n\
                  runtime = { rotational = \"60s\", solid_state = \"60s\" }\nworkload = \"fills\"\n[axes]\narray = [\"small-ext4\", \"small-xfs\", \"small-btrfs\"]\n";

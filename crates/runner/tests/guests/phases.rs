@@ -4,7 +4,7 @@
 use crate::place;
 use crate::repeatable::{run, trials_of};
 use crate::startup::{measure, outcomes};
-use disklab_config::read::{Reader, Table};
+use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::{Array, Lab, Trial, Workload};
 use disklab_disks::Op;
 use disklab_protocol::closing::{self, Closing};
@@ -100,14 +100,16 @@ const SMALL: &str = "summary = \"s\"\njoin = \"JOIN\"\npart = \"400 MiB\"\n\
 /// One trial of each array.
 fn trials(workload: &str, arrays: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
-    let read = |table: &Table| Workload::read("phases", table);
-    lab.workloads.insert("phases".to_owned(), Reader::new("phases", workload).read(read).unwrap());
+    let read = |table: &TomlTable| Workload::read("phases", table);
+    lab.workloads
+        .insert("phases".to_owned(), TomlReader::new("phases", workload).read(read).unwrap());
     let catalogue =
         lab.devices.clone().into_iter().map(|(name, device)| (name, Some(device))).collect();
     for (name, join) in [("small-md", "ext4-on-md-raid1"), ("small-btrfs", "btrfs-raid1")] {
         let text = SMALL.replace("JOIN", join);
-        let array =
-            Reader::new(name, &text).read(|table| Array::read(name, table, &catalogue)).unwrap();
+        let array = TomlReader::new(name, &text)
+            .read(|table| Array::read(name, table, &catalogue))
+            .unwrap();
         lab.arrays.insert(name.to_owned(), array);
     }
     let suite = format!(

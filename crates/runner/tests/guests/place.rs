@@ -1,6 +1,6 @@
 //! Where tests find what they need, and how they start a guest.
 
-use disklab_config::Join;
+use disklab_config::Layout;
 use disklab_config::device::{Constant, Model};
 use disklab_config::priority::Priority;
 use disklab_guest::plan::{Measure, Measured, Plan};
@@ -72,7 +72,7 @@ pub fn kernels() -> Vec<Kernel> {
 pub fn kernel_with_zfs() -> Result<Kernel, String> {
     let kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
     let has_zfs = |kernel: &Kernel| {
-        kernel.has_option(Join::ZFS) && kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
+        kernel.has_option(Layout::ZFS) && kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
     };
     let is_here = |program: &&str| {
         ["/usr/local/sbin", "/usr/sbin"].iter().any(|it| Path::new(it).join(program).is_file())

@@ -3,7 +3,7 @@
 
 use crate::place;
 use crate::startup::{lab_trials, measure, outcomes};
-use disklab_config::read::{Reader, Table};
+use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::{Lab, Trial, Workload};
 use disklab_record::{Outcome, Status};
 use libtest_mimic::Trial as Test;
@@ -21,8 +21,8 @@ pub fn tests() -> Vec<Test> {
 fn trials(workloads: &[(&str, String)], axes: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in workloads {
-        let read = |table: &Table| Workload::read(name, table);
-        lab.workloads.insert((*name).to_owned(), Reader::new(name, text).read(read).unwrap());
+        let read = |table: &TomlTable| Workload::read(name, table);
+        lab.workloads.insert((*name).to_owned(), TomlReader::new(name, text).read(read).unwrap());
     }
     lab_trials(&lab, axes)
 }

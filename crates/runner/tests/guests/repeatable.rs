@@ -2,7 +2,7 @@
 //! whatever else does.
 
 use crate::place;
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 use disklab_config::{Lab, Suite, Trial};
 use disklab_kernels::{Cache, Kernel};
 use disklab_record::manifest::{self, Manifest};
@@ -77,7 +77,7 @@ numjobs = 4
 pub fn trials(suite: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in [("read", READ), ("write", WRITE), ("buffered", BUFFERED)] {
-        let workload = Reader::new(name, text)
+        let workload = TomlReader::new(name, text)
             .read(|table| disklab_config::Workload::read(name, table))
             .unwrap();
         lab.workloads.insert(name.to_owned(), workload);
@@ -86,7 +86,7 @@ pub fn trials(suite: &str) -> Vec<Trial> {
 }
 
 pub fn trials_of(suite: &str, lab: &Lab) -> Vec<Trial> {
-    let suite = Reader::new("suite", suite).read(|table| Suite::read("suite", table)).unwrap();
+    let suite = TomlReader::new("suite", suite).read(|table| Suite::read("suite", table)).unwrap();
     suite.trials(lab).unwrap()
 }
 

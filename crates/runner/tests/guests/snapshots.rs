@@ -4,7 +4,7 @@
 use crate::place::{self, Place, constant};
 use crate::repeatable::{run_on, trials_of};
 use disklab_config::priority::Priority;
-use disklab_config::read::{Reader, Table};
+use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::suite::metric;
 use disklab_config::{Array, Lab};
 use disklab_guest::plan::{Background, FirstSnapshot, Mount, POOL, REPLICA, Replica, Snapshots};
@@ -240,16 +240,16 @@ fn twice_alike(text: &str, kernel: &Kernel) {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     let devices =
         lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
-    let array = |table: &Table<'_, '_>| Array::read("two-pools", table, &devices);
-    lab.arrays.insert("two-pools".to_owned(), Reader::new("array", text).read(array).unwrap());
-    let background = |table: &Table<'_, '_>| {
+    let array = |table: &TomlTable<'_, '_>| Array::read("two-pools", table, &devices);
+    lab.arrays.insert("two-pools".to_owned(), TomlReader::new("array", text).read(array).unwrap());
+    let background = |table: &TomlTable<'_, '_>| {
         disklab_config::Background::read("replicated", table, &BTreeMap::new())
     };
-    let background = Reader::new("background", BACKGROUND).read(background).unwrap();
+    let background = TomlReader::new("background", BACKGROUND).read(background).unwrap();
     lab.backgrounds.insert("replicated".to_owned(), background);
-    let workload = |table: &Table<'_, '_>| disklab_config::Workload::read("both", table);
+    let workload = |table: &TomlTable<'_, '_>| disklab_config::Workload::read("both", table);
     lab.workloads
-        .insert("both".to_owned(), Reader::new("workload", WORKLOAD).read(workload).unwrap());
+        .insert("both".to_owned(), TomlReader::new("workload", WORKLOAD).read(workload).unwrap());
     let trials = trials_of(SUITE, &lab);
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let (installation, cache) = (Installation::find().unwrap(), place::cache());

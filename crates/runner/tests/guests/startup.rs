@@ -4,7 +4,7 @@
 use crate::place;
 use crate::repeatable::{summary_on, trials_of};
 use disklab_config::device::Model;
-use disklab_config::read::{Reader, Table};
+use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::workload::WorkloadKind;
 use disklab_config::{Lab, Trial, Workload};
 use disklab_disks::Op;
@@ -72,8 +72,8 @@ fn trials(limit: &str, axes: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in [("start", START.replace("LIMIT", limit)), ("readers", READERS.to_owned())]
     {
-        let read = |table: &Table| Workload::read(name, table);
-        lab.workloads.insert(name.to_owned(), Reader::new(name, &text).read(read).unwrap());
+        let read = |table: &TomlTable| Workload::read(name, table);
+        lab.workloads.insert(name.to_owned(), TomlReader::new(name, &text).read(read).unwrap());
     }
     lab_trials(&lab, axes)
 }
@@ -207,8 +207,9 @@ fn threads_of_a_start_wait_for_each_other() {
     let (head, _) = START.split_once("0 look 0\n").unwrap();
     let text = format!("{head}{steps}\"\"\"\n").replace("LIMIT", "60s");
     let mut lab = Lab::load(&place::share().lab()).unwrap();
-    let start =
-        Reader::new("start", &text).read(|table: &Table| Workload::read("start", table)).unwrap();
+    let start = TomlReader::new("start", &text)
+        .read(|table: &TomlTable| Workload::read("start", table))
+        .unwrap();
     lab.workloads.insert("start".to_owned(), start);
     let all = lab_trials(&lab, "array = [\"bfq-hdd\"]\nworkload = [\"start\"]");
     let [(outcome, _)] = &outcomes(&all)[..] else { panic!("one trial") };
@@ -233,7 +234,7 @@ fn a_program_that_fails() {
     // Files of this machine, so that there is a shell.
     let WorkloadKind::Startup(startup) = &mut all[0].workload.kind else { panic!("no start-up") };
     startup.files.clear();
-    startup.files.push(disklab_config::startup::Entry {
+    startup.files.push(disklab_config::startup::StartupEntry {
         path: "/etc/passwd".to_owned(),
         kind: disklab_config::startup::EntryKind::File(disklab_units::Bytes(1)),
     });

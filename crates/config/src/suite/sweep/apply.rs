@@ -8,14 +8,14 @@ use std::ops::RangeInclusive;
 use disklab_units::{Bytes, Nanos};
 
 use super::device::{device, workload};
-use super::parameter::{Parameter, SEEK};
+use super::parameter::{SEEK, SweptParameter};
 use crate::array::Array;
 use crate::background::Background;
 use crate::device::Device;
 use crate::lab::Lab;
-use crate::policy::{Policy, PolicyChoice, Wanted};
+use crate::policy::{Policy, PolicyChoice, WantedPolicy};
 use crate::scheduler::SchedulerChoice;
-use crate::suite::{MEMORY, RUNTIME, Span, TIMES_BEFORE};
+use crate::suite::{DiskTimes, MEMORY, RUNTIME, TIMES_BEFORE};
 use crate::workload::{Workload, WorkloadKind};
 
 /// What a cell names.
@@ -69,7 +69,7 @@ pub struct Known {
 /// The error is the mistake, and which of the parameters it is of.
 pub fn apply(
     base: &Base<'_>,
-    values: &[(&Parameter, &str)],
+    values: &[(&SweptParameter, &str)],
     lab: &Lab,
     known: &Known,
 ) -> Result<Applied, (usize, String)> {
@@ -87,7 +87,7 @@ pub fn apply(
     };
     // The disks first: the others may speak of one.
     for (at, (_, value)) in
-        values.iter().enumerate().filter(|(_, (it, _))| **it == Parameter::Disks)
+        values.iter().enumerate().filter(|(_, (it, _))| **it == SweptParameter::Disks)
     {
         applied.set_disks(value, lab).map_err(|message| (at, message))?;
     }
@@ -97,10 +97,10 @@ pub fn apply(
     applied.set_policy(base, values)?;
     for (at, (parameter, value)) in values.iter().enumerate() {
         let set = match parameter {
-            Parameter::Scheduler(key) => applied.set_scheduler(key, value, base.having),
-            Parameter::Memory => applied.set_memory(value),
-            Parameter::Runtime => applied.set_runtime(value, base.having),
-            Parameter::Ramp => applied.set_ramp(value, lab),
+            SweptParameter::Scheduler(key) => applied.set_scheduler(key, value, base.having),
+            SweptParameter::Memory => applied.set_memory(value),
+            SweptParameter::Runtime => applied.set_runtime(value, base.having),
+            SweptParameter::Ramp => applied.set_ramp(value, lab),
             _ => Ok(()),
         };
         set.map_err(|message| (at, message))?;
@@ -119,7 +119,7 @@ impl Applied {
 
     fn set_devices(
         &mut self,
-        values: &[(&Parameter, &str)],
+        values: &[(&SweptParameter, &str)],
         lab: &Lab,
         known: &Known,
     ) -> Result<(), (usize, String)> {
@@ -128,7 +128,7 @@ impl Applied {
         let mut twice = None;
         let mut last = 0;
         for (at, (parameter, value)) in values.iter().enumerate() {
-            let Parameter::Device { disk, key } = parameter else { continue };
+            let SweptParameter::Device { disk, key } = parameter else { continue };
             last = at;
             let disks = match disk.map(|disk| disk as usize) {
                 None => 0..own,
@@ -171,12 +171,12 @@ impl Applied {
 
     fn set_workload(
         &mut self,
-        values: &[(&Parameter, &str)],
+        values: &[(&SweptParameter, &str)],
         lab: &Lab,
         known: &Known,
     ) -> Result<(), (usize, String)> {
-        let of = |parameter: &Parameter| match parameter {
-            Parameter::Workload(key) => Some(key.clone()),
+        let of = |parameter: &SweptParameter| match parameter {
+            SweptParameter::Workload(key) => Some(key.clone()),
             _ => None,
         };
         let (last, changes) = changes(values, of);
@@ -189,13 +189,13 @@ impl Applied {
 
     fn set_background(
         &mut self,
-        values: &[(&Parameter, &str)],
+        values: &[(&SweptParameter, &str)],
         lab: &Lab,
         known: &Known,
         having: &Having<'_>,
     ) -> Result<(), (usize, String)> {
-        let of = |parameter: &Parameter| match parameter {
-            Parameter::Background(key) => Some(key.clone()),
+        let of = |parameter: &SweptParameter| match parameter {
+            SweptParameter::Background(key) => Some(key.clone()),
             _ => None,
         };
         let (last, changes) = changes(values, of);
@@ -238,7 +238,7 @@ impl Applied {
         if let Some(background) = &mut self.background
             && !lab.backgrounds.contains_key(&background.name)
         {
-            background.lead = Span { rotational: ramp, solid_state: ramp };
+            background.lead = DiskTimes { rotational: ramp, solid_state: ramp };
         }
         self.ramp = Some(ramp);
         Ok(())
@@ -247,11 +247,11 @@ impl Applied {
     fn set_policy(
         &mut self,
         base: &Base<'_>,
-        values: &[(&Parameter, &str)],
+        values: &[(&SweptParameter, &str)],
     ) -> Result<(), (usize, String)> {
         let mut changed = None;
         for (at, (parameter, value)) in values.iter().enumerate() {
-            let Parameter::Policy(key) = parameter else { continue };
+            let SweptParameter::Policy(key) = parameter else { continue };
             let Some((spelled, policy, _)) = base.policy else {
                 return Err((at, "the suite has no read policy that it could be of".to_owned()));
             };
@@ -262,7 +262,7 @@ impl Applied {
             }
             let wanted = match changed.take() {
                 Some((_, wanted, _)) => Ok(wanted),
-                None => spelled.parse::<Wanted>(),
+                None => spelled.parse::<WantedPolicy>(),
             };
             changed = Some((at, wanted.map_err(|message| (at, message))?.with(key, value), policy));
         }
@@ -300,8 +300,8 @@ impl Applied {
 /// The keys of one file that are changed, each with its value; and the last of them among all
 /// parameters.
 fn changes(
-    values: &[(&Parameter, &str)],
-    of: impl Fn(&Parameter) -> Option<String>,
+    values: &[(&SweptParameter, &str)],
+    of: impl Fn(&SweptParameter) -> Option<String>,
 ) -> (usize, Vec<(String, String)>) {
     let (mut last, mut changes) = (0, Vec::new());
     for (at, (parameter, value)) in values.iter().enumerate() {

@@ -9,7 +9,7 @@ use toml::{Table as Document, Value};
 use super::number::Number;
 use super::parameter::SEEK;
 use crate::device::{Device, FAMILIES};
-use crate::read::{Mistakes, Reader};
+use crate::read::{Diagnostics, TomlReader};
 use crate::workload::Workload;
 
 /// Of a hard disk.
@@ -38,7 +38,7 @@ pub(super) fn device(
         }
     }
     let text = document.to_string();
-    let read = Reader::new(name, &text).read(|table| Device::read(name, table));
+    let read = TomlReader::new(name, &text).read(|table| Device::read(name, table));
     let device = read.map_err(|mistakes| told("device", name, &mistakes))?;
     // What is used of it is the array's to say.
     let used = if base.used == base.bytes { device.bytes } else { base.used.min(device.bytes) };
@@ -57,7 +57,7 @@ pub(super) fn workload(
         set(&mut document, key, value)?;
     }
     let text = document.to_string();
-    let read = Reader::new(name, &text).read(|table| Workload::read(name, table));
+    let read = TomlReader::new(name, &text).read(|table| Workload::read(name, table));
     read.map_err(|mistakes| told("workload", name, &mistakes))
 }
 
@@ -107,9 +107,9 @@ fn scale_seeks(document: &mut Document, name: &str, factor: &str) -> Result<(), 
 }
 
 /// Without the places, which are in no file.
-fn told(kind: &str, name: &str, mistakes: &Mistakes) -> String {
+fn told(kind: &str, name: &str, mistakes: &Diagnostics) -> String {
     let one =
-        |mistake: &crate::read::Mistake| format!("{}: {}", mistake.place.key, mistake.message);
+        |mistake: &crate::read::Diagnostic| format!("{}: {}", mistake.place.key, mistake.message);
     let all: Vec<String> = mistakes.0.iter().map(one).collect();
     format!("{kind} `{name}` cannot be so: {}", all.join("; "))
 }

@@ -15,21 +15,21 @@
 
 use disklab_units::Seed;
 
-use super::parameter::Parameter;
-use super::range::Span;
+use super::parameter::SweptParameter;
+use super::range::SampledFrom;
 use super::{read_span, spelled};
-use crate::read::{Located, Place, Table};
+use crate::read::{Located, SourcePlace, TomlTable};
 
 const SAMPLES: std::ops::RangeInclusive<u32> = 2..=1000;
 const KEYS: [&str; 2] = ["samples", "seed"];
 
 /// Each parameter with its values, of all as many: the first of each are the first sample.
-pub(super) fn read(table: &Table<'_, '_>) -> Vec<(Parameter, Vec<Located<String>>)> {
+pub(super) fn read(table: &TomlTable<'_, '_>) -> Vec<(SweptParameter, Vec<Located<String>>)> {
     let samples = table.within("samples", SAMPLES);
     let seed = Seed(table.or("seed", 1));
     let mut parameters = Vec::new();
     for key in table.keys().into_iter().filter(|key| !KEYS.contains(key)) {
-        match key.parse::<Parameter>() {
+        match key.parse::<SweptParameter>() {
             Ok(parameter) => {
                 let span = read_span(table, key);
                 parameters.extend(span.map(|span| (parameter, table.place(key), span)));
@@ -44,13 +44,13 @@ pub(super) fn read(table: &Table<'_, '_>) -> Vec<(Parameter, Vec<Located<String>
         table.wrong("", "is over two parameters at least; one is an axis by itself, in [axes]");
     }
     let Some(samples) = samples else { return Vec::new() };
-    let values = |(parameter, place, span): (Parameter, Place, Span)| {
+    let values = |(parameter, place, span): (SweptParameter, SourcePlace, SampledFrom)| {
         let seed = seed.derive(&parameter.to_string());
         let value = |sample| {
             let way = way(seed, sample, samples);
             match &span {
-                Span::Range(range) => range.at(way, parameter.is_whole()).to_string(),
-                Span::List(list) => {
+                SampledFrom::Range(range) => range.at(way, parameter.is_whole()).to_string(),
+                SampledFrom::List(list) => {
                     let at = (way * list.len() as f64) as usize;
                     list.get(at.min(list.len() - 1))
                         .map(|it| spelled(&it.value))

@@ -23,14 +23,14 @@ mod parameter;
 mod range;
 
 pub use number::Number;
-pub use parameter::Parameter;
+pub use parameter::SweptParameter;
 
 pub(super) use apply::{Applied, Base, Having, Known, apply};
 
-use range::{Range, Span, Word};
+use range::{Range, SampledFrom, Word};
 
-use super::axis::{Values, Which};
-use crate::read::{Located, Table};
+use super::axis::{AxisValues, SuiteAxis};
+use crate::read::{Located, TomlTable};
 
 /// What a name begins with that TOML takes for tables within tables, where it stands without
 /// quotes.
@@ -42,14 +42,14 @@ pub(super) fn spelled(text: &str) -> String {
 }
 
 /// The parameters among the axes of a suite, each with its place in the file's order of keys.
-pub(super) fn read_axes(crossed: &Table<'_, '_>) -> Vec<(usize, Values)> {
+pub(super) fn read_axes(crossed: &TomlTable<'_, '_>) -> Vec<(usize, AxisValues)> {
     // Known, whether or not they are there.
-    for name in Parameter::PLAIN {
+    for name in SweptParameter::PLAIN {
         crossed.has(name);
     }
     let mut axes = Vec::new();
     for (at, key) in crossed.keys().into_iter().enumerate() {
-        let parameter = match key.parse::<Parameter>() {
+        let parameter = match key.parse::<SweptParameter>() {
             Ok(parameter) => parameter,
             // Without a point it is more likely to be another axis's name.
             Err(message) if key.contains('.') => {
@@ -75,14 +75,23 @@ pub(super) fn read_axes(crossed: &Table<'_, '_>) -> Vec<(usize, Values)> {
         };
         axes.push((
             at,
-            Values { axis: Which::Parameter(parameter), values, fixed: false, along: false },
+            AxisValues {
+                axis: SuiteAxis::Parameter(parameter),
+                values,
+                fixed: false,
+                along: false,
+            },
         ));
     }
     axes
 }
 
 /// The values of a range that stands under a key.
-pub(super) fn read_steps(table: &Table<'_, '_>, key: &str, whole: bool) -> Vec<Located<String>> {
+pub(super) fn read_steps(
+    table: &TomlTable<'_, '_>,
+    key: &str,
+    whole: bool,
+) -> Vec<Located<String>> {
     let place = table.place(key);
     let values = table.table(key).and_then(|range| Range::steps(&range, whole));
     let located = |value| Located { value, place: place.clone() };
@@ -90,10 +99,10 @@ pub(super) fn read_steps(table: &Table<'_, '_>, key: &str, whole: bool) -> Vec<L
 }
 
 /// The axes of `[hypercube]`: the others go along with the first.
-pub(super) fn read_hypercube(table: &Table<'_, '_>) -> Vec<Values> {
+pub(super) fn read_hypercube(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
     let axes = hypercube::read(table).into_iter().enumerate();
-    let go_along = |(at, (parameter, values))| Values {
-        axis: Which::Parameter(parameter),
+    let go_along = |(at, (parameter, values))| AxisValues {
+        axis: SuiteAxis::Parameter(parameter),
         values,
         fixed: false,
         along: at > 0,
@@ -101,16 +110,16 @@ pub(super) fn read_hypercube(table: &Table<'_, '_>) -> Vec<Values> {
     axes.map(go_along).collect()
 }
 
-fn read_span(table: &Table<'_, '_>, key: &str) -> Option<Span> {
+fn read_span(table: &TomlTable<'_, '_>, key: &str) -> Option<SampledFrom> {
     if table.is_table(key) {
-        return table.table(key).and_then(|table| Range::read(&table)).map(Span::Range);
+        return table.table(key).and_then(|table| Range::read(&table)).map(SampledFrom::Range);
     }
     let list = read_list(table, key);
-    (!list.is_empty()).then_some(Span::List(list))
+    (!list.is_empty()).then_some(SampledFrom::List(list))
 }
 
 /// Values that stand there, each once.
-fn read_list(table: &Table<'_, '_>, key: &str) -> Vec<Located<String>> {
+fn read_list(table: &TomlTable<'_, '_>, key: &str) -> Vec<Located<String>> {
     let given: Vec<Located<Word>> = table.required_list(key);
     let given =
         given.into_iter().map(|it| Located { value: it.value.0, place: it.place }).collect();
@@ -122,20 +131,18 @@ fn read_list(table: &Table<'_, '_>, key: &str) -> Vec<Located<String>> {
 /// Values in their one spelling, and what is wrong with them.
 pub(super) fn check_values(
     given: Vec<Located<String>>,
-) -> (Vec<Located<String>>, Vec<crate::read::Mistake>) {
+) -> (Vec<Located<String>>, Vec<crate::read::Diagnostic>) {
     let (mut good, mut mistakes): (Vec<Located<String>>, Vec<_>) = (Vec::new(), Vec::new());
     for Located { value, place } in given {
         let value = spelled(&value);
         let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "-_./ ".contains(letter);
         if value.is_empty() || !value.chars().all(is_fit) {
-            mistakes.push(
-                place.mistake(format!(
-                    "`{}` cannot be the value of a parameter",
-                    value.escape_debug()
-                )),
-            );
+            mistakes.push(place.diagnostic(format!(
+                "`{}` cannot be the value of a parameter",
+                value.escape_debug()
+            )));
         } else if good.iter().any(|known| known.value == value) {
-            mistakes.push(place.mistake(format!("`{value}` is there twice")));
+            mistakes.push(place.diagnostic(format!("`{value}` is there twice")));
         } else {
             good.push(Located { value, place });
         }

@@ -9,13 +9,13 @@ use disklab_units::{Bytes, Nanos, Rate};
 /// A number of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number {
-    kind: Kind,
+    kind: NumberKind,
     /// Without a unit: thousand millionths. Otherwise ns, bytes, or bytes a second.
     atoms: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum NumberKind {
     Plain,
     Time,
     Size,
@@ -68,7 +68,7 @@ impl Number {
         // Few: as many as its ends could have.
         let is_short = |it: &Self| {
             it.to_string().len() <= 8
-                && (!whole || it.kind != Kind::Plain || it.atoms.is_multiple_of(ONE))
+                && (!whole || it.kind != NumberKind::Plain || it.atoms.is_multiple_of(ONE))
         };
         number.filter(is_short).unwrap_or_else(|| first.rounded(sum as f64 / of as f64, whole))
     }
@@ -76,15 +76,15 @@ impl Number {
     /// The nearest one of its kind that is readable.
     fn rounded(self, atoms: f64, whole: bool) -> Self {
         let grain = match self.kind {
-            Kind::Plain if whole => ONE,
-            Kind::Size if atoms >= BLOCK as f64 => {
+            NumberKind::Plain if whole => ONE,
+            NumberKind::Size if atoms >= BLOCK as f64 => {
                 let unit = SIZES
                     .iter()
                     .find(|(_, factor)| atoms >= *factor as f64)
                     .map_or(1, |(_, factor)| *factor);
                 BLOCK.max(unit / 256)
             }
-            Kind::Plain | Kind::Time | Kind::Size | Kind::Rate => {
+            NumberKind::Plain | NumberKind::Time | NumberKind::Size | NumberKind::Rate => {
                 let digits = atoms.max(1.0).log10().floor() as u32 + 1;
                 10_u64.pow(digits.saturating_sub(DIGITS).min(19))
             }
@@ -104,7 +104,7 @@ impl Number {
 
     /// A zero without a unit is of any kind: of this one's.
     pub(super) fn zero_like(self, other: Self) -> Self {
-        if self.is_zero() && self.kind == Kind::Plain {
+        if self.is_zero() && self.kind == NumberKind::Plain {
             Self { kind: other.kind, atoms: 0 }
         } else {
             self
@@ -114,14 +114,14 @@ impl Number {
     /// As a number to draw by: seconds, bytes, bytes a second, or what it is.
     pub fn value(self) -> f64 {
         match self.kind {
-            Kind::Plain | Kind::Time => self.atoms as f64 / ONE as f64,
-            Kind::Size | Kind::Rate => self.atoms as f64,
+            NumberKind::Plain | NumberKind::Time => self.atoms as f64 / ONE as f64,
+            NumberKind::Size | NumberKind::Rate => self.atoms as f64,
         }
     }
 
     /// A factor, as so many thousand millionths; `None` of what has a unit.
     pub(super) fn billionths(self) -> Option<u64> {
-        (self.kind == Kind::Plain).then_some(self.atoms)
+        (self.kind == NumberKind::Plain).then_some(self.atoms)
     }
 }
 
@@ -129,10 +129,10 @@ impl Number {
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.kind {
-            Kind::Plain => decimal(self.atoms, ONE),
-            Kind::Time => in_unit(self.atoms, TIMES),
-            Kind::Size => size(self.atoms),
-            Kind::Rate => size(self.atoms) + "/s",
+            NumberKind::Plain => decimal(self.atoms, ONE),
+            NumberKind::Time => in_unit(self.atoms, TIMES),
+            NumberKind::Size => size(self.atoms),
+            NumberKind::Rate => size(self.atoms) + "/s",
         };
         f.pad(&text)
     }
@@ -179,7 +179,7 @@ impl FromStr for Number {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
         if let Some(atoms) = plain(text) {
-            return Ok(Self { kind: Kind::Plain, atoms });
+            return Ok(Self { kind: NumberKind::Plain, atoms });
         }
         let is_plain = text.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
         let known = if is_plain { None } else { of_unit(text) };
@@ -194,9 +194,9 @@ impl FromStr for Number {
 
 fn of_unit(text: &str) -> Option<Number> {
     let number = |kind, atoms| Number { kind, atoms };
-    let time = || text.parse::<Nanos>().ok().map(|time| number(Kind::Time, time.0));
-    let size = || text.parse::<Bytes>().ok().map(|size| number(Kind::Size, size.0));
-    let rate = || text.parse::<Rate>().ok().map(|rate| number(Kind::Rate, rate.0));
+    let time = || text.parse::<Nanos>().ok().map(|time| number(NumberKind::Time, time.0));
+    let size = || text.parse::<Bytes>().ok().map(|size| number(NumberKind::Size, size.0));
+    let rate = || text.parse::<Rate>().ok().map(|rate| number(NumberKind::Rate, rate.0));
     time().or_else(size).or_else(rate)
 }
 
@@ -282,7 +282,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_printed_reads_back(atoms in any::<u64>(), kind in 0_usize..4, digits in 0_u32..19) {
-            let kind = [Kind::Plain, Kind::Time, Kind::Size, Kind::Rate][kind];
+            let kind = [NumberKind::Plain, NumberKind::Time, NumberKind::Size, NumberKind::Rate][kind];
             let number = Number { kind, atoms: atoms / 10_u64.pow(digits) };
             let text = number.to_string();
             prop_assert!(!text.contains(' ') && !text.is_empty());
@@ -291,7 +291,7 @@ mod tests {
 
         #[test]
         fn what_a_range_has_is_in_it(one in 1_u64..u64::MAX / 2, other in 1_u64..u64::MAX / 2, way in 0.0..1.0_f64) {
-            let number = |atoms| Number { kind: Kind::Time, atoms };
+            let number = |atoms| Number { kind: NumberKind::Time, atoms };
             let (first, last) = (number(one.min(other)), number(one.max(other)));
             for by_factor in [false, true] {
                 let found = Number::between(first, last, way, by_factor, false);

@@ -9,7 +9,7 @@ use crate::read::unknown;
 /// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks),
 /// `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Parameter {
+pub enum SweptParameter {
     /// Of the guest.
     Memory,
     /// How many disks the array has: its own, again and again, or the first of them.
@@ -35,7 +35,7 @@ pub const SEEK: &str = "seek";
 /// What stands before the point, but for one disk's.
 const KINDS: [&str; 6] = ["device", "disk", "policy", "scheduler", "workload", "background"];
 
-impl Parameter {
+impl SweptParameter {
     /// Whether a number without a unit is a whole one.
     pub(super) fn is_whole(&self) -> bool {
         !matches!(self, Self::Device { key, .. } if key == SEEK)
@@ -45,7 +45,7 @@ impl Parameter {
     pub(in crate::suite) const PLAIN: [&str; 4] = ["memory", "disks", "runtime", "ramp"];
 }
 
-impl fmt::Display for Parameter {
+impl fmt::Display for SweptParameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.pad("memory"),
@@ -62,7 +62,7 @@ impl fmt::Display for Parameter {
     }
 }
 
-impl FromStr for Parameter {
+impl FromStr for SweptParameter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -123,14 +123,14 @@ mod tests {
             "policy.margin",
             "background.iodepth",
         ] {
-            assert_eq!(name.parse::<Parameter>().expect(name).to_string(), name);
+            assert_eq!(name.parse::<SweptParameter>().expect(name).to_string(), name);
         }
-        let wrong = |text: &str| text.parse::<Parameter>().expect_err(text);
+        let wrong = |text: &str| text.parse::<SweptParameter>().expect_err(text);
         assert!(wrong("polciy.margin").contains("did you mean `policy`?"));
         assert!(wrong("disk.seek").contains("disk.2.seek is of the array's second"));
         assert!(wrong("disk.0.seek").contains("no number of a disk, from 1: disk.2.seek is"));
         assert!(wrong("margin").contains("is no parameter"));
         assert!(wrong("device.").contains("is no parameter"));
-        assert!(!"disk.2.seek".parse::<Parameter>().expect("a parameter").is_whole());
+        assert!(!"disk.2.seek".parse::<SweptParameter>().expect("a parameter").is_whole());
     }
 }

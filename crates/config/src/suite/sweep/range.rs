@@ -2,7 +2,7 @@
 //! hypercube's samples.
 
 use super::number::Number;
-use crate::read::{Located, Table, choices};
+use crate::read::{Located, TomlTable, choices};
 
 choices! {
     /// How values lie between two ends.
@@ -24,7 +24,7 @@ pub struct Range {
 
 /// What a parameter's values are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Span {
+pub enum SampledFrom {
     Range(Range),
     /// These.
     List(Vec<Located<String>>),
@@ -34,7 +34,7 @@ const STEPS: std::ops::RangeInclusive<u32> = 2..=1000;
 
 impl Range {
     /// `{ linear = ["4 ms", "16 ms"] }`.
-    pub(super) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let given: Vec<Spacing> =
             Spacing::ALL.iter().copied().filter(|spacing| table.has(spacing.as_str())).collect();
         let [spacing] = given[..] else {
@@ -77,7 +77,7 @@ impl Range {
 
     /// The values of an axis of its own, which has `steps` of them. `whole`: of those without a
     /// unit only whole ones.
-    pub(super) fn steps(table: &Table<'_, '_>, whole: bool) -> Option<Vec<String>> {
+    pub(super) fn steps(table: &TomlTable<'_, '_>, whole: bool) -> Option<Vec<String>> {
         let steps = table.within("steps", STEPS);
         let range = Self::read(table);
         let (steps, range) = (steps?, range?);

@@ -1,6 +1,6 @@
 use disklab_config::array::Array;
 use disklab_config::machine::{groups, lsblk};
-use disklab_config::read::Reader;
+use disklab_config::read::TomlReader;
 
 use super::*;
 
@@ -12,12 +12,12 @@ fn devices() -> BTreeMap<String, Device> {
 }
 
 /// The file that is drafted, after the lab has taken it.
-fn drafted(listing: &str, groups: &[Group], unasked: &[&str]) -> (Array, String) {
+fn drafted(listing: &str, groups: &[DiskGroup], unasked: &[&str]) -> (Array, String) {
     let disks = lsblk::read(listing).unwrap();
     let unasked = unasked.iter().map(|&tool| tool.to_owned()).collect();
     let file = Draft::new(&devices(), &disks, groups, unasked).unwrap().file();
     let known = devices().into_iter().map(|(name, device)| (name, Some(device))).collect();
-    let array = Reader::new("draft", &file).read(|table| Array::read("draft", table, &known));
+    let array = TomlReader::new("draft", &file).read(|table| Array::read("draft", table, &known));
     (array.unwrap_or_else(|mistakes| panic!("{mistakes}\n{file}")), file)
 }
 
@@ -45,7 +45,7 @@ fn btrfs_is_drafted_in_the_order_of_its_devices() {
     assert_eq!(groups.len(), 2);
     let (array, file) = drafted(LSBLK, &groups, &["zpool is not here"]);
     assert_eq!(array.devices, ["nas-12tb", "nas-4tb", "nas-4tb"]);
-    assert_eq!(array.join.to_string(), "btrfs-raid1");
+    assert_eq!(array.layout.to_string(), "btrfs-raid1");
     assert!(file.contains("btrfs pool; its profile is not known here"), "{file}");
     assert!(file.contains("# not asked: zpool is not here"), "{file}");
     assert!(file.contains("\"nas-12tb\", # /dev/sdc: ST12000VN0008, 10.9 TiB, turns"), "{file}");
@@ -57,7 +57,7 @@ fn md_says_its_level() {
     assert_eq!(groups[0].paths, ["/dev/nvme0n1p2", "/dev/nvme1n1p2"]);
     let (array, file) = drafted(LSBLK, &groups, &[]);
     assert_eq!(
-        (array.join.to_string(), array.devices.len()),
+        (array.layout.to_string(), array.devices.len()),
         ("btrfs-raid1".to_owned(), 2),
         "{file}"
     );
@@ -70,7 +70,7 @@ fn a_zfs_pool_of_mirrors_is_raid10_without_its_cache() {
     assert_eq!(groups[0].paths, ["/dev/sda1", "/dev/sdb1", "/dev/sdc1", "/dev/sdd1"]);
     let (array, file) = drafted(LSBLK, &groups, &[]);
     assert_eq!(
-        (array.join.to_string(), array.devices.len()),
+        (array.layout.to_string(), array.devices.len()),
         ("btrfs-raid10".to_owned(), 4),
         "{file}"
     );
@@ -93,7 +93,7 @@ fn disks_that_are_not_joined_are_all_drafted() {
     assert_eq!(array.devices.len(), 6, "{file}");
     let one = r#"{"blockdevices": [{"path": "/dev/vda", "type": "disk", "size": "256000000000", "rota": "1", "model": null}]}"#;
     let (array, file) = drafted(one, &[], &[]);
-    assert_eq!((array.join, array.devices.len()), (Join::SINGLE, 1), "{file}");
+    assert_eq!((array.layout, array.devices.len()), (Layout::SINGLE, 1), "{file}");
 }
 
 #[test]

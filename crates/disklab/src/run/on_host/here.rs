@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use disklab_block_devices::Disk;
-use disklab_config::{Array, Filesystem, Join, Lab, Md, Profile, Profiles};
+use disklab_config::{Array, Filesystem, Lab, Layout, Md, Profile, Profiles};
 use disklab_runner::host::Place;
 use disklab_units::Bytes;
 use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, seek};
@@ -80,8 +80,8 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
     let array = Array {
         name: HERE.to_owned(),
         summary: format!("{} on {}", mounted.fstype, path.display()),
-        join,
-        part: None,
+        layout: join,
+        partition_size: None,
         devices: disks.iter().map(name_of).collect(),
         spares: Vec::new(),
         cache: None,
@@ -179,7 +179,7 @@ fn device_name(mounted: &MountedFilesystem) -> Option<String> {
 }
 
 /// As near as the lab's words come: what matters is whether btrfs has mirrors to choose from.
-fn join(mounted: &MountedFilesystem) -> Join {
+fn join(mounted: &MountedFilesystem) -> Layout {
     if mounted.fstype == Filesystem::Btrfs.as_str() {
         let uuid = mounted.uuid.clone().unwrap_or_default();
         let has = |profile: &Profile| {
@@ -187,19 +187,19 @@ fn join(mounted: &MountedFilesystem) -> Join {
                 .is_dir()
         };
         let data = Profile::ALL.into_iter().find(has).unwrap_or(Profile::Single);
-        return Join::Btrfs(Profiles { data, metadata: data });
+        return Layout::Btrfs(Profiles { data, metadata: data });
     }
     let level = device_name(mounted)
         .and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
     let raid =
         level.and_then(|level| Md::ALL.into_iter().find(|raid| raid.as_str() == level.trim()));
     if mounted.fstype == Filesystem::Zfs.as_str() {
-        return Join::ZfsMirrors;
+        return Layout::ZfsMirrors;
     }
     let filesystem = Filesystem::ON_ONE_DEVICE
         .into_iter()
         .find(|filesystem| filesystem.as_str() == mounted.fstype);
-    Join::On { filesystem: Some(filesystem.unwrap_or(Filesystem::Ext4)), raid }
+    Layout::On { filesystem: Some(filesystem.unwrap_or(Filesystem::Ext4)), raid }
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl SmallLab {
     }
 
     /// The mistakes with the folder's name left out.
-    pub fn relative(&self, mistakes: &disklab_config::Mistakes) -> String {
+    pub fn relative(&self, mistakes: &disklab_config::Diagnostics) -> String {
         mistakes.to_string().replace(&format!("{}/", self.path().display()), "")
     }
 }

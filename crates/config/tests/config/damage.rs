@@ -2,16 +2,16 @@
 
 use std::sync::LazyLock;
 
-use disklab_config::read::Reader;
-use disklab_config::{Lab, Mistakes, Suite};
+use disklab_config::read::TomlReader;
+use disklab_config::{Diagnostics, Lab, Suite};
 use proptest::prelude::*;
 
 use crate::small_lab::{SUITE, SmallLab};
 
 static LAB: LazyLock<Lab> = LazyLock::new(|| SmallLab::new().load());
 
-fn read(text: &str) -> Result<Suite, Mistakes> {
-    Reader::new("suite.toml", text).read(|table| Suite::read("suite", table))
+fn read(text: &str) -> Result<Suite, Diagnostics> {
+    TomlReader::new("suite.toml", text).read(|table| Suite::read("suite", table))
 }
 
 proptest! {

@@ -1,7 +1,8 @@
 //! Workloads of phases: what they are, every mistake in one, the names of their results, and where
 //! they find no place.
 
-use disklab_config::phases::{Act, Caches, Numbers, filled};
+use disklab_config::command::filled;
+use disklab_config::phases::{Caches, PhaseAction, PrintedNumbers};
 use disklab_config::{Lab, Trial, Workload};
 use disklab_units::{Bytes, Nanos};
 
@@ -100,17 +101,19 @@ fn phases_are_what_their_file_says() {
     let laid_out = [("b".to_owned(), Bytes::gib(1)), ("reader".to_owned(), Bytes::mib(512))];
     assert_eq!(phases.laid_out(), laid_out);
     assert_eq!(phases.bytes(), Bytes::mib(1024 + 2048 + 1024 + 512));
-    let Act::Fio(jobs) = &phases.all[1].what else { panic!("fio's") };
+    let PhaseAction::Fio(jobs) = &phases.all[1].what else { panic!("fio's") };
     assert_eq!((jobs[0].file_size, jobs[1].file_size), (Bytes::gib(2), Bytes::gib(1)));
     assert_eq!((jobs[0].stonewall, jobs[1].stonewall), (false, true));
-    let Act::Program { command, numbers } = &phases.all[2].what else { panic!("a program") };
-    assert_eq!((command.len(), *numbers), (4, Some(Numbers::Dbench)));
+    let PhaseAction::Program { command, numbers } = &phases.all[2].what else {
+        panic!("a program")
+    };
+    assert_eq!((command.len(), *numbers), (4, Some(PrintedNumbers::Dbench)));
     assert_eq!((phases.all[2].caches, phases.all[2].limit), (Caches::Warm, Nanos::from_secs(600)));
     assert_eq!(
         (phases.all[0].caches, phases.limit()),
         (Caches::Cold, Nanos::from_secs(3 * 3600 + 600))
     );
-    assert_eq!(phases.all[3].what, Act::Remount);
+    assert_eq!(phases.all[3].what, PhaseAction::Remount);
     assert_eq!(phases.programs().collect::<Vec<_>>(), ["dbench", "mkdir", "tar"]);
     let words = ["{pool}/{jobs}", "{device}", "{last}", "{spare}"].map(str::to_owned);
     let found = filled(&words, "/pool", "/dev/a", "/dev/c", Some("/dev/d"), 4);

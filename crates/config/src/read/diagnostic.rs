@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 /// Where in a file something is written, kept for mistakes that are found later.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePlace {
     /// As it was given: a path, or the command-line option that took the file's place.
     pub file: Arc<str>,
     /// From 1; 0 where there is no text to point at (a command line, a file that cannot be opened).
@@ -18,35 +18,40 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located<T> {
     pub value: T,
-    pub place: Place,
+    pub place: SourcePlace,
+}
+
+/// The values of a list, without their places.
+pub(crate) fn values<T>(list: Vec<Located<T>>) -> Vec<T> {
+    list.into_iter().map(|located| located.value).collect()
 }
 
 /// One thing that is wrong in one place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Mistake {
-    pub place: Place,
+pub struct Diagnostic {
+    pub place: SourcePlace,
     pub message: String,
 }
 
 /// All that is wrong, in the order of the files. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Mistakes(pub Vec<Mistake>);
+pub struct Diagnostics(pub Vec<Diagnostic>);
 
-impl Place {
+impl SourcePlace {
     /// A file as a whole, or a command-line option.
     pub fn of_file(file: &str) -> Self {
         Self { file: file.into(), line: 0, column: 0, key: String::new() }
     }
 
-    pub fn mistake(&self, message: impl Into<String>) -> Mistake {
-        Mistake { place: self.clone(), message: message.into() }
+    pub fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { place: self.clone(), message: message.into() }
     }
 }
 
 /// `lab/devices/x.toml:7:1: hdd.rmp: unknown key; did you mean `rpm`?`
-impl fmt::Display for Mistake {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { file, line, column, key } = &self.place;
+        let SourcePlace { file, line, column, key } = &self.place;
         write!(f, "{file}:")?;
         if *line > 0 {
             write!(f, "{line}:{column}:")?;
@@ -59,7 +64,7 @@ impl fmt::Display for Mistake {
 }
 
 /// One mistake a line.
-impl fmt::Display for Mistakes {
+impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, mistake) in self.0.iter().enumerate() {
             if i > 0 {
@@ -71,8 +76,8 @@ impl fmt::Display for Mistakes {
     }
 }
 
-impl From<Mistake> for Mistakes {
-    fn from(mistake: Mistake) -> Self {
+impl From<Diagnostic> for Diagnostics {
+    fn from(mistake: Diagnostic) -> Self {
         Self(vec![mistake])
     }
 }

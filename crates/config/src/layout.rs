@@ -7,14 +7,14 @@ use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
-use crate::read::{FromToml, from_string, unknown};
+use crate::read::{FromToml, TomlTable, from_string, unknown};
 
 /// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`,
 /// `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single`
 /// and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum Join {
+pub enum Layout {
     /// One btrfs over all disks, which joins them itself.
     Btrfs(Profiles),
     /// One pool of OpenZFS over mirrors of two disks each, in their order.
@@ -62,13 +62,15 @@ pub enum Profile {
 
 /// What btrfs's chunk allocator needs to know of a profile: `btrfs_raid_array` in the kernel's
 /// fs/btrfs/volumes.c.
-struct Layout {
+struct ProfileShape {
     copies: u32,
     devices_min: usize,
     /// How many devices a chunk is spread over at most; `None` is as many as have room.
     devices_max: Option<usize>,
 }
 
+/// Superblocks and bitmaps of an md array.
+const MD_KEEPS: Bytes = Bytes::mib(300);
 /// Between a filesystem and what it is on.
 const ON: &str = "-on-";
 /// Between the profiles of btrfs's data and metadata, where they differ.
@@ -77,7 +79,7 @@ const METADATA: &str = "-metadata-";
 const SINGLE: &str = "single";
 const ZFS_MIRRORS: &str = "zfs-mirrors";
 
-impl Join {
+impl Layout {
     /// One bare disk, for tests.
     pub const SINGLE: Self = Self::On { filesystem: None, raid: None };
 
@@ -90,9 +92,9 @@ impl Join {
         let filesystems = [None].into_iter().chain(Filesystem::ON_ONE_DEVICE.map(Some));
         let under = |raid| filesystems.clone().map(move |filesystem| Self::On { filesystem, raid });
         let on = [None].into_iter().chain(Md::ALL.map(Some)).flat_map(under).collect::<Vec<_>>();
-        let on = on
-            .into_iter()
-            .filter(|&it| it != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None });
+        let on = on.into_iter().filter(|&layout| {
+            layout != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None }
+        });
         Profile::ALL
             .into_iter()
             .map(Self::btrfs)
@@ -174,6 +176,50 @@ impl Join {
     /// Whether it takes one disk and no more.
     pub fn is_for_one(self) -> bool {
         matches!(self, Self::On { raid: None, .. })
+    }
+
+    /// Records a mistake unless the layout takes so many devices.
+    pub(crate) fn check_count(self, table: &TomlTable<'_, '_>, devices: usize) {
+        if let Some(message) = self.wrong_count(devices) {
+            table.wrong("devices", message);
+        }
+    }
+
+    /// Why the layout does not take so many devices; None for no devices, which are missing.
+    pub(crate) fn wrong_count(self, devices: usize) -> Option<String> {
+        let (min, step) = (self.devices_min(), self.devices_step());
+        if devices == 0 {
+            None
+        } else if devices < min {
+            Some(format!("{self} needs at least {min} devices, here are {devices}"))
+        } else if !devices.is_multiple_of(step) {
+            Some(format!("{self} takes {step} devices at a time, here are {devices}"))
+        } else if self.is_for_one() && devices > 1 {
+            Some(format!(
+                "{self} takes one device, here are {devices}; for several there are btrfs-single \
+                 and md-raid0"
+            ))
+        } else {
+            None
+        }
+    }
+
+    /// The largest file that fits, beside its metadata, into disks that hold so much data.
+    pub(crate) fn largest_file(self, usable: Bytes) -> Bytes {
+        let kept = match self.filesystem() {
+            None if self.raid().is_some() => return usable.saturating_sub(MD_KEEPS),
+            None => return usable,
+            // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents;
+            // twice that is left.
+            Some(Filesystem::Btrfs) => Bytes::mib(300) + usable / 250,
+            // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is
+            // kept back from nobody.
+            Some(Filesystem::Ext4 | Filesystem::Xfs) => Bytes::mib(64),
+            // Of each disk labels and what is no whole metaslab; a 32nd of all, or 128 MiB, which
+            // it lets nobody write to.
+            Some(Filesystem::Zfs) => Bytes::mib(64).max(usable / 32) + Bytes::mib(128),
+        };
+        usable.saturating_sub(kept).min(usable / 10 * 9)
     }
 
     /// What disks of these sizes can hold in data, before metadata.
@@ -267,7 +313,7 @@ impl Profile {
         }
     }
 
-    const fn layout(self) -> Layout {
+    const fn layout(self) -> ProfileShape {
         let (copies, devices_min, devices_max) = match self {
             Self::Single => (1, 1, Some(1)),
             Self::Raid0 => (1, 1, None),
@@ -276,14 +322,14 @@ impl Profile {
             Self::Raid1c4 => (4, 4, Some(4)),
             Self::Raid10 => (2, 2, None),
         };
-        Layout { copies, devices_min, devices_max }
+        ProfileShape { copies, devices_min, devices_max }
     }
 
     fn usable(self, disks: &[Bytes]) -> Bytes {
         /// Steps in which all space is given out: fine enough to be within a part in a thousand of
         /// the limit.
         const STEPS: u64 = 16_384;
-        let Layout { copies, devices_min, devices_max } = self.layout();
+        let ProfileShape { copies, devices_min, devices_max } = self.layout();
         let mut room: Vec<u64> = disks.iter().map(|disk| disk.0).collect();
         let step = (room.iter().sum::<u64>() / STEPS).max(1);
         let mut usable = 0;
@@ -303,7 +349,7 @@ impl Profile {
     }
 }
 
-impl fmt::Display for Join {
+impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let md = |raid: Md| format!("md-{}", raid.as_str());
         f.pad(&match self {
@@ -324,7 +370,7 @@ impl fmt::Display for Join {
     }
 }
 
-impl FromStr for Join {
+impl FromStr for Layout {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -335,7 +381,7 @@ impl FromStr for Join {
     }
 }
 
-impl FromToml for Join {
+impl FromToml for Layout {
     const EXPECTED: &'static str = "the name of a join in quotes, such as \"btrfs-raid1\"";
 
     fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
@@ -343,13 +389,13 @@ impl FromToml for Join {
     }
 }
 
-impl From<Join> for String {
-    fn from(join: Join) -> Self {
+impl From<Layout> for String {
+    fn from(join: Layout) -> Self {
         join.to_string()
     }
 }
 
-impl TryFrom<String> for Join {
+impl TryFrom<String> for Layout {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -363,9 +409,9 @@ mod tests {
 
     use super::*;
 
-    fn usable(join: &str, gigabytes: &[u64]) -> f64 {
+    fn usable(layout: &str, gigabytes: &[u64]) -> f64 {
         let disks: Vec<_> = gigabytes.iter().map(|&size| Bytes(size * 1_000_000_000)).collect();
-        join.parse::<Join>().unwrap().usable(&disks).0 as f64 / 1e9
+        layout.parse::<Layout>().unwrap().usable(&disks).0 as f64 / 1e9
     }
 
     fn near(actual: f64, expected: f64) {
@@ -390,29 +436,35 @@ mod tests {
 
     #[test]
     fn who_chooses_the_copy() {
-        let join = |text: &str| text.parse::<Join>().unwrap();
-        assert!(join("btrfs-raid1").has_read_policy());
-        assert!(!join("btrfs-on-md-raid1").has_read_policy(), "md does");
-        assert!(!join("btrfs-raid0").has_read_policy(), "there is one");
-        assert_eq!(join("btrfs-on-md-raid1").copies(3), 3);
-        assert!(!join("zfs-mirrors").has_read_policy(), "ZFS does");
-        assert_eq!(join("zfs-mirrors").copies(8), 2);
-        assert_eq!(Join::all().count(), 37);
+        let layout = |text: &str| text.parse::<Layout>().unwrap();
+        assert!(layout("btrfs-raid1").has_read_policy());
+        assert!(!layout("btrfs-on-md-raid1").has_read_policy(), "md does");
+        assert!(!layout("btrfs-raid0").has_read_policy(), "there is one");
+        assert_eq!(layout("btrfs-on-md-raid1").copies(3), 3);
+        assert!(!layout("zfs-mirrors").has_read_policy(), "ZFS does");
+        assert_eq!(layout("zfs-mirrors").copies(8), 2);
+        assert_eq!(Layout::all().count(), 37);
     }
 
     #[test]
     fn metadata_may_have_a_profile_of_its_own() {
-        let join: Join = "btrfs-raid0-metadata-raid1".parse().unwrap();
-        assert_eq!(join, Join::Btrfs(Profiles { data: Profile::Raid0, metadata: Profile::Raid1 }));
+        let layout: Layout = "btrfs-raid0-metadata-raid1".parse().unwrap();
+        assert_eq!(
+            layout,
+            Layout::Btrfs(Profiles { data: Profile::Raid0, metadata: Profile::Raid1 })
+        );
         near(usable("btrfs-raid0-metadata-raid1", &[10, 10]), 20.0);
-        assert_eq!((join.copies(4), join.devices_min(), join.has_read_policy()), (1, 2, false));
-        assert_eq!("btrfs-single-metadata-raid1c3".parse::<Join>().unwrap().devices_min(), 3);
+        assert_eq!(
+            (layout.copies(4), layout.devices_min(), layout.has_read_policy()),
+            (1, 2, false)
+        );
+        assert_eq!("btrfs-single-metadata-raid1c3".parse::<Layout>().unwrap().devices_min(), 3);
         for word in [
             "btrfs-raid1-metadata-raid1",
             "btrfs-raid1c3-metadata-raid1",
             "btrfs-raid1-metadata-single",
         ] {
-            assert!(word.parse::<Join>().is_err(), "{word}");
+            assert!(word.parse::<Layout>().is_err(), "{word}");
         }
     }
 
@@ -446,10 +498,10 @@ mod tests {
         }
 
         #[test]
-        fn words_come_back(join in prop::sample::select(Join::all().collect::<Vec<_>>())) {
-            prop_assert_eq!(join.to_string().parse(), Ok(join));
-            let json = serde_json::to_string(&join).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Join>(&json).unwrap(), join);
+        fn words_come_back(layout in prop::sample::select(Layout::all().collect::<Vec<_>>())) {
+            prop_assert_eq!(layout.to_string().parse(), Ok(layout));
+            let json = serde_json::to_string(&layout).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Layout>(&json).unwrap(), layout);
         }
     }
 }

@@ -1,0 +1,154 @@
+//! A fio job definition: the keys of a workload from `rw` on, or of one `[[job]]`.
+
+use std::ops::RangeInclusive;
+
+use disklab_units::{Bytes, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::read::{TomlTable, choices};
+
+/// One fio job definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
+pub struct Job {
+    pub rw: Rw,
+    pub bs: Bytes,
+    pub iodepth: u32,
+    pub ioengine: Ioengine,
+    pub numjobs: u32,
+    /// O_DIRECT.
+    pub direct: bool,
+    /// Random offsets may come twice before all have come once.
+    pub norandommap: bool,
+    /// New contents for every write.
+    pub refill_buffers: bool,
+    /// Zeroes are written.
+    pub zero_buffers: bool,
+    /// Of a load that reads and writes: how many per cent of its requests are reads.
+    pub rwmixread: u32,
+    /// Of each of its jobs at most, bytes a second.
+    pub rate: Option<Rate>,
+}
+
+choices! {
+    /// fio's `rw`.
+    pub enum Rw: "rw" {
+        Read = "read",
+        Write = "write",
+        Randread = "randread",
+        Randwrite = "randwrite",
+        /// Sequential reads and writes.
+        Rw = "rw",
+        /// Random reads and writes.
+        Randrw = "randrw",
+    }
+}
+
+choices! {
+    /// fio's `ioengine`: those that say something about a kernel.
+    pub enum Ioengine: "ioengine" {
+        Psync = "psync",
+        Libaio = "libaio",
+        IoUring = "io_uring",
+    }
+}
+
+impl Rw {
+    pub const fn reads(self) -> bool {
+        !matches!(self, Self::Write | Self::Randwrite)
+    }
+
+    pub const fn writes(self) -> bool {
+        !matches!(self, Self::Read | Self::Randread)
+    }
+}
+
+/// Numbers of jobs that a workload or a suite may ask for.
+pub const JOBS: RangeInclusive<u32> = 1..=256;
+
+pub(crate) const FILES: RangeInclusive<Bytes> = Bytes::kib(64)..=Bytes(100_000_000_000_000);
+pub(crate) const RATES: RangeInclusive<Rate> = Rate(1000)..=Rate(256_000_000_000);
+/// The keys of a job.
+pub(crate) const JOB_KEYS: [&str; 11] = [
+    "rw",
+    "bs",
+    "iodepth",
+    "ioengine",
+    "numjobs",
+    "direct",
+    "norandommap",
+    "refill_buffers",
+    "zero_buffers",
+    "rwmixread",
+    "rate",
+];
+
+impl Job {
+    /// Requests that one of its jobs keeps in flight.
+    pub fn depth(&self) -> u32 {
+        if self.ioengine == Ioengine::Psync { 1 } else { self.iodepth }
+    }
+
+    /// Whether it writes its file from its begin to its end, and needs none to be there.
+    pub fn makes(&self) -> bool {
+        self.rw == Rw::Write
+    }
+
+    pub(crate) fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
+        let rw = table.required("rw");
+        let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
+        let ioengine = table.required("ioengine");
+        let iodepth = table.within_or("iodepth", 1..=4096, 1);
+        let numjobs = table.within_or("numjobs", JOBS, 1);
+        let [direct, norandommap, refill_buffers, zero_buffers] =
+            ["direct", "norandommap", "refill_buffers", "zero_buffers"]
+                .map(|key| table.or(key, false));
+        let rwmixread = table.within_or("rwmixread", 1..=99, 50);
+        let rate = table.has("rate").then(|| table.within("rate", RATES));
+        let job = Self {
+            rw: rw?,
+            bs: bs?,
+            iodepth: iodepth?,
+            ioengine: ioengine?,
+            numjobs: numjobs?,
+            direct,
+            norandommap,
+            refill_buffers,
+            zero_buffers,
+            rwmixread: rwmixread?,
+            rate: rate.map_or(Some(None), |rate| rate.map(Some))?,
+        };
+        job.check(table, file_size);
+        Some(job)
+    }
+
+    fn check(&self, table: &TomlTable<'_, '_>, file_size: Option<Bytes>) {
+        if !self.bs.0.is_multiple_of(512) {
+            table.wrong(
+                "bs",
+                format!("{} bytes are not a whole number of 512-byte sectors", self.bs.0),
+            );
+        }
+        if let Some(file_size) = file_size.filter(|&file_size| self.bs > file_size) {
+            table.wrong("bs", format!("{} is more than filesize, {file_size}", self.bs));
+        }
+        if self.zero_buffers && self.refill_buffers {
+            table.wrong(
+                "zero_buffers",
+                "contradicts refill_buffers: what is written is zeroes or new each time",
+            );
+        }
+        if table.has("rwmixread") && !matches!(self.rw, Rw::Rw | Rw::Randrw) {
+            table.wrong(
+                "rwmixread",
+                format!("{} does not mix reads and writes: rw and randrw do", self.rw),
+            );
+        }
+        if self.ioengine == Ioengine::Psync && self.iodepth > 1 {
+            table.wrong(
+                "iodepth",
+                "psync waits for each request, so that only 1 makes sense; use numjobs for more",
+            );
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Devices of the lab as members of an array, a cache or a replica.
+
+use std::collections::BTreeMap;
+
+use disklab_units::Bytes;
+
+use crate::device::Device;
+use crate::read::{Located, TomlTable, unknown};
+
+/// Devices as they were read; `None` where the file was there and had mistakes.
+pub type Devices = BTreeMap<String, Option<Device>>;
+
+/// Checks that a device is in the lab, and that the part of it that is used is large enough for its
+/// purpose.
+pub(crate) fn check_member(
+    table: &TomlTable<'_, '_>,
+    catalogue: &Devices,
+    device: &Located<String>,
+    partition_size: Option<Bytes>,
+    (purpose, least): (&str, Bytes),
+) {
+    let Located { value: name, place } = device;
+    let Some(known) = catalogue.get(name) else {
+        table.wrong_at(place, unknown("device", name, catalogue.keys().map(String::as_str)));
+        return;
+    };
+    // Where its own file is wrong, that is said there.
+    let Some(Device { bytes, .. }) = known else { return };
+    let used = partition_size.unwrap_or(*bytes);
+    if used > *bytes {
+        table.wrong_at(
+            place,
+            format!("`{name}` has only {bytes}, less than the part to use, {used}"),
+        );
+    }
+    if used < least {
+        let message =
+            format!("{used} of `{name}` is too little for {purpose}: at least {least} of each");
+        table.wrong_at(place, message);
+    }
+}
