@@ -59,6 +59,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// The value of an axis in the trial's cell.
+    pub fn value(&self, axis: &str) -> Option<&str> {
+        self.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value.as_str())
+    }
+
     /// How long its background runs before the workload starts.
     pub fn lead(&self) -> Nanos {
         self.background

@@ -99,25 +99,23 @@ pub fn main() -> ExitCode {
     let screen = Screen::new(json, color);
     match verb.run(&screen) {
         Ok(exit) => exit.into(),
-        Err(failure) => report(failure, &screen).into(),
+        Err(failure) => report(&failure, &screen).into(),
     }
 }
 
 /// Prints why a verb failed to standard error.
-fn report(failure: Failure, screen: &Screen) -> Exit {
-    match failure {
-        Failure::Said { exit, message } => {
-            screen.complain(&message);
-            exit
+fn report(failure: &Failure, screen: &Screen) -> Exit {
+    let message = failure.to_string();
+    let exit = match failure {
+        Failure::NobodyReads => return Exit::Ok,
+        // Each line of mistakes begins with its file.
+        Failure::Diagnostics(_) => {
+            screen.remark(&message);
+            return Exit::Mistaken;
         }
-        Failure::Diagnostics(mistakes) => {
-            screen.remark(&mistakes.to_string());
-            Exit::Mistaken
-        }
-        Failure::Output(error) => {
-            screen.complain(&format!("cannot write to standard output: {error}"));
-            Exit::Cannot
-        }
-        Failure::NobodyReads => Exit::Ok,
-    }
+        Failure::Said { exit, .. } => *exit,
+        Failure::Output(_) => Exit::Cannot,
+    };
+    screen.complain(&message);
+    exit
 }

@@ -30,9 +30,11 @@ pub fn doctor(_: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let (true, Ok(cache), Ok(installation)) = (complete, cache, installation) {
         checks.push(match self_test::boot(cache, installation) {
             Ok(detail) => good("a guest", detail),
-            Err(reason) => {
-                missing("a guest", reason, "disklab run smoke    # its record tells more")
-            }
+            Err(reason) => missing(
+                "a guest",
+                reason.to_string(),
+                "disklab run smoke    # its record tells more",
+            ),
         });
     }
     screen.present(&checks, |out| print(&checks, screen, out))?;

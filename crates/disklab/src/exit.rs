@@ -1,6 +1,6 @@
 //! How the program ends: its exit status, and what it says when something went wrong.
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::process::ExitCode;
 
@@ -58,6 +58,17 @@ impl Failure {
 
     pub fn cannot(message: impl Display) -> Self {
         Self::said(Exit::Cannot, message)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Said { message, .. } => out.write_str(message),
+            Self::Diagnostics(diagnostics) => diagnostics.fmt(out),
+            Self::Output(error) => write!(out, "cannot write to standard output: {error}"),
+            Self::NobodyReads => Ok(()),
+        }
     }
 }
 

@@ -74,6 +74,7 @@ pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
     run::say_tidied(&tidied, screen);
     let _in_use = guests.hold_cache()?;
     let remaining = writer.remaining();
+    let kernel = |kernel: &disklab_kernels::Kernel| json!({ "key": kernel.key, "version": kernel.version.to_string(), "path": kernel.path });
     say(&json!({
         "record": writer.folder(),
         "kernels": guests.kernels.values().map(kernel).collect::<Vec<_>>(),
@@ -136,10 +137,6 @@ fn answer(writer: &Writer, part: &Path, without: &BTreeSet<String>) -> Result<Va
         }
         Err(error) => json!({ "part": part, "refused": error.to_string() }),
     })
-}
-
-fn kernel(kernel: &disklab_kernels::Kernel) -> Value {
-    json!({ "key": kernel.key, "version": kernel.version.to_string(), "path": kernel.path })
 }
 
 fn say(what: &Value) -> Result<(), Failure> {

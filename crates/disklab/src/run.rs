@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 
 use disklab_config::{Lab, Trial};
 use disklab_record::{Manifest, Outcome, Record, Retry, Status, StoreError, Tidied, Writer};
+use disklab_runner::Executor as _;
 use disklab_runner::run::{Event, Run};
 use disklab_units::Nanos;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::home::{Home, from_here};
@@ -25,6 +26,7 @@ use crate::plan::Jobs;
 use crate::question::{Overrides, Question};
 use crate::records;
 use crate::run::manifest::By;
+use crate::run::progress::Progress;
 use crate::screen::{Paint, Screen};
 use crate::{signals, undo, words};
 use disklab_report::Tally;
@@ -109,10 +111,11 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let (question, mut by) = ask(args, &home, begun.as_deref(), screen)?;
     let mut manifest = manifest::describe(&home, &question, &by)?;
     let recorded = begun.as_deref().map(Record::open).transpose()?;
-    let second = match &by {
-        By::Host(_) => second_times(args, &question, recorded.as_ref()),
-        By::Guests(_) => Vec::new(),
+    let is_paired = match &recorded {
+        Some(record) => !record.manifest().again.is_empty(),
+        None => matches!(by, By::Host(_)) && !args.host.no_pairs,
     };
+    let second = if is_paired { again::second_measurements(&question) } else { Vec::new() };
     manifest.again = second.iter().map(|trial| trial.id.clone()).collect();
     let trials = [question.trials.clone(), second].concat();
     manifest.until_decided = match &recorded {
@@ -156,13 +159,8 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
 
     let start = Instant::now();
-    let progress = progress::Progress::new(
-        screen,
-        &trials,
-        &writer.remaining(),
-        run,
-        args.watch.then(|| writer.folder()),
-    );
+    let watched = args.watch.then(|| writer.folder());
+    let progress = Progress::new(screen, &trials, &writer.remaining(), run, watched);
     let events = &|event: Event| progress.event(&event);
     let result = match &manifest.until_decided {
         Some(until) => decide::carry_out(run, &trials, &writer, until, events, screen),
@@ -178,13 +176,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     // Its lock goes before anybody is told that the run is over.
     drop(writer);
-    ending.tell(result, screen)
-}
-
-/// Those of a run on real disks, or of the record that is continued.
-fn second_times(args: &RunArgs, question: &Question, begun: Option<&Record>) -> Vec<Trial> {
-    let wanted = begun.map_or(!args.host.no_pairs, |record| !record.manifest().again.is_empty());
-    if wanted { again::second_measurements(question) } else { Vec::new() }
+    ending.report(result, screen)
 }
 
 /// What is asked, new or as a record has it, and what carries it out.
@@ -240,6 +232,23 @@ pub fn open(
     })
 }
 
+/// Runs trials of a suite of this program's own, and returns their record in `folder`.
+pub fn own_suite(
+    run: &Run,
+    suite: disklab_record::manifest::Suite,
+    trials: &[Trial],
+    folder: &Path,
+    events: &(dyn Fn(Event<'_>) + Sync),
+) -> Result<Record, Failure> {
+    let ids = trials.iter().map(|trial| trial.id.clone()).collect();
+    let now = jiff::Timestamp::now().to_string();
+    let manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &now, suite, ids);
+    let writer = Record::create_at(folder, &manifest)?;
+    run.carry_out(trials, &writer, events)?;
+    drop(writer);
+    Ok(Record::open(folder)?)
+}
+
 pub fn say_tidied(tidied: &Tidied, screen: &Screen) {
     let again = tidied.unfinished.len() + tidied.unrecorded.len();
     if again > 0 {
@@ -269,15 +278,16 @@ struct Ending {
 }
 
 impl Ending {
-    fn tell(&self, result: Result<Vec<String>, Failure>, screen: &Screen) -> Result<Exit, Failure> {
+    fn report(
+        &self,
+        result: Result<Vec<String>, Failure>,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
         let record = Record::open(&self.folder)?;
         let tally = Tally::of(&record);
-        let told = if screen.json {
-            self.tell_json(&record, tally, screen)
-        } else {
-            self.tell_people(&record, tally, result.is_ok(), screen)
-        };
-        match told {
+        let document = self.document(&record, tally);
+        let print = |out: &mut dyn Write| self.print(&record, tally, result.is_ok(), screen, out);
+        match screen.present(&document, print) {
             // What became of the trials does not depend on who reads about it.
             Ok(()) | Err(Failure::NobodyReads) => {}
             Err(failure) => return Err(failure),
@@ -295,17 +305,17 @@ impl Ending {
         Ok(if tally.is_whole() { Exit::Ok } else { Exit::Failed })
     }
 
-    fn tell_people(
+    fn print(
         &self,
         record: &Record,
         tally: Tally,
         whole: bool,
         screen: &Screen,
+        out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let mut out = screen.out();
         // Of a run that was stopped the table would be mostly empty.
         if whole && !self.stopped {
-            summary::print(record, screen, &mut out)?;
+            summary::print(record, screen, out)?;
             writeln!(out)?;
         }
         // What ended early is told by its error.
@@ -327,7 +337,7 @@ impl Ending {
         if tally.missing() > 0 {
             writeln!(out, "to continue: disklab run --resume {name}")?;
         }
-        Ok(out.flush()?)
+        Ok(())
     }
 
     /// `; 24 min of virtual time in 1 min 52 s`
@@ -346,19 +356,19 @@ impl Ending {
         }
     }
 
-    fn tell_json(&self, record: &Record, tally: Tally, screen: &Screen) -> Result<(), Failure> {
+    fn document(&self, record: &Record, tally: Tally) -> Value {
         let is_failure =
             |outcome: &&Outcome| matches!(outcome.status, Status::Failed | Status::Skipped);
         let failure = |Outcome { trial, status, reason, .. }: &Outcome| json!({ "trial": trial, "status": status, "reason": reason });
         let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
         let failures: Vec<_> = outcomes.filter(is_failure).map(failure).collect();
-        screen.json(&json!({
+        json!({
             "record": self.folder,
             "trials": tally,
             "ran": self.fresh.len(),
             "wall_ms": self.took.as_millis(),
             "interrupted": self.stopped,
             "failures": failures,
-        }))
+        })
     }
 }

@@ -1,14 +1,13 @@
 //! An array file from what is known of a machine's disks.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use disklab_config::device::{Device, Model};
 use disklab_config::layout::{Layout, Profile};
 use disklab_config::machine::groups::DiskGroup;
 use disklab_config::machine::lsblk::ListedDisk;
 use disklab_units::Bytes;
-use disklab_units::prose::visible;
+use disklab_units::prose::{count, visible};
 
 #[derive(Debug)]
 pub struct Draft {
@@ -73,35 +72,24 @@ impl Draft {
     }
 
     pub fn file(&self) -> String {
-        let mut out = String::new();
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "# Drafted by `disklab array new --from-machine`: {}.",
-            visible(&self.ground)
-        );
-        for remark in &self.remarks {
-            let _ = writeln!(out, "# {}", visible(remark));
-        }
-        let _ = writeln!(
-            out,
-            "# Each device is a stand-in of the lab, nearest in kind and size. Measure your own:"
-        );
-        let _ = writeln!(
-            out,
-            "# disklab calibrate PATH -o lab/devices/NAME.toml, and write NAME here."
-        );
-        let count = disklab_units::prose::count(self.disks.len(), "disk");
-        let _ = writeln!(
-            out,
-            "summary = \"{count} of this machine, {}\"\njoin = \"{}\"",
-            self.layout, self.layout
-        );
-        let _ = writeln!(out, "devices = [");
-        for (disk, device) in &self.disks {
-            let _ = writeln!(out, "    \"{device}\", # {}", visible(&words(disk)));
-        }
-        out + "]\n"
+        let remarks = self.remarks.iter().map(|remark| format!("# {}\n", visible(remark)));
+        let disk = |(disk, device): &(ListedDisk, String)| {
+            format!("    \"{device}\", # {}\n", visible(&words(disk)))
+        };
+        format!(
+            "# Drafted by `disklab array new --from-machine`: {}.\n\
+             {}\
+             # Each device is a stand-in of the lab, nearest in kind and size. Measure your own:\n\
+             # disklab calibrate PATH -o lab/devices/NAME.toml, and write NAME here.\n\
+             summary = \"{} of this machine, {layout}\"\n\
+             join = \"{layout}\"\n\
+             devices = [\n{}]\n",
+            visible(&self.ground),
+            remarks.collect::<String>(),
+            count(self.disks.len(), "disk"),
+            self.disks.iter().map(disk).collect::<String>(),
+            layout = self.layout,
+        )
     }
 
     pub fn json(&self) -> serde_json::Value {

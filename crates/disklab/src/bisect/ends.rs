@@ -54,19 +54,19 @@ struct TrialCounts {
 
 impl TrialCounts {
     fn of(record: &Record) -> Self {
-        let mut ran = Self { ok: 0, failed: 0, reason: String::new() };
+        let mut counts = Self { ok: 0, failed: 0, reason: String::new() };
         for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
             if outcome.status == Status::Ok {
-                ran.ok += 1;
-            } else {
-                if ran.failed == 0 {
-                    ran.reason =
-                        outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string());
-                }
-                ran.failed += 1;
+                counts.ok += 1;
+                continue;
             }
+            if counts.failed == 0 {
+                let reason = outcome.reason.clone();
+                counts.reason = reason.unwrap_or_else(|| outcome.status.to_string());
+            }
+            counts.failed += 1;
         }
-        ran
+        counts
     }
 }
 

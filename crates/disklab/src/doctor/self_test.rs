@@ -6,11 +6,14 @@ use std::time::Instant;
 
 use disklab_config::Suite;
 use disklab_config::kernel::NEWEST;
-use disklab_kernels::Cache;
-use disklab_record::{Manifest, Record, Status, manifest};
-use disklab_runner::{Executor, Installation, Patience, run::Run};
+use disklab_kernels::{Btrfs, Cache, find};
+use disklab_record::{Status, manifest};
+use disklab_runner::run::Run;
+use disklab_runner::{Installation, Patience};
 
+use crate::exit::{Failure, cannot};
 use crate::home::Home;
+use crate::run::own_suite;
 use crate::words;
 
 const NAME: &str = "self-test";
@@ -27,19 +30,11 @@ workload = "smoke-randread"
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// What happened, or why nothing did.
-pub fn boot(cache: Cache, installation: Installation) -> Result<String, String> {
-    let home = Home::open().map_err(|_| "the lab cannot be read".to_owned())?;
-    let suite = Suite::of_text(NAME, NAME, SUITE, &[]).map_err(|mistakes| mistakes.to_string())?;
-    let trials = suite.trials(&home.lab).map_err(|mistakes| mistakes.to_string())?;
-    let kernel =
-        disklab_kernels::find(&cache, &home.share, disklab_kernels::Btrfs::Policies, NEWEST)
-            .map_err(|error| error.to_string())?;
-    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
-    let ids = trials.iter().map(|trial| trial.id.clone()).collect();
-    let suite = manifest::Suite::new(NAME, SUITE, Vec::new());
-    let manifest = Manifest::new(env!("CARGO_PKG_VERSION"), "", suite, ids);
-    let writer =
-        Record::create(folder.path(), NAME, &manifest).map_err(|error| error.to_string())?;
+pub fn boot(cache: Cache, installation: Installation) -> Result<String, Failure> {
+    let home = Home::open().map_err(|_| cannot!("the lab cannot be read"))?;
+    let trials = Suite::of_text(NAME, NAME, SUITE, &[])?.trials(&home.lab)?;
+    let kernel = find(&cache, &home.share, Btrfs::Policies, NEWEST)?;
+    let folder = tempfile::tempdir().map_err(|error| cannot!("no temporary folder: {error}"))?;
     let run = Run {
         kernels: BTreeMap::from([(NEWEST.to_owned(), kernel)]),
         installation,
@@ -51,14 +46,17 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, String> 
         stop: &STOP,
     };
     let start = Instant::now();
-    run.carry_out(&trials, &writer, &|_| ()).map_err(|error| error.to_string())?;
+    let suite = manifest::Suite::new(NAME, SUITE, Vec::new());
+    let record = own_suite(&run, suite, &trials, &folder.path().join(NAME), &|_| ())?;
     let took = words::wall(start.elapsed());
-    let record = Record::open(writer.folder()).map_err(|error| error.to_string())?;
     match record.lines() {
         [outcome] if outcome.status == Status::Ok => {
             Ok(format!("started, served requests and ended in {took}"))
         }
-        [outcome] => Err(outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string())),
-        _ => Err("left no result".to_owned()),
+        [outcome] => {
+            let reason = outcome.reason.clone();
+            Err(Failure::cannot(reason.unwrap_or_else(|| outcome.status.to_string())))
+        }
+        _ => Err(cannot!("left no result")),
     }
 }

@@ -9,16 +9,15 @@ use disklab_config::suite::metric::STARTUP;
 use disklab_config::workload::{Workload, WorkloadKind};
 use disklab_config::{Lab, Suite};
 use disklab_protocol::names;
-use disklab_record::manifest::{self, Manifest};
+use disklab_record::manifest;
 use disklab_record::{Outcome, Record, Status};
-use disklab_runner::Executor;
 use disklab_runner::run;
 use disklab_units::Nanos;
 use tempfile::TempDir;
 
 use crate::exit::{Failure, cannot};
 use crate::home::Home;
-use crate::run::ready;
+use crate::run::{own_suite, ready};
 use crate::screen::Screen;
 use crate::signals;
 
@@ -157,17 +156,10 @@ impl StartTrials<'_> {
         let trials = suite.trials(&lab)?;
         let ready = ready::check(self.home, &trials, 1, signals::watch()?, self.screen)?;
         let place = tempfile::tempdir().map_err(|e| cannot!("a temporary folder: {e}"))?;
-        let folder = place.path().join("record");
-        let now = jiff::Timestamp::now().to_string();
-        let ids = trials.iter().map(|trial| trial.id.clone()).collect();
         let asked = manifest::Suite::new("record-startup", text, Vec::new());
-        let writer = Record::create_at(
-            &folder,
-            &Manifest::new(env!("CARGO_PKG_VERSION"), &now, asked, ids),
-        )?;
-        ready.carry_out(&trials, &writer, say)?;
-        drop(writer);
-        Ok(StartRecord { record: Record::open(&folder)?, _place: place })
+        let folder = place.path().join("record");
+        let record = own_suite(&ready, asked, &trials, &folder, say)?;
+        Ok(StartRecord { record, _place: place })
     }
 }
 

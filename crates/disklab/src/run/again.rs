@@ -11,10 +11,9 @@ use crate::question::Question;
 pub fn second_measurements(question: &Question) -> Vec<Trial> {
     let baseline = question.suite.baseline();
     let is_twice = |trial: &&Trial| match (&baseline, question.trials.first()) {
-        (Some(baseline), _) => trial
-            .cell
-            .iter()
-            .any(|(axis, value)| *axis == baseline.axis.to_string() && *value == baseline.value),
+        (Some(baseline), _) => {
+            trial.value(baseline.axis.as_str()).is_some_and(|value| *value == *baseline.value)
+        }
         (None, first) => first.is_some_and(|first| first.cell == trial.cell),
     };
     let second = |trial: &Trial| Trial { id: again(&trial.id), ..trial.clone() };

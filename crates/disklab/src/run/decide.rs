@@ -67,21 +67,13 @@ impl VerdictArgs {
     }
 
     pub fn plan(&self, question: &Question) -> Result<UntilDecided, Failure> {
-        if question.suite.baseline().is_none() {
+        let Some(baseline) = question.suite.baseline() else {
             return Err(mistaken!(
                 "--until-decided: the suite has no `baseline` that its cells could be held against"
             ));
-        }
-        let compared = question
-            .suite
-            .baseline()
-            .map(|baseline| (baseline.axis.as_str(), baseline.value.as_str()));
+        };
         let is_other = |trial: &Trial| {
-            let value = |axis: &str| {
-                trial.cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str())
-            };
-            compared
-                .is_some_and(|(axis, baseline)| value(axis).is_some_and(|value| value != baseline))
+            trial.value(baseline.axis.as_str()).is_some_and(|value| *value != *baseline.value)
         };
         if !question.trials.iter().any(is_other) {
             return Err(mistaken!(
@@ -172,20 +164,13 @@ fn is_missing(trials: &[Trial], writer: &Writer) -> bool {
 /// What a run ends with whose budget was spent first.
 pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> {
     let (spent, name) = (words::wall(Duration::from_nanos(budget.0)), name_of(folder));
-    let head = format!("the budget of {spent} is spent, and {} open:", verdicts_are(open.len()));
-    let rest = format!(
-        "to go on: disklab run --resume {name} --budget {}",
-        budget.to_string().replace(' ', "")
-    );
-    [head]
-        .into_iter()
-        .chain(open.iter().map(|verdict| format!("  {verdict}")))
-        .chain([rest])
-        .collect()
-}
-
-fn verdicts_are(number: usize) -> String {
-    format!("{} {}", count(number, "verdict"), if number == 1 { "is" } else { "are" })
+    let (verdicts, are) =
+        (count(open.len(), "verdict"), if open.len() == 1 { "is" } else { "are" });
+    let head = format!("the budget of {spent} is spent, and {verdicts} {are} open:");
+    let budget = budget.to_string().replace(' ', "");
+    let rest = format!("to go on: disklab run --resume {name} --budget {budget}");
+    let lines = open.iter().map(|verdict| format!("  {verdict}"));
+    [head].into_iter().chain(lines).chain([rest]).collect()
 }
 
 /// What is held against what.
@@ -200,10 +185,8 @@ struct ComparedSides {
 impl ComparedSides {
     /// Whether such a trial is of one of them.
     fn concern(&self, trial: &Trial) -> bool {
-        let value =
-            |axis: &str| trial.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value);
-        self.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
-            && value(&self.axis).is_some_and(|value| self.values.contains(value))
+        self.cell.0.iter().all(|(axis, wanted)| trial.value(axis) == Some(wanted))
+            && self.values.iter().any(|side| trial.value(&self.axis) == Some(side))
     }
 
     /// The same of a trial that has ended.
