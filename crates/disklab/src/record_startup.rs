@@ -9,7 +9,7 @@ use std::io::Write;
 
 use clap::builder::NonEmptyStringValueParser;
 use disklab_config::startup::{EntryKind, MOST_THREADS, Startup, StartupThreads, Way};
-use disklab_guest::startup::ENVIRONMENT;
+use disklab_guest::init::startup::ENVIRONMENT;
 use disklab_results::strace;
 use disklab_units::Nanos;
 

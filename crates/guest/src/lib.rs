@@ -15,12 +15,9 @@ pub mod library;
 mod lifetime;
 pub mod meter;
 pub mod order;
-pub mod phases;
-pub mod plan;
-pub mod player;
 pub mod power_cut;
-pub mod snapshots;
-pub mod startup;
+pub mod real_machine;
+pub mod shell;
 pub mod trace_file;
 pub mod volatile;
 

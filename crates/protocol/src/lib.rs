@@ -1,10 +1,15 @@
 //! Everything that crosses between the program, the guest and the records.
 
+pub mod action;
 pub mod closing;
 pub mod digest;
 pub mod machine;
 pub mod mark;
+pub mod measure;
 pub mod names;
+pub mod places;
+pub mod snapshots;
+pub mod step;
 
 pub use closing::Closing;
 pub use mark::Mark;

@@ -22,3 +22,8 @@ pub const PAGES: &str = "pages.txt";
 pub const CONSOLE: &str = "console.log";
 /// Virtual time and the number of requests so far.
 pub const HEARTBEAT: &str = "heartbeat";
+/// The commands that the first process ran and the files that it wrote, one a line, as
+/// `run --on host --dry-run` prints them.
+pub const ACTIONS: &str = "actions.log";
+/// What a first process on a real machine needs besides its plan; the program writes it.
+pub const HOST: &str = "host.json";

@@ -4,12 +4,13 @@
 
 use crate::read_stats::kept;
 use crate::remark::Remark;
+use disklab_protocol::step::Step;
 
 /// Of each device.
 pub const FILE: &str = "error_stats";
 
 /// Errors that came to while it was measured. `steps` is what the first process wrote.
-pub fn remarks(steps: &[u8]) -> Vec<Remark> {
+pub fn remarks(steps: &[Step]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (device_id, [before, after]) in kept(steps, FILE) {
         let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
@@ -54,11 +55,11 @@ mod tests {
             step("after", 1, &text(0)),
             step("after", 2, &text(3)),
         ];
-        let found = remarks(steps.concat().as_bytes());
+        let found = remarks(&Step::read_all(steps.concat().as_bytes()));
         assert_eq!(
             found,
             [Remark::DeviceErrors { device_id: 2, what: "write_errs".to_owned(), errors: 3 }]
         );
-        assert!(remarks(b"no JSON").is_empty());
+        assert!(remarks(&Step::read_all(b"no JSON")).is_empty());
     }
 }

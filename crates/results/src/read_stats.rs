@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 
+use disklab_protocol::action::When;
+use disklab_protocol::step::Step;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::remark::Remark;
 use crate::sample::Sample;
@@ -50,9 +51,9 @@ pub struct ReadStatsChange {
     pub checkpoint_avg_ns: Nanos,
 }
 
-/// Puts what became of the statistics into the sample's devices, of which btrfs counts from 1.
-/// `steps` is what the first process wrote; what of it cannot be understood is a remark.
-pub fn add(steps: &[u8], sample: &mut Sample) -> Vec<Remark> {
+/// Puts what became of the statistics into the sample's devices, of which btrfs counts from 1. `steps` is what the
+/// first process wrote; what of it cannot be understood is a remark.
+pub fn add(steps: &[Step], sample: &mut Sample) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (id, [before, after]) in kept(steps, "read_stats") {
         let (Some(before), Some(after)) = (&before, &after) else {
@@ -76,21 +77,17 @@ pub fn add(steps: &[u8], sample: &mut Sample) -> Vec<Remark> {
 }
 
 /// What a file of each device said before and after, by device id.
-pub fn kept(steps: &[u8], file: &str) -> BTreeMap<u64, [Option<String>; 2]> {
+pub(crate) fn kept(steps: &[Step], file: &str) -> BTreeMap<u64, [Option<String>; 2]> {
     let mut kept: BTreeMap<u64, [Option<String>; 2]> = BTreeMap::new();
-    for line in steps.split(|&byte| byte == b'\n') {
-        let Ok(step) = serde_json::from_slice::<Value>(line) else { continue };
-        let word = |name: &str| step[name].as_str();
-        let (Some("kept"), Some(path), Some(says)) = (word("step"), word("path"), word("says"))
-        else {
-            continue;
-        };
+    for step in steps {
+        let Step::Kept { when, path, says } = step else { continue };
         let folder = path
+            .to_str()
+            .unwrap_or_default()
             .strip_suffix(file)
             .and_then(|folder| folder.strip_suffix('/')?.rsplit_once("/devinfo/"));
         let Some(id) = folder.and_then(|(_, id)| id.parse().ok()) else { continue };
-        let when = usize::from(word("when") == Some("after"));
-        kept.entry(id).or_default()[when] = Some(says.to_owned());
+        kept.entry(id).or_default()[usize::from(*when == When::After)] = Some(says.clone());
     }
     kept
 }
@@ -210,7 +207,7 @@ mod tests {
                 {"name":"vdb","device":null,"reads":0,"writes":0,"read_share":null,"utilisation":0}]}"#,
         )
         .expect("a sample of before there were these statistics");
-        let remarks = add(steps.concat().as_bytes(), &mut sample);
+        let remarks = add(&Step::read_all(steps.concat().as_bytes()), &mut sample);
         assert_eq!(sample.devices[0].read_stats, None);
         assert_eq!(sample.devices[1].read_stats, Some(change(BEFORE, AFTER).unwrap()));
         let once =

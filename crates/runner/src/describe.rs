@@ -1,17 +1,22 @@
-//! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
+//! A trial as a machine and actions: what its kernel gets, and what its first process does.
 
 use crate::{fio, fsload, phases, power_cut, stack, startup};
-use disklab_config::cache::Mode;
 use disklab_config::device::{Constant, Model};
+use disklab_config::priority::Priority;
 use disklab_config::scheduler::QUEUE;
 use disklab_config::suite::Metadata;
 use disklab_config::workload::{FioLoad, Job, WorkloadKind};
 use disklab_config::{Filesystem, Layout, SchedulerChoice, Trial};
-use disklab_guest::plan::{
-    Background, FirstSnapshot, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting,
-    Snapshots, TRIAL, Touch, ZeroFile,
+use disklab_protocol::action::{
+    Action, FirstSnapshot, KeepFiles, PIDS, Pids, Plan, RepeatedProgram, ReportSpace,
+    SetPriorities, Setting, Side, SpaceOf, StartBackground, StartWitness, StopBackground,
+    StopWitness, WarmMetadata, When, WriteFiles, ZeroFile,
 };
 use disklab_protocol::machine::{GuestMachine, MachineDisk};
+use disklab_protocol::mark::MEASURED_PHASE;
+use disklab_protocol::measure::{Gate, Measure, Measured, WarmUp};
+use disklab_protocol::places::{POOL, TRIAL};
+use disklab_protocol::snapshots::{SnapshotSchedule, Tool};
 use disklab_units::{Bytes, Nanos, Seed};
 
 /// The test file of a filesystem; where each job has its own, their numbers follow.
@@ -74,12 +79,17 @@ fn whole_blocks(bytes: Bytes) -> Bytes {
     Bytes(bytes.0 / 4096 * 4096)
 }
 
-/// What prepares the trial's disks; none for bare disks, which are zeroes to begin with.
+/// The plan that prepares the trial's disks; None for bare disks, which are zeroes to begin with.
 pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
-    if trial.array.layout == Layout::SINGLE {
-        return None;
-    }
-    let mount = stack::mount(trial);
+    (trial.array.layout != Layout::SINGLE).then(|| {
+        let start = stack::start(trial, true).into_iter();
+        Plan::new(start.chain(contents(trial, None)).chain(stack::stop(trial)))
+    })
+}
+
+/// Actions that put the trial's files on its mounted filesystem. Test files are filled with what
+/// `contents` draws, and else with zeroes.
+pub fn contents(trial: &Trial, contents: Option<Seed>) -> Vec<Action> {
     let files = loads(trial).into_iter().flat_map(|load| {
         let bytes = load.fio.file_size;
         load.files().into_iter().map(move |name| ZeroFile { name, bytes })
@@ -90,32 +100,31 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         }
         _ => None,
     };
-    let files = film.into_iter().chain(files);
-    let files = files.chain(trial.workload.phases().into_iter().flat_map(phases::files));
-    Some(Plan {
-        cache: stack::cache(trial, true),
-        // Clean, whatever it is to be in the trial.
-        cache_settings: stack::cache_mode(trial, Mode::Writethrough),
-        raid: stack::raid(trial, true),
-        pools: stack::pools(trial, true),
-        mkfs: stack::mkfs(trial),
-        files: if mount.is_some() { files.collect() } else { Vec::new() },
-        fsload: fsload::laid_out(trial),
-        entries: startup::entries(trial),
-        mount,
-        prepare: prepare(trial),
-        replica: stack::replica(trial, true),
-        first_snapshot: snapshots(trial).map(first_snapshot),
+    let of_phases = trial.workload.phases();
+    let files = film.into_iter().chain(files).chain(of_phases.into_iter().flat_map(phases::files));
+    let is_mounted = trial.array.layout.filesystem().is_some();
+    let write = WriteFiles {
+        files: files.filter(|_| is_mounted).collect(),
         trees: trial.background.as_ref().and_then(|background| background.trees),
-        unmount: true,
-        ..Plan::default()
-    })
+        contents,
+    };
+    let writes = !write.files.is_empty() || write.trees.is_some();
+    let mut actions: Vec<Action> =
+        writes.then_some(Action::WriteFiles(write)).into_iter().collect();
+    actions.extend(fsload::laid_out(trial).map(Action::LayOutFsload));
+    actions.extend(startup::entries(trial, contents).map(Action::MakeEntries));
+    actions.extend(prepare(trial).into_iter().map(|command| stack::run("prepare", command)));
+    actions.extend(snapshots(trial).map(|later| {
+        let replicated = later.replicate_every_ns.is_some();
+        Action::FirstSnapshot(FirstSnapshot { tool: later.tool, replicated })
+    }));
+    actions
 }
 
 /// Programs that make what the workload and the background need.
 fn prepare(trial: &Trial) -> Vec<Vec<String>> {
     let own = trial.workload.phases().into_iter().flat_map(|phases| &phases.prepare);
-    let beside = trial.background.iter().flat_map(|it| &it.prepare);
+    let beside = trial.background.iter().flat_map(|background| &background.prepare);
     own.map(|words| phases::command(trial, words))
         .chain(beside.map(|words| on_pool(words)))
         .collect()
@@ -131,75 +140,87 @@ fn loads(trial: &Trial) -> Vec<Load<'_>> {
     Load::measured(trial).into_iter().chain(Load::beside(trial)).collect()
 }
 
-/// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
+/// The plan that measures: the prepared filesystem is mounted afresh, so its caches are cold.
 pub fn plan(trial: &Trial) -> Plan {
+    let pids = [Pids::Align, Pids::Consume(pid_offsets(trial).0)];
+    let actions = pids.into_iter().map(Action::Pids);
+    let actions = actions.chain(device_settings(trial).into_iter().map(Action::Set));
+    let actions = actions.chain(stack::start(trial, false));
+    Plan::new(actions.chain(measurement(trial, None)))
+}
+
+/// What a measurement has besides on a real machine, where process ids are used up by others too.
+pub struct Besides {
+    pub warm_up: Option<WarmUp>,
+    /// Patterns of more files that are kept.
+    pub keep: Vec<String>,
+}
+
+/// Actions from the mounted filesystem to the end of what is measured.
+pub fn measurement(trial: &Trial, besides: Option<Besides>) -> Vec<Action> {
     let is_btrfs = trial.array.layout.filesystem() == Some(Filesystem::Btrfs);
-    Plan {
-        burn_pids: luck(trial).0,
-        device_settings: device_settings(trial),
-        cache: stack::cache(trial, false),
-        cache_settings: trial
-            .array
-            .cache
-            .iter()
-            .flat_map(|cache| stack::cache_mode(trial, cache.mode))
-            .collect(),
-        raid: stack::raid(trial, false),
-        pools: stack::pools(trial, false),
-        mount: stack::mount(trial),
-        mount_settings: mount_settings(trial),
-        replica: stack::replica(trial, false),
-        touch: touch(trial),
-        witness: trial.power_cut.map(|_| power_cut::lay_out()),
-        background: background(trial),
-        // Of two filesystems it could not be told which one's they are.
-        keep: if is_btrfs && trial.array.replica.is_none() {
-            // btrfs's statistics of each device's reads, where the kernel has them.
-            vec![format!("{}/devinfo/*/read_stats", sysfs_of_btrfs(trial))]
-        } else {
-            Vec::new()
-        },
-        space: says_space(trial),
-        measure: Some(Measure {
-            what: measured(trial),
-            warm_up: None,
-            phase: disklab_protocol::mark::MEASURED_PHASE.to_owned(),
-            ramp_ns: trial.ramp.0,
-            sync_every_ns: trial.workload.fio().and_then(|fio| fio.sync_every).map(|every| every.0),
-            priority: trial.workload.priority,
-        }),
-        ..Plan::default()
+    let is_guest = besides.is_none();
+    let Besides { warm_up, keep } = besides.unwrap_or(Besides { warm_up: None, keep: Vec::new() });
+    // btrfs's statistics of each device's reads, where the kernel has them. Of two filesystems it
+    // could not be told which one's they are.
+    let read_stats = (is_btrfs && trial.array.replica.is_none())
+        .then(|| format!("{}/devinfo/*/read_stats", stack::sysfs_of_btrfs(trial)));
+    let patterns: Vec<String> = read_stats.into_iter().chain(keep).collect();
+    let keep = |when| {
+        let patterns = patterns.clone();
+        (!patterns.is_empty()).then_some(Action::KeepFiles(KeepFiles { when, patterns }))
+    };
+    let background = background(trial);
+    let priorities = SetPriorities {
+        measured: trial.workload.priority,
+        background: trial.background.as_ref().map(|beside| beside.priority).unwrap_or_default(),
+    };
+    let has_priorities = [priorities.measured, priorities.background] != [Priority::default(); 2];
+
+    let mut actions: Vec<Action> =
+        warm_metadata(trial).into_iter().map(Action::WarmMetadata).collect();
+    if trial.power_cut.is_some() {
+        actions.push(stack::run("witness", power_cut::lay_out()));
+        actions.push(Action::StartWitness(StartWitness {}));
     }
+    actions.extend(has_priorities.then_some(Action::SetPriorities(priorities)));
+    if let Some(background) = background.clone() {
+        actions.push(Action::StartBackground(background));
+        let pids = Pids::Consume(pid_offsets(trial).1);
+        actions.extend(is_guest.then_some(Action::Pids(pids)));
+    }
+    actions.extend(warm_up.map(Action::WarmUp));
+    actions.extend(keep(When::Before));
+    actions.extend(report_space(trial, When::Before));
+    actions.push(Action::Measure(Measure {
+        what: measured(trial),
+        phase: MEASURED_PHASE.to_owned(),
+        ramp_ns: trial.ramp.0,
+        sync_every_ns: trial.workload.fio().and_then(|fio| fio.sync_every).map(|every| every.0),
+    }));
+    actions.extend(keep(When::After));
+    actions.extend(background.map(|_| Action::StopBackground(StopBackground {})));
+    actions.extend(report_space(trial, When::After));
+    actions.extend(trial.power_cut.map(|_| Action::StopWitness(StopWitness {})));
+    actions
 }
 
-/// Of the mounted filesystem.
-pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
-    let policy = trial.policy.as_ref().map(|policy| Setting {
-        path: format!("{}/read_policy", sysfs_of_btrfs(trial)),
-        value: policy.setting(),
-        choice: true,
-    });
-    policy.into_iter().collect()
+/// Reports how full the filesystems are, where snapshots or a replica fill them.
+fn report_space(trial: &Trial, when: When) -> Option<Action> {
+    let of = |side: Side| match stack::snapshot_tool(trial) {
+        Tool::Btrfs => SpaceOf::Folder(side.folder().to_owned()),
+        Tool::Zfs { .. } => SpaceOf::Dataset(stack::dataset_of(side, trial)),
+    };
+    let replica = trial.array.replica.as_ref().map(|_| of(Side::Replica));
+    let is_reported = replica.is_some() || snapshots(trial).is_some();
+    is_reported.then(|| Action::ReportSpace(ReportSpace { when, pool: of(Side::Pool), replica }))
 }
 
-/// A guest has just one; a real machine may have others.
-pub fn sysfs_of_btrfs(trial: &Trial) -> String {
-    format!("/sys/fs/btrfs/{}", trial.places.uuid.as_deref().unwrap_or("*"))
-}
-
-/// Whether it is told how full the filesystems are.
-fn says_space(trial: &Trial) -> bool {
-    trial.array.replica.is_some() || snapshots(trial).is_some()
-}
-
-fn first_snapshot(later: Snapshots) -> FirstSnapshot {
-    later.replicate_every_ns.map_or(FirstSnapshot::Alone, |_| FirstSnapshot::Replicated)
-}
-
-/// Those that its background takes.
-fn snapshots(trial: &Trial) -> Option<Snapshots> {
+/// The snapshots that its background takes.
+fn snapshots(trial: &Trial) -> Option<SnapshotSchedule> {
     let snapshots = trial.background.as_ref()?.snapshots?;
-    Some(Snapshots {
+    Some(SnapshotSchedule {
+        tool: stack::snapshot_tool(trial),
         every_ns: snapshots.every.0,
         keep: snapshots.keep,
         replicate_every_ns: snapshots.replicate_every.map(|every| every.0),
@@ -239,10 +260,11 @@ pub fn device_settings(trial: &Trial) -> Vec<Setting> {
     wholes.into_iter().flat_map(|whole| scheduler(trial, whole)).collect()
 }
 
-/// The luck of a policy that chooses by pid: which mirrors the background gets, and whether fio
-/// gets the same. Of so few chances the seeds take each in turn, instead of drawing one: two copies
-/// are four cases, and four seeds meet them all.
-fn luck(trial: &Trial) -> (u32, u32) {
+/// How many process ids are used up before anything starts, and between a background and fio: by
+/// them a policy that chooses by pid decides which mirrors the background gets, and whether fio gets
+/// the same. The seeds take each of the few cases in turn, instead of drawing one: two copies are
+/// four cases, and four seeds meet them all.
+fn pid_offsets(trial: &Trial) -> (u32, u32) {
     let index = trial.seed_index.saturating_sub(1);
     let round = PIDS.cast_unsigned();
     (index % round, index / 2 % round)
@@ -275,43 +297,36 @@ fn measured(trial: &Trial) -> Measured {
     Measured::Program { command: load.command(trial), gate }
 }
 
-fn background(trial: &Trial) -> Option<Background> {
-    let trees =
-        trial.background.as_ref().and_then(|background| background.trees).map(|trees| trees.count);
-    let process = |process: &disklab_config::background::Process| Process {
+fn background(trial: &Trial) -> Option<StartBackground> {
+    let beside = trial.background.as_ref();
+    let trees = beside.and_then(|background| background.trees).map(|trees| trees.count);
+    let process = |process: &disklab_config::background::Process| RepeatedProgram {
         command: on_pool(&process.command),
         trees: trees.filter(|_| process.uses_trees()),
         pause_ns: process.pause.0,
     };
-    let endless = |command| Process { command, trees: None, pause_ns: 0 };
-    let processes =
-        trial.background.iter().flat_map(|background| &background.processes).map(process);
+    let endless = |command| RepeatedProgram { command, trees: None, pause_ns: 0 };
+    let processes = beside.iter().flat_map(|background| &background.processes).map(process);
     let witness = trial.power_cut.map(|_| endless(power_cut::rewrite(trial)));
-    let beside = Load::beside(trial);
-    let fio = beside.as_ref().map(|load| endless(load.command(trial)));
-    is_accompanied(trial).then(|| Background {
+    let load = Load::beside(trial);
+    let fio = load.as_ref().map(|load| endless(load.command(trial)));
+    is_accompanied(trial).then(|| StartBackground {
         lead_ns: trial.lead().0,
-        burn_pids: luck(trial).1,
         processes: processes.chain(witness).chain(fio).collect(),
         snapshots: snapshots(trial),
         fsload: fsload::beside(trial),
-        sync_every_ns: beside.and_then(|load| load.fio.sync_every).map(|every| every.0),
-        priority: trial
-            .background
-            .as_ref()
-            .map(|background| background.priority)
-            .unwrap_or_default(),
+        sync_every_ns: load.and_then(|load| load.fio.sync_every).map(|every| every.0),
     })
 }
 
 /// What brings the filesystem's metadata into memory, if that is wanted.
-pub fn touch(trial: &Trial) -> Vec<Touch> {
+pub fn warm_metadata(trial: &Trial) -> Vec<WarmMetadata> {
     let wanted = trial.array.layout.filesystem().is_some() && trial.metadata == Metadata::Warm;
-    let touch = |name| Touch { name, every: CHECKSUM_LEAF };
+    let warm = |name| WarmMetadata { name, every: CHECKSUM_LEAF };
     let files = loads(trial).into_iter().flat_map(|load| load.files());
-    let of_phases =
-        trial.workload.phases().into_iter().flat_map(phases::files).map(|file| file.name);
-    if wanted { files.chain(of_phases).map(touch).collect() } else { Vec::new() }
+    let of_phases = trial.workload.phases().into_iter();
+    let of_phases = of_phases.flat_map(phases::files).map(|file| file.name);
+    if wanted { files.chain(of_phases).map(warm).collect() } else { Vec::new() }
 }
 
 /// A disk's scheduler, and then its tunables, whose files are there only once it is.
@@ -348,8 +363,8 @@ struct Load<'a> {
     gated: bool,
 }
 
-/// The measured fio's command, to run before it for no longer than this; none of what is measured
-/// otherwise, or is to begin with cold caches.
+/// The measured fio's command, to run before it for no longer than this; None where something else
+/// is measured, or is to begin with cold caches.
 pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
     let fio = trial.workload.fio().filter(|fio| fio.is_direct())?;
     let load = Load {

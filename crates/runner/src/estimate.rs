@@ -174,8 +174,8 @@ pub fn room(trial: &Trial) -> Bytes {
 /// Blocks read beforehand, each with a look at its checksum.
 fn touched(trial: &Trial) -> u64 {
     let size = trial.workload.file_size();
-    let each = |touch: disklab_guest::plan::Touch| 2 * size.0 / touch.every.0;
-    crate::describe::touch(trial).into_iter().map(each).sum()
+    let warmed = crate::describe::warm_metadata(trial).into_iter();
+    warmed.map(|file| 2 * size.0 / file.every.0).sum()
 }
 
 /// Preparing the disks of a trial on one processor, if they are not in the cache.

@@ -1,9 +1,9 @@
 //! What a guest left behind: a complete result, or the best account of why there is none.
 
 use crate::guest::End;
-use disklab_guest::phases::BEGUN;
 use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
+use disklab_protocol::step::Step;
 use disklab_record::fingerprint::sha256_of;
 use disklab_units::{Bytes, Nanos};
 use std::fs::File;
@@ -83,8 +83,10 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
         }
         End::PastTime(limit) => {
             return Err(format!(
-                "given up after {limit}, far beyond what it takes (the last step that it finished: {})",
-                last_step(folder).0
+                "given up after {limit}, far beyond what it takes (the last step that it \
+                 finished: {})",
+                last_step(&tail(&folder.join(names::STEPS)))
+                    .map_or_else(|| "start".to_owned(), |step| step.name())
             ));
         }
         End::Talkative => {
@@ -111,14 +113,9 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
 }
 
 fn did_all(folder: &Path, who: Who) -> Result<(), String> {
-    if tail(&folder.join(names::STEPS))
-        .lines()
-        .last()
-        .is_some_and(|line| line.contains("\"finished\""))
-    {
-        Ok(())
-    } else {
-        Err(format!("the {} ended before its plan did; see its console", who.name()))
+    match last_step(&tail(&folder.join(names::STEPS))) {
+        Some(Step::Finished) => Ok(()),
+        _ => Err(format!("the {} ended before its plan did; see its console", who.name())),
     }
 }
 
@@ -165,51 +162,35 @@ pub fn virtual_time(folder: &Path) -> Option<Nanos> {
 
 /// How long mounting took, where the guest did.
 pub fn mount_time(folder: &Path) -> Option<Nanos> {
-    let steps = tail(&folder.join(names::STEPS));
-    let mut steps =
-        steps.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    steps.find(|step| step["step"] == "mounted")?["took_ns"].as_u64().map(Nanos)
-}
-
-/// The last step of this name that the first process wrote.
-pub fn step(steps: &[u8], name: &str) -> Option<serde_json::Value> {
-    let lines = steps.split(|&byte| byte == b'\n');
-    let mut said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
-    said.rfind(|step| step["step"] == name)
-}
-
-/// All steps of this name.
-pub fn steps(steps: &[u8], name: &str) -> Vec<serde_json::Value> {
-    let lines = steps.split(|&byte| byte == b'\n');
-    let said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
-    said.filter(|step| step["step"] == name).collect()
+    let steps = Step::read_all(tail(&folder.join(names::STEPS)).as_bytes());
+    steps.into_iter().find_map(|step| match step {
+        Step::Mounted { took_ns, .. } => took_ns.map(Nanos),
+        _ => None,
+    })
 }
 
 fn explained(folder: &Path, what: &str) -> String {
     let time = virtual_time(folder).unwrap_or_default();
-    let (after, phase) = last_step(folder);
-    if let Some(phase) = phase.filter(|_| after == BEGUN) {
+    let last = last_step(&tail(&folder.join(names::STEPS)));
+    if let Some(Step::PhaseBegun { phase }) = last {
         return format!(
-            "phase {phase}: {what} (virtual time {time}); a program that only computes takes no virtual time, so that it \
-             comes to no limit"
+            "phase {phase}: {what} (virtual time {time}); a program that only computes takes no \
+             virtual time, so that it comes to no limit"
         );
     }
+    let after = last.map_or_else(|| "start".to_owned(), |step| step.name());
     format!("{what} (virtual time {time}; the last step that it finished: {after})")
 }
 
-/// And whose phase it is, if it is one.
-fn last_step(folder: &Path) -> (String, Option<String>) {
-    let steps = tail(&folder.join(names::STEPS));
-    let last =
-        steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let word = |key: &str| Some(last.as_ref()?[key].as_str()?.to_owned());
-    (word("step").unwrap_or_else(|| "start".to_owned()), word("phase"))
+fn last_step(steps: &str) -> Option<Step> {
+    Step::read(steps.lines().last()?)
 }
 
 pub(crate) fn failed_step(steps: &str) -> Option<String> {
-    let last: serde_json::Value = serde_json::from_str(steps.lines().last()?).ok()?;
-    (last["step"] == "failed")
-        .then(|| last["error"].as_str().unwrap_or("no reason given").to_owned())
+    match last_step(steps)? {
+        Step::Failed { error } => Some(error),
+        _ => None,
+    }
 }
 
 /// The first thing of ours on a console: what follows is often its consequence.

@@ -6,15 +6,16 @@ use disklab_config::fsload::Fsload;
 use disklab_config::suite::metric::{LOOPS, OPS};
 use disklab_fsload::promises::{Promise, promised};
 use disklab_fsload::report::{FILE, LoadReport};
-use disklab_guest::plan::{FsloadBeside, Measured};
+use disklab_protocol::action::{BackgroundFsload, LayOutFsload};
+use disklab_protocol::measure::Measured;
 use disklab_results::measure::{Measure, Measures};
 use disklab_units::{Bytes, Seed};
 use std::fs;
 use std::path::Path;
 
 /// What is laid out: the same whatever works on it.
-pub fn laid_out(trial: &Trial) -> Option<Fsload> {
-    load(trial).map(Fsload::files_only)
+pub fn laid_out(trial: &Trial) -> Option<LayOutFsload> {
+    load(trial).map(|load| LayOutFsload { load: load.files_only() })
 }
 
 /// What its files take on the host, which keeps their contents.
@@ -28,9 +29,9 @@ pub fn load(trial: &Trial) -> Option<&Fsload> {
 }
 
 /// The one that runs beside what is measured.
-pub fn beside(trial: &Trial) -> Option<FsloadBeside> {
+pub fn beside(trial: &Trial) -> Option<BackgroundFsload> {
     let load = trial.background.as_ref()?.fsload()?.clone();
-    Some(FsloadBeside { load, seed: trial.seed.derive("background fsload") })
+    Some(BackgroundFsload { load, seed: trial.seed.derive("background fsload") })
 }
 
 pub fn measured(trial: &Trial, load: &Fsload) -> Measured {

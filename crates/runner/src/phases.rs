@@ -1,14 +1,16 @@
 //! A workload of phases as a trial: what the guest is to do, and what came of it.
 
-use crate::{describe, evidence, fio, stack};
+use crate::{fio, stack};
 use disklab_config::Trial;
 use disklab_config::command::filled;
 use disklab_config::phases::{Caches, FileJob, PhaseAction, Phases, PrintedNumbers, WorkloadPhase};
 use disklab_config::suite::metric::{BANDWIDTH, OF_A_READER, READ, READER, TIME, WRITTEN};
-use disklab_guest::phases::{Account, STEP, Went};
-use disklab_guest::plan::{self, GO, Measured, POOL, SAY, ZeroFile};
+use disklab_protocol::action::ZeroFile;
 use disklab_protocol::closing::{self, Closing};
+use disklab_protocol::measure::{Measured, PhaseFio, PhaseWork, PlannedPhase};
 use disklab_protocol::names;
+use disklab_protocol::places::{self, GO, POOL, SAY};
+use disklab_protocol::step::{PhaseAccount, PhaseEnd, Step};
 use disklab_results::fio::{self as collect, Job};
 use disklab_results::measure::{Measure, Measures};
 use disklab_results::sample::{ENOUGH_FOR_P99_9, of_jobs};
@@ -45,17 +47,17 @@ pub fn measured(trial: &Trial, phases: &Phases) -> Measured {
     Measured::Phases(phases.all.iter().map(|phase| describe(trial, phases, phase)).collect())
 }
 
-fn describe(trial: &Trial, phases: &Phases, phase: &WorkloadPhase) -> plan::Phase {
+fn describe(trial: &Trial, phases: &Phases, phase: &WorkloadPhase) -> PlannedPhase {
     let what = match &phase.what {
-        PhaseAction::Fio(jobs) => plan::Act::Fio(of_fio(trial, phase, jobs)),
-        PhaseAction::Program { command: words, .. } => plan::Act::Program(command(trial, words)),
+        PhaseAction::Fio(jobs) => PhaseWork::Fio(of_fio(trial, phase, jobs)),
+        PhaseAction::Program { command: words, .. } => PhaseWork::Program(command(trial, words)),
         PhaseAction::Remount => match stack::mount(trial) {
-            Some(mount) => plan::Act::Remount { mount, settings: describe::mount_settings(trial) },
+            Some(mount) => PhaseWork::Remount { mount, settings: stack::mount_settings(trial) },
             // No suite has phases on a bare device.
-            None => plan::Act::Program(vec!["false".to_owned()]),
+            None => PhaseWork::Program(vec!["false".to_owned()]),
         },
     };
-    plan::Phase {
+    PlannedPhase {
         name: phase.name.clone(),
         cold: phase.caches == Caches::Cold,
         limit_ns: phase.limit.0,
@@ -66,7 +68,7 @@ fn describe(trial: &Trial, phases: &Phases, phase: &WorkloadPhase) -> plan::Phas
 }
 
 /// Jobs that wait for the phase to begin, and end when all their bytes are done.
-fn of_fio(trial: &Trial, phase: &WorkloadPhase, jobs: &[FileJob]) -> plan::Fio {
+fn of_fio(trial: &Trial, phase: &WorkloadPhase, jobs: &[FileJob]) -> PhaseFio {
     let invalidate = format!("--invalidate={}", u8::from(phase.caches == Caches::Cold));
     let phase = &*phase.name;
     let report = format!("/tmp/fio-{phase}.json");
@@ -74,46 +76,46 @@ fn of_fio(trial: &Trial, phase: &WorkloadPhase, jobs: &[FileJob]) -> plan::Fio {
     // A file has no place before it is written, as with most programs; what is in memory is for the
     // phase to say.
     command.extend(["--fallocate=none".to_owned(), invalidate]);
-    for it in jobs {
+    for job in jobs {
         // fio writes whole requests only, and makes a file anew, before the phase, that is a part
         // of one too small for a later job.
-        let whole = it.file_size.0.next_multiple_of(it.job.bs.0.max(1));
-        let size = if it.job.makes() { Bytes(whole) } else { it.file_size };
-        command.extend(fio::job(phase, &format!("{POOL}/{}", it.file), size, &it.job));
-        if it.job.rw.writes() {
+        let whole = job.file_size.0.next_multiple_of(job.job.bs.0.max(1));
+        let size = if job.job.makes() { Bytes(whole) } else { job.file_size };
+        command.extend(fio::job(phase, &format!("{POOL}/{}", job.file), size, &job.job));
+        if job.job.rw.writes() {
             command.push("--end_fsync=1".to_owned());
         }
-        if it.stonewall {
+        if job.stonewall {
             command.push("--stonewall".to_owned());
         }
         command.push(before(phase));
-        command.push(format!("--exec_postrun=echo {} >{SAY}; exit 0;", plan::over(phase)));
+        command.push(format!("--exec_postrun=echo {} >{SAY}; exit 0;", places::over(phase)));
     }
-    let count = |jobs: &[FileJob]| jobs.iter().map(|it| it.job.numjobs).sum();
+    let count = |jobs: &[FileJob]| jobs.iter().map(|each| each.job.numjobs).sum();
     let alone =
-        jobs.iter().skip(1).position(|it| it.stonewall).map_or(jobs.len(), |behind| behind + 1);
-    let files = jobs.iter().filter(|it| !it.job.makes()).map(needed).collect();
-    plan::Fio { command, jobs: count(jobs), first: count(&jobs[..alone]), report, files }
+        jobs.iter().skip(1).position(|job| job.stonewall).map_or(jobs.len(), |behind| behind + 1);
+    let files = jobs.iter().filter(|each| !each.job.makes()).map(needed).collect();
+    PhaseFio { command, jobs: count(jobs), first: count(&jobs[..alone]), report, files }
 }
 
-fn of_reader(trial: &Trial, phase: &str, reader: &FileJob) -> plan::Fio {
+fn of_reader(trial: &Trial, phase: &str, reader: &FileJob) -> PhaseFio {
     let report = format!("/tmp/reader-{phase}.json");
     let mut command = fio::program(&report, seed(trial, phase, "reader"));
     let file = format!("{POOL}/{}", reader.file);
     command.extend(fio::job("reader", &file, reader.file_size, &reader.job));
     command.extend(["--time_based".to_owned(), ENDLESS.to_owned(), before(phase)]);
     let jobs = reader.job.numjobs;
-    plan::Fio { command, jobs, first: jobs, report, files: vec![needed(reader)] }
+    PhaseFio { command, jobs, first: jobs, report, files: vec![needed(reader)] }
 }
 
 /// What a job needs to be there when its phase begins.
-fn needed(it: &FileJob) -> ZeroFile {
-    ZeroFile { name: it.file.clone(), bytes: it.file_size }
+fn needed(job: &FileJob) -> ZeroFile {
+    ZeroFile { name: job.file.clone(), bytes: job.file_size }
 }
 
 /// Just before a job's first request; what fio appends to write to a file is never come to.
 fn before(phase: &str) -> String {
-    format!("--exec_prerun=echo {} >{SAY}; exec 3<{GO}; exit 0;", plan::ready(phase))
+    format!("--exec_prerun=echo {} >{SAY}; exec 3<{GO}; exit 0;", places::ready(phase))
 }
 
 fn seed(trial: &Trial, phase: &str, what: &str) -> Seed {
@@ -124,14 +126,16 @@ fn seed(trial: &Trial, phase: &str, what: &str) -> Seed {
 pub fn measures(
     phases: &Phases,
     folder: &Path,
-    steps: &[u8],
+    steps: &[Step],
     closing: &Closing,
 ) -> Result<(Measures, Vec<Remark>), String> {
     let accounts = accounts(folder)?;
     let (mut measures, mut remarks) = (Measures::new(), Vec::new());
-    for step in evidence::steps(steps, STEP) {
-        let went: Went =
-            serde_json::from_value(step["went"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+    let ends = steps.iter().filter_map(|step| match step {
+        Step::Phase { went, .. } => Some(went),
+        _ => None,
+    });
+    for went in ends {
         let phase = phases.all.iter().find(|phase| phase.name == went.phase);
         let account = accounts.iter().find(|account| account.phase == went.phase);
         let (Some(phase), Some(account)) = (phase, account) else {
@@ -140,7 +144,7 @@ pub fn measures(
                 went.phase
             ));
         };
-        let (found, few) = of_phase(phase, &went, account, closing)?;
+        let (found, few) = of_phase(phase, went, account, closing)?;
         measures.extend(found.into_iter().map(|(name, measure)| (phase.metric(&name), measure)));
         remarks.extend(few.map(|(percentile, requests)| {
             let what = phase.metric(&format!("{READER} {percentile}"));
@@ -157,7 +161,7 @@ pub fn measures(
     Ok((measures, remarks))
 }
 
-fn accounts(folder: &Path) -> Result<Vec<Account>, String> {
+fn accounts(folder: &Path) -> Result<Vec<PhaseAccount>, String> {
     let text = fs::read_to_string(folder.join(names::PHASES))
         .map_err(|e| format!("{}: {e}", names::PHASES))?;
     let read = |line| serde_json::from_str(line).map_err(|e| format!("{}: {e}", names::PHASES));
@@ -166,14 +170,14 @@ fn accounts(folder: &Path) -> Result<Vec<Account>, String> {
 
 /// A percentile of so few requests that it is hardly one.
 type Few = (&'static str, u64);
-/// Numbers by their names.
+/// PrintedNumbers by their names.
 type Found = (Vec<(String, Measure)>, Option<Few>);
 
 /// By the part of their names that is behind the phase's.
 fn of_phase(
     phase: &WorkloadPhase,
-    went: &Went,
-    account: &Account,
+    went: &PhaseEnd,
+    account: &PhaseAccount,
     closing: &Closing,
 ) -> Result<Found, String> {
     let time = Measure { censored: went.given_up, ..Measure::time(went.took_ns as f64) };
@@ -187,7 +191,7 @@ fn of_phase(
     }
     let moved = closing.phase(&phase.name).map(moved).unwrap_or_default();
     let is_program = matches!(phase.what, PhaseAction::Program { .. });
-    let reads = is_program || phase.jobs().iter().any(|it| it.job.rw.reads());
+    let reads = is_program || phase.jobs().iter().any(|each| each.job.rw.reads());
     let writes = is_program || phase.writes();
     // Of what took no time there is no rate.
     let told = [(READ, reads, moved.0), (WRITTEN, writes, moved.1)];

@@ -1,9 +1,8 @@
 //! A program that needs data by deadlines as a trial.
 
-use crate::evidence;
 use disklab_config::player::Player;
 use disklab_config::suite::metric::{FIRST_FRAME, FRAMES_LATE, FRAMES_LOST, LONGEST_STALL};
-use disklab_guest::player::{Played, STEP};
+use disklab_protocol::step::Step;
 use disklab_results::Remark;
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::Nanos;
@@ -12,10 +11,12 @@ use disklab_units::Nanos;
 const HALF: f64 = 0.5;
 
 /// What became of its frames. The error says why there is nothing.
-pub fn measures(player: &Player, steps: &[u8]) -> Result<(Measures, Option<Remark>), String> {
-    let step = evidence::step(steps, STEP).ok_or("the guest says nothing of a player")?;
-    let seen: Played =
-        serde_json::from_value(step["played"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+pub fn measures(player: &Player, steps: &[Step]) -> Result<(Measures, Option<Remark>), String> {
+    let played = steps.iter().rev().find_map(|step| match step {
+        Step::Player { played } => Some(played),
+        _ => None,
+    });
+    let seen = played.ok_or("the guest says nothing of a player")?;
     let never = seen.first_frame_ns.is_none();
     let time = |ns: u64, censored| Measure { censored, ..Measure::time(ns as f64) };
     let percent = |frames: f64| frames * 100.0 / seen.due.max(1) as f64;

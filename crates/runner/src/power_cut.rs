@@ -11,11 +11,12 @@ use disklab_config::power_cut::{Flushes, PowerCut as Asked};
 use disklab_config::suite::metric::SURVIVED;
 use disklab_config::{Filesystem, Trial};
 use disklab_fsload::promises::Promise;
-use disklab_guest::plan::{Look, POOL, Plan, ZFS_POOL};
 use disklab_kernels::Kernel;
+use disklab_protocol::action::{Action, CheckSurvival, Plan, Program, Side, Unmount};
 use disklab_protocol::closing::{Closing, PowerCut};
 use disklab_protocol::machine::{GuestMachine, PowerCutPlan, cut_images};
 use disklab_protocol::names;
+use disklab_protocol::places::{POOL, ZFS_POOL};
 use disklab_results::Remark;
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::{Bytes, Nanos};
@@ -82,32 +83,34 @@ pub fn rewrite(trial: &Trial) -> Vec<String> {
 fn plan(trial: &Trial, promised: u64, files: Vec<Promise>) -> Plan {
     let verify = verified(&["--rw=read", "--verify_fatal=1"]);
     let scrub = match trial.array.layout.filesystem() {
-        Some(Filesystem::Btrfs) => Some(words(&["btrfs", "scrub", "start", "-B", "-r", POOL])),
-        Some(Filesystem::Zfs) => Some(words(&["zpool", "scrub", "-w", ZFS_POOL])),
+        Some(Filesystem::Btrfs) => {
+            Some(stack::words(&["btrfs", "scrub", "start", "-B", "-r", POOL]))
+        }
+        Some(Filesystem::Zfs) => Some(stack::words(&["zpool", "scrub", "-w", ZFS_POOL])),
         _ => None,
     };
-    Plan {
-        device_settings: describe::device_settings(trial),
-        raid: stack::raid(trial, false),
-        pools: stack::pools(trial, false),
-        mount: stack::mount(trial),
-        look: Some(Look { promised, files, programs: scrub.into_iter().chain([verify]).collect() }),
-        unmount: true,
-        fsck: stack::fsck(trial),
-        ..Plan::default()
-    }
-}
-
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+    let mut actions: Vec<Action> =
+        describe::device_settings(trial).into_iter().map(Action::Set).collect();
+    actions.extend(stack::below(trial, false));
+    actions.extend(stack::mount(trial).map(Action::Mount));
+    actions.push(Action::CheckSurvival(CheckSurvival { promised, files }));
+    let look = scrub.into_iter().chain([verify]);
+    actions.extend(look.map(|command| stack::run("look", command)));
+    let unmount = Unmount { all: vec![Side::Pool] };
+    actions.extend(stack::mount(trial).map(|_| Action::Unmount(unmount)));
+    actions.extend(stack::fsck(trial).map(|command| stack::run("fsck", command)));
+    actions.extend(stack::stop_below(trial));
+    Plan { actions }
 }
 
 /// The programs that look at what a trial's power cuts leave.
 pub fn programs(trial: &Trial) -> Vec<String> {
     let Some(_) = trial.power_cut else { return Vec::new() };
-    let Plan { look, fsck, .. } = plan(trial, 0, Vec::new());
-    let commands = look.into_iter().flat_map(|look| look.programs).chain(fsck);
-    commands.filter_map(|words| words.into_iter().next()).collect()
+    let looks = plan(trial, 0, Vec::new()).actions.into_iter().filter_map(|action| match action {
+        Action::Run(Program { step, command }) if step == "look" || step == "fsck" => Some(command),
+        _ => None,
+    });
+    looks.filter_map(|words| words.into_iter().next()).collect()
 }
 
 /// What a trial's cuts left.

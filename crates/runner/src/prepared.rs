@@ -8,8 +8,8 @@ use crate::guest::{A_DAY_BEFORE, Guest};
 use crate::run::Run;
 use crate::{evidence, fsload, image, startup};
 use disklab_config::{Layout, Trial};
-use disklab_guest::plan::Plan;
 use disklab_kernels::{Claim, Kernel, Step};
+use disklab_protocol::action::Plan;
 use disklab_protocol::machine::MachineDisk;
 use disklab_protocol::names;
 use disklab_units::{Bytes, Nanos};
@@ -217,7 +217,7 @@ pub fn room(trial: &Trial) -> Bytes {
 fn keep_evidence(from: &Path, to: &Path) -> Result<()> {
     let _ = fs::remove_dir_all(to);
     fs::create_dir(to).map_err(Error::io("create", to))?;
-    for name in [names::CONSOLE, names::STEPS, names::MACHINE, names::PLAN] {
+    for name in [names::CONSOLE, names::STEPS, names::ACTIONS, names::MACHINE, names::PLAN] {
         // What the guest did not get round to writing is not there.
         let _ = fs::rename(from.join(name), to.join(name));
     }

@@ -1,26 +1,30 @@
 //! What became of the snapshots of a trial, and how much fuller its filesystems got.
 
-use crate::evidence;
 use disklab_config::Trial;
 use disklab_config::suite::metric;
-use disklab_guest::snapshots::{SPACE, STEP, Seen, Used};
-use disklab_protocol::names;
+use disklab_protocol::step::{SnapshotSummary, SpaceUsed, Step};
 use disklab_results::measure::{Better, Measure, Measures};
 
 /// Of a snapshot: that none was missed cannot be told from less than half of one.
 const HALF: f64 = 0.5;
 
 /// Nothing where there were none. The error says why there is nothing where there should be.
-pub fn measures(trial: &Trial, steps: &[u8]) -> Result<Measures, String> {
+pub fn measures(trial: &Trial, steps: &[Step]) -> Result<Measures, String> {
     let mut measures = Measures::new();
     if trial.background.as_ref().is_some_and(|background| background.snapshots.is_some()) {
-        let step = evidence::step(steps, STEP).ok_or("the guest says nothing of snapshots")?;
-        let seen: Seen =
-            serde_json::from_value(step["seen"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
-        measures.extend(taken(&seen).map(|(name, measure)| (name.to_owned(), measure)));
-        measures.extend(replicated(&seen).map(|(name, measure)| (name.to_owned(), measure)));
+        let seen = steps.iter().rev().find_map(|step| match step {
+            Step::Snapshots { seen } => Some(seen),
+            _ => None,
+        });
+        let seen = seen.ok_or("the guest says nothing of snapshots")?;
+        measures.extend(taken(seen).map(|(name, measure)| (name.to_owned(), measure)));
+        measures.extend(replicated(seen).map(|(name, measure)| (name.to_owned(), measure)));
     }
-    let used = used(steps)?;
+    let used = steps.iter().filter_map(|step| match step {
+        Step::Space { used } => Some(used),
+        _ => None,
+    });
+    let used: Vec<&SpaceUsed> = used.collect();
     if let Some((before, after)) = used.first().zip(used.last()).filter(|_| used.len() > 1) {
         let growth = |from: u64, to: u64| Measure {
             value: to as f64 - from as f64,
@@ -37,7 +41,7 @@ pub fn measures(trial: &Trial, steps: &[u8]) -> Result<Measures, String> {
     Ok(measures)
 }
 
-fn taken(seen: &Seen) -> impl Iterator<Item = (&'static str, Measure)> {
+fn taken(seen: &SnapshotSummary) -> impl Iterator<Item = (&'static str, Measure)> {
     let delays = [
         (metric::SNAPSHOT_DELAY, seen.mean_delay_ns),
         (metric::LONGEST_SNAPSHOT_DELAY, seen.longest_delay_ns),
@@ -48,7 +52,7 @@ fn taken(seen: &Seen) -> impl Iterator<Item = (&'static str, Measure)> {
     [(metric::SNAPSHOTS_TAKEN, share(seen.taken, seen.due))].into_iter().chain(delays)
 }
 
-fn replicated(seen: &Seen) -> impl Iterator<Item = (&'static str, Measure)> {
+fn replicated(seen: &SnapshotSummary) -> impl Iterator<Item = (&'static str, Measure)> {
     let all = seen.replication.as_ref().map(|replication| {
         let lags = [
             (metric::REPLICATION_LAG, replication.mean_lag_ns),
@@ -75,20 +79,4 @@ fn share(done: u64, due: u64) -> Measure {
         least: Some(percent(HALF)),
         of: None,
     }
-}
-
-fn used(steps: &[u8]) -> Result<Vec<Used>, String> {
-    let lines = steps.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    let mut all = Vec::new();
-    for line in lines {
-        let step: serde_json::Value =
-            serde_json::from_slice(line).map_err(|e| format!("{}: {e}", names::STEPS))?;
-        if step["step"] == SPACE {
-            all.push(
-                serde_json::from_value(step["used"].clone())
-                    .map_err(|e| format!("{SPACE}: {e}"))?,
-            );
-        }
-    }
-    Ok(all)
 }

@@ -1,12 +1,64 @@
-//! What is between the disks and the files of a trial, in the guest's words: a cache, software
-//! RAID, a filesystem.
+//! What is between the disks and the files of a trial, as actions: a cache, software RAID, a
+//! filesystem.
 
 use disklab_config::cache::Mode;
 use disklab_config::{Filesystem, Layout, Md, Places, Profiles, Trial};
-use disklab_guest::plan::{
-    Cache, Mount, Pool, Raid, Replica, Setting, ZFS_NODES, ZFS_POOL, ZFS_REPLICA, zfs_data,
+use disklab_protocol::action::{
+    Action, Bcache, Mount, Program, Setting, Side, StartPool, StartRaid, Unmount,
 };
+use disklab_protocol::places::{ZFS_NODES, ZFS_POOL, ZFS_REPLICA, zfs_copy, zfs_data};
+use disklab_protocol::snapshots::Tool;
 use std::path::PathBuf;
+
+/// Actions that make the trial's filesystem, or that find and mount it as it was left.
+pub fn start(trial: &Trial, make: bool) -> Vec<Action> {
+    // Clean while it is made, whatever it is to be in the trial.
+    let mode = trial.array.cache.as_ref();
+    let mode = mode.map(|cache| if make { Mode::Writethrough } else { cache.mode });
+    let mut actions: Vec<Action> = cache(trial, make).map(Action::Bcache).into_iter().collect();
+    actions.extend(mode.into_iter().flat_map(|mode| cache_mode(trial, mode)).map(Action::Set));
+    actions.extend(below(trial, make));
+    actions.extend(mkfs(trial).filter(|_| make).map(|command| run("mkfs", command)));
+    actions.extend(mount(trial).map(Action::Mount));
+    if !make {
+        // Before there is a second filesystem: they find theirs by its being the only one.
+        actions.extend(mount_settings(trial).into_iter().map(Action::Set));
+    }
+    if let Some((mkfs, mount)) = replica(trial) {
+        actions.extend(make.then(|| run("mkfs", mkfs)));
+        actions.push(Action::Mount(mount));
+    }
+    actions
+}
+
+/// Actions that unmount the filesystem and end what is below it: the disks are to be used again.
+pub fn stop(trial: &Trial) -> Vec<Action> {
+    let replica = replica(trial).map(|_| Side::Replica);
+    let all: Vec<Side> = [Side::Pool].into_iter().chain(replica).collect();
+    let unmount = mount(trial).map(|_| Action::Unmount(Unmount { all }));
+    let cache = trial.array.cache.as_ref().map(|_| Action::Bcache(Bcache::Stop));
+    unmount.into_iter().chain(stop_below(trial)).chain(cache).collect()
+}
+
+/// Actions that make software RAID or pools, or find them.
+pub fn below(trial: &Trial, make: bool) -> Vec<Action> {
+    let raid = raid(trial, make).map(Action::StartRaid).into_iter();
+    raid.chain(pools(trial, make).into_iter().map(|(_, pool)| Action::StartPool(pool))).collect()
+}
+
+/// Actions that end those, so that they are found clean.
+pub fn stop_below(trial: &Trial) -> Vec<Action> {
+    let pools = pools(trial, false).into_iter();
+    let pools = pools.map(|(name, _)| run("zpool", words(&["zpool", "export", &name])));
+    let raid = trial.array.layout.raid();
+    let raid = raid.map(|_| run("md", words(&["mdadm", "--quiet", "--stop", &md(trial)])));
+    pools.chain(raid).collect()
+}
+
+/// A program that is run to its end.
+pub fn run(step: &str, command: Vec<String>) -> Action {
+    Action::Run(Program { step: step.to_owned(), command })
+}
 
 /// The block devices that the filesystem is made of.
 pub fn pool_paths(trial: &Trial) -> Vec<String> {
@@ -43,7 +95,7 @@ pub fn spare(trial: &Trial) -> Option<String> {
 }
 
 /// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
-pub fn cache(trial: &Trial, make: bool) -> Option<Cache> {
+fn cache(trial: &Trial, make: bool) -> Option<Bcache> {
     trial.array.cache.as_ref()?;
     let disks: Vec<_> = (0..trial.array.devices.len()).map(|i| disk_path(trial, i)).collect();
     let cache = disk_path(trial, disks.len());
@@ -51,18 +103,31 @@ pub fn cache(trial: &Trial, make: bool) -> Option<Cache> {
         let words = ["make-bcache", "--block", "4k", "--cache", &cache, "--bdev"].into_iter();
         words.chain(disks.iter().map(String::as_str)).map(str::to_owned).collect()
     };
-    Some(Cache { make: make.then(words), disks, cache })
+    Some(Bcache::Start { make: make.then(words), disks, cache })
 }
 
-/// Of each disk that is cached.
-pub fn cache_mode(trial: &Trial, mode: Mode) -> Vec<Setting> {
-    let of = |i| Setting {
+/// The mode of each disk that is cached.
+fn cache_mode(trial: &Trial, mode: Mode) -> impl Iterator<Item = Setting> {
+    (0..trial.array.devices.len()).map(move |i| Setting {
         path: format!("/sys/block/bcache{i}/bcache/cache_mode"),
         value: mode.to_string(),
         choice: true,
-    };
-    let disks = if trial.array.cache.is_some() { trial.array.devices.len() } else { 0 };
-    (0..disks).map(of).collect()
+    })
+}
+
+/// Settings of the mounted filesystem.
+pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
+    let policy = trial.policy.as_ref().map(|policy| Setting {
+        path: format!("{}/read_policy", sysfs_of_btrfs(trial)),
+        value: policy.setting(),
+        choice: true,
+    });
+    policy.into_iter().collect()
+}
+
+/// The folder of btrfs's files: a guest has just one, a real machine may have others.
+pub fn sysfs_of_btrfs(trial: &Trial) -> String {
+    format!("/sys/fs/btrfs/{}", trial.places.uuid.as_deref().unwrap_or("*"))
 }
 
 /// What a filesystem on one device is on, or fio.
@@ -74,7 +139,7 @@ pub fn device(trial: &Trial) -> String {
 /// then, so that copies are equal. On a real machine copies differ where nothing was written, which
 /// no filesystem reads; to make them equal would write whole disks, for hours, beside what is
 /// measured.
-pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
+fn raid(trial: &Trial, make: bool) -> Option<StartRaid> {
     let level = trial.array.layout.raid()?;
     let disks = pool_paths(trial);
     let count = format!("--raid-devices={}", disks.len());
@@ -93,18 +158,18 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
         start.extend(words(&found));
     }
     start.extend(disks);
-    Some(Raid { start, stop: words(&["mdadm", "--quiet", "--stop", &md]) })
+    Some(StartRaid { command: start })
 }
 
-/// Pools of OpenZFS, of the array and of its replica; `make` where there is nothing on the disks
-/// yet.
-pub fn pools(trial: &Trial, make: bool) -> Vec<Pool> {
+/// Pools of OpenZFS, of the array and of its replica, with their names; `make` where there is
+/// nothing on the disks yet.
+pub fn pools(trial: &Trial, make: bool) -> Vec<(String, StartPool)> {
     let own = (trial.array.layout, ZFS_POOL, 0..trial.array.devices.len());
     let replica = trial
         .array
         .replica
         .as_ref()
-        .map(|it| (it.layout, ZFS_REPLICA, trial.array.replica_disks()));
+        .map(|replica| (replica.layout, ZFS_REPLICA, trial.array.replica_disks()));
     let of_zfs = [own].into_iter().chain(replica).filter(|(join, ..)| *join == Layout::ZfsMirrors);
     of_zfs.map(|(_, name, disks)| pool(name, &trial.places, disks, make)).collect()
 }
@@ -114,18 +179,26 @@ fn pool_name(name: &str, places: &Places) -> String {
     places.uuid.as_ref().map_or_else(|| name.to_owned(), |uuid| format!("{name}-{uuid}"))
 }
 
-/// Where a real machine has nodes by which zpool does not take its disks for whole ones, which it
-/// would partition.
+/// The folder of a real machine for nodes by which zpool does not take its disks for whole ones,
+/// which it would partition.
 pub fn nodes(places: &Places) -> Option<PathBuf> {
     Some(format!("/dev/disklab-{}", places.uuid.as_ref()?).into())
 }
 
 /// Blocks of 4 KiB, and as they are written: zeroes of a test file would be holes to compression.
 /// Nothing is mounted but what is asked for, nothing is noted on the host's disks.
-fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) -> Pool {
-    let (disks, name, nodes) = (&places.disks[disks], &*pool_name(name, places), nodes(places));
-    let folder = nodes.as_ref().map_or(ZFS_NODES.to_owned(), |nodes| nodes.display().to_string());
-    let start = if make {
+fn pool(
+    name: &str,
+    places: &Places,
+    disks: std::ops::Range<usize>,
+    make: bool,
+) -> (String, StartPool) {
+    let (disks, name) = (&places.disks[disks], &*pool_name(name, places));
+    let own_nodes = nodes(places);
+    let is_own = own_nodes.is_some();
+    let nodes = own_nodes.unwrap_or_else(|| ZFS_NODES.into());
+    let folder = nodes.display().to_string();
+    let command = if make {
         let options =
             ["-o", "ashift=12", "-o", "cachefile=none", "-O", "compression=off", "-O", "atime=off"];
         let node = |disk: &String| format!("{folder}/{disk}");
@@ -138,12 +211,12 @@ fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) 
     } else {
         // On a real machine it is looked for on its own disks alone.
         let each = disks.iter().map(|disk| format!("{folder}/{disk}"));
-        let places = if nodes.is_some() { each.collect() } else { vec![folder] };
+        let places = if is_own { each.collect() } else { vec![folder] };
         let places = places.into_iter().flat_map(|place| ["-d".to_owned(), place]);
         let import = words(&["zpool", "import", "-N", "-o", "cachefile=none"]).into_iter();
         import.chain(places).chain([name.to_owned()]).collect()
     };
-    Pool { disks: disks.to_vec(), nodes, start, stop: words(&["zpool", "export", name]) }
+    (name.to_owned(), StartPool { disks: disks.to_vec(), nodes, command })
 }
 
 /// A dataset that mount(2) takes.
@@ -196,33 +269,32 @@ fn mkfs_btrfs(
     start.into_iter().chain(marked).chain(paths).collect()
 }
 
-/// The array's replica; `make` where there is nothing on its disks yet.
-pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
+/// The command that makes the array's replica, and its mount.
+fn replica(trial: &Trial) -> Option<(Vec<String>, Mount)> {
     let paths: Vec<_> = trial.array.replica_disks().map(|i| disk_path(trial, i)).collect();
     match trial.array.replica.as_ref()?.layout {
         Layout::Btrfs(profiles) => {
-            let mount = mount_btrfs(&paths, trial);
+            let mount = mount_btrfs(Side::Replica, &paths, trial);
             let uuid = trial.places.uuid_of_replica();
-            Some(Replica {
-                mkfs: make.then(|| mkfs_btrfs(profiles, uuid.as_deref(), paths)),
-                mount,
-            })
+            Some((mkfs_btrfs(profiles, uuid.as_deref(), paths), mount))
         }
-        Layout::ZfsMirrors => Some(Replica {
-            mkfs: make.then(|| dataset(ZFS_REPLICA, &trial.places)),
-            mount: mounted_pool(ZFS_REPLICA, trial),
-        }),
+        Layout::ZfsMirrors => {
+            Some((dataset(ZFS_REPLICA, &trial.places), mounted_pool(Side::Replica, trial)))
+        }
         Layout::On { .. } => None,
     }
 }
 
 /// The programs that make the contents of a trial's disks.
 pub fn makers(trial: &Trial) -> Vec<String> {
-    let cache = cache(trial, true).and_then(|cache| cache.make);
-    let raid = raid(trial, true).map(|raid| raid.start);
-    let replica = replica(trial, true).and_then(|replica| replica.mkfs);
-    let pools = pools(trial, true).into_iter().map(|pool| pool.start);
-    let all = [cache, raid, mkfs(trial), replica].into_iter().flatten().chain(pools);
+    let command = |action| match action {
+        Action::Bcache(Bcache::Start { make, .. }) => make,
+        Action::StartRaid(StartRaid { command })
+        | Action::StartPool(StartPool { command, .. })
+        | Action::Run(Program { command, .. }) => Some(command),
+        _ => None,
+    };
+    let all = start(trial, true).into_iter().filter_map(command);
     let first = all.filter_map(|words| words.into_iter().next());
     // It takes the first snapshot and sends it.
     let snapshots = trial.background.as_ref().and_then(|background| background.snapshots);
@@ -250,27 +322,51 @@ pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
 pub fn mount(trial: &Trial) -> Option<Mount> {
     let filesystem = trial.array.layout.filesystem()?;
     Some(match trial.array.layout {
-        Layout::Btrfs(_) => mount_btrfs(&pool_paths(trial), trial),
-        Layout::ZfsMirrors => mounted_pool(ZFS_POOL, trial),
-        Layout::On { .. } => mounted(filesystem, device(trial), Vec::new(), trial),
+        Layout::Btrfs(_) => mount_btrfs(Side::Pool, &pool_paths(trial), trial),
+        Layout::ZfsMirrors => mounted_pool(Side::Pool, trial),
+        Layout::On { .. } => mounted((Side::Pool, filesystem), device(trial), Vec::new(), trial),
     })
 }
 
-fn mounted_pool(pool: &str, trial: &Trial) -> Mount {
-    mounted(Filesystem::Zfs, zfs_data(&pool_name(pool, &trial.places)), Vec::new(), trial)
+/// The dataset of a side.
+pub fn dataset_of(side: Side, trial: &Trial) -> String {
+    let pool = if side == Side::Pool { ZFS_POOL } else { ZFS_REPLICA };
+    zfs_data(&pool_name(pool, &trial.places))
 }
 
-/// Of several devices, all of which it is told.
-fn mount_btrfs(paths: &[String], trial: &Trial) -> Mount {
+fn mounted_pool(side: Side, trial: &Trial) -> Mount {
+    mounted((side, Filesystem::Zfs), dataset_of(side, trial), Vec::new(), trial)
+}
+
+/// The programs by which snapshots of the filesystem are made.
+pub fn snapshot_tool(trial: &Trial) -> Tool {
+    match trial.array.layout {
+        Layout::ZfsMirrors => {
+            let replica = replica(trial).map_or_else(String::new, |(_, mount)| mount.source);
+            Tool::Zfs { data: dataset_of(Side::Pool, trial), copy: zfs_copy(&replica) }
+        }
+        _ => Tool::Btrfs,
+    }
+}
+
+/// Mounts several devices as one, by naming all of them.
+fn mount_btrfs(side: Side, paths: &[String], trial: &Trial) -> Mount {
     let devices = paths.iter().map(|path| format!("device={path}")).collect();
-    mounted(Filesystem::Btrfs, paths.first().cloned().unwrap_or_default(), devices, trial)
+    let source = paths.first().cloned().unwrap_or_default();
+    mounted((side, Filesystem::Btrfs), source, devices, trial)
 }
 
-fn mounted(filesystem: Filesystem, source: String, mut data: Vec<String>, trial: &Trial) -> Mount {
+fn mounted(
+    (on, filesystem): (Side, Filesystem),
+    source: String,
+    mut data: Vec<String>,
+    trial: &Trial,
+) -> Mount {
     let (noatime, others): (Vec<&String>, Vec<&String>) =
         trial.mount_options.iter().partition(|option| *option == "noatime");
     data.extend(others.into_iter().cloned());
     Mount {
+        on,
         source,
         filesystem: filesystem.as_str().to_owned(),
         data: data.join(","),
@@ -278,7 +374,7 @@ fn mounted(filesystem: Filesystem, source: String, mut data: Vec<String>, trial:
     }
 }
 
-fn words(words: &[&str]) -> Vec<String> {
+pub fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
@@ -298,6 +394,10 @@ mod tests {
         Suite::of_text("zfs", "zfs", text, &[]).unwrap().trials(&lab).unwrap().swap_remove(0)
     }
 
+    fn is_mkfs(action: &Action) -> bool {
+        matches!(action, Action::Run(program) if program.step == "mkfs")
+    }
+
     #[test]
     fn pools_of_zfs_are_made_of_mirrors() {
         let trial = trial();
@@ -315,15 +415,21 @@ mod tests {
             "zpool create -f {options} disklab-replica{}",
             mirrors(&["ij", "kl", "mn", "op"])
         );
-        assert_eq!([made[0].start.join(" "), made[1].start.join(" ")], [own, replica]);
-        assert_eq!(made[0].disks, ["vda", "vdb", "vdc", "vdd", "vde", "vdf", "vdg", "vdh"]);
-        assert_eq!(made[1].stop.join(" "), "zpool export disklab-replica");
+        assert_eq!([made[0].1.command.join(" "), made[1].1.command.join(" ")], [own, replica]);
+        assert_eq!(made[0].1.disks, ["vda", "vdb", "vdc", "vdd", "vde", "vdf", "vdg", "vdh"]);
+        let stop = |trial: &Trial| -> Vec<String> {
+            let lines = stop_below(trial).into_iter().map(|action| match action {
+                Action::Run(program) => program.command.join(" "),
+                other => format!("{other:?}"),
+            });
+            lines.collect()
+        };
+        assert_eq!(stop(&trial), ["zpool export disklab", "zpool export disklab-replica"]);
         let found = pools(&trial, false);
         assert_eq!(
-            found[0].start.join(" "),
+            found[0].1.command.join(" "),
             "zpool import -N -o cachefile=none -d /dev/pool disklab"
         );
-        assert_eq!(found[0].stop, made[0].stop);
     }
 
     /// Where others have pools too.
@@ -333,23 +439,23 @@ mod tests {
         trial.places.uuid = Some("1-2".to_owned());
         trial.places.disks = (0..16).map(|disk| format!("sd{}", char::from(b'b' + disk))).collect();
         let (made, found) = (pools(&trial, true), pools(&trial, false));
-        let start = made[0].start.join(" ");
+        let start = made[0].1.command.join(" ");
         assert!(
             start.contains("-m none disklab-1-2 mirror /dev/disklab-1-2/sdb /dev/disklab-1-2/sdc"),
             "{start}"
         );
-        assert_eq!(made[0].nodes.as_deref(), Some(Path::new("/dev/disklab-1-2")));
-        assert_eq!(made[1].disks[0], "sdj");
-        let import = found[1].start.join(" ");
+        assert_eq!(made[0].1.nodes, Path::new("/dev/disklab-1-2"));
+        assert_eq!(made[1].1.disks[0], "sdj");
+        let import = found[1].1.command.join(" ");
         assert!(
             import.starts_with("zpool import -N -o cachefile=none -d /dev/disklab-1-2/sdj -d"),
             "{import}"
         );
         assert!(import.ends_with("-d /dev/disklab-1-2/sdq disklab-replica-1-2"), "{import}");
-        assert_eq!(found[0].stop.join(" "), "zpool export disklab-1-2");
+        assert_eq!((&*found[0].0, &*made[0].0), ("disklab-1-2", "disklab-1-2"));
         assert_eq!(mkfs(&trial).unwrap().pop().unwrap(), "disklab-1-2/data");
         assert_eq!(mount(&trial).unwrap().source, "disklab-1-2/data");
-        assert_eq!(replica(&trial, true).unwrap().mount.source, "disklab-replica-1-2/data");
+        assert_eq!(replica(&trial).unwrap().1.source, "disklab-replica-1-2/data");
     }
 
     #[test]
@@ -359,13 +465,14 @@ mod tests {
         let mount = mount(&trial).unwrap();
         assert_eq!((mount.source.as_str(), mount.filesystem.as_str()), ("disklab/data", "zfs"));
         assert!(mount.noatime && mount.data.is_empty(), "{mount:?}");
-        let made = replica(&trial, true).unwrap();
-        assert_eq!(
-            made.mkfs.unwrap().join(" "),
-            "zfs create -o mountpoint=legacy disklab-replica/data"
-        );
-        assert_eq!(made.mount.source, "disklab-replica/data");
-        assert_eq!(replica(&trial, false).unwrap().mkfs, None);
+        let (mkfs, mount) = replica(&trial).unwrap();
+        assert_eq!(mkfs.join(" "), "zfs create -o mountpoint=legacy disklab-replica/data");
+        assert_eq!(mount.source, "disklab-replica/data");
+        let made = |make| start(&trial, make).iter().filter(|action| is_mkfs(action)).count();
+        assert_eq!((made(true), made(false)), (2, 0));
+        let copy = "disklab-replica/data/copy".to_owned();
+        let tool = Tool::Zfs { data: "disklab/data".to_owned(), copy };
+        assert_eq!(snapshot_tool(&trial), tool);
         assert_eq!((raid(&trial, true), fsck(&trial)), (None, None));
         let programs: std::collections::BTreeSet<String> = makers(&trial).into_iter().collect();
         assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["zfs", "zpool"]);

@@ -1,27 +1,29 @@
 //! The start of a program as a trial: what its disks hold, what is done, and what came of it.
 
 use crate::error::{Error, Result};
-use crate::evidence;
 use disklab_config::Trial;
 use disklab_config::startup::{EntryKind, Startup, StartupEntry, Way};
 use disklab_config::suite::metric::STARTUP;
-use disklab_guest::plan::{self, Entries, Measured};
-use disklab_guest::startup::{Ready, STEP};
+use disklab_protocol::action::MakeEntries;
 use disklab_protocol::digest::sha256_hex;
+use disklab_protocol::measure::{Measured, StartupWay};
+use disklab_protocol::step::{StartupEnd, Step};
 use disklab_record::fingerprint;
 use disklab_results::Remark;
 use disklab_results::measure::{Measure, Measures};
-use disklab_units::{Bytes, Nanos};
+use disklab_units::{Bytes, Nanos, Seed};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-pub fn entries(trial: &Trial) -> Option<Entries> {
+/// The files of a program that starts, filled with what `contents` draws, and else with zeroes.
+pub fn entries(trial: &Trial, contents: Option<Seed>) -> Option<MakeEntries> {
     let startup = trial.workload.startup()?;
     let modified = || startup.files.iter().map(modified).collect();
-    Some(Entries {
+    Some(MakeEntries {
         all: startup.files.clone(),
         modified: (startup.way == Way::Program).then(modified),
+        contents,
     })
 }
 
@@ -35,7 +37,9 @@ fn modified(entry: &StartupEntry) -> i64 {
 
 /// What those of this machine's files hold that are put on the disks. None: they are zeroes.
 pub fn contents(trial: &Trial) -> Result<Option<String>> {
-    let Some(Entries { all, modified: Some(modified) }) = entries(trial) else { return Ok(None) };
+    let Some(MakeEntries { all, modified: Some(modified), .. }) = entries(trial, None) else {
+        return Ok(None);
+    };
     let digest = |(entry, modified): (&StartupEntry, i64)| {
         let path = Path::new(&entry.path);
         let digest = match entry.kind {
@@ -65,11 +69,10 @@ pub fn room(trial: &Trial) -> Bytes {
 
 pub fn measured(startup: &Startup) -> Measured {
     let way = match startup.way {
-        Way::Replay => plan::Startup::Replay {
-            entries: startup.files.clone(),
-            threads: startup.threads.clone(),
-        },
-        Way::Program => plan::Startup::Program {
+        Way::Replay => {
+            StartupWay::Replay { entries: startup.files.clone(), threads: startup.threads.clone() }
+        }
+        Way::Program => StartupWay::Program {
             command: startup.command.clone(),
             entries: startup.files.clone(),
             environment: startup.environment.clone(),
@@ -79,20 +82,20 @@ pub fn measured(startup: &Startup) -> Measured {
     Measured::Startup { way, limit_ns: startup.limit.0 }
 }
 
-/// How long it took; what it was given up after is as much as is known. The error says why there is
-/// no such time.
-pub fn measures(steps: &[u8]) -> std::result::Result<(Measures, Option<Remark>), String> {
-    let step = evidence::step(steps, STEP).ok_or("the guest says nothing of a start-up")?;
-    let ready: Ready =
-        serde_json::from_value(step["ready"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+/// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
+pub fn measures(steps: &[Step]) -> std::result::Result<(Measures, Option<Remark>), String> {
+    let ready = steps.iter().rev().find_map(|step| match step {
+        Step::Startup { ready, .. } => Some(ready),
+        _ => None,
+    });
     let measure = |ns: u64, censored| {
         let measure = Measure { censored, ..Measure::time(ns as f64) };
         let late = Remark::NotWithin { what: STARTUP.to_owned(), limit: Nanos(ns) };
         Ok(([(STARTUP.to_owned(), measure)].into(), censored.then_some(late)))
     };
-    match ready {
-        Ready::After { ns } => measure(ns, false),
-        Ready::NotWithin { ns } => measure(ns, true),
-        Ready::Never { reason } => Err(reason),
+    match ready.ok_or("the guest says nothing of a start-up")? {
+        StartupEnd::After { ns } => measure(*ns, false),
+        StartupEnd::NotWithin { ns } => measure(*ns, true),
+        StartupEnd::Never { reason } => Err(reason.clone()),
     }
 }

@@ -18,6 +18,7 @@ use disklab_guest::heartbeat::Heartbeat;
 use disklab_kernels::Kernel;
 use disklab_protocol::closing::Closing;
 use disklab_protocol::names;
+use disklab_protocol::step::Step;
 use disklab_record::outcome::{Cell, Fault};
 use disklab_record::{Outcome, Status};
 use disklab_results::integrity::Clock;
@@ -174,8 +175,8 @@ fn results(
     who: Who,
 ) -> std::result::Result<Results, String> {
     let closing = evidence::judge(folder, end, who)?;
-    let steps =
-        fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
+    let text = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
+    let steps = Step::read_all(&text);
     let mut measures = throughput::measures(trial, &closing);
     measures.extend(snapshots::measures(trial, &steps)?);
     let with_remark = |(own, late): (Measures, Option<Remark>)| (own, late.into_iter().collect());

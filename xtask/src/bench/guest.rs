@@ -2,11 +2,11 @@
 
 use anyhow::{Context, ensure};
 use disklab_config::device::{Constant, Model};
-use disklab_config::priority::Priority;
 use disklab_guest::heartbeat::Heartbeat;
-use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
+use disklab_protocol::action::{Action, Pids, Plan};
 use disklab_protocol::machine::{GuestMachine, MachineDisk};
+use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;
 use disklab_runner::guest::{End, Guest};
 use disklab_runner::{Installation, evidence};
@@ -58,17 +58,15 @@ impl Place {
             trace,
             power_cuts: None,
         };
-        let plan = Plan {
-            measure: Some(Measure {
-                warm_up: None,
-                what: Measured::Program { command: command.to_vec(), gate: None },
-                priority: Priority::default(),
+        let plan = Plan::new([
+            Action::Pids(Pids::Align),
+            Action::Measure(Measure {
                 phase: "measure".to_owned(),
+                what: Measured::Program { command: command.to_vec(), gate: None },
                 ramp_ns: 0,
                 sync_every_ns: None,
             }),
-            ..Plan::default()
-        };
+        ]);
         std::fs::write(folder.path().join(names::MACHINE), serde_json::to_vec(&machine)?)?;
         std::fs::write(folder.path().join(names::PLAN), serde_json::to_vec(&plan)?)?;
         let guest = Guest {

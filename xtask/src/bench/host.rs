@@ -7,8 +7,8 @@ use super::{Figure, median};
 use anyhow::{Context, ensure};
 use disklab_block_devices::{Disk, allow};
 use disklab_protocol::names;
+use disklab_protocol::step::Step;
 use disklab_record::Record;
-use disklab_runner::evidence;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -152,11 +152,12 @@ fn as_a_trial(
     let record = Record::open(record)?;
     let outcome = record.lines().first().context("no trial")?;
     let raw = record.raw(outcome).context("no raw output")?;
-    let step = evidence::step(&fs::read(raw.join(names::STEPS))?, "measure")
-        .context("nothing was measured")?;
-    let words = step["command"].as_array().context("no command")?;
-    let words = words.iter().map(|word| word.as_str().unwrap_or_default().to_owned());
-    Ok((words.collect(), numbers(&raw.join(names::FIO))?))
+    let steps = Step::read_all(&fs::read(raw.join(names::STEPS))?);
+    let measured = steps.into_iter().find_map(|step| match step {
+        Step::Program { step, end } if step == "measure" => Some(end.command),
+        _ => None,
+    });
+    Ok((measured.context("nothing was measured")?, numbers(&raw.join(names::FIO))?))
 }
 
 /// With a /tmp in memory, as trials have: without it fio makes about a tenth fewer IOPS here, which

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use disklab_guest::startup::SERVER;
+use disklab_guest::init::startup::SERVER;
 use disklab_results::strace;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;

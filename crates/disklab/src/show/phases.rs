@@ -2,27 +2,28 @@
 
 use disklab_compare::answer;
 use disklab_config::suite::metric::BANDWIDTH;
-use disklab_guest::phases::{STEP, Went};
 use disklab_protocol::closing::{Closing, DeviceCounts};
+use disklab_protocol::step::{PhaseEnd, Step};
 use disklab_record::Outcome;
 use disklab_units::Nanos;
-use serde_json::Value;
 
 use crate::table::{Align, TextTable};
 
 /// A row for each phase that began; none where the workload has no phases. Shares are of all disks
 /// in their order, per cent.
 pub fn table(
-    steps: &[Value],
+    steps: &[Step],
     outcome: &Outcome,
     closing: Option<&Closing>,
     color: bool,
 ) -> Option<TextTable> {
     use Align::{Left, Right};
-    let went = |step: &Value| serde_json::from_value::<Went>(step["went"].clone()).ok();
-    let went: Vec<Went> =
-        steps.iter().filter(|step| step["step"] == STEP).filter_map(went).collect();
-    if went.is_empty() {
+    let ends = steps.iter().filter_map(|step| match step {
+        Step::Phase { went, .. } => Some(went),
+        _ => None,
+    });
+    let ends: Vec<&PhaseEnd> = ends.collect();
+    if ends.is_empty() {
         return None;
     }
     let columns = [
@@ -34,15 +35,15 @@ pub fn table(
         ("seeks", Right),
     ];
     let mut table = TextTable::new(&columns, color);
-    for Went { phase, took_ns, given_up } in went {
+    for PhaseEnd { phase, took_ns, given_up } in ends {
         let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
         let disks =
-            closing.and_then(|closing| closing.phase(&phase)).map_or(&[][..], |it| &it.devices);
+            closing.and_then(|closing| closing.phase(phase)).map_or(&[][..], |it| &it.devices);
         let seeks: u64 = disks.iter().filter_map(|disk| disk.apart).fold(0, u64::saturating_add);
-        let more = if given_up { "> " } else { "" };
+        let more = if *given_up { "> " } else { "" };
         table.row([
-            phase,
-            format!("{more}{}", Nanos(took_ns)),
+            phase.clone(),
+            format!("{more}{}", Nanos(*took_ns)),
             bandwidth.map_or_else(dash, |it| answer::value(it.value, &it.unit)),
             shares(disks, |disk| disk.read_bytes),
             shares(disks, |disk| disk.write_bytes),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use disklab_compare::answer;
 use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts};
 use disklab_protocol::names;
+use disklab_protocol::step::{PhaseEnd, ProgramEnd, Step};
 use disklab_record::{Outcome, Record, Status};
 use disklab_report::merge::{together, validity};
 use disklab_results::Sample;
@@ -31,7 +32,7 @@ const LAST_WORDS: usize = 12;
 /// What a trial left, as far as it can be read.
 struct Left {
     /// What the guest's first process did, in order.
-    steps: Vec<Value>,
+    steps: Vec<Step>,
     closing: Result<Closing, String>,
     /// The end of the guest's console.
     console: Vec<String>,
@@ -214,9 +215,7 @@ impl Left {
             let bytes = fs::read(raw.join(name)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        // A guest that died may have left half a line.
-        let steps =
-            text(names::STEPS).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let steps = Step::read_all(&fs::read(raw.join(names::STEPS)).unwrap_or_default());
         let closing = fs::read(raw.join(names::CLOSING))
             .map_err(|error| format!("{}: {error}", names::CLOSING))
             .and_then(|bytes| closing::parse(&bytes).map_err(|error| error.to_string()));
@@ -228,46 +227,47 @@ impl Left {
     }
 
     fn settings(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-        let set: Vec<_> = self.steps.iter().filter(|step| step["step"] == "set").collect();
+        let set = self.steps.iter().filter_map(|step| match step {
+            Step::Set { path, value, says } => Some([path, value, says].map(Clone::clone)),
+            _ => None,
+        });
+        let set: Vec<_> = set.collect();
         if set.is_empty() {
             return Ok(());
         }
         section("settings, as the guest read them back", screen, out)?;
         let columns = [("file", Align::Left), ("written", Align::Left), ("read back", Align::Left)];
         let mut table = TextTable::new(&columns, screen.color);
-        for step in set {
-            table.row([word(&step["path"]), word(&step["value"]), word(&step["says"])]);
-        }
+        set.into_iter().for_each(|row| table.row(row));
         table.print(screen, "", out)
     }
 
     fn commands(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-        for step in self.steps.iter().filter(|step| step["command"].is_array()) {
-            let phase =
-                step["went"]["phase"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
-            section(
-                &format!("{}{phase}: {}", word(&step["step"]), word(&step["status"])),
-                screen,
-                out,
-            )?;
-            let words: Vec<_> =
-                step["command"].as_array().into_iter().flatten().map(word).collect();
-            let lines = words::wrapped(&words.join(" "), screen.width, "  ");
+        for step in &self.steps {
+            let (name, end) = match step {
+                Step::Program { step, end } => (step.clone(), end.clone()),
+                Step::Phase { went: PhaseEnd { phase, .. }, program: Some(end) } => {
+                    (format!("{} {phase}", step.name()), end.clone())
+                }
+                Step::Background { command, status, said, .. } => {
+                    let (command, status, said) = (command.clone(), status.clone(), said.clone());
+                    (step.name(), ProgramEnd { command, status, said })
+                }
+                Step::Failed { error } => {
+                    section("failed", screen, out)?;
+                    writeln!(out, "{error}")?;
+                    continue;
+                }
+                _ => continue,
+            };
+            section(&format!("{name}: {}", end.status), screen, out)?;
+            let lines = words::wrapped(&end.command.join(" "), screen.width, "  ");
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-            if let Some(passes) = step["passes"].as_u64() {
-                let ran = Nanos(step["ran_ns"].as_u64().unwrap_or_default());
-                writeln!(
-                    out,
-                    "  ran for {ran}, to its end {}",
-                    words::count(passes as usize, "time")
-                )?;
+            if let Step::Background { passes, ran_ns, .. } = step {
+                let (ran, times) = (Nanos(*ran_ns), words::count(*passes as usize, "time"));
+                writeln!(out, "  ran for {ran}, to its end {times}")?;
             }
-            let said = word(&step["said"]);
-            said.lines().try_for_each(|line| writeln!(out, "  says: {line}"))?;
-        }
-        for step in self.steps.iter().filter(|step| step["step"] == "failed") {
-            section("failed", screen, out)?;
-            writeln!(out, "{}", word(&step["error"]))?;
+            end.said.lines().try_for_each(|line| writeln!(out, "  says: {line}"))?;
         }
         Ok(())
     }
@@ -454,11 +454,6 @@ fn files(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure
         .iter()
         .try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())
-}
-
-/// A value as text: a string without its quotes.
-fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn as_json(

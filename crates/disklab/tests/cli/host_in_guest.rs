@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use disklab_config::priority::Priority;
 use disklab_config::{Lab, Suite, Trial};
-use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Share, find};
+use disklab_protocol::action::{Action, Pids, Plan};
 use disklab_protocol::machine::{GuestMachine, MachineDisk};
+use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Installation;
@@ -228,15 +228,8 @@ pub fn carry_out(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
     let installation = Installation { init: program.into(), ..found };
     let what = Measured::Program { command: command.to_vec(), gate: None };
     let phase = "measure".to_owned();
-    let measure = Measure {
-        what,
-        warm_up: None,
-        phase,
-        ramp_ns: 0,
-        sync_every_ns: None,
-        priority: Priority::default(),
-    };
-    let plan = Plan { measure: Some(measure), ..Plan::default() };
+    let measure = Measure { what, phase, ramp_ns: 0, sync_every_ns: None };
+    let plan = Plan::new([Action::Pids(Pids::Align), Action::Measure(measure)]);
     let machine = GuestMachine {
         build: disklab_guest::BUILD.to_owned(),
         seed: Seed(1),

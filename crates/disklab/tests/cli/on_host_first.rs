@@ -9,20 +9,25 @@ use std::process::Command;
 
 use disklab_block_devices::{Disk, Journal};
 use disklab_config::background::Trees;
-use disklab_config::priority::Priority;
 use disklab_config::startup::{EntryKind, StartupEntry};
-use disklab_guest::plan::{Entries, Host, Measure, Measured, Plan, Startup};
+use disklab_guest::real_machine::RealMachine;
+use disklab_protocol::action::{
+    Action, DropCaches, MakeEntries, Plan, Program, Release, WriteFiles,
+};
+use disklab_protocol::measure::{Measure, Measured, StartupWay};
 use disklab_units::{Bytes, Seed};
 
 use crate::loops::{Loop, loops};
 use crate::on_host::made_and_mounted;
 
 /// Whether it ended well, and its steps with what it said.
-fn first(here: &Path, plan: &Plan) -> (bool, String) {
+fn first(here: &Path, plan: &Plan, machine: &RealMachine) -> (bool, String) {
     let folder = here.join("trial");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).expect("a folder");
     fs::write(folder.join("plan.json"), serde_json::to_vec(plan).expect("plain data"))
+        .expect("a file");
+    fs::write(folder.join("host.json"), serde_json::to_vec(machine).expect("plain data"))
         .expect("a file");
     let done =
         Command::new(env!("CARGO_BIN_EXE_disklab")).arg("host-init").current_dir(&folder).output();
@@ -31,15 +36,14 @@ fn first(here: &Path, plan: &Plan) -> (bool, String) {
     (done.status.success(), format!("{steps}{}", String::from_utf8_lossy(&done.stderr)))
 }
 
-fn host(loops: &[Loop], journal: &Journal) -> Host {
-    Host {
+fn machine(loops: &[Loop], journal: &Journal) -> RealMachine {
+    RealMachine {
         disks: loops.iter().map(|it| Disk::find(&it.path).expect("it is there")).collect(),
         name: "disklab-test".to_owned(),
         trace: false,
         journal: journal.path().to_owned(),
         overwrite: None,
         at: None,
-        contents: Seed(1),
     }
 }
 
@@ -53,13 +57,20 @@ fn what_holds_something_by_now_is_not_made_anew() {
     // Since the run looked, somebody has made this.
     let made = Command::new("mkfs.ext4").args(["-q", "-F", "-L", "precious", &disk]).status();
     assert!(made.expect("mkfs.ext4").success());
-    let mkfs = ["mkfs.xfs", "-q", "-f", &disk].map(str::to_owned).to_vec();
-    let plan = |overwrite: Vec<PathBuf>| Plan {
-        mkfs: Some(mkfs.clone()),
-        host: Some(Host { overwrite: Some(overwrite), ..host(&loops, &journal) }),
-        ..Plan::default()
+    let run = |step: &str, words: [&str; 4]| {
+        let command = words.map(str::to_owned).to_vec();
+        Action::Run(Program { step: step.to_owned(), command })
     };
-    let (well, said) = first(here, &plan(Vec::new()));
+    let plan = Plan::new([
+        Action::Release(Release {}),
+        run("wipe", ["wipefs", "--all", "--quiet", &disk]),
+        run("mkfs", ["mkfs.xfs", "-q", "-f", &disk]),
+    ]);
+    let made = |overwrite: Vec<PathBuf>| {
+        let overwrite = Some(overwrite);
+        first(here, &plan, &RealMachine { overwrite, ..machine(&loops, &journal) })
+    };
+    let (well, said) = made(Vec::new());
     assert!(
         !well && said.contains("ext filesystem") && !said.contains("\"step\":\"mkfs\""),
         "{said}"
@@ -73,11 +84,11 @@ fn what_holds_something_by_now_is_not_made_anew() {
     let place = here.join("mounted");
     fs::create_dir(&place).expect("a folder");
     assert!(Command::new("mount").arg(&disk).arg(&place).status().expect("mount").success());
-    let (well, said) = first(here, &plan(vec![loops[0].path.clone()]));
+    let (well, said) = made(vec![loops[0].path.clone()]);
     assert!(Command::new("umount").arg(&place).status().expect("umount").success());
     assert!(!well && said.contains("does not give it to anybody else"), "{said}");
     // What was there is taken off before: some marks are where no mkfs writes.
-    let (well, said) = first(here, &plan(vec![loops[0].path.clone()]));
+    let (well, said) = made(vec![loops[0].path.clone()]);
     assert!(well && said.contains("\"step\":\"wipe\""), "{said}");
     assert_eq!(kind(), "xfs");
 }
@@ -103,26 +114,28 @@ fn what_starts_can_write_nothing_of_the_machine() {
         .chain(libraries)
         .map(|path| StartupEntry { path: path.to_owned(), kind: EntryKind::File(Bytes(1)) })
         .collect();
-    let way = Startup::Program {
+    let way = StartupWay::Program {
         command: ["/bin/sh", "-c", &script].map(str::to_owned).to_vec(),
         entries: files.clone(),
         environment: Vec::new(),
         server: Vec::new(),
     };
-    let plan = Plan {
-        entries: Some(Entries { modified: Some(vec![0; files.len()]), all: files }),
-        measure: Some(Measure {
+    let plan = Plan::new([
+        Action::MakeEntries(MakeEntries {
+            modified: Some(vec![0; files.len()]),
+            all: files,
+            contents: Some(Seed(1)),
+        }),
+        Action::DropCaches(DropCaches { reread: None }),
+        Action::Measure(Measure {
             what: Measured::Startup { way, limit_ns: 20_000_000_000 },
             phase: "measure".to_owned(),
             ramp_ns: 0,
-            warm_up: None,
             sync_every_ns: None,
-            priority: Priority::default(),
         }),
-        host: Some(Host { at: Some(place.clone()), ..host(&loops, &journal) }),
-        ..Plan::default()
-    };
-    let (well, said) = first(here, &plan);
+    ]);
+    let at = Some(place.clone());
+    let (well, said) = first(here, &plan, &RealMachine { at, ..machine(&loops, &journal) });
     assert!(well && said.contains("\"after\""), "{said}");
     let devices = said
         .split("in /dev are ")
@@ -155,13 +168,13 @@ fn what_is_laid_out_is_drawn() {
     let entry =
         StartupEntry { path: "/usr/bin/program".to_owned(), kind: EntryKind::File(Bytes::mib(1)) };
     let trees = Trees { count: 1, files: 4, file_size: Bytes::mib(1), fragment: Bytes(16_384) };
-    let plan = Plan {
-        entries: Some(Entries { all: vec![entry], modified: None }),
-        trees: Some(trees),
-        host: Some(Host { at: Some(place.clone()), ..host(&loops, &journal) }),
-        ..Plan::default()
-    };
-    let (well, said) = first(here, &plan);
+    let contents = Some(Seed(1));
+    let plan = Plan::new([
+        Action::WriteFiles(WriteFiles { files: Vec::new(), trees: Some(trees), contents }),
+        Action::MakeEntries(MakeEntries { all: vec![entry], modified: None, contents }),
+    ]);
+    let at = Some(place.clone());
+    let (well, said) = first(here, &plan, &RealMachine { at, ..machine(&loops, &journal) });
     assert!(well, "{said}");
     let mut pieces = std::collections::BTreeSet::new();
     for file in ["root/usr/bin/program", "trees/0/0", "trees/0/3"] {

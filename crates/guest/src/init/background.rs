@@ -1,14 +1,18 @@
 //! Programs that run beside what is measured, each started again as soon as it has ended.
 
-use super::priority::Place;
+use super::perform::{Beside, Perform, Session};
+use super::place::Place;
 use super::program::{self, Words};
-use super::snapshots::tool::Tool;
+use super::steps::{Failure, Steps};
 use super::syncing::Syncing;
-use super::{Failure, Steps, fsload, snapshots};
-use crate::plan::{Background, Process, tree};
+use super::{fsload, snapshots};
+use crate::real_machine::RealMachine;
+use crate::shell;
 use disklab_config::command::TREE;
+use disklab_protocol::action::{RepeatedProgram, StartBackground, StopBackground};
+use disklab_protocol::places::{FSLOAD, tree};
+use disklab_protocol::step::Step;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
 use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -17,8 +21,50 @@ use std::time::{Duration, Instant};
 /// The step's name in the record.
 const STEP: &str = "background";
 
+impl Perform for StartBackground {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        let snapshots = self.snapshots.iter().flat_map(snapshots::schedule_lines);
+        let load = self.fsload.iter().map(|_| format!("# work on the files below {FSLOAD} &"));
+        let programs =
+            self.processes.iter().map(|program| format!("{} &", shell::command(&program.command)));
+        snapshots.chain(load).chain(programs).collect()
+    }
+
+    /// Starts all programs and lets them run for the background's lead.
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let (place, environment) = (&session.beside, &session.environment);
+        let all = self.processes.iter().enumerate();
+        let started: Result<_, Failure> =
+            all.map(|(number, process)| begin(number, process, place)).collect();
+        let snapshots = self.snapshots.as_ref();
+        let snapshots = snapshots.map(|what| snapshots::start(what, place, environment));
+        let snapshots = snapshots.transpose()?;
+        let files = self.fsload.as_ref().map(|load| fsload::start(load, place, environment));
+        let files = files.transpose()?;
+        let every = self.sync_every_ns.map(Duration::from_nanos);
+        let syncing = every.map(Syncing::start);
+        let running = Running { started: started?, snapshots, files, _syncing: syncing };
+        std::thread::sleep(Duration::from_nanos(self.lead_ns));
+        session.background_ended = running.has_ended();
+        session.background = Some(Box::new(running));
+        Ok(())
+    }
+}
+
+impl Perform for StopBackground {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let measured = !std::mem::take(&mut session.background_ended);
+        let running = session.background.take();
+        running.map_or(Ok(()), |running| running.stop(measured, &mut session.steps))
+    }
+}
+
 /// A background under way.
-pub struct Running {
+struct Running {
     started: Vec<Started>,
     snapshots: Option<snapshots::Running>,
     files: Option<fsload::Running>,
@@ -26,7 +72,7 @@ pub struct Running {
 }
 
 struct Started {
-    process: Process,
+    process: RepeatedProgram,
     words: Arc<Words>,
     begun: Instant,
     state: Arc<Mutex<State>>,
@@ -52,21 +98,7 @@ struct Ended {
     at: Instant,
 }
 
-/// Starts all programs and lets them run for the background's lead.
-pub fn start(background: &Background, place: &Place, tool: Tool) -> Result<Running, Failure> {
-    let all = background.processes.iter().enumerate();
-    let started: Result<_, Failure> =
-        all.map(|(number, process)| begin(number, process, place)).collect();
-    let snapshots = background.snapshots.map(|it| snapshots::start(it, place, tool)).transpose()?;
-    let files = background.fsload.as_ref().map(|it| fsload::start(it, place)).transpose()?;
-    let every = background.sync_every_ns.map(Duration::from_nanos);
-    let running =
-        Running { started: started?, snapshots, files, _syncing: every.map(Syncing::start) };
-    std::thread::sleep(Duration::from_nanos(background.lead_ns));
-    Ok(running)
-}
-
-fn begin(number: usize, process: &Process, place: &Place) -> Result<Started, Failure> {
+fn begin(number: usize, process: &RepeatedProgram, place: &Place) -> Result<Started, Failure> {
     let words = Arc::new(Words::of(&format!("{STEP}-{number}"))?);
     let state = Arc::new(Mutex::new(State::default()));
     // The first run is started here, so that a program that is not there is told before anything is
@@ -86,7 +118,7 @@ fn begin(number: usize, process: &Process, place: &Place) -> Result<Started, Fai
 
 /// Starts a program for the time after `passes`.
 fn launch(
-    process: &Process,
+    process: &RepeatedProgram,
     place: &Place,
     passes: u32,
     words: &Words,
@@ -103,7 +135,7 @@ fn launch(
 }
 
 struct Repeat {
-    process: Process,
+    process: RepeatedProgram,
     place: Place,
     words: Arc<Words>,
     state: Arc<Mutex<State>>,
@@ -163,15 +195,17 @@ impl Repeat {
 
 impl Running {
     /// Whether any of it has ended by itself.
-    pub fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.started.iter().any(|started| started.thread.is_finished())
             || self.snapshots.as_ref().is_some_and(snapshots::Running::has_ended)
             || self.files.as_ref().is_some_and(fsload::Running::has_ended)
     }
+}
 
+impl Beside for Running {
     /// Ends what still runs, and says what there was. A failure if something had ended by itself:
     /// the measured program then had another background than it should, or was not started at all.
-    pub fn stop(self, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
+    fn stop(self: Box<Self>, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
         let until = Instant::now();
         let mut result = self.snapshots.map_or(Ok(()), |snapshots| snapshots.stop(steps));
         result = result.and(self.files.map_or(Ok(()), |files| files.stop(steps)));
@@ -187,15 +221,20 @@ impl Running {
             let ended = thread.join().map_err(|_| format!("{STEP}: its thread failed"))?;
             let passes = locked(&state).passes;
             let ran = ended.at.duration_since(begun);
-            steps.say(&json!({
-                "step": STEP, "command": process.command, "passes": passes, "ran_ns": ran.as_nanos() as u64,
-                "status": ended.status, "stopped": ended.reason.is_none(), "said": words.read()?,
-            }));
+            steps.say(&Step::Background {
+                command: process.command,
+                passes,
+                ran_ns: ran.as_nanos() as u64,
+                status: ended.status,
+                stopped: ended.reason.is_none(),
+                said: words.read()?,
+            });
             if let Some(reason) = ended.reason {
                 let early = until.duration_since(ended.at);
                 let when = if measured {
                     format!(
-                        "{early:?} less than the measurement, whose results would not be of what was asked for"
+                        "{early:?} less than the measurement, whose results would not be of what \
+                         was asked for"
                     )
                 } else {
                     "and nothing was measured yet".to_owned()

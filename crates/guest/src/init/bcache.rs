@@ -1,14 +1,18 @@
 //! Disks behind a cache: `/dev/bcache0`, `/dev/bcache1`, ... in place of disks.
 
+use super::patterns::matching;
+use super::perform::{Perform, Session};
 use super::program::run;
-use super::{Failure, Steps, keep};
-use crate::plan::Cache;
-use serde_json::json;
+use super::steps::Failure;
+use crate::real_machine::RealMachine;
+use crate::shell;
+use disklab_protocol::action::Bcache;
+use disklab_protocol::step::Step;
 use std::fs;
 use std::time::Duration;
 
-/// Where the kernel is told of a device that has bcache's superblock; it looks at the device before
-/// it returns.
+/// The file by which the kernel learns of a device that has bcache's superblock; it looks at the
+/// device before it returns.
 const REGISTER: &str = "/sys/fs/bcache/register";
 /// One file for each cache; what is written there also ends the devices behind it.
 const STOP: &str = "/sys/fs/bcache/*/stop";
@@ -17,53 +21,74 @@ const LOOK: Duration = Duration::from_millis(10);
 /// So often at most, a virtual minute; a cache is stopped when its journal is written.
 const LOOKS: u32 = 6000;
 
+impl Perform for Bcache {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        let Self::Start { make, disks, cache } = self else {
+            return vec![format!("echo 1 > {STOP}")];
+        };
+        let register =
+            disks.iter().chain([cache]).map(|device| format!("echo {device} > {REGISTER}"));
+        let cutoffs =
+            (0..disks.len()).map(|index| format!("echo 0 > {}", sequential_cutoff(index)));
+        let made = make.iter().map(|command| shell::command(command));
+        made.chain(register).chain(cutoffs.filter(|_| make.is_some())).collect()
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        match self {
+            Self::Start { make, disks, cache } => start(make.as_deref(), disks, cache, session),
+            Self::Stop => stop(session),
+        }
+    }
+}
+
 /// Puts the cache in front of its disks. One that has to be made first takes everything: it is to
 /// hold the test file.
-pub fn start(cache: &Cache, steps: &mut Steps) -> Result<(), Failure> {
-    if let Some(command) = &cache.make {
-        run(command, "make-bcache", steps)?;
+fn start(
+    make: Option<&[String]>,
+    disks: &[String],
+    cache: &String,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    if let Some(command) = make {
+        run(command, "make-bcache", &mut session.steps)?;
     }
-    for device in cache.disks.iter().chain([&cache.cache]) {
+    for device in disks.iter().chain([cache]) {
         fs::write(REGISTER, device)
             .map_err(|e| format!("writing {device:?} to {REGISTER}: {e}"))?;
     }
     let states = wait("bcache in front of each disk", || {
-        let states: Option<Vec<_>> =
-            cache.disks.iter().enumerate().map(|(i, _)| state(i)).collect();
+        let states: Option<Vec<_>> = (0..disks.len()).map(state).collect();
         Ok(states.filter(|states| states.iter().all(|state| state != "no cache")))
     })?;
-    if cache.make.is_some() {
-        for index in 0..cache.disks.len() {
-            take_all(index)?;
+    if make.is_some() {
+        // What is written or read in sequence is cached too, of which nothing would be; until its
+        // next start.
+        for path in (0..disks.len()).map(sequential_cutoff) {
+            fs::write(&path, "0").map_err(|e| format!("writing 0 to {path}: {e}"))?;
         }
     }
-    steps.say(
-        &json!({"step": "cached", "disks": cache.disks, "cache": cache.cache, "states": states}),
-    );
+    session.steps.say(&Step::Cached { disks: disks.to_vec(), cache: cache.clone(), states });
     Ok(())
 }
 
-/// Ends the cache, so that it is found clean the next time.
-pub fn stop(steps: &mut Steps) -> Result<(), Failure> {
-    for path in keep::matching(STOP)? {
+fn stop(session: &mut Session) -> Result<(), Failure> {
+    for path in matching(STOP)? {
         fs::write(&path, "1").map_err(|e| format!("writing 1 to {}: {e}", path.display()))?;
     }
     wait("bcache to end", || {
-        let gone = state(0).is_none() && keep::matching(STOP)?.is_empty();
+        let gone = state(0).is_none() && matching(STOP)?.is_empty();
         Ok(gone.then_some(()))
     })?;
-    steps.say(&json!({"step": "uncached"}));
+    session.steps.say(&Step::Uncached);
     Ok(())
 }
 
-/// Has the cache take what is written or read in sequence too, of which it would take nothing; till
-/// its next start.
-fn take_all(index: usize) -> Result<(), Failure> {
-    let path = format!("/sys/block/bcache{index}/bcache/sequential_cutoff");
-    fs::write(&path, "0").map_err(|e| format!("writing 0 to {path}: {e}"))
+fn sequential_cutoff(index: usize) -> String {
+    format!("/sys/block/bcache{index}/bcache/sequential_cutoff")
 }
 
-/// `no cache`, `clean`, `dirty` or `inconsistent`; none where there is no such device.
+/// Returns `no cache`, `clean`, `dirty` or `inconsistent`; None where there is no such device.
 fn state(index: usize) -> Option<String> {
     let text = fs::read_to_string(format!("/sys/block/bcache{index}/bcache/state")).ok()?;
     Some(text.trim().to_owned())

@@ -1,9 +1,14 @@
 //! Makes what a program's start needs, on the disks that are prepared.
 
-use super::{Failure, direct};
-use crate::plan::{Entries, ROOT};
+use super::direct;
+use super::perform::{Perform, Session};
+use super::steps::Failure;
+use crate::real_machine::RealMachine;
 use disklab_config::startup::{EntryKind, StartupEntry};
-use disklab_units::{Random, Seed};
+use disklab_protocol::action::MakeEntries;
+use disklab_protocol::places::ROOT;
+use disklab_protocol::step::Step;
+use disklab_units::Random;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,8 +17,21 @@ use std::path::{Path, PathBuf};
 /// Where a running system has something mounted.
 pub const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "tmp"];
 
-/// Makes them all; returns how many. What this machine's files do not give is zeroes, or drawn.
-pub fn make(entries: &Entries, contents: Option<Seed>) -> Result<usize, Failure> {
+impl Perform for MakeEntries {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        vec![format!("# write {} files and folders below {ROOT}", self.all.len())]
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        make(self)?;
+        session.steps.say(&Step::Entries { made: self.all.len() as u64 });
+        Ok(())
+    }
+}
+
+/// Makes them all. What this machine's files do not give is zeroes, or drawn.
+fn make(entries: &MakeEntries) -> Result<(), Failure> {
+    let contents = entries.contents.map(|contents| contents.derive("entries"));
     let mut random = contents.map(Random::new);
     let folders = MOUNTED.map(|name| Path::new(ROOT).join(name));
     for folder in &folders {
@@ -21,10 +39,10 @@ pub fn make(entries: &Entries, contents: Option<Seed>) -> Result<usize, Failure>
     }
     for entry in &entries.all {
         let is_copied = entries.modified.is_some();
-        one(entry, is_copied, random.as_mut()).map_err(|e| match e.kind() {
+        make_entry(entry, is_copied, random.as_mut()).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound if is_copied => format!(
-                "putting {} on the disks: this machine does not have it; the workload without `:program` replays what was recorded, \
-                 with files of these sizes",
+                "putting {} on the disks: this machine does not have it; the workload without \
+                 `:program` replays what was recorded, with files of these sizes",
                 entry.path
             ),
             _ => format!("putting {} on the disks: {e}", entry.path),
@@ -36,10 +54,10 @@ pub fn make(entries: &Entries, contents: Option<Seed>) -> Result<usize, Failure>
             .map_err(|e| format!("{}: setting when it was changed: {e}", entry.path))?;
     }
     rustix::fs::sync();
-    Ok(entries.all.len())
+    Ok(())
 }
 
-fn one(
+fn make_entry(
     entry: &StartupEntry,
     with_contents: bool,
     mut random: Option<&mut Random>,

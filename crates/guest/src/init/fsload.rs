@@ -1,15 +1,19 @@
 //! Threads that work on many files, in a guest.
 
-use super::ground::mark;
-use super::priority::Place;
-use super::{Failure, Steps, startup};
-use crate::plan::{FSLOAD, FsloadBeside, TRIAL};
+use super::environment::Environment;
+use super::filesystem::{drop_caches, settle};
+use super::perform::{Perform, Session};
+use super::place::Place;
+use super::steps::{Failure, Steps};
+use crate::real_machine::RealMachine;
 use disklab_config::fsload::Fsload;
 use disklab_fsload::{LoadDone, LoadRun, Surroundings, layout};
 use disklab_protocol::Mark;
+use disklab_protocol::action::{BackgroundFsload, LayOutFsload};
 use disklab_protocol::names;
+use disklab_protocol::places::{FSLOAD, TRIAL};
+use disklab_protocol::step::Step;
 use disklab_units::{Nanos, Seed};
-use serde_json::json;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -25,12 +29,17 @@ const BESIDE: &str = "background fsload";
 /// Longer than any trial.
 const ENDLESS: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Lays its files out.
-pub fn lay_out(load: &Fsload, steps: &mut Steps) -> Result<(), Failure> {
-    fs::create_dir(FSLOAD).map_err(|e| format!("{STEP}: {FSLOAD}: {e}"))?;
-    let (files, bytes) = layout::lay_out(load, Path::new(FSLOAD))?;
-    steps.say(&json!({"step": "laid out", "files": files, "bytes": bytes}));
-    Ok(())
+impl Perform for LayOutFsload {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        vec![format!("# write the workload's files below {FSLOAD}")]
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        fs::create_dir(FSLOAD).map_err(|e| format!("{STEP}: {FSLOAD}: {e}"))?;
+        let (files, bytes) = layout::lay_out(&self.load, Path::new(FSLOAD))?;
+        session.steps.say(&Step::LaidOut { files, bytes });
+        Ok(())
+    }
 }
 
 /// Runs it for so long after its ramp.
@@ -39,8 +48,9 @@ pub fn measure(
     seed: Seed,
     [ramp, length]: [Nanos; 2],
     notes: bool,
+    environment: &Arc<dyn Environment>,
 ) -> Result<LoadDone, Failure> {
-    startup::settle();
+    settle();
     disklab_fsload::run(&LoadRun {
         load,
         root: Path::new(FSLOAD),
@@ -48,7 +58,7 @@ pub fn measure(
         ramp: Duration::from_nanos(ramp.0),
         length: Duration::from_nanos(length.0),
         stop: &AtomicBool::new(false),
-        surroundings: &Guest::of(load, notes),
+        surroundings: &Processor::new(load, notes, environment),
     })
 }
 
@@ -59,10 +69,14 @@ pub struct Running {
     thread: JoinHandle<Result<LoadDone, Failure>>,
 }
 
-pub fn start(beside: &FsloadBeside, place: &Place) -> Result<Running, Failure> {
-    let FsloadBeside { load, seed } = beside.clone();
+pub fn start(
+    beside: &BackgroundFsload,
+    place: &Place,
+    environment: &Arc<dyn Environment>,
+) -> Result<Running, Failure> {
+    let BackgroundFsload { load, seed } = beside.clone();
     let (stop, place) = (Arc::new(AtomicBool::new(false)), place.clone());
-    let told = Arc::clone(&stop);
+    let (told, environment) = (Arc::clone(&stop), Arc::clone(environment));
     let work = move || {
         place.enter().map_err(|e| format!("{BESIDE}: its I/O priority: {e}"))?;
         disklab_fsload::run(&LoadRun {
@@ -72,7 +86,7 @@ pub fn start(beside: &FsloadBeside, place: &Place) -> Result<Running, Failure> {
             ramp: Duration::ZERO,
             length: ENDLESS,
             stop: &told,
-            surroundings: &Guest::of(&load, false),
+            surroundings: &Processor::new(&load, false, &environment),
         })
     };
     let thread =
@@ -94,10 +108,12 @@ impl Running {
         let done = self.thread.join().map_err(|_| format!("{BESIDE}: its thread failed"))??;
         let checked = done.check(Path::new(FSLOAD))?;
         let operations: u64 = done.report.operations.iter().map(|each| each.count).sum();
-        steps.say(&json!({
-            "step": BESIDE, "operations": operations, "ran_ns": ran.as_nanos() as u64,
-            "files_as_written": checked.files, "bytes": checked.bytes,
-        }));
+        steps.say(&Step::BackgroundFsload {
+            operations,
+            ran_ns: ran.as_nanos() as u64,
+            files_as_written: checked.files,
+            bytes: checked.bytes,
+        });
         Ok(())
     }
 }
@@ -109,29 +125,30 @@ pub fn account(done: &LoadDone, steps: &mut Steps) -> Result<(), Failure> {
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     // Not what is in memory.
     rustix::fs::sync();
-    startup::forget()?;
+    drop_caches()?;
     let checked = done.check(Path::new(FSLOAD))?;
-    steps.say(&json!({"step": STEP, "files_as_written": checked.files, "bytes": checked.bytes}));
+    steps.say(&Step::Fsload { files_as_written: checked.files, bytes: checked.bytes });
     Ok(())
 }
 
-/// A guest has one processor, which the operations of all threads get in the order in which they
-/// ask for it.
-struct Guest {
-    /// From then on.
+/// A guest has one processor, which the operations of all threads get in the order in which they ask for it.
+struct Processor {
+    /// When it is free again.
     free: Mutex<Instant>,
     operation: Duration,
     notes_promises: bool,
+    environment: Arc<dyn Environment>,
 }
 
-impl Guest {
-    fn of(load: &Fsload, notes_promises: bool) -> Self {
+impl Processor {
+    fn new(load: &Fsload, notes_promises: bool, environment: &Arc<dyn Environment>) -> Self {
         let operation = Duration::from_nanos(load.operation.0);
-        Self { free: Mutex::new(Instant::now()), operation, notes_promises }
+        let environment = Arc::clone(environment);
+        Self { free: Mutex::new(Instant::now()), operation, notes_promises, environment }
     }
 }
 
-impl Surroundings for Guest {
+impl Surroundings for Processor {
     fn thread_begins(&self) {
         // The default adds up to 50 us to each sleep. What fails here, fails in all runs alike.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -152,6 +169,6 @@ impl Surroundings for Guest {
     }
 
     fn promised(&self, number: u64) -> Result<(), Failure> {
-        mark(Mark::Promised(number)).map_err(|e| format!("{STEP}: {e}"))
+        self.environment.mark(Mark::Promised(number)).map_err(|e| format!("{STEP}: {e}"))
     }
 }

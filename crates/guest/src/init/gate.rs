@@ -4,8 +4,8 @@
 //! takes a sixth of a virtual second to start. A lease (F_SETLEASE) on its file does: whoever opens
 //! the file is held until the lease is given back.
 
-use super::Failure;
-use crate::plan::Gate;
+use super::steps::Failure;
+use disklab_protocol::measure::Gate;
 use std::ffi::c_int;
 use std::fs::File;
 use std::io;

@@ -1,10 +1,11 @@
 //! What a program reads of its files: each access to their pages, in order, by the kernel's own
 //! events, and which of its threads and processes wait for which.
 
-use super::{Failure, mounted};
-use crate::plan::{ROOT, TRIAL};
+use super::filesystem::mounted;
+use super::steps::Failure;
 use disklab_config::startup::StartupEntry;
 use disklab_protocol::names;
+use disklab_protocol::places::{ROOT, TRIAL};
 use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -3,16 +3,20 @@
 //! fio is started first, and its jobs wait on a pipe until the phase begins: its start takes a
 //! sixth of a virtual second, and reads what is to be cold.
 
+use super::filesystem::{drop_caches, drop_lines, mount_it, settle, unmount_from};
+use super::perform::{Perform, Session};
 use super::program::{self, Words};
-use super::{Failure, Steps, ground, startup, work};
-use crate::phases::{Account, BEGUN, STEP, Went};
-use crate::plan::{self, Act, GO, POOL, Phase, SAY, TRIAL, ZeroFile};
+use super::steps::Failure;
+use crate::shell;
 use disklab_protocol::Mark;
+use disklab_protocol::action::ZeroFile;
+use disklab_protocol::measure::{PhaseFio, PhaseWork, PlannedPhase};
 use disklab_protocol::names;
+use disklab_protocol::places::{self, GO, POOL, SAY, TRIAL};
+use disklab_protocol::step::{PhaseAccount, PhaseEnd, ProgramEnd, Step};
 use disklab_units::Bytes;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -21,14 +25,14 @@ use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+/// The name of failures and of programs' output.
+const STEP: &str = "phase";
 /// As much of the end of a program's words is kept.
 const MOST_SAID: u64 = 8 << 20;
 /// What is ended is waited for so long; it may have much to write.
 const END: Duration = Duration::from_secs(60);
 /// fio is ready after less than a second, unless something is wrong.
 const START: Duration = Duration::from_secs(600);
-/// The kernel's parameter for what a system call takes.
-const SYSTEM_CALL: &str = "/sys/module/disklab/parameters/system_call";
 
 /// What is heard while a phase goes on.
 enum News {
@@ -45,15 +49,33 @@ enum Who {
     Reader,
 }
 
-/// All phases, until one is given up.
-pub fn measure(phases: &[Phase], steps: &mut Steps) -> Result<(), Failure> {
+/// Returns the command lines of a phase.
+pub fn lines(phase: &PlannedPhase) -> Vec<String> {
+    let unmount = format!("umount {POOL}");
+    let cold = drop_lines().into_iter().filter(|_| phase.cold);
+    let reader = phase.reader.iter().map(|fio| format!("{} &", shell::command(&fio.command)));
+    let before = cold.chain(reader);
+    match &phase.what {
+        PhaseWork::Fio(PhaseFio { command, .. }) | PhaseWork::Program(command) => {
+            before.chain([shell::command(command)]).collect()
+        }
+        PhaseWork::Remount { mount, settings } => {
+            let settings = settings.iter().flat_map(|setting| setting.lines(None));
+            before.chain([unmount]).chain(mount.lines(None)).chain(settings).collect()
+        }
+    }
+}
+
+/// Runs all phases, until one is given up.
+pub fn measure(phases: &[PlannedPhase], session: &mut Session) -> Result<(), Failure> {
     let path = Path::new(TRIAL).join(names::PHASES);
     let failed = |e| format!("{}: {e}", path.display());
     let mut accounts = File::create(&path).map_err(failed)?;
     let hub = Hub::new()?;
     for phase in phases {
-        let mut account = Account { phase: phase.name.clone(), ..Account::default() };
-        let went = hub.carry_out(phase, &mut account, steps);
+        session.log(&lines(phase))?;
+        let mut account = PhaseAccount { phase: phase.name.clone(), ..PhaseAccount::default() };
+        let went = hub.run(phase, &mut account, session);
         // What was said is kept of one that failed, too.
         let line = serde_json::to_string(&account).map_err(|e| failed(e.into()))?;
         writeln!(accounts, "{line}").map_err(failed)?;
@@ -134,17 +156,17 @@ impl Hub {
         Ok(Started { command, step, words, pid })
     }
 
-    fn carry_out(
+    fn run(
         &self,
-        phase: &Phase,
-        account: &mut Account,
-        steps: &mut Steps,
-    ) -> Result<Went, Failure> {
-        let Phase { name, what, .. } = phase;
-        if let Act::Remount { .. } = what {
-            work::unmount_pool().map_err(|e| format!("{STEP} {name}: {e}"))?;
+        phase: &PlannedPhase,
+        account: &mut PhaseAccount,
+        session: &mut Session,
+    ) -> Result<PhaseEnd, Failure> {
+        let PlannedPhase { name, what, .. } = phase;
+        if let PhaseWork::Remount { .. } = what {
+            unmount_from(POOL).map_err(|e| format!("{STEP} {name}: {e}"))?;
         }
-        let measured = if let Act::Fio(fio) = what { Some(fio) } else { None };
+        let measured = if let PhaseWork::Fio(fio) = what { Some(fio) } else { None };
         for file in measured.iter().copied().chain(&phase.reader).flat_map(|fio| &fio.files) {
             look_at(file).map_err(|e| format!("{STEP} {name}: {e}"))?;
         }
@@ -154,29 +176,30 @@ impl Hub {
             .map(|fio| self.start(&fio.command, name, Who::Reader))
             .transpose()?;
         let mut measured = match what {
-            Act::Fio(fio) => Some(self.start(&fio.command, name, Who::Measured)?),
-            Act::Program(_) | Act::Remount { .. } => None,
+            PhaseWork::Fio(fio) => Some(self.start(&fio.command, name, Who::Measured)?),
+            PhaseWork::Program(_) | PhaseWork::Remount { .. } => None,
         };
         self.wait_until_ready(phase, measured.as_ref(), reader.as_ref())?;
         if phase.cold {
             rustix::fs::sync();
-            startup::forget()?;
+            drop_caches()?;
         }
-        startup::settle();
-        system_calls(phase.system_call_ns)?;
-        steps.say(&json!({"step": BEGUN, "phase": name}));
-        ground::mark(Mark::begin(name, 0))?;
+        settle();
+        session.environment.set_system_call_time(phase.system_call_ns)?;
+        session.steps.say(&Step::PhaseBegun { phase: name.clone() });
+        session.environment.mark(Mark::begin(name, 0))?;
         let begun = Instant::now();
         // As long as this is open, whoever opens it too goes on.
         let go = both_ends(GO)?;
         match what {
-            Act::Fio(_) => {}
-            Act::Program(command) => measured = Some(self.start(command, name, Who::Measured)?),
-            Act::Remount { mount, .. } => {
+            PhaseWork::Fio(_) => {}
+            PhaseWork::Program(command) => {
+                measured = Some(self.start(command, name, Who::Measured)?)
+            }
+            PhaseWork::Remount { mount, .. } => {
                 let (mount, name) = (mount.clone(), name.clone());
                 self.beside(move |tell| {
-                    let mounted =
-                        work::mount_pool(&mount).map_err(|e| format!("{STEP} {name}: {e}"));
+                    let mounted = mount_it(&mount).map_err(|e| format!("{STEP} {name}: {e}"));
                     let _ = tell.send(News::Mounted(mounted));
                 })?;
             }
@@ -184,26 +207,27 @@ impl Hub {
         let over = self.until_over(phase, begun, reader.as_ref())?;
         let took_ns = begun.elapsed().as_nanos() as u64;
         // What found all in memory reached no disk.
-        let _ = ground::mark(Mark::End);
-        system_calls(0)?;
+        let _ = session.environment.mark(Mark::End);
+        session.environment.set_system_call_time(0)?;
         drop(go);
-        let went = Went { phase: name.clone(), took_ns, given_up: matches!(over, Over::GivenUp) };
+        let went =
+            PhaseEnd { phase: name.clone(), took_ns, given_up: matches!(over, Over::GivenUp) };
         if let Some(reader) = &reader {
             // It may have ended in this moment; fio then writes its report.
             let _ = kill_process(reader.pid, Signal::INT);
             self.wait_for(Who::Reader)?;
             account.reader = phase.reader.as_ref().map(|fio| text(&fio.report)).transpose()?;
         }
-        self.account_for(&went, over, measured.as_ref(), account, steps)?;
-        if let Act::Fio(fio) = what
+        self.account_for(&went, over, measured.as_ref(), account, session)?;
+        if let PhaseWork::Fio(fio) = what
             && !went.given_up
         {
             account.fio = Some(text(&fio.report)?);
         }
-        if let Act::Remount { settings, .. } = what
+        if let PhaseWork::Remount { settings, .. } = what
             && !went.given_up
         {
-            work::apply(settings, steps)?;
+            settings.iter().try_for_each(|setting| setting.run(session))?;
         }
         Ok(went)
     }
@@ -211,14 +235,14 @@ impl Hub {
     /// What came of the measured program, told in a step; a failure if it failed.
     fn account_for(
         &self,
-        went: &Went,
+        went: &PhaseEnd,
         over: Over,
         measured: Option<&Started<'_>>,
-        account: &mut Account,
-        steps: &mut Steps,
+        account: &mut PhaseAccount,
+        session: &mut Session,
     ) -> Result<(), Failure> {
         let Some(Started { command, step, words, pid }) = measured else {
-            steps.say(&json!({"step": STEP, "went": went}));
+            session.steps.say(&Step::Phase { went: went.clone(), program: None });
             return Ok(());
         };
         let status = match over {
@@ -231,11 +255,9 @@ impl Hub {
                 None
             }
         };
-        let told = status.map_or_else(|| "given up".to_owned(), |status| status.to_string());
-        let said = words.read()?;
-        steps.say(
-            &json!({"step": STEP, "went": went, "command": command, "status": told, "said": said}),
-        );
+        let ended = status.map_or_else(|| "given up".to_owned(), |status| status.to_string());
+        let program = ProgramEnd { command: command.to_vec(), status: ended, said: words.read()? };
+        session.steps.say(&Step::Phase { went: went.clone(), program: Some(program) });
         account.said = words.end(MOST_SAID)?;
         match status {
             Some(status) if !status.success() => {
@@ -250,20 +272,22 @@ impl Hub {
     /// Returns when every job of fio waits for the phase to begin.
     fn wait_until_ready(
         &self,
-        phase: &Phase,
+        phase: &PlannedPhase,
         measured: Option<&Started<'_>>,
         reader: Option<&Started<'_>>,
     ) -> Result<(), Failure> {
-        let fio = if let Act::Fio(fio) = &phase.what { Some(fio) } else { None };
+        let fio = if let PhaseWork::Fio(fio) = &phase.what { Some(fio) } else { None };
         let mut missing: u32 = fio.iter().copied().chain(&phase.reader).map(|fio| fio.first).sum();
-        let ready = plan::ready(&phase.name);
+        let ready = places::ready(&phase.name);
         while missing > 0 {
             match self.told.recv_timeout(START) {
                 Ok(News::Said(line)) if line == ready => missing -= 1,
                 Ok(News::Said(_) | News::Mounted(_)) => {}
                 Ok(News::Ended(who, status)) => {
                     let started = if who == Who::Measured { measured } else { reader };
-                    return Err(started.map_or_else(String::new, |it| it.too_early(status)));
+                    return Err(
+                        started.map_or_else(String::new, |started| started.too_early(status))
+                    );
                 }
                 Err(_) => {
                     return Err(format!(
@@ -278,13 +302,13 @@ impl Hub {
 
     fn until_over(
         &self,
-        phase: &Phase,
+        phase: &PlannedPhase,
         begun: Instant,
         reader: Option<&Started<'_>>,
     ) -> Result<Over, Failure> {
         let limit = Duration::from_nanos(phase.limit_ns);
-        let mut under_way = if let Act::Fio(fio) = &phase.what { fio.jobs } else { 1 };
-        let over = plan::over(&phase.name);
+        let mut under_way = if let PhaseWork::Fio(fio) = &phase.what { fio.jobs } else { 1 };
+        let over = places::over(&phase.name);
         loop {
             match self.told.recv_timeout(limit.saturating_sub(begun.elapsed())) {
                 Ok(News::Said(line)) if line == over => under_way -= 1,
@@ -296,7 +320,7 @@ impl Hub {
                     return Ok(Over::Ended(status));
                 }
                 Ok(News::Ended(Who::Reader, status)) => {
-                    return Err(reader.map_or_else(String::new, |it| it.too_early(status)));
+                    return Err(reader.map_or_else(String::new, |reader| reader.too_early(status)));
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(Over::GivenUp),
                 Err(RecvTimeoutError::Disconnected) => {
@@ -366,16 +390,6 @@ fn last_words(said: &str) -> String {
 /// A pipe that is open to read and to write: opening waits for nobody.
 fn both_ends(pipe: &str) -> Result<File, Failure> {
     File::options().read(true).write(true).open(pipe).map_err(|e| format!("{pipe}: {e}"))
-}
-
-/// What each system call takes from now on. Kernels of before cannot be asked for anything but
-/// nothing, and on a real machine they take what they take.
-fn system_calls(ns: u64) -> Result<(), Failure> {
-    if !ground::is_a_guest() || ns == 0 && !Path::new(SYSTEM_CALL).exists() {
-        return Ok(());
-    }
-    fs::write(SYSTEM_CALL, ns.to_string())
-        .map_err(|e| format!("writing {ns} to {SYSTEM_CALL}: {e}"))
 }
 
 fn text(report: &str) -> Result<String, Failure> {

@@ -1,16 +1,18 @@
 //! A program that needs data by deadlines.
 
-use super::{Failure, Steps, startup};
-use crate::player::{Played, STEP};
+use super::filesystem::settle;
+use super::steps::{Failure, Steps};
 use disklab_config::player::Player;
 use disklab_config::workload::Rw;
+use disklab_protocol::step::{PlayerSummary, Step};
 use disklab_units::{Nanos, Random, Seed};
-use serde_json::json;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+/// The name of its failures.
+const STEP: &str = "player";
 /// Its first frames are waited for so long.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -30,7 +32,7 @@ pub fn measure(
     seed: Seed,
     steps: &mut Steps,
 ) -> Result<(), Failure> {
-    startup::settle();
+    settle();
     let (tell, told) = channel();
     let started = Instant::now();
     // A thread of its own: to a scheduler, a process that has just begun. It opens its file too:
@@ -71,14 +73,20 @@ pub fn measure(
             }
         }
     }
-    let result = match begun {
+    let played = match begun {
         Some(begun) => {
             let first = begun.duration_since(started).as_nanos() as u64;
-            Played::of(first, &ready, due, player.frame().0, length.0)
+            summary(first, &ready, due, player.frame().0, length.0)
         }
-        None => Played::never(due, LIMIT.as_nanos() as u64),
+        None => PlayerSummary {
+            first_frame_ns: None,
+            due,
+            late: 0,
+            lost: due,
+            longest_stall_ns: LIMIT.as_nanos() as u64,
+        },
     };
-    steps.say(&json!({"step": STEP, "played": result}));
+    steps.say(&Step::Player { played });
     Ok(())
 }
 
@@ -137,5 +145,69 @@ impl Reader {
             self.reads += 1;
         }
         Ok(())
+    }
+}
+
+/// Sums up what became of frames. `ready` has when the data of each frame was there, from the moment
+/// on at which the first was due; a frame that is missing at its end never was. A frame takes
+/// `frame_ns`, and the time to play is over after `length_ns`.
+fn summary(
+    first_frame_ns: u64,
+    ready: &[Option<u64>],
+    due: u64,
+    frame_ns: u64,
+    length_ns: u64,
+) -> PlayerSummary {
+    let mut played = PlayerSummary {
+        first_frame_ns: Some(first_frame_ns),
+        due,
+        late: 0,
+        lost: 0,
+        longest_stall_ns: 0,
+    };
+    // Until when the frame that is shown was to be.
+    let mut over = 0;
+    for frame in 0..due {
+        let at = frame * frame_ns;
+        let ready =
+            usize::try_from(frame).ok().and_then(|frame| ready.get(frame).copied().flatten());
+        match ready.filter(|&ready| ready < (at + frame_ns).min(length_ns)) {
+            Some(ready) => {
+                played.late += u64::from(ready > at);
+                let shown = ready.max(at);
+                played.longest_stall_ns = played.longest_stall_ns.max(shown.saturating_sub(over));
+                over = shown + frame_ns;
+            }
+            None => played.lost += 1,
+        }
+    }
+    played.longest_stall_ns = played.longest_stall_ns.max(length_ns.saturating_sub(over));
+    played
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME: u64 = 40;
+
+    fn of(ready: &[Option<u64>]) -> (u64, u64, u64) {
+        let played = summary(7, ready, 5, FRAME, 5 * FRAME);
+        assert_eq!((played.first_frame_ns, played.due), (Some(7), 5));
+        (played.late, played.lost, played.longest_stall_ns)
+    }
+
+    #[test]
+    fn what_comes_in_time_is_neither_late_nor_lost() {
+        assert_eq!(of(&[Some(0), Some(0), Some(80), Some(120), Some(100)]), (0, 0, 0));
+    }
+
+    #[test]
+    fn late_frames_are_shown_and_lost_ones_are_not() {
+        // The second comes 10 late; the third when the fourth is due.
+        assert_eq!(of(&[Some(0), Some(50), Some(120), Some(120), Some(160)]), (1, 1, 30));
+        // Nothing comes after the second.
+        assert_eq!(of(&[Some(0), Some(0)]), (0, 3, 120));
+        assert_eq!(of(&[Some(0), None, None, None, Some(165)]), (1, 3, 125));
     }
 }

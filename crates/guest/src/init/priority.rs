@@ -1,105 +1,111 @@
 //! What programs ask of an I/O scheduler: an I/O priority, and a cgroup of their own with a weight.
 
-use super::{Failure, ground, host, mounted};
-use disklab_block_devices::cgroups::{self, ROOT as CGROUPS};
+use super::perform::{Perform, Session};
+use super::place::Place;
+use super::steps::Failure;
+use crate::real_machine::{RealMachine, own_name};
+use disklab_block_devices::cgroups::ROOT;
 use disklab_block_devices::change::Change;
 use disklab_config::priority::{Ioprio, Priority};
-use std::ffi::{c_int, c_long};
+use disklab_protocol::action::SetPriorities;
 use std::fs;
-use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// Of each: who is in it.
+/// The file of a cgroup that lists its processes.
 const PROCESSES: &str = "cgroup.procs";
+/// The file of a cgroup with BFQ's weight.
+const WEIGHT: &str = "io.bfq.weight";
 
-/// Where programs of a priority are to run.
-#[derive(Debug, Clone, Default)]
-pub struct Place {
-    ioprio: Option<c_int>,
-    /// The `cgroup.procs` of its cgroup.
-    processes: Option<PathBuf>,
-}
+impl Perform for SetPriorities {
+    fn lines(&self, machine: Option<&RealMachine>) -> Vec<String> {
+        let mut lines = Vec::new();
+        // A guest's cgroups are new.
+        if self.is_weighted() && (machine.is_none() || !shares_io().unwrap_or_default()) {
+            lines.push(format!("echo +io > {}", control().display()));
+        }
+        for (folder, weight) in self.cgroups(machine) {
+            let folder = folder.display();
+            lines.push(format!("mkdir {folder}"));
+            lines.push(format!("echo {weight} > {folder}/{WEIGHT}"));
+        }
+        lines
+    }
 
-impl Place {
-    /// Those of what is measured and of what runs beside it. As soon as one has a weight, each has
-    /// a cgroup: what the first process starts is otherwise in the one that it is in itself.
-    pub fn of(measured: &Priority, beside: &Priority) -> Result<[Self; 2], Failure> {
-        let weighted = measured.weight.or(beside.weight).is_some();
-        if weighted {
-            if ground::is_a_guest() {
-                mounted("cgroup2", CGROUPS, "")?;
-            } else if cgroups::are_whole() {
-                host::read_only(CGROUPS, false)?;
-            } else {
-                return Err(cgroups::NOT_WHOLE.to_owned());
+    fn changes(&self, machine: &RealMachine) -> Result<Vec<Change>, String> {
+        let control = (self.is_weighted() && !shares_io().unwrap_or_default())
+            .then(|| Change::value(&control(), "-io"));
+        let cgroups = self.cgroups(Some(machine)).into_iter();
+        Ok(control.into_iter().chain(cgroups.map(|(path, _)| Change::Cgroup { path })).collect())
+    }
+
+    /// As soon as one has a weight, each has a cgroup: what the first process starts is otherwise
+    /// in the one that it is in itself.
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let environment = session.environment.as_ref();
+        if self.is_weighted() {
+            environment.open_cgroups()?;
+            if !shares_io()? {
+                environment.note_change(&Change::value(&control(), "-io"))?;
+                put(&control(), "+io")?;
             }
-            give_io_weights()?;
         }
-        Ok([
-            Self::make(measured, "measured", weighted)?,
-            Self::make(beside, "background", weighted)?,
-        ])
-    }
-
-    /// Without weights everybody stays where they are: on a real machine that is the user's own
-    /// cgroup, with its limits.
-    fn make(priority: &Priority, name: &str, weighted: bool) -> Result<Self, Failure> {
-        let ioprio = priority.ioprio.map(Ioprio::number);
-        let root = Path::new(CGROUPS);
-        let Some(weight) = priority.weight else {
-            return Ok(Self { ioprio, processes: weighted.then(|| root.join(PROCESSES)) });
-        };
-        let folder = root.join(ground::own(name));
-        ground::about_to(&Change::Cgroup { path: folder.clone() })?;
-        fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
-        put(&folder.join("io.bfq.weight"), &weight.to_string())?;
-        Ok(Self { ioprio, processes: Some(folder.join(PROCESSES)) })
-    }
-
-    /// Has a program run there from its first instruction on.
-    pub fn hold(&self, command: &mut Command) {
-        if self.ioprio.is_none() && self.processes.is_none() {
-            return;
+        for (folder, weight) in self.cgroups(environment.real_machine()) {
+            environment.note_change(&Change::Cgroup { path: folder.clone() })?;
+            fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
+            put(&folder.join(WEIGHT), &weight.to_string())?;
         }
-        let place = self.clone();
-        // SAFETY: between fork and exec only system calls are made, on memory that is there.
-        unsafe { command.pre_exec(move || place.enter()) };
-    }
-
-    /// The calling thread gets the priority, and its process the cgroup; what it starts then has
-    /// both.
-    pub fn enter(&self) -> io::Result<()> {
-        if let Some(ioprio) = self.ioprio {
-            set_ioprio(ioprio)?;
-        }
-        self.processes.as_ref().map_or(Ok(()), |processes| fs::write(processes, "0"))
+        let machine = environment.real_machine();
+        let [measured, beside] = self.each().map(|(name, priority)| Place {
+            ioprio: priority.ioprio.map(Ioprio::number),
+            // Without weights everybody stays where they are: on a real machine that is the user's
+            // own cgroup, with its limits.
+            processes: self.is_weighted().then(|| {
+                let own = priority.weight.map(|_| folder(machine, name));
+                own.unwrap_or_else(|| ROOT.into()).join(PROCESSES)
+            }),
+        });
+        (session.measured, session.beside) = (measured, beside);
+        Ok(())
     }
 }
 
-/// Weights are for cgroups whose parent shares its I/O out.
-fn give_io_weights() -> Result<(), Failure> {
-    let path = Path::new(CGROUPS).join("cgroup.subtree_control");
-    let given = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    if !given.split_whitespace().any(|it| it == "io") {
-        ground::about_to(&Change::value(&path, "-io"))?;
-        put(&path, "+io")?;
+trait Cgroups {
+    fn each(&self) -> [(&'static str, &Priority); 2];
+
+    fn is_weighted(&self) -> bool {
+        self.each().iter().any(|(_, priority)| priority.weight.is_some())
     }
-    Ok(())
+
+    /// The cgroups to make, with their weights.
+    fn cgroups(&self, machine: Option<&RealMachine>) -> Vec<(PathBuf, u32)> {
+        let weighted = |(name, priority): (&str, &Priority)| {
+            priority.weight.map(|weight| (folder(machine, name), weight))
+        };
+        self.each().into_iter().filter_map(weighted).collect()
+    }
+}
+
+impl Cgroups for SetPriorities {
+    fn each(&self) -> [(&'static str, &Priority); 2] {
+        [("measured", &self.measured), ("background", &self.background)]
+    }
+}
+
+fn folder(machine: Option<&RealMachine>, name: &str) -> PathBuf {
+    Path::new(ROOT).join(own_name(machine, name))
+}
+
+/// The file by which a cgroup shares its I/O out: weights are for cgroups below such a one.
+fn control() -> PathBuf {
+    Path::new(ROOT).join("cgroup.subtree_control")
+}
+
+fn shares_io() -> Result<bool, Failure> {
+    let path = control();
+    let given = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(given.split_whitespace().any(|controller| controller == "io"))
 }
 
 fn put(path: &Path, value: &str) -> Result<(), Failure> {
     fs::write(path, value).map_err(|e| format!("writing {value} to {}: {e}", path.display()))
-}
-
-fn set_ioprio(ioprio: c_int) -> io::Result<()> {
-    unsafe extern "C" {
-        fn syscall(number: c_long, ...) -> c_long;
-    }
-    const IOPRIO_SET: c_long = 251;
-    const WHO_PROCESS: c_int = 1;
-    // SAFETY: takes three numbers; 0 is the calling thread.
-    let result = unsafe { syscall(IOPRIO_SET, WHO_PROCESS, 0 as c_int, ioprio) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

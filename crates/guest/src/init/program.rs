@@ -1,9 +1,12 @@
 //! Programs that the first process starts.
 
-use super::{Failure, Steps};
-use crate::plan::TRIAL;
-use disklab_protocol::names;
-use serde_json::json;
+use super::perform::{Perform, Session};
+use super::steps::{Failure, Steps};
+use crate::real_machine::RealMachine;
+use crate::shell;
+use disklab_protocol::places::TRIAL;
+use disklab_protocol::step::{ProgramEnd, Step};
+use disklab_protocol::{action, names};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,6 +14,16 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// As much of a program's words as goes into the record.
 const MOST_WORDS: u64 = 4000;
+
+impl Perform for action::Program {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        vec![shell::command(&self.command)]
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        run(&self.command, &self.step, &mut session.steps)
+    }
+}
 
 /// Where a program's output goes.
 pub struct Words {
@@ -104,25 +117,25 @@ impl<'a> Program<'a> {
 
     /// Ends it, unless it has ended by itself.
     pub fn end(mut self, steps: &mut Steps) -> Result<(), Failure> {
-        let Self { command, step, .. } = self;
         let _ = self.child.kill();
-        let status = self.child.wait().map_err(|e| format!("{step}: waiting for its end: {e}"))?;
-        let said = self.words.read()?;
-        steps.say(
-            &json!({"step": step, "command": command, "status": status.to_string(), "said": said}),
-        );
-        Ok(())
+        self.ended(steps).map(drop)
+    }
+
+    /// Waits for its end, which has to be a good one.
+    pub fn finish(mut self, steps: &mut Steps) -> Result<(), Failure> {
+        let (status, said) = self.ended(steps)?;
+        if status.success() { Ok(()) } else { Err(failed(self.command, self.step, status, &said)) }
     }
 
     /// Waits for its end; its words go into the record, cut to [`MOST_WORDS`].
-    pub fn finish(mut self, steps: &mut Steps) -> Result<(), Failure> {
-        let Self { command, step, .. } = self;
+    fn ended(&mut self, steps: &mut Steps) -> Result<(ExitStatus, String), Failure> {
+        let step = self.step;
         let status = self.child.wait().map_err(|e| format!("{step}: waiting for its end: {e}"))?;
         let said = self.words.read()?;
-        steps.say(
-            &json!({"step": step, "command": command, "status": status.to_string(), "said": said}),
-        );
-        if status.success() { Ok(()) } else { Err(failed(command, step, status, &said)) }
+        let command = self.command.to_vec();
+        let end = ProgramEnd { command, status: status.to_string(), said: said.clone() };
+        steps.say(&Step::Program { step: step.to_owned(), end });
+        Ok((status, said))
     }
 }
 

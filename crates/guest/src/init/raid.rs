@@ -1,22 +1,65 @@
-//! Linux's software RAID below a filesystem.
+//! Linux's software RAID and pools of OpenZFS, below a filesystem.
+//!
+//! zpool puts a partition table on what it takes for a whole disk, by its name, and waits for udev
+//! to show the partition; there is neither here. A node of another name is to it a disk that is
+//! taken as it is.
 
+use super::perform::{Perform, Session};
 use super::program::run;
-use super::{Failure, Steps};
-use crate::plan::Raid;
-use serde_json::json;
+use super::steps::Failure;
+use crate::real_machine::RealMachine;
+use crate::shell;
+use disklab_protocol::action::{StartPool, StartRaid};
+use disklab_protocol::step::Step;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-/// Makes it, or finds it as it was left.
-pub fn start(raid: &Raid, steps: &mut Steps) -> Result<(), Failure> {
-    run(&raid.start, "md", steps)?;
-    // What it is to the kernel, for the record: `Personalities : [raid1]`, `md0 : active raid1
-    // vdb[1] vda[0]`, ...
-    let says = fs::read_to_string("/proc/mdstat").map_err(|e| format!("/proc/mdstat: {e}"))?;
-    steps.say(&json!({"step": "joined", "says": says.trim()}));
-    Ok(())
+impl Perform for StartRaid {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        vec![shell::command(&self.command)]
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        run(&self.command, "md", &mut session.steps)?;
+        // What it is to the kernel: `Personalities : [raid1]`, `md0 : active raid1 vdb[1] vda[0]`.
+        let says = fs::read_to_string("/proc/mdstat").map_err(|e| format!("/proc/mdstat: {e}"))?;
+        session.steps.say(&Step::Joined { says: says.trim().to_owned() });
+        Ok(())
+    }
 }
 
-/// Ends it, so that it is found clean.
-pub fn stop(raid: &Raid, steps: &mut Steps) -> Result<(), Failure> {
-    run(&raid.stop, "md", steps)
+impl Perform for StartPool {
+    fn lines(&self, machine: Option<&RealMachine>) -> Vec<String> {
+        let nodes = self.nodes.display();
+        let node = |name: &String| match machine {
+            None => Some(format!("# a second node of /dev/{name} in {nodes}")),
+            Some(machine) => {
+                let disk = machine.disks.iter().find(|disk| disk.name == *name)?;
+                Some(format!("mknod {nodes}/{name} b {} {}", disk.number.0, disk.number.1))
+            }
+        };
+        self.disks.iter().filter_map(node).chain([shell::command(&self.command)]).collect()
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        self.disks.iter().try_for_each(|disk| make_node(disk, &self.nodes))?;
+        run(&self.command, "zpool", &mut session.steps)
+    }
+}
+
+/// Makes a second node of a disk, of its name, in a folder.
+fn make_node(disk: &str, nodes: &Path) -> Result<(), Failure> {
+    let (first, node) = (Path::new("/dev").join(disk), nodes.join(disk));
+    let failed =
+        |e: std::io::Error| format!("zpool: {} for {}: {e}", node.display(), first.display());
+    fs::create_dir_all(nodes).map_err(failed)?;
+    let number = first.metadata().map_err(failed)?.rdev();
+    // On a real machine it is there from when the pool was made.
+    if node.metadata().is_ok_and(|there| there.rdev() == number) {
+        return Ok(());
+    }
+    mknodat(CWD, &node, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, number)
+        .map_err(|e| failed(e.into()))
 }

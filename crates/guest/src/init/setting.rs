@@ -1,182 +1,71 @@
-//! Writes a setting and reads it back: what the kernel says is active is what counts.
+//! Writes settings, reads them back, and keeps files of sysfs in the record.
 
-use super::{Failure, ground, keep};
-use crate::plan::Setting;
+use super::kernel_value::{self, find};
+use super::patterns::matching;
+use super::perform::{Perform, Session};
+use super::steps::Failure;
+use crate::real_machine::RealMachine;
+use crate::shell;
 use disklab_block_devices::change::Change;
-use disklab_block_devices::change::value::{agrees, bracketed, other};
+use disklab_protocol::action::{CheckSettings, KeepFiles, Setting};
+use disklab_protocol::step::Step;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Applies `setting`; returns what the file says then.
-pub fn apply(setting: &Setting) -> Result<String, Failure> {
-    let path = find(&setting.path)?;
-    let name = path.display();
-    if !ground::is_a_guest() {
-        before(&path, setting)?.iter().try_for_each(ground::about_to)?;
-    }
-    fs::write(&path, &setting.value).map_err(|e| {
-        let offers = fs::read_to_string(&path).ok().filter(|_| setting.choice);
-        let offers = offers
-            .map_or_else(String::new, |text| format!("; this kernel has {:?} there", text.trim()));
-        format!("writing {:?} to {name}: {e}{offers}", setting.value)
-    })?;
-    let text = fs::read_to_string(&path).map_err(|e| format!("{name}: {e}"))?;
-    let text = text.trim().to_owned();
-    let active = if setting.choice { bracketed(&text) } else { Some(text.as_str()) };
-    if active.is_some_and(|active| agrees(active, &setting.value)) {
-        Ok(text)
-    } else {
-        Err(format!("{name}: {:?} was written, but it says {text:?}", setting.value))
-    }
-}
-
-/// On a real machine others may change it while a trial runs, which is then of neither value.
-pub fn check(setting: &Setting) -> Result<(), Failure> {
-    let path = find(&setting.path)?;
-    other(&path, &setting.value).map_or(Ok(()), |now| {
-        Err(format!(
-            "{}: it was set to {:?}, and says {now:?} after the trial: somebody else has changed it meanwhile (tuned, udev, \
-             another benchmark?)",
-            path.display(),
-            setting.value
-        ))
-    })
-}
-
-/// What this machine's kernel has, where it has not what is asked for.
-pub fn lacking(setting: &Setting) -> Option<String> {
-    if ground::is_a_guest() || !setting.choice {
-        return None;
-    }
-    let Ok(path) = find(&setting.path) else { return Some("no such file".to_owned()) };
-    let text = fs::read_to_string(path).ok()?;
-    (!offers(&text, setting)).then(|| text.trim().to_owned())
-}
-
-/// Whether the choice is among those of a file that says `pid [round-robin:262144] devid:1`.
-pub fn offers(text: &str, setting: &Setting) -> bool {
-    let name =
-        |word: &str| word.trim_matches(['[', ']']).split(':').next().unwrap_or_default().to_owned();
-    text.split_whitespace().any(|word| name(word) == name(&setting.value))
-}
-
-/// What brings a file back to what it says now: noted before it is written. A scheduler that is
-/// chosen again begins with its own tunables and its own depth of the queue: those of now are noted
-/// before it, so that they are put back behind it.
-pub fn before(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
-    let mut changes = Vec::new();
-    if let (Some("scheduler"), Some(queue)) =
-        (path.file_name().and_then(|name| name.to_str()), path.parent())
-    {
-        let tunables =
-            fs::read_dir(queue.join("iosched")).into_iter().flatten().flatten().map(|it| it.path());
-        let mut tunables: Vec<PathBuf> = tunables.chain([queue.join("nr_requests")]).collect();
-        tunables.sort();
-        // Some only say something, and some only take something.
-        changes.extend(
-            tunables
-                .iter()
-                .filter(|it| is_writable(it))
-                .filter_map(|it| Some(Change::value(it, &now(it, false)?))),
-        );
-    }
-    let was = now(path, setting.choice).ok_or_else(|| {
-        format!(
-            "{}: what it says cannot be read, so that it could not be put back; nothing was changed",
-            path.display()
-        )
-    })?;
-    changes.push(Change::set(path, &was, &setting.value));
-    Ok(changes)
-}
-
-fn is_writable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|it| it.permissions().mode() & 0o200 != 0)
-}
-
-fn now(path: &Path, choice: bool) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
-    let text = text.trim();
-    Some(if choice { bracketed(text).unwrap_or(text) } else { text }.to_owned())
-}
-
-/// The one file that fits a path.
-fn find(path: &str) -> Result<PathBuf, Failure> {
-    let mut found = keep::matching(path)?;
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(format!("{path}: this kernel has no such file")),
-        n => Err(format!("{path}: {n} files fit")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn setting(path: String, value: &str, choice: bool) -> Setting {
-        Setting { path, value: value.to_owned(), choice }
+impl Perform for Setting {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        vec![format!("echo {} > {}", shell::word(&self.value), self.path)]
     }
 
-    #[test]
-    fn a_setting_that_does_not_take_effect_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("uuid")).unwrap();
-        let file = folder.path().join("uuid/policy");
-        fs::write(&file, "").unwrap();
-        let path = format!("{}/*/policy", folder.path().display());
-        // A plain file says just what was written: never in brackets.
-        let error = apply(&setting(path.clone(), "pid", true)).unwrap_err();
-        assert!(error.contains("\"pid\" was written, but it says \"pid\""), "{error}");
-        assert!(apply(&setting(path, "[pid]", true)).unwrap_err().contains("says"));
-        assert_eq!(apply(&setting(file.display().to_string(), "4096", false)).unwrap(), "4096");
-    }
-
-    #[test]
-    fn a_scheduler_is_put_back_before_its_tunables() {
-        let place = tempfile::tempdir().unwrap();
-        let queue = place.path().join("queue");
-        fs::create_dir_all(queue.join("iosched")).unwrap();
-        for (name, text) in [
-            ("scheduler", "none [mq-deadline] bfq\n"),
-            ("nr_requests", "64\n"),
-            ("iosched/read_expire", "100\n"),
-            ("read_ahead_kb", "128\n"),
-        ] {
-            fs::write(queue.join(name), text).unwrap();
+    fn changes(&self, _: &RealMachine) -> Result<Vec<Change>, String> {
+        match kernel_value::changes(Path::new(&self.path), self) {
+            // Tunables are those of the scheduler that is chosen before them.
+            Err(_) if self.path.starts_with("/sys/block/") => Ok(Vec::new()),
+            changes => changes.map_err(|_| self.path.clone()),
         }
-        let noted = |name: &str, choice| {
-            let changes = before(&queue.join(name), &setting(String::new(), "64", choice)).unwrap();
-            let short = |change: &Change| match change {
-                Change::Value { path, was, .. } => {
-                    format!("{} {was}", path.strip_prefix(&queue).unwrap().display())
-                }
-                other => format!("{other:?}"),
-            };
-            changes.iter().map(short).collect::<Vec<_>>()
-        };
-        // They are undone from the last on.
-        assert_eq!(
-            noted("scheduler", true),
-            ["iosched/read_expire 100", "nr_requests 64", "scheduler mq-deadline"]
-        );
-        assert_eq!(noted("read_ahead_kb", false), ["read_ahead_kb 128"]);
-        let nothing = setting(String::new(), "64", false);
-        assert!(
-            before(&queue.join("nothing"), &nothing).unwrap_err().contains("nothing was changed")
-        );
     }
 
-    #[test]
-    fn a_star_must_fit_one_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = format!("{}/*/policy", folder.path().display());
-        assert!(apply(&setting(path.clone(), "pid", true)).unwrap_err().contains("no such file"));
-        for name in ["a", "b"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
-            fs::write(folder.path().join(name).join("policy"), "").unwrap();
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let Self { path, value, .. } = self;
+        let set = find(path).and_then(|file| {
+            session.environment.note_setting(&file, self)?;
+            kernel_value::write(&file, self)
+        });
+        let says = set.inspect_err(|_| {
+            // Nothing went wrong, then: there is no such thing to be measured here.
+            if let Some(has) = session.environment.lacks(self) {
+                let (path, value) = (path.clone(), value.clone());
+                session.steps.say(&Step::Lacking { path, value, has });
+            }
+        })?;
+        session.steps.say(&Step::Set { path: path.clone(), value: value.clone(), says });
+        Ok(())
+    }
+}
+
+impl Perform for CheckSettings {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run(&self, _: &mut Session) -> Result<(), Failure> {
+        self.all.iter().try_for_each(kernel_value::check)
+    }
+}
+
+impl Perform for KeepFiles {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        // All names first: reading a file takes no part in what is found.
+        let found = self.patterns.iter().map(|pattern| matching(pattern));
+        for path in found.collect::<Result<Vec<_>, _>>()?.concat() {
+            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let says = text.trim().to_owned();
+            session.steps.say(&Step::Kept { when: self.when, path, says });
         }
-        assert!(apply(&setting(path, "pid", true)).unwrap_err().contains("2 files fit"));
+        Ok(())
     }
 }

@@ -5,28 +5,36 @@
 //! Those of btrfs are in a subvolume of their own below the filesystem's top, so that no snapshot
 //! holds the others.
 
-pub mod tool;
+mod summary;
 
-use super::priority::Place;
+use super::environment::Environment;
+use super::perform::{Perform, Session};
+use super::place::Place;
 use super::program::{Words, not_started, prepare};
-use super::{Failure, Steps, ground};
-use crate::plan::{FirstSnapshot, Snapshots};
-use crate::snapshots::{EACH, STEP, Seen, Snapshot, next};
+use super::steps::{Failure, Steps};
+use crate::real_machine::RealMachine;
+use crate::shell;
 use disklab_protocol::Mark;
-use serde_json::json;
+use disklab_protocol::action::{FirstSnapshot, Side};
+use disklab_protocol::snapshots::{SnapshotSchedule, Tool};
+use disklab_protocol::step::{Snapshot, Step};
+use disklab_units::Nanos;
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tool::{Side, Tool};
+use summary::{next, summary};
+
+/// The name of its failures, and of its programs' output.
+const STEP: &str = "snapshots";
 
 /// What both scripts know and do.
 struct Scripts {
-    what: Snapshots,
-    tool: Tool,
+    what: SnapshotSchedule,
     place: Place,
+    environment: Arc<dyn Environment>,
     begun: Instant,
     state: Mutex<State>,
     /// Told when the scripts are to stop.
@@ -54,20 +62,54 @@ pub struct Running {
     threads: Vec<JoinHandle<Result<(), Failure>>>,
 }
 
-/// A place for them, and a first snapshot there; on the replica too, where there is replication:
-/// all later ones are differences.
-pub fn lay_out(first: FirstSnapshot, tool: Tool) -> Result<(), Failure> {
-    let scripts = Scripts::new(Snapshots::default(), tool, &Place::default());
-    if let Some(command) = scripts.tool.make_place() {
-        scripts.run("folder", &command)?;
+impl Perform for FirstSnapshot {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        let place = self.tool.make_place().map(|command| shell::command(&command));
+        let sent = self.replicated.then(|| pipe(&self.tool, None, 0));
+        place.into_iter().chain([shell::command(&self.tool.take(0))]).chain(sent).collect()
     }
-    scripts.snapshot(0)?;
-    if first == FirstSnapshot::Replicated { scripts.send(None, 0) } else { Ok(()) }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let tool = self.tool.clone();
+        let what = SnapshotSchedule { tool, every_ns: 0, keep: 0, replicate_every_ns: None };
+        let scripts = Scripts::new(what, &Place::default(), &session.environment);
+        if let Some(command) = self.tool.make_place() {
+            scripts.run("folder", &command)?;
+        }
+        scripts.snapshot(0)?;
+        if self.replicated { scripts.send(None, 0) } else { Ok(()) }
+    }
+}
+
+/// Returns the commands that are run again and again, with the first numbers.
+pub fn schedule_lines(what: &SnapshotSchedule) -> Vec<String> {
+    let tool = &what.tool;
+    let mut lines = vec![
+        format!("# every {}, {} of them kept:", Nanos(what.every_ns), what.keep),
+        shell::command(&tool.take(1)),
+        shell::command(&tool.delete(Side::Pool, 0)),
+    ];
+    if let Some(every) = what.replicate_every_ns {
+        lines.push(format!("# every {}:", Nanos(every)));
+        lines.push(pipe(tool, Some(0), 1));
+        lines.push(shell::command(&tool.delete(Side::Replica, 0)));
+    }
+    lines
+}
+
+/// The command line that sends a snapshot to the replica.
+fn pipe(tool: &Tool, parent: Option<u64>, number: u64) -> String {
+    let send = shell::command(&tool.send(parent, number));
+    format!("{send} | {}", shell::command(&tool.receive()))
 }
 
 /// Starts both scripts: the first snapshot is due after the time between two.
-pub fn start(what: Snapshots, place: &Place, tool: Tool) -> Result<Running, Failure> {
-    let scripts = Arc::new(Scripts::new(what, tool, place));
+pub fn start(
+    what: &SnapshotSchedule,
+    place: &Place,
+    environment: &Arc<dyn Environment>,
+) -> Result<Running, Failure> {
+    let scripts = Arc::new(Scripts::new(what.clone(), place, environment));
     let first = Snapshot {
         number: 0,
         due_ns: 0,
@@ -78,7 +120,7 @@ pub fn start(what: Snapshots, place: &Place, tool: Tool) -> Result<Running, Fail
     };
     scripts.state().all.push(first);
     scripts.state().on_replica.extend(what.replicate_every_ns.map(|_| 0));
-    note("snapshots begin")?;
+    scripts.note("snapshots begin")?;
     let thread = |script: fn(&Scripts) -> Result<(), Failure>| {
         let scripts = Arc::clone(&scripts);
         let thread = std::thread::Builder::new().spawn(move || script(&scripts));
@@ -112,40 +154,38 @@ impl Running {
         let state = scripts.state();
         let every = (scripts.what.every_ns, scripts.what.replicate_every_ns);
         for snapshot in &state.all {
-            steps.say(&json!({"step": EACH, "seen": snapshot}));
+            steps.say(&Step::Snapshot { seen: snapshot.clone() });
         }
-        let mut seen = Seen::of(&state.all, &state.replications, every, ran);
+        let mut seen = summary(&state.all, &state.replications, every, ran);
         if result.is_ok() {
             seen.uncleaned = scripts.uncleaned(Side::Pool)?;
-            result = scripts.are_there(
-                Side::Pool,
-                &state
-                    .all
-                    .iter()
-                    .filter(|it| it.deleted_ns.is_none())
-                    .map(|it| it.number)
-                    .collect(),
-            );
+            let kept = state.all.iter().filter(|each| each.deleted_ns.is_none());
+            result = scripts.are_there(Side::Pool, &kept.map(|each| each.number).collect());
         }
         if result.is_ok() && every.1.is_some() {
             seen.uncleaned_on_replica = scripts.uncleaned(Side::Replica)?;
             result = scripts.are_there(Side::Replica, &state.on_replica);
         }
-        steps.say(&json!({"step": STEP, "seen": seen}));
+        steps.say(&Step::Snapshots { seen });
         result
     }
 }
 
 impl Scripts {
-    fn new(what: Snapshots, tool: Tool, place: &Place) -> Self {
+    fn new(what: SnapshotSchedule, place: &Place, environment: &Arc<dyn Environment>) -> Self {
         Self {
             what,
-            tool,
             place: place.clone(),
+            environment: Arc::clone(environment),
             begun: Instant::now(),
             state: Mutex::default(),
             stopping: Condvar::new(),
         }
+    }
+
+    /// Writes a mark into the trace, to see who asked for what.
+    fn note(&self, text: &str) -> Result<(), Failure> {
+        self.environment.mark(Mark::Note(text.to_owned()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -180,9 +220,9 @@ impl Scripts {
                 return Ok(());
             }
             let begun_ns = self.now();
-            note(&format!("snapshot {number}"))?;
+            self.note(&format!("snapshot {number}"))?;
             self.snapshot(number)?;
-            note("done")?;
+            self.note("done")?;
             let there_ns = self.now();
             let due_ns = number * every;
             let snapshot = Snapshot {
@@ -195,13 +235,13 @@ impl Scripts {
             };
             self.state().all.push(snapshot);
             while let Some(old) = self.oldest_to_delete() {
-                note(&format!("delete {old}"))?;
+                self.note(&format!("delete {old}"))?;
                 self.delete(Side::Pool, old)?;
-                note("done")?;
+                self.note("done")?;
                 let now = self.now();
                 let mut state = self.state();
                 state.deleted = None;
-                if let Some(gone) = state.all.iter_mut().find(|it| it.number == old) {
+                if let Some(gone) = state.all.iter_mut().find(|each| each.number == old) {
                     gone.deleted_ns = Some(now);
                 }
             }
@@ -212,11 +252,13 @@ impl Scripts {
     /// it is the difference to: the newest that the replica has.
     fn oldest_to_delete(&self) -> Option<u64> {
         let mut state = self.state();
-        let there: Vec<&Snapshot> = state.all.iter().filter(|it| it.deleted_ns.is_none()).collect();
+        let there: Vec<&Snapshot> =
+            state.all.iter().filter(|each| each.deleted_ns.is_none()).collect();
         let beyond = there.len().saturating_sub(self.what.keep as usize);
         let needed = state.newest_replicated();
         let is_needed = |number: u64| Some(number) == state.sent || Some(number) == needed;
-        let oldest = there[..beyond].iter().map(|it| it.number).find(|&number| !is_needed(number));
+        let oldest =
+            there[..beyond].iter().map(|each| each.number).find(|&number| !is_needed(number));
         state.deleted = oldest;
         oldest
     }
@@ -230,12 +272,12 @@ impl Scripts {
             if !self.wait(turn * every) {
                 return Ok(());
             }
-            note(&format!("replication {turn}"))?;
-            let newest = self.state().all.last().map_or(0, |it| it.number);
+            self.note(&format!("replication {turn}"))?;
+            let newest = self.state().all.last().map_or(0, |last| last.number);
             while let Some((parent, number)) = self.next_to_send(newest) {
-                note(&format!("send {number}"))?;
+                self.note(&format!("send {number}"))?;
                 self.send(Some(parent), number)?;
-                note("sent")?;
+                self.note("sent")?;
                 self.has_sent(number)?;
                 if self.state().stop {
                     return Ok(());
@@ -250,8 +292,10 @@ impl Scripts {
     fn next_to_send(&self, newest: u64) -> Option<(u64, u64)> {
         let mut state = self.state();
         let parent = state.newest_replicated()?;
-        let goes = |it: &Snapshot| it.deleted_ns.is_some() || state.deleted == Some(it.number);
-        let is_next = |it: &&Snapshot| it.number > parent && it.number <= newest && !goes(it);
+        let goes =
+            |each: &Snapshot| each.deleted_ns.is_some() || state.deleted == Some(each.number);
+        let is_next =
+            |each: &&Snapshot| each.number > parent && each.number <= newest && !goes(each);
         let number = state.all.iter().find(is_next)?.number;
         state.sent = Some(number);
         Some((parent, number))
@@ -263,7 +307,7 @@ impl Scripts {
         let old: Vec<u64> = {
             let mut state = self.state();
             state.sent = None;
-            if let Some(sent) = state.all.iter_mut().find(|it| it.number == number) {
+            if let Some(sent) = state.all.iter_mut().find(|each| each.number == number) {
                 sent.replicated_ns = Some(now);
             }
             state.on_replica.insert(number);
@@ -271,7 +315,7 @@ impl Scripts {
             state.on_replica.iter().copied().take(beyond).collect()
         };
         for old in old {
-            note(&format!("delete {old} of the replica"))?;
+            self.note(&format!("delete {old} of the replica"))?;
             self.delete(Side::Replica, old)?;
             self.state().on_replica.remove(&old);
         }
@@ -279,23 +323,23 @@ impl Scripts {
     }
 
     fn snapshot(&self, number: u64) -> Result<(), Failure> {
-        self.run("taking", &self.tool.take(number))
+        self.run("taking", &self.what.tool.take(number))
     }
 
     fn delete(&self, side: Side, number: u64) -> Result<(), Failure> {
         let step = if side == Side::Pool { "deleting" } else { "deleting-replicated" };
-        self.run(step, &self.tool.delete(side, number))
+        self.run(step, &self.what.tool.delete(side, number))
     }
 
     /// How many deleted ones of a filesystem have space that was not given back yet.
     fn uncleaned(&self, side: Side) -> Result<u64, Failure> {
-        Ok(self.tool.count(&self.said("uncleaned", &self.tool.uncleaned(side))?))
+        Ok(self.what.tool.count(&self.said("uncleaned", &self.what.tool.uncleaned(side))?))
     }
 
     /// That a side has just those that were noted.
     fn are_there(&self, side: Side, noted: &BTreeSet<u64>) -> Result<(), Failure> {
-        let place = self.tool.place(side);
-        let there = match self.tool.list(side) {
+        let place = self.what.tool.place(side);
+        let there = match self.what.tool.list(side) {
             Some(command) => {
                 let said = self.said("listing", &command)?;
                 numbers(said.lines().filter_map(|name| Some(name.split_once('@')?.1)))
@@ -307,18 +351,23 @@ impl Scripts {
         }
         let odd: Vec<_> = there.symmetric_difference(noted).collect();
         Err(format!(
-            "{STEP}: {place} has not what was made and not deleted: {odd:?} are there or noted, not both"
+            "{STEP}: {place} has not what was made and not deleted: {odd:?} are there or noted, not \
+             both"
         ))
     }
 
     /// One program sends, another one receives.
     fn send(&self, parent: Option<u64>, number: u64) -> Result<(), Failure> {
-        let (outgoing, incoming) = (self.tool.send(parent, number), self.tool.receive());
+        let (outgoing, incoming) = (self.what.tool.send(parent, number), self.what.tool.receive());
         let said = Words::of(&format!("{STEP}-sending"))?;
         let heard = Words::of(&format!("{STEP}-receiving"))?;
-        let mut from = self.start(&outgoing, &said, Some(Stdio::piped()))?;
+        let mut from = self.start(&outgoing, &said, |from| {
+            from.stdout(Stdio::piped());
+        })?;
         let pipe = from.stdout.take().ok_or_else(|| format!("{STEP}: the sender has no output"))?;
-        let mut to = self.start_reading(&incoming, &heard, pipe.into())?;
+        let mut to = self.start(&incoming, &heard, |to| {
+            to.stdin(pipe);
+        })?;
         let received = ended(&incoming, &heard, to.wait());
         let sent = ended(&outgoing, &said, from.wait());
         match (sent, received) {
@@ -330,40 +379,27 @@ impl Scripts {
 
     fn run(&self, step: &str, command: &[String]) -> Result<(), Failure> {
         let words = Words::of(&format!("{STEP}-{step}"))?;
-        let status = self.start(command, &words, None)?.wait();
+        let status = self.start(command, &words, |_| ())?.wait();
         ended(command, &words, status)
     }
 
     /// Runs it, for what it says.
     fn said(&self, step: &str, command: &[String]) -> Result<String, Failure> {
         let words = Words::of(&format!("{STEP}-{step}"))?;
-        let status = self.start(command, &words, None)?.wait();
+        let status = self.start(command, &words, |_| ())?.wait();
         ended(command, &words, status)?;
         words.read_all()
     }
 
+    /// Starts a program. `pipes` may give it another input and output than usual.
     fn start(
         &self,
         command: &[String],
         words: &Words,
-        output: Option<Stdio>,
+        pipes: impl FnOnce(&mut Command),
     ) -> Result<Child, Failure> {
         let mut prepared = prepare(command, STEP, words)?;
-        if let Some(output) = output {
-            prepared.stdout(output);
-        }
-        self.place.hold(&mut prepared);
-        prepared.spawn().map_err(|e| not_started(command, STEP, &e))
-    }
-
-    fn start_reading(
-        &self,
-        command: &[String],
-        words: &Words,
-        input: Stdio,
-    ) -> Result<Child, Failure> {
-        let mut prepared = prepare(command, STEP, words)?;
-        prepared.stdin(input);
+        pipes(&mut prepared);
         self.place.hold(&mut prepared);
         prepared.spawn().map_err(|e| not_started(command, STEP, &e))
     }
@@ -371,7 +407,8 @@ impl Scripts {
 
 impl State {
     fn newest_replicated(&self) -> Option<u64> {
-        self.all.iter().filter(|it| it.replicated_ns.is_some()).map(|it| it.number).max()
+        let replicated = self.all.iter().filter(|each| each.replicated_ns.is_some());
+        replicated.map(|each| each.number).max()
     }
 }
 
@@ -405,19 +442,16 @@ fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<u64> {
     names.filter_map(|name| name.parse().ok()).collect()
 }
 
-/// A mark in the trace, to see who asked for what.
-fn note(text: &str) -> Result<(), Failure> {
-    ground::mark(Mark::Note(text.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Five that are there, of which the replica has the first.
     fn scripts(keep: u32) -> Scripts {
-        let what = Snapshots { every_ns: 10, keep, replicate_every_ns: Some(40) };
-        let scripts = Scripts::new(what, Tool::Btrfs, &Place::default());
+        let replicate_every_ns = Some(40);
+        let what = SnapshotSchedule { tool: Tool::Btrfs, every_ns: 10, keep, replicate_every_ns };
+        let environment: Arc<dyn Environment> = Arc::new(super::super::environment::guest::Guest);
+        let scripts = Scripts::new(what, &Place::default(), &environment);
         let snapshot = |number: u64| Snapshot {
             number,
             due_ns: 10 * number,

@@ -1,35 +1,50 @@
 //! How full the mounted filesystems are.
 
+use super::perform::{Perform, Session};
 use super::program::{Words, prepare};
-use super::{Failure, Steps};
-use crate::plan::{Mount, POOL, Plan, REPLICA, ZFS};
-use crate::snapshots::{SPACE, Used};
-use serde_json::json;
+use super::steps::Failure;
+use crate::real_machine::RealMachine;
+use crate::shell;
+use disklab_protocol::action::{ReportSpace, SpaceOf};
+use disklab_protocol::step::{SpaceUsed, Step};
 
-/// Says it; `when` is a word for the record.
-pub fn say(plan: &Plan, when: &str, steps: &mut Steps) -> Result<(), Failure> {
-    let of = |folder, mount: Option<&Mount>| match mount {
-        Some(mount) if mount.filesystem == ZFS => used_of_zfs(&mount.source),
-        _ => used(folder),
+/// The step's name in failures and in the name of the program's output.
+const STEP: &str = "space";
+
+impl Perform for ReportSpace {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        let asked = self.replica.iter().chain([&self.pool]);
+        let datasets = asked.filter_map(|space| match space {
+            SpaceOf::Folder(_) => None,
+            SpaceOf::Dataset(dataset) => Some(shell::command(&used_of_dataset(dataset))),
+        });
+        datasets.collect()
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let replica = self.replica.as_ref().map(used).transpose()?;
+        let used = SpaceUsed { when: self.when, pool: used(&self.pool)?, replica };
+        session.steps.say(&Step::Space { used });
+        Ok(())
+    }
+}
+
+fn used_of_dataset(dataset: &str) -> [String; 8] {
+    ["zfs", "get", "-H", "-p", "-o", "value", "used", dataset].map(str::to_owned)
+}
+
+fn used(space: &SpaceOf) -> Result<u64, Failure> {
+    let dataset = match space {
+        SpaceOf::Dataset(dataset) => dataset,
+        SpaceOf::Folder(folder) => {
+            let stat = rustix::fs::statvfs(folder).map_err(|e| format!("{STEP}: {folder}: {e}"))?;
+            return Ok((stat.f_blocks - stat.f_bfree) * stat.f_frsize);
+        }
     };
-    let replica = plan.replica.as_ref().map(|it| of(REPLICA, Some(&it.mount))).transpose()?;
-    let used = Used { when: when.to_owned(), pool: of(POOL, plan.mount.as_ref())?, replica };
-    steps.say(&json!({"step": SPACE, "used": used}));
-    Ok(())
-}
-
-fn used(folder: &str) -> Result<u64, Failure> {
-    let stat = rustix::fs::statvfs(folder).map_err(|e| format!("{SPACE}: {folder}: {e}"))?;
-    Ok((stat.f_blocks - stat.f_bfree) * stat.f_frsize)
-}
-
-/// With snapshots and what is received, which statvfs leaves out.
-fn used_of_zfs(dataset: &str) -> Result<u64, Failure> {
-    let command = ["zfs", "get", "-H", "-p", "-o", "value", "used", dataset].map(str::to_owned);
-    let (text, words) = (command.join(" "), Words::of(SPACE)?);
-    let status = prepare(&command, SPACE, &words)?
-        .status()
-        .map_err(|e| format!("{SPACE}: `{text}`: {e}"))?;
+    let command = used_of_dataset(dataset);
+    let (text, words) = (command.join(" "), Words::of(STEP)?);
+    let status =
+        prepare(&command, STEP, &words)?.status().map_err(|e| format!("{STEP}: `{text}`: {e}"))?;
     let said = words.read()?;
-    said.parse().map_err(|_| format!("{SPACE}: `{text}` ({status}) says {said:?}, and no number"))
+    said.parse().map_err(|_| format!("{STEP}: `{text}` ({status}) says {said:?}, and no number"))
 }

@@ -1,50 +1,64 @@
 //! The start of a program, or what was recorded of one, with the files on the disks as its root.
 
+use super::environment::Environment;
+use super::filesystem::{drop_caches, settle};
+use super::perform::Session;
 use super::program::{Program, Words};
-use super::{Failure, Steps, entries, ground, host, mounted, pages, replay};
-use crate::plan::{ROOT, Startup};
-use crate::startup::{ENVIRONMENT, Ready, SERVER, STEP};
+use super::steps::Failure;
+use super::{pages, replay};
+use disklab_block_devices::PATH;
+use disklab_protocol::measure::StartupWay;
+use disklab_protocol::places::ROOT;
+use disklab_protocol::step::{StartupEnd, Step};
 use rustix::process::{Pid, Signal, chroot, kill_process};
 use rustix::thread::UnshareFlags;
-use serde_json::json;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+/// The name of its failures.
+const STEP: &str = "startup";
+
+/// What a program is started with, and nothing else.
+pub const ENVIRONMENT: [(&str, &str); 4] =
+    [("PATH", PATH), ("HOME", "/tmp"), ("LC_ALL", "C"), ("TERM", "dumb")];
+
+/// What a program needs to be running is started so long before it.
+pub const SERVER: Duration = Duration::from_secs(2);
+
 /// A start that is over.
 pub struct Over {
-    pub ready: Ready,
+    pub ready: StartupEnd,
     /// The program's first process.
     program: Option<Pid>,
 }
 
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
-pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over, Failure> {
+pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Result<Over, Failure> {
     let words = Words::of(STEP)?;
-    // For what was recorded too: where something is mounted, its folder and those above it are in
-    // memory.
-    if !surrounded(limit)? {
-        let ready = Ready::NotWithin { ns: limit.as_nanos() as u64 };
-        steps.say(
-            &json!({"step": STEP, "ready": ready, "said": "not even its folders could be read"}),
-        );
+    // For what was recorded too: where something is mounted, its folder and those above it are in memory.
+    if !surrounded(limit, &session.environment)? {
+        let ready = StartupEnd::NotWithin { ns: limit.as_nanos() as u64 };
+        let said = "not even its folders could be read".to_owned();
+        session.steps.say(&Step::Startup { ready: ready.clone(), said });
         return Ok(Over { ready, program: None });
     }
     let mut server = None;
-    if let Startup::Program { server: command, .. } = way {
+    if let StartupWay::Program { server: command, .. } = way {
         if !command.is_empty() {
             server = Some(Program::start(command, "server")?);
             std::thread::sleep(SERVER);
         }
-        if ground::is_a_guest() {
+        if session.environment.records_pages() {
             pages::begin()?;
         }
     }
     settle();
-    forget()?;
+    drop_caches()?;
     let begun = Instant::now();
     let (tell, told) = channel();
     let (way, output) = (way.clone(), words.output().map_err(|e| format!("{STEP}: {e}"))?);
@@ -60,40 +74,43 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over
         match told.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(News::Running(pid)) => running = Some(pid),
             Ok(News::Ended(Ok(()))) => {
-                break Ready::After { ns: begun.elapsed().as_nanos() as u64 };
+                break StartupEnd::After { ns: begun.elapsed().as_nanos() as u64 };
             }
             Ok(News::Ended(Err(reason))) => {
                 let said = words.read()?;
                 let last = said.lines().last().map_or_else(String::new, |line| format!(": {line}"));
-                break Ready::Never { reason: format!("{reason}{last}") };
+                break StartupEnd::Never { reason: format!("{reason}{last}") };
             }
             Err(RecvTimeoutError::Timeout) => {
-                break Ready::NotWithin { ns: limit.as_nanos() as u64 };
+                break StartupEnd::NotWithin { ns: limit.as_nanos() as u64 };
             }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(format!("{STEP}: its thread failed"));
             }
         }
     };
-    if let (Ready::NotWithin { .. }, Some(pid)) = (&ready, running) {
+    if let (StartupEnd::NotWithin { .. }, Some(pid)) = (&ready, running) {
         // It may have ended in this moment.
         let _ = kill_process(pid, Signal::KILL);
     }
     if let Some(server) = server {
-        server.end(steps)?;
+        server.end(&mut session.steps)?;
     }
-    steps.say(&json!({"step": STEP, "ready": ready, "said": words.read()?}));
+    session.steps.say(&Step::Startup { ready: ready.clone(), said: words.read()? });
     Ok(Over { ready, program: running })
 }
 
-/// Keeps what a program that started read of its files. On a real machine, where others start
-/// programs too, nothing of it is recorded.
-pub fn account(way: &Startup, over: &Over) -> Result<(), Failure> {
+/// Keeps what a program that started read of its files, where that is recorded.
+pub fn account(
+    way: &StartupWay,
+    over: &Over,
+    environment: &dyn Environment,
+) -> Result<(), Failure> {
     match (way, over) {
         (
-            Startup::Program { entries, .. },
-            Over { ready: Ready::After { .. }, program: Some(program) },
-        ) if ground::is_a_guest() => pages::end(entries, *program),
+            StartupWay::Program { entries, .. },
+            Over { ready: StartupEnd::After { .. }, program: Some(program) },
+        ) if environment.records_pages() => pages::end(entries, *program),
         _ => Ok(()),
     }
 }
@@ -103,20 +120,16 @@ enum News {
     Ended(Result<(), String>),
 }
 
-/// A kernel that has just booted has coarse timers until its first ticks: a sleep of 0.1 ms takes 6.
-pub fn settle() {
-    std::thread::sleep(Duration::from_millis(50));
-}
-
-/// Whether the surroundings could be made. Others may leave the disks no time at all for this, and
-/// the first process must not wait for ever: without a scheduler, a request that is not first in
-/// its plug waits as long as others plug theirs, on a device that takes one at a time
+/// Returns whether the surroundings could be made. Others may leave the disks no time at all for
+/// this, and the first process must not wait for ever: without a scheduler, a request that is not
+/// first in its plug waits as long as others plug theirs, on a device that takes one at a time
 /// (`blk_mq_dispatch_rq_list` comes before the software queues).
-fn surrounded(limit: Duration) -> Result<bool, Failure> {
+fn surrounded(limit: Duration, environment: &Arc<dyn Environment>) -> Result<bool, Failure> {
     let (tell, told) = channel();
+    let environment = Arc::clone(environment);
     let begin = move || {
         // Nobody listens once it is given up.
-        let _ = tell.send(surroundings());
+        let _ = tell.send(environment.surround_program(Path::new(ROOT)));
     };
     std::thread::Builder::new().spawn(begin).map_err(|e| format!("{STEP}: a thread: {e}"))?;
     match told.recv_timeout(limit) {
@@ -126,27 +139,7 @@ fn surrounded(limit: Duration) -> Result<bool, Failure> {
     }
 }
 
-/// What a running system has besides files. On a real machine a program gets nothing of that by
-/// which it could change the machine.
-fn surroundings() -> Result<(), Failure> {
-    if !ground::is_a_guest() {
-        return host::surroundings(Path::new(ROOT));
-    }
-    for (name, kind) in entries::MOUNTED.into_iter().zip(["devtmpfs", "proc", "sysfs", "tmpfs"]) {
-        mounted(kind, &format!("{ROOT}/{name}"), "")?;
-    }
-    let terminals = format!("{ROOT}/dev/pts");
-    fs::create_dir_all(&terminals).map_err(|e| format!("{terminals}: {e}"))?;
-    mounted("devpts", &terminals, "ptmxmode=0666")
-}
-
-/// Drops what of files, folders and inodes is in memory.
-pub fn forget() -> Result<(), Failure> {
-    const DROP: &str = "/proc/sys/vm/drop_caches";
-    fs::write(DROP, "3").map_err(|e| format!("{DROP}: {e}"))
-}
-
-fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), String> {
+fn go(way: &StartupWay, output: [File; 2], tell: &Sender<News>) -> Result<(), String> {
     // SAFETY: this thread alone gets a root of its own; no descriptors are unshared.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }
         .map_err(|e| format!("a root of its own: {e}"))?;
@@ -154,8 +147,8 @@ fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), Strin
         .and_then(|()| rustix::process::chdir("/"))
         .map_err(|e| format!("{ROOT} as the root: {e}"))?;
     match way {
-        Startup::Replay { entries, threads } => replay::all(entries, threads),
-        Startup::Program { command, environment, .. } => {
+        StartupWay::Replay { entries, threads } => replay::all(entries, threads),
+        StartupWay::Program { command, environment, .. } => {
             program(command, environment, output, tell)
         }
     }
@@ -172,7 +165,7 @@ fn program(
         .args(arguments)
         .env_clear()
         .envs(ENVIRONMENT)
-        .envs(environment.iter().filter_map(|it| it.split_once('=')))
+        .envs(environment.iter().filter_map(|variable| variable.split_once('=')))
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(errors)

@@ -4,10 +4,10 @@
 //! filesystem: they end up all over it, as those of files do that grew or were written over through
 //! a filesystem's life.
 
-use super::Failure;
 use super::direct::{self, Buffer};
-use crate::plan::{TREES, tree};
+use super::steps::Failure;
 use disklab_config::background::Trees;
+use disklab_protocol::places::{TREES, tree};
 use disklab_units::{Random, Seed};
 use rustix::ioctl::{Updater, ioctl, opcode};
 use std::fs::{self, File};
@@ -29,13 +29,6 @@ pub struct Scatter {
     piece: Buffer,
     /// What pieces are filled with, where that is not zeroes.
     contents: Option<Random>,
-}
-
-/// What was made.
-pub struct Made {
-    pub fragments: u64,
-    /// Of all files, as the filesystem tells them.
-    pub extents: u64,
 }
 
 impl Scatter {
@@ -85,9 +78,9 @@ impl Scatter {
         Ok(())
     }
 
-    /// Writes what is left, and has a look at whether the files are as fragmented as they should
-    /// be.
-    pub fn finish(mut self) -> Result<Made, Failure> {
+    /// Writes what is left, and checks that the files are as fragmented as they should be. Returns
+    /// the number of fragments and that of all files' extents, as the filesystem reports them.
+    pub fn finish(mut self) -> Result<(u64, u64), Failure> {
         self.write(1, 1)?;
         let mut extents = 0;
         for (path, file) in &self.files {
@@ -103,7 +96,7 @@ impl Scatter {
             }
             extents += found;
         }
-        Ok(Made { fragments: self.order.len() as u64, extents })
+        Ok((self.order.len() as u64, extents))
     }
 }
 

@@ -5,15 +5,18 @@
 //! over five samples none is far off their mean, and their line hardly rises or falls. fio's own
 //! option is not used: it counts by whole seconds, for each group of jobs by itself.
 
+use super::perform::{Perform, Session};
 use super::program::Program;
-use super::{Failure, Steps, ground};
-use crate::plan::WarmUp;
+use super::steps::Failure;
+use crate::real_machine::RealMachine;
+use crate::shell;
+use disklab_protocol::measure::WarmUp;
+use disklab_protocol::step::Step;
 use disklab_stats::Criterion;
-use serde_json::json;
+use disklab_units::Nanos;
 use std::time::{Duration, Instant};
 
-/// The step's name in the record, and that of its program.
-pub const STEP: &str = "warmed";
+/// The name of its program's step.
 const PROGRAM: &str = "warm-up";
 /// So many samples are looked at.
 const WINDOW: usize = 5;
@@ -22,19 +25,32 @@ const OFF: f64 = 10.0;
 /// How much their line may rise or fall from the first to the last, per cent of the mean.
 const RISE: f64 = 10.0;
 
-/// Runs it; whether it was steady in the end is in the record.
-pub fn warm_up(warm: &WarmUp, steps: &mut Steps) -> Result<(), Failure> {
+impl Perform for WarmUp {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        let (command, most) = (shell::command(&self.command), Nanos(self.limit_ns));
+        vec![format!("{command}  # until its rate is steady, for {most} at most")]
+    }
+
+    /// Runs with the I/O priority that is measured. Whether the rate was steady in the end is in
+    /// the record.
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        session.measured.enter().map_err(|e| format!("its I/O priority: {e}"))?;
+        warm_up(self, session)
+    }
+}
+
+fn warm_up(warm: &WarmUp, session: &mut Session) -> Result<(), Failure> {
     let mut program = Program::start(&warm.command, PROGRAM)?;
     let (every, limit) = (Duration::from_nanos(warm.every_ns), Duration::from_nanos(warm.limit_ns));
     let begun = Instant::now();
-    let (mut rates, mut last) = (Vec::new(), (begun, ground::requests()?));
+    let (mut rates, mut last) = (Vec::new(), (begun, session.environment.requests()?));
     let steady = loop {
         std::thread::sleep((last.0 + every).saturating_duration_since(Instant::now()));
         if program.child().try_wait().map_err(|e| format!("{PROGRAM}: {e}"))?.is_some() {
-            program.finish(steps)?;
+            program.finish(&mut session.steps)?;
             return Err(format!("{PROGRAM}: it ended before it was ended"));
         }
-        let now = (Instant::now(), ground::requests()?);
+        let now = (Instant::now(), session.environment.requests()?);
         rates.push(now.1.saturating_sub(last.1) as f64 / (now.0 - last.0).as_secs_f64());
         last = now;
         let window = &rates[rates.len().saturating_sub(WINDOW)..];
@@ -45,16 +61,20 @@ pub fn warm_up(warm: &WarmUp, steps: &mut Steps) -> Result<(), Failure> {
             break false;
         }
     };
-    program.end(steps)?;
+    program.end(&mut session.steps)?;
     let window = &rates[rates.len().saturating_sub(WINDOW)..];
     let [off, rise] = [Criterion::MaxMeanDeviation, Criterion::Slope]
         .map(|criterion| criterion.measure(window).unwrap_or_default());
     let mean = window.iter().sum::<f64>() / window.len() as f64;
     let percent = |value: f64| if mean > 0.0 { value / mean * 100.0 } else { 100.0 };
-    steps.say(&json!({
-        "step": STEP, "steady": steady, "took_ns": begun.elapsed().as_nanos() as u64, "every_ns": warm.every_ns,
-        "off_percent": percent(off), "rise_percent": percent(rise * (window.len() - 1) as f64), "rates": rates,
-    }));
+    session.steps.say(&Step::Warmed {
+        steady,
+        took_ns: begun.elapsed().as_nanos() as u64,
+        every_ns: warm.every_ns,
+        off_percent: percent(off),
+        rise_percent: percent(rise * (window.len() - 1) as f64),
+        rates,
+    });
     Ok(())
 }
 
@@ -63,4 +83,18 @@ fn is_steady(window: &[f64]) -> bool {
     window.len() == WINDOW
         && holds(Criterion::MaxMeanDeviation, OFF)
         && holds(Criterion::Slope, RISE / (WINDOW - 1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_steady;
+
+    #[test]
+    fn a_rate_is_steady_that_neither_jumps_nor_climbs() {
+        assert!(is_steady(&[100.0, 103.0, 97.0, 101.0, 99.0]));
+        assert!(!is_steady(&[100.0, 100.0, 100.0, 100.0]), "too few samples");
+        assert!(!is_steady(&[100.0, 100.0, 130.0, 100.0, 100.0]), "one is far off");
+        assert!(!is_steady(&[92.0, 96.0, 100.0, 104.0, 108.0]), "none is far off, and it climbs");
+        assert!(!is_steady(&[0.0; 5]), "nothing runs yet");
+    }
 }

@@ -5,8 +5,14 @@
 //! file and fsyncing it; a new file, fsynced, and then its folder; a file that replaces another by
 //! rename, fsynced before, its folder after.
 
-use super::Failure;
-use crate::plan::POOL;
+use super::environment::Environment;
+use super::perform::{Beside, Perform, Session};
+use super::steps::{Failure, Steps};
+use crate::real_machine::RealMachine;
+use disklab_protocol::Mark;
+use disklab_protocol::action::{CheckSurvival, StartWitness, StopWitness};
+use disklab_protocol::places::{FSLOAD, POOL};
+use disklab_protocol::step::Step;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -30,18 +36,61 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Of new files: as many as fit into [`disklab_config::power_cut::WITNESS`] with room to spare.
 const MOST_RECORDS: u64 = 30_000;
 
+impl Perform for StartWitness {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        vec![format!("# write records below {POOL}/{FOLDER} and fsync each &")]
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        session.witness = Some(Box::new(Witness::start(&session.environment)?));
+        Ok(())
+    }
+}
+
+impl Perform for StopWitness {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let witness = session.witness.take();
+        witness.map_or(Ok(()), |witness| witness.stop(true, &mut session.steps))
+    }
+}
+
+impl Perform for CheckSurvival {
+    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+        let (records, files) = (self.promised, self.files.len());
+        vec![format!("# look for {records} records and {files} files that were fsynced")]
+    }
+
+    /// Everything that should have survived is looked for, each by itself.
+    fn run(&self, session: &mut Session) -> Result<(), Failure> {
+        let looks =
+            [look(self.promised), disklab_fsload::promises::look(Path::new(FSLOAD), &self.files)];
+        let lost: Vec<Failure> = looks.into_iter().filter_map(Result::err).collect();
+        if !lost.is_empty() {
+            return Err(lost.join("; "));
+        }
+        let files = self.files.len() as u64;
+        session.steps.say(&Step::Found { records: self.promised, files });
+        Ok(())
+    }
+}
+
 /// A witness under way.
-pub struct Witness {
+struct Witness {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<u64, Failure>>,
 }
 
 impl Witness {
-    /// Starts it in the pool; `promised` is told the number of each record, from 1, when it has
-    /// been fsynced.
-    pub fn start(
-        promised: impl Fn(u64) -> Result<(), Failure> + Send + 'static,
-    ) -> Result<Self, Failure> {
+    /// Starts it in the pool. The number of each record, from 1, is marked once it has been fsynced.
+    fn start(environment: &Arc<dyn Environment>) -> Result<Self, Failure> {
+        let environment = Arc::clone(environment);
+        let promised = move |record| {
+            environment.mark(Mark::Fsynced(record)).map_err(|e| format!("witness: {e}"))
+        };
         let folder = Path::new(POOL).join(FOLDER);
         let failed = |e: io::Error| format!("witness: {}: {e}", folder.display());
         fs::create_dir(&folder).map_err(failed)?;
@@ -51,11 +100,14 @@ impl Witness {
         let thread = std::thread::Builder::new().spawn(move || testify(&folder, &seen, &promised));
         Ok(Self { stop, thread: thread.map_err(|e| format!("witness: a thread: {e}"))? })
     }
+}
 
-    /// Ends it; how many records it wrote.
-    pub fn stop(self) -> Result<u64, Failure> {
+impl Beside for Witness {
+    fn stop(self: Box<Self>, _: bool, steps: &mut Steps) -> Result<(), Failure> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().map_err(|_| "witness: its thread failed".to_owned())?
+        let records = self.thread.join().map_err(|_| "witness: its thread failed".to_owned())??;
+        steps.say(&Step::Witnessed { records });
+        Ok(())
     }
 }
 
@@ -139,9 +191,8 @@ fn record(number: u64) -> [u8; RECORD] {
     record
 }
 
-/// Looks for all records up to `promised` in the pool; the error names those that are not as they
-/// were.
-pub fn look(promised: u64) -> Result<(), Failure> {
+/// Looks for all records up to `promised` in the pool; the error names those that are not as they were.
+fn look(promised: u64) -> Result<(), Failure> {
     look_in(&Path::new(POOL).join(FOLDER), promised)
 }
 

@@ -1,34 +1,46 @@
 //! What there is to say of a trial by the steps that its first process wrote.
 
-use crate::evidence;
 use disklab_protocol::names;
+use disklab_protocol::step::Step;
 use disklab_results::{Remark, device_errors};
 use disklab_units::Nanos;
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Of a trial that has ended in `folder`.
+/// Remarks on a trial that has ended in `folder`.
 pub fn remarks(folder: &Path) -> Vec<Remark> {
-    let steps = fs::read(folder.join(names::STEPS)).unwrap_or_default();
-    let warmed = evidence::step(&steps, "warmed").filter(|step| step["steady"] == false);
-    let not_steady = warmed.map(|step| Remark::NotSteady {
-        within: Nanos(step["took_ns"].as_u64().unwrap_or_default()),
-        off_percent: step["off_percent"].as_f64().unwrap_or_default(),
-        rise_percent: step["rise_percent"].as_f64().unwrap_or_default(),
+    let steps = steps(folder);
+    let remarks = steps.iter().filter_map(|step| match step {
+        Step::Warmed { steady: false, took_ns, off_percent, rise_percent, .. } => {
+            Some(Remark::NotSteady {
+                within: Nanos(*took_ns),
+                off_percent: *off_percent,
+                rise_percent: *rise_percent,
+            })
+        }
+        Step::Caches { dropped: false, error } => {
+            Some(Remark::CachesKept { why: error.clone().unwrap_or_default() })
+        }
+        _ => None,
     });
-    let kept = evidence::step(&steps, "caches").filter(|step| step["dropped"] == false);
-    let kept = kept.map(|step| Remark::CachesKept { why: word(&step, "error") });
+    // A load is warmed up after caches were dropped, and is reported before.
+    let (not_steady, kept): (Vec<_>, Vec<_>) =
+        remarks.partition(|remark| matches!(remark, Remark::NotSteady { .. }));
     not_steady.into_iter().chain(kept).chain(device_errors::remarks(&steps)).collect()
 }
 
 /// A choice that this machine's kernel does not have, and why a trial that wants it cannot be.
 pub fn lacking(folder: &Path) -> Option<(String, String)> {
-    let steps = fs::read(folder.join(names::STEPS)).unwrap_or_default();
-    let step = evidence::step(&steps, "lacking")?;
-    let value = word(&step, "value");
-    let reason = not_had(&value, &word(&step, "path"), &word(&step, "has"));
-    Some((choice(&value).to_owned(), reason))
+    steps(folder).iter().rev().find_map(|step| match step {
+        Step::Lacking { path, value, has } => {
+            Some((choice(value).to_owned(), not_had(value, path, has)))
+        }
+        _ => None,
+    })
+}
+
+fn steps(folder: &Path) -> Vec<Step> {
+    Step::read_all(&fs::read(folder.join(names::STEPS)).unwrap_or_default())
 }
 
 /// That of what a file of the kernel's offers, none is what is asked for.
@@ -41,8 +53,4 @@ pub fn not_had(value: &str, path: &str, has: &str) -> String {
 /// `round-robin` of `round-robin:4096`.
 pub fn choice(value: &str) -> &str {
     value.split(':').next().unwrap_or(value)
-}
-
-fn word(step: &Value, key: &str) -> String {
-    step[key].as_str().unwrap_or_default().to_owned()
 }

@@ -2,15 +2,18 @@
 //! others are too.
 
 use super::{Place, noted};
-use crate::describe;
+use crate::describe::{self, Besides};
+use crate::stack;
 use disklab_block_devices::cgroups;
 use disklab_config::phases::Phases;
 use disklab_config::suite::Axis;
 use disklab_config::suite::sweep::SweptParameter;
 use disklab_config::workload::FioLoad;
-use disklab_config::{Filesystem, SchedulerChoice, Trial};
-use disklab_guest::init::setting;
-use disklab_guest::plan::{self, Background, Plan, Setting, WarmUp};
+use disklab_config::{Filesystem, Layout, SchedulerChoice, Trial};
+use disklab_guest::init::kernel_value;
+use disklab_guest::real_machine::RealMachine;
+use disklab_protocol::action::{Action, CheckSettings, DropCaches, Plan, Release, Setting};
+use disklab_protocol::measure::{Measure, Measured, WarmUp};
 use disklab_results::device_errors;
 use disklab_units::{Nanos, Seed};
 use rustix::process::geteuid;
@@ -89,7 +92,7 @@ pub fn policy_not_had(trial: &Trial, place: &Place) -> Option<String> {
     let has = std::fs::read_to_string(&file)
         .map_or_else(|_| "no such file".to_owned(), |it| it.trim().to_owned());
     let wanted = Setting { path: String::new(), value: value.clone(), choice: true };
-    (!setting::offers(&has, &wanted))
+    (!kernel_value::offers(&has, &wanted))
         .then(|| noted::not_had(&value, &file.display().to_string(), &has))
 }
 
@@ -199,64 +202,86 @@ fn settings(trial: &Trial) -> Vec<Setting> {
     let asked = trial.scheduler != SchedulerChoice::default()
         || trial.cell.iter().any(|(axis, _)| axis == Axis::Scheduler.as_str());
     let of_disks = if asked { describe::device_settings(trial) } else { Vec::new() };
-    of_disks.into_iter().chain(describe::mount_settings(trial)).collect()
+    of_disks.into_iter().chain(stack::mount_settings(trial)).collect()
 }
 
 /// What of its settings is one of several that a kernel has.
 pub fn choices(trial: &Trial) -> Vec<String> {
-    let all = describe::device_settings(trial).into_iter().chain(describe::mount_settings(trial));
+    let all = describe::device_settings(trial).into_iter().chain(stack::mount_settings(trial));
     all.filter(|setting| setting.choice).map(|setting| setting.value).collect()
 }
 
-/// A plan of the trial's, on this machine.
-pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
-    let background = plan.background.map(|it| Background { burn_pids: 0, ..it });
-    let at = host.at.is_some();
+/// The plan that prepares the trial's disks, or a folder in a filesystem of the user's; None where
+/// there is nothing to prepare.
+pub fn preparing(trial: &Trial, machine: &RealMachine) -> Option<Plan> {
+    if trial.array.layout == Layout::SINGLE {
+        return None;
+    }
+    let contents = describe::contents(trial, Some(contents()));
+    match &machine.at {
+        Some(at) if at.is_file() => None,
+        Some(_) => Some(Plan::new(contents)),
+        None => {
+            let start = release(machine, stack::start(trial, true)).into_iter();
+            Some(Plan::new(start.chain(contents).chain(stack::stop(trial))))
+        }
+    }
+}
+
+/// The plan that measures, with a warm-up for so long at most.
+pub fn measuring(trial: &Trial, machine: &RealMachine, warm_up: Option<Nanos>) -> Plan {
+    let settings =
+        if machine.at.is_some() { settings(trial) } else { describe::device_settings(trial) };
+    let mut actions: Vec<Action> = settings.into_iter().map(Action::Set).collect();
+    if machine.at.is_none() {
+        actions.extend(release(machine, stack::start(trial, false)));
+    }
+    let all = actions.iter().filter_map(|action| match action {
+        Action::Set(setting) => Some(setting.clone()),
+        _ => None,
+    });
+    let check = Action::CheckSettings(CheckSettings { all: all.collect() });
+    // Errors of its devices, as `btrfs device stats` tells them.
+    let errors = (trial.array.layout.filesystem() == Some(Filesystem::Btrfs))
+        .then(|| format!("{}/devinfo/*/{}", stack::sysfs_of_btrfs(trial), device_errors::FILE));
+    let besides =
+        Besides { warm_up: self::warm_up(trial, warm_up), keep: errors.into_iter().collect() };
+    let measurement = describe::measurement(trial, Some(besides));
+    actions.push(drop_caches(&measurement));
+    actions.extend(measurement);
+    actions.push(check);
     // A guest's end takes its arrays and pools away; here the next trial assembles them anew.
-    let ends = !at && (plan.raid.is_some() || !plan.pools.is_empty());
-    let device_settings =
-        if at && plan.measure.is_some() { settings(trial) } else { plan.device_settings };
-    Plan {
-        // Others use them up too.
-        burn_pids: 0,
-        background,
-        mount_settings: if at { Vec::new() } else { plan.mount_settings },
-        device_settings,
-        mkfs: plan.mkfs.filter(|_| !at),
-        mount: plan.mount.filter(|_| !at),
-        raid: plan.raid.filter(|_| !at),
-        unmount: plan.unmount || ends,
-        pools: if at { Vec::new() } else { plan.pools },
-        replica: plan.replica.filter(|_| !at),
-        host: Some(host),
-        ..plan
+    if machine.at.is_none() && !stack::stop_below(trial).is_empty() {
+        actions.extend(stack::stop(trial));
     }
+    Plan { actions }
 }
 
-/// What prepares the trial's disks; none where there is nothing to prepare.
-pub fn preparing(trial: &Trial, host: plan::Host) -> Option<Plan> {
-    let at_file = host.at.as_ref().is_some_and(|path| path.is_file());
-    (!at_file)
-        .then(|| describe::preparing_plan(trial))
-        .flatten()
-        .map(|plan| on_host(trial, plan, host))
+/// Lets the disks go before something is made on them or mounted, and takes off them what may be
+/// lost: mkfs leaves some of another's marks where they are, and a disk with two kinds of them is
+/// nobody's. Disks that nothing is made on or mounted from are kept from others to the end.
+fn release(machine: &RealMachine, start: Vec<Action>) -> Vec<Action> {
+    let release = (!start.is_empty()).then_some(Action::Release(Release {}));
+    let again = machine.overwrite.iter().flatten();
+    let disks = again.filter_map(|path| machine.disks.iter().find(|disk| disk.named == *path));
+    let wipes = disks.map(|disk| {
+        let device = format!("/dev/{}", disk.name);
+        stack::run("wipe", stack::words(&["wipefs", "--all", "--quiet", &device]))
+    });
+    release.into_iter().chain(wipes).chain(start).collect()
 }
 
-/// What measures, with a warm-up for so long at most.
-pub fn measuring(trial: &Trial, host: plan::Host, warm_up: Option<Nanos>) -> Plan {
-    let mut plan = on_host(trial, describe::plan(trial), host);
-    if trial.array.layout.filesystem() == Some(Filesystem::Btrfs) {
-        // Errors of its devices, as `btrfs device stats` tells them.
-        plan.keep.push(format!(
-            "{}/devinfo/*/{}",
-            describe::sysfs_of_btrfs(trial),
-            device_errors::FILE
-        ));
-    }
-    if let Some(measure) = &mut plan.measure {
-        measure.warm_up = self::warm_up(trial, warm_up);
-    }
-    plan
+/// More is in memory than what was mounted just now. fio is read again, so that this is not among
+/// what is measured.
+fn drop_caches(measurement: &[Action]) -> Action {
+    let fio = measurement.iter().find_map(|action| match action {
+        Action::Measure(Measure { what: Measured::Program { command, .. }, .. }) => {
+            command.first().filter(|program| Path::new(program).file_name() == Some("fio".as_ref()))
+        }
+        _ => None,
+    });
+    let reread = fio.map(|fio| vec![fio.clone(), "--version".to_owned()]);
+    Action::DropCaches(DropCaches { reread })
 }
 
 /// A warm-up takes no longer than so many times what is measured, unless said.

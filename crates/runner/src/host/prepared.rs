@@ -14,7 +14,8 @@ use disklab_block_devices::watch::instance_name;
 use disklab_block_devices::{Disk, Journal, guard};
 use disklab_config::workload::FioLoad;
 use disklab_config::{Filesystem, Places, Trial};
-use disklab_guest::plan as guest;
+use disklab_guest::real_machine::RealMachine;
+use disklab_protocol::action::Plan;
 use disklab_protocol::names;
 use disklab_units::{Bytes, Nanos};
 use rustix::fs::statvfs;
@@ -119,9 +120,9 @@ impl<'a> Prepared<'a> {
                 fs::create_dir(path).map_err(Error::io("create", path))?;
             }
         }
-        let own = host.of_plan(&journal_path, Some(overwrite), at);
-        if let Some(plan) = plan::preparing(&placed, own) {
-            self.carry_out(&placed, &plan)?;
+        let machine = host.machine(&journal_path, Some(overwrite), at);
+        if let Some(plan) = plan::preparing(&placed, &machine) {
+            self.run(&placed, &plan, &machine)?;
         }
         self.is_first = false;
         self.now.iter_mut().for_each(|now| now.used = false);
@@ -136,11 +137,12 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    fn carry_out(&self, trial: &Trial, plan: &guest::Plan) -> Result<()> {
+    fn run(&self, trial: &Trial, plan: &Plan, machine: &RealMachine) -> Result<()> {
         let folder = self.record.join("preparing");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
         write_json(&folder.join(names::PLAN), plan)?;
+        write_json(&folder.join(names::HOST), machine)?;
         let room = crate::prepared::room(trial);
         let bytes = (estimate::written(trial) + room).0 as f64 * f64::from(trial.array.copies());
         let limit = Nanos::from_secs_f64(bytes / SLOWEST) + self.host.patience.overtime;
@@ -260,11 +262,11 @@ pub fn changes(placed: &Trial, place: &Place, at: Option<&Path>) -> Vec<Change> 
     let mut changes = made(disks, placed.places.uuid.clone());
     changes.extend(made(&disks[placed.array.replica_disks()], placed.places.uuid_of_replica()));
     let pools = stack::pools(placed, true);
-    let nodes = pools.first().and_then(|pool| pool.nodes.as_deref());
+    let nodes = pools.first().map(|(_, pool)| pool.nodes.clone());
     // In memory: another boot has none.
-    changes.extend(nodes.map(|nodes| Change::Folder { path: nodes.to_owned(), on: None }));
-    let names = pools.iter().filter_map(|pool| pool.stop.last());
-    changes.extend(names.map(|name| Change::Pool { name: name.clone(), disks: disks.clone() }));
+    changes.extend(nodes.map(|path| Change::Folder { path, on: None }));
+    let names = pools.into_iter().map(|(name, _)| name);
+    changes.extend(names.map(|name| Change::Pool { name, disks: disks.clone() }));
     let uuid = placed.places.uuid.clone().filter(|_| placed.array.layout.raid().is_some());
     changes.extend(uuid.map(|uuid| Change::Md { uuid }));
     changes

@@ -11,7 +11,7 @@ use crate::trial::{conclude, limit};
 use disklab_block_devices::Journal;
 use disklab_block_devices::environment::{self, Environment};
 use disklab_config::Trial;
-use disklab_guest::plan as guest;
+use disklab_guest::real_machine::RealMachine;
 use disklab_protocol::names;
 use disklab_record::{Outcome, Status};
 use disklab_results::Remark;
@@ -50,12 +50,13 @@ impl Host {
         let rested = rested.map_err(Error::io("look at the disks of", folder))?;
         let journal = Journal::create(&self.state, record)?;
         let noted = journal.path().to_owned();
-        let own = self.of_plan(journal.path(), None, at.map(Path::to_owned));
-        let plan = plan::measuring(trial, own, self.warm_up);
-        let warm_up =
-            plan.measure.as_ref().and_then(|it| it.warm_up.as_ref()).map_or(0, |it| it.limit_ns);
+        let machine = self.machine(journal.path(), None, at.map(Path::to_owned));
+        let plan = plan::measuring(trial, &machine, self.warm_up);
+        let warm_up = plan::warm_up(trial, self.warm_up).map_or(0, |warm_up| warm_up.limit_ns);
         let limit = limit(trial, &self.patience) + Nanos(warm_up);
-        let ran = write_json(&folder.join(names::PLAN), &plan).and_then(|()| {
+        let written = write_json(&folder.join(names::PLAN), &plan)
+            .and_then(|()| write_json(&folder.join(names::HOST), &machine));
+        let ran = written.and_then(|()| {
             let moved = &mut |now| {
                 events(Event::Moved { trial, now, measured: evidence::has_marked(folder) })
             };
@@ -96,15 +97,14 @@ impl Host {
         Ok(outcome)
     }
 
-    /// What its plans have besides.
-    /// `overwrite` where something is made.
-    pub(super) fn of_plan(
+    /// The place of its plans on this machine; with `overwrite` where something is made.
+    pub(super) fn machine(
         &self,
         journal: &Path,
         overwrite: Option<Vec<PathBuf>>,
         at: Option<PathBuf>,
-    ) -> guest::Host {
-        guest::Host {
+    ) -> RealMachine {
+        RealMachine {
             disks: self.place.disks().to_vec(),
             name: self.name.clone(),
             // Only root may trace.
@@ -113,7 +113,6 @@ impl Host {
             // What is below a filesystem of the user's is in use.
             overwrite: overwrite.filter(|_| at.is_none()),
             at,
-            contents: plan::contents(),
         }
     }
 }

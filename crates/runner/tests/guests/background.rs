@@ -5,10 +5,9 @@
 use crate::place::{self, Place};
 use crate::repeatable::{run, trials_of};
 use disklab_config::background;
-use disklab_config::priority::Priority;
 use disklab_config::read::TomlReader;
 use disklab_config::{Lab, Trial};
-use disklab_guest::plan::{Background, Process};
+use disklab_protocol::action::{Action, Pids, RepeatedProgram, StartBackground};
 use disklab_protocol::names;
 use disklab_record::{Record, compare};
 use disklab_results::Sample;
@@ -37,19 +36,15 @@ pub fn tests() -> Vec<Test> {
 /// A second of sleep as what is measured, and one program beside it that begins 50 ms before.
 fn beside(command: &[&str], trees: Option<u32>) -> Place {
     let mut place = Place::shell("sleep 1");
-    let process = Process {
+    let process = RepeatedProgram {
         command: command.iter().map(|&word| word.to_owned()).collect(),
         trees,
         pause_ns: 0,
     };
-    place.plan.background = Some(Background {
+    place.background = Some(StartBackground {
         lead_ns: 50_000_000,
-        burn_pids: 0,
-        sync_every_ns: None,
         processes: vec![process],
-        snapshots: None,
-        fsload: None,
-        priority: Priority::default(),
+        ..StartBackground::default()
     });
     place
 }
@@ -252,11 +247,15 @@ fn pids_beside_a_background() {
     let axes = "array = [\"hdd-raid1\"]\nworkload = [\"read\"]\nbackground = [\"defrag\"]";
     for seed_index in 1..=4 {
         let plan = disklab_runner::plan(&Trial { seed_index, ..trials(axes)[0].clone() });
+        let pids = plan.actions.into_iter().filter_map(|action| match action {
+            Action::Pids(Pids::Consume(pids)) => Some(pids),
+            _ => None,
+        });
+        let [before, between] = pids.collect::<Vec<_>>()[..] else { panic!("twice") };
         let mut place = beside(&["sh", "-c", SAY], None);
-        place.plan.measure.as_mut().unwrap().what =
-            place::program(&["sh", "-c", "head -c 4096 /dev/vda >/dev/null; echo $$"]);
-        place.plan.burn_pids = plan.burn_pids;
-        place.plan.background.as_mut().unwrap().burn_pids = plan.background.unwrap().burn_pids;
+        place.what = place::program(&["sh", "-c", "head -c 4096 /dev/vda >/dev/null; echo $$"]);
+        place.before.push(Action::Pids(Pids::Consume(before)));
+        place.pids = between;
         place.run().unwrap();
         let pid =
             |text: &str| text.trim().parse::<u32>().unwrap_or_else(|_| panic!("{text} is no pid"));

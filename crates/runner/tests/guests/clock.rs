@@ -2,7 +2,7 @@
 //! crates/guest/examples/clock_check.rs.
 
 use crate::place::Place;
-use disklab_guest::plan::TRIAL;
+use disklab_protocol::places::TRIAL;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {

@@ -4,7 +4,7 @@
 use crate::place::{self, Place, constant};
 use disklab_guest::heartbeat::Heartbeat;
 use disklab_guest::interface::INTERFACE;
-use disklab_guest::plan::{Mount, Setting};
+use disklab_protocol::action::{Action, Mount, Program, Setting, Side, Unmount};
 use disklab_runner::Installation;
 use disklab_runner::guest::End;
 use disklab_testkit::skipped_without_root;
@@ -77,9 +77,14 @@ fn a_program_that_fails() {
     assert!(reason.starts_with("measure: fio failed (exit status: 1)"), "{reason}");
 }
 
+fn mkfs(words: &[&str]) -> Action {
+    let command = words.iter().map(|&word| word.to_owned()).collect();
+    Action::Run(Program { step: "mkfs".to_owned(), command })
+}
+
 fn mkfs_that_fails() {
     let mut place = Place::shell("true");
-    place.plan.mkfs = Some(["mkfs.btrfs", "-d", "raid1", "/dev/vda"].map(str::to_owned).into());
+    place.before.push(mkfs(&["mkfs.btrfs", "-d", "raid1", "/dev/vda"]));
     let reason = reason(&place);
     assert!(reason.starts_with("mkfs: mkfs.btrfs failed (exit status: 1)"), "{reason}");
 }
@@ -87,7 +92,7 @@ fn mkfs_that_fails() {
 fn a_setting_that_is_refused() {
     let mut place = Place::shell("true");
     let path = "/sys/block/vda/queue/scheduler".to_owned();
-    place.plan.device_settings = vec![Setting { path, value: "cfq".to_owned(), choice: true }];
+    place.before.push(Action::Set(Setting { path, value: "cfq".to_owned(), choice: true }));
     let reason = reason(&place);
     assert!(reason.contains("writing \"cfq\" to /sys/block/vda/queue/scheduler"), "{reason}");
 }
@@ -263,10 +268,11 @@ fn a_stop() {
 fn an_ordinary_end_leaves_no_process() {
     let mut place = Place::shell("true");
     place.machine.disks[0] = constant(Bytes::mib(256), 1);
-    place.plan.mkfs = Some(["mkfs.btrfs", "-q", "/dev/vda"].map(str::to_owned).into());
+    place.before.push(mkfs(&["mkfs.btrfs", "-q", "/dev/vda"]));
     let (source, filesystem) = ("/dev/vda".to_owned(), "btrfs".to_owned());
-    place.plan.mount = Some(Mount { source, filesystem, data: String::new(), noatime: true });
-    place.plan.unmount = true;
+    let (on, data) = (Side::Pool, String::new());
+    place.before.push(Action::Mount(Mount { on, source, filesystem, data, noatime: true }));
+    place.after.push(Action::Unmount(Unmount { all: vec![Side::Pool] }));
     place.run().unwrap();
     assert_eq!(place.processes(), Vec::<String>::new());
     assert!(!place.path("uml").exists(), "the kernel's own folder is left");

@@ -6,6 +6,7 @@ use crate::repeatable::{summary_on, trials_of};
 use crate::startup::{lab_trials, measure, outcomes};
 use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::{Array, Lab, Workload};
+use disklab_protocol::action::{Action, Plan};
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Installation;
 use libtest_mimic::Trial as Test;
@@ -170,8 +171,12 @@ fn what_was_fsynced_survives() {
         // Else it would be no test.
         let looked_for = (1..=3).map(|cut| {
             let plan = std::fs::read(raw.join(format!("cut-{cut}/plan.json"))).unwrap();
-            let plan: serde_json::Value = serde_json::from_slice(&plan).unwrap();
-            plan["look"]["files"].as_array().map_or(0, Vec::len)
+            let plan: Plan = serde_json::from_slice(&plan).unwrap();
+            let files = plan.actions.iter().map(|action| match action {
+                Action::CheckSurvival(check) => check.files.len(),
+                _ => 0,
+            });
+            files.sum::<usize>()
         });
         let most = looked_for.max().unwrap_or_default();
         assert!(most > 5, "{}: {most} files were promised", outcome.trial);

@@ -2,12 +2,13 @@
 
 use disklab_config::Layout;
 use disklab_config::device::{Constant, Model};
-use disklab_config::priority::Priority;
-use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
+use disklab_protocol::action::{Action, Pids, Plan, StartBackground, StopBackground};
 use disklab_protocol::closing::Closing;
 use disklab_protocol::machine::{GuestMachine, MachineDisk};
+use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;
+use disklab_protocol::step::Step;
 use disklab_runner::Installation;
 use disklab_runner::evidence;
 use disklab_runner::guest::{End, Guest};
@@ -98,7 +99,14 @@ pub fn missing() -> Option<String> {
 pub struct Place {
     pub folder: tempfile::TempDir,
     pub machine: GuestMachine,
-    pub plan: Plan,
+    /// Actions before what is measured.
+    pub before: Vec<Action>,
+    pub background: Option<StartBackground>,
+    /// So many process ids are used up between the background and what is measured.
+    pub pids: u32,
+    pub what: Measured,
+    /// Actions after what is measured.
+    pub after: Vec<Action>,
     pub kernel: Kernel,
     /// More of the kernel's parameters.
     pub parameters: Vec<String>,
@@ -131,17 +139,6 @@ pub fn program(command: &[&str]) -> Measured {
 impl Place {
     /// One disk of 64 MiB that takes 50 us, and `command` as what is measured.
     pub fn new(command: &[&str]) -> Self {
-        let plan = Plan {
-            measure: Some(Measure {
-                warm_up: None,
-                what: program(command),
-                phase: "measure".to_owned(),
-                ramp_ns: 0,
-                sync_every_ns: None,
-                priority: Priority::default(),
-            }),
-            ..Plan::default()
-        };
         Self {
             folder: tempfile::tempdir().unwrap(),
             machine: GuestMachine {
@@ -152,7 +149,11 @@ impl Place {
                 trace: true,
                 power_cuts: None,
             },
-            plan,
+            before: Vec::new(),
+            background: None,
+            pids: 0,
+            what: program(command),
+            after: Vec::new(),
             kernel: kernel(),
             parameters: Vec::new(),
             installation: Installation::find().unwrap(),
@@ -183,7 +184,7 @@ impl Place {
             std::fs::write(self.path(name), text.unwrap()).unwrap();
         };
         json(names::MACHINE, serde_json::to_vec(&self.machine));
-        json(names::PLAN, serde_json::to_vec(&self.plan));
+        json(names::PLAN, serde_json::to_vec(&self.plan()));
         let parameters: Vec<&str> = self.parameters.iter().map(String::as_str).collect();
         let guest = Guest {
             kernel: &self.kernel.path,
@@ -196,14 +197,34 @@ impl Place {
         guest.run(self.silence, self.limit, stop, &mut |_| ()).unwrap()
     }
 
+    fn plan(&self) -> Plan {
+        let start = [Action::Pids(Pids::Align)].into_iter().chain(self.before.clone());
+        let background = self.background.clone().map(Action::StartBackground);
+        let measure = [
+            Action::Pids(Pids::Consume(self.pids)),
+            Action::Measure(Measure {
+                what: self.what.clone(),
+                phase: "measure".to_owned(),
+                ramp_ns: 0,
+                sync_every_ns: None,
+            }),
+        ];
+        let stop = self.background.iter().map(|_| Action::StopBackground(StopBackground {}));
+        Plan::new(start.chain(background).chain(measure).chain(stop).chain(self.after.clone()))
+    }
+
+    /// The steps that the first process wrote.
+    pub fn steps(&self) -> Vec<Step> {
+        Step::read_all(&std::fs::read(self.path(names::STEPS)).unwrap())
+    }
+
     /// What the measured program said.
     pub fn said(&self) -> String {
-        let steps = std::fs::read_to_string(self.path(names::STEPS)).unwrap();
-        let step =
-            steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        let measured =
-            step.into_iter().find(|step| step["step"] == "measure").expect("nothing was measured");
-        measured["said"].as_str().unwrap().to_owned()
+        let said = self.steps().into_iter().find_map(|step| match step {
+            Step::Program { step, end } if step == "measure" => Some(end.said),
+            _ => None,
+        });
+        said.expect("nothing was measured")
     }
 
     pub fn processes(&self) -> Vec<String> {

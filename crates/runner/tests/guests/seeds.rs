@@ -1,6 +1,7 @@
 //! All chance in a guest comes from its seed; nothing of the host shows in it.
 
 use crate::place::Place;
+use disklab_protocol::action::{Action, Pids};
 use disklab_units::Seed;
 use libtest_mimic::Trial;
 
@@ -15,10 +16,10 @@ pub fn tests() -> Vec<Trial> {
 const CHANCE: &str = "head -c 16 /dev/urandom | od -An -tx1; cat /proc/sys/kernel/random/uuid; \
                       grep -m1 stack /proc/self/maps; echo $$; date +%s.%N; mktemp -u";
 
-fn chance(seed: u64, burn_pids: u32) -> String {
+fn chance(seed: u64, pids: u32) -> String {
     let mut place = Place::shell(CHANCE);
     place.machine.seed = Seed(seed);
-    place.plan.burn_pids = burn_pids;
+    place.before.push(Action::Pids(Pids::Consume(pids)));
     place.run().unwrap();
     place.said()
 }

@@ -3,22 +3,23 @@
 
 use crate::place::{self, Place, constant};
 use crate::repeatable::{run_on, trials_of};
-use disklab_config::priority::Priority;
 use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::suite::metric;
 use disklab_config::{Array, Lab};
-use disklab_guest::plan::{Background, FirstSnapshot, Mount, POOL, REPLICA, Replica, Snapshots};
-use disklab_guest::snapshots::{EACH, STEP, Seen, Snapshot};
 use disklab_kernels::Kernel;
+use disklab_protocol::action::{
+    Action, FirstSnapshot, Mount, Program, Side, StartBackground, Unmount,
+};
 use disklab_protocol::machine::MachineDisk;
-use disklab_protocol::names;
+use disklab_protocol::places::{POOL, REPLICA};
+use disklab_protocol::snapshots::{SnapshotSchedule, Tool};
+use disklab_protocol::step::{Snapshot, SnapshotSummary, Step};
 use disklab_record::{Record, compare};
-use disklab_runner::{Installation, evidence};
+use disklab_runner::Installation;
 use disklab_testkit::skipped;
 use disklab_trace::TraceEntry;
 use disklab_units::Bytes;
 use libtest_mimic::Trial as Test;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,19 +38,21 @@ const WRITER: &str = "i=0; while [ $i -lt 75 ]; do dd if=/dev/urandom of=/mnt/po
 const EVERY: u64 = 200_000_000;
 const KEEP: usize = 4;
 
-fn mount(disk: &str) -> Mount {
-    let source = format!("/dev/{disk}");
-    Mount {
+fn mount(on: Side) -> Action {
+    let source = format!("/dev/{}", if on == Side::Pool { "vda" } else { "vdb" });
+    Action::Mount(Mount {
+        on,
         data: format!("device={source}"),
         source,
         filesystem: "btrfs".to_owned(),
         noatime: true,
-    }
+    })
 }
 
-fn mkfs(disk: &str) -> Vec<String> {
+fn mkfs(disk: &str) -> Action {
     let words = ["mkfs.btrfs", "-q", "-f", "-d", "single", "-m", "single"].map(str::to_owned);
-    words.into_iter().chain([format!("/dev/{disk}")]).collect()
+    let command = words.into_iter().chain([format!("/dev/{disk}")]).collect();
+    Action::Run(Program { step: "mkfs".to_owned(), command })
 }
 
 /// Two pools on a disk each, the replica's of this size, and snapshots that are replicated beside
@@ -58,35 +61,37 @@ fn replicated(script: &str, size: Bytes) -> Place {
     let mut place = Place::shell(script);
     let replica = MachineDisk { image: "1.img".to_owned(), ..constant(size, 50) };
     place.machine.disks = vec![constant(Bytes::gib(1), 50), replica];
-    place.plan.mkfs = Some(mkfs("vda"));
-    place.plan.mount = Some(mount("vda"));
-    place.plan.replica = Some(Replica { mkfs: Some(mkfs("vdb")), mount: mount("vdb") });
-    place.plan.first_snapshot = Some(FirstSnapshot::Replicated);
-    place.plan.background = Some(Background {
-        lead_ns: 0,
-        burn_pids: 0,
-        sync_every_ns: None,
-        processes: Vec::new(),
-        snapshots: Some(Snapshots {
+    let first = FirstSnapshot { tool: Tool::Btrfs, replicated: true };
+    place.before = vec![
+        mkfs("vda"),
+        mount(Side::Pool),
+        mkfs("vdb"),
+        mount(Side::Replica),
+        Action::FirstSnapshot(first),
+    ];
+    place.background = Some(StartBackground {
+        snapshots: Some(SnapshotSchedule {
+            tool: Tool::Btrfs,
             every_ns: EVERY,
             keep: KEEP as u32,
             replicate_every_ns: Some(2 * EVERY + EVERY / 2),
         }),
-        fsload: None,
-        priority: Priority::default(),
+        ..StartBackground::default()
     });
-    place.plan.unmount = true;
+    place.after.push(Action::Unmount(Unmount { all: vec![Side::Pool, Side::Replica] }));
     place
 }
 
-fn seen(place: &Place) -> (Seen, Vec<Snapshot>) {
-    let steps = std::fs::read(place.path(names::STEPS)).unwrap();
-    let all = evidence::step(&steps, STEP).expect("nothing is said of snapshots")["seen"].clone();
-    let lines = steps.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    let lines = lines.map(|line| serde_json::from_slice::<Value>(line).unwrap());
-    let each = lines.filter(|step| step["step"] == EACH);
-    let each = each.map(|step| serde_json::from_value(step["seen"].clone()).unwrap());
-    (serde_json::from_value(all).unwrap(), each.collect())
+fn seen(place: &Place) -> (SnapshotSummary, Vec<Snapshot>) {
+    let (mut all, mut each) = (None, Vec::new());
+    for step in place.steps() {
+        match step {
+            Step::Snapshot { seen } => each.push(seen),
+            Step::Snapshots { seen } => all = Some(seen),
+            _ => {}
+        }
+    }
+    (all.expect("nothing is said of snapshots"), each)
 }
 
 fn what_is_told_is_on_the_disks() {
@@ -125,8 +130,7 @@ fn what_is_told_is_on_the_disks() {
     );
     let mut looking = Place::shell(&same);
     looking.machine.disks.clone_from(&place.machine.disks);
-    looking.plan.mount.clone_from(&place.plan.mount);
-    looking.plan.replica = Some(Replica { mkfs: None, mount: mount("vdb") });
+    looking.before = vec![mount(Side::Pool), mount(Side::Replica)];
     for image in ["0.img", "1.img"] {
         std::fs::copy(place.path(image), looking.path(image)).unwrap();
     }
@@ -146,11 +150,8 @@ fn what_is_told_is_on_the_disks() {
         lines[3..].iter().filter_map(|line| line.split_once(' ')).collect();
     let distinct: std::collections::BTreeSet<&&str> = sums.values().collect();
     assert_eq!((sums.len(), distinct.len()), (KEEP, KEEP), "{said}");
-    // The bookkeeping does not go unnoticed if it is wrong: a second pass finds snapshots that it
-    // knows nothing of.
-    place.plan.mkfs = None;
-    place.plan.replica = Some(Replica { mkfs: None, mount: mount("vdb") });
-    place.plan.first_snapshot = None;
+    // The bookkeeping does not go unnoticed if it is wrong: a second pass finds snapshots that it knows nothing of.
+    place.before = vec![mount(Side::Pool), mount(Side::Replica)];
     let reason = place.run().expect_err("these snapshots are there already");
     assert!(
         reason.contains("`btrfs subvolume snapshot -r /mnt/pool /mnt/pool/.snapshots/"),

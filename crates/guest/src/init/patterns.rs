@@ -1,26 +1,13 @@
-//! Files of sysfs as they are at a moment.
+//! Files of sysfs by patterns.
 
-use super::{Failure, Steps};
-use serde_json::json;
+use super::steps::Failure;
 use std::fs::{self, DirEntry};
 use std::path::PathBuf;
 
-/// Reads all files that fit the patterns; `when` is a word for the record.
-pub fn keep(patterns: &[String], when: &str, steps: &mut Steps) -> Result<(), Failure> {
-    for path in
-        patterns.iter().map(|pattern| matching(pattern)).collect::<Result<Vec<_>, _>>()?.concat()
-    {
-        let says = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        steps.say(&json!({"step": "kept", "when": when, "path": path, "says": says.trim()}));
-    }
-    Ok(())
-}
-
-/// The files that fit a path in which a `*` stands for the name of any folder; in the order of
-/// their names.
+/// Returns the files that fit a path in which a `*` stands for the name of any folder; in the order of their names.
 ///
-/// Folders are listed and no name is tried: a system call that fails takes a microsecond in a
-/// guest, and what is measured would begin later in a kernel that has fewer files.
+/// Folders are listed and no name is tried: a system call that fails takes a microsecond in
+/// a guest, and what is measured would begin later in a kernel that has fewer files.
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut parts = pattern.split('/').filter(|part| !part.is_empty()).peekable();
     let mut found = vec![PathBuf::from("/")];
@@ -28,13 +15,17 @@ pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
         let last = parts.peek().is_none();
         let fits = |entry: &DirEntry| part == "*" || entry.file_name() == part;
         // Through links, which the folders of block devices are.
-        let is_wanted =
-            |entry: &DirEntry| fs::metadata(entry.path()).is_ok_and(|it| it.is_file() == last);
+        let is_wanted = |entry: &DirEntry| {
+            fs::metadata(entry.path()).is_ok_and(|found| found.is_file() == last)
+        };
         let mut below = Vec::new();
         for folder in &found {
             let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
             below.extend(
-                entries.flatten().filter(|it| fits(it) && is_wanted(it)).map(|it| it.path()),
+                entries
+                    .flatten()
+                    .filter(|entry| fits(entry) && is_wanted(entry))
+                    .map(|entry| entry.path()),
             );
         }
         below.sort();

@@ -1,12 +1,28 @@
-//! The commands that take, send and delete snapshots: btrfs's and ZFS's.
+//! Snapshots again and again, and the commands of btrfs and ZFS that take, send and delete them.
 
-use crate::plan::{POOL, Plan, REPLICA, ZFS, zfs_copy};
+use crate::action::Side;
+use crate::places::{POOL, REPLICA};
+use serde::{Deserialize, Serialize};
+
+/// Snapshots of [`POOL`], again and again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnapshotSchedule {
+    pub tool: Tool,
+    /// Interval between snapshots.
+    pub every_ns: u64,
+    /// So many stay.
+    pub keep: u32,
+    /// Interval at which all that [`REPLICA`] does not have is sent there.
+    pub replicate_every_ns: Option<u64>,
+}
 
 /// Where btrfs has those of [`POOL`].
 pub const FOLDER: &str = "/mnt/pool/.snapshots";
 
 /// By what they are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Tool {
     Btrfs,
     /// With the dataset of [`POOL`], and what is made of what is sent.
@@ -16,25 +32,7 @@ pub enum Tool {
     },
 }
 
-/// Whose snapshots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    Pool,
-    Replica,
-}
-
 impl Tool {
-    /// That of the filesystem that a plan mounts.
-    pub fn of(plan: &Plan) -> Self {
-        let replica = plan.replica.as_ref().map_or("", |replica| &replica.mount.source);
-        match &plan.mount {
-            Some(mount) if mount.filesystem == ZFS => {
-                Self::Zfs { data: mount.source.clone(), copy: zfs_copy(replica) }
-            }
-            _ => Self::Btrfs,
-        }
-    }
-
     /// Makes a place for them, where they need one.
     pub fn make_place(&self) -> Option<Vec<String>> {
         (*self == Self::Btrfs).then(|| words(&["btrfs", "subvolume", "create", FOLDER]))
@@ -83,10 +81,9 @@ impl Tool {
 
     /// Lists what was deleted and has space that was not given back yet.
     pub fn uncleaned(&self, side: Side) -> Vec<String> {
-        match (self, side) {
-            (Self::Btrfs, Side::Pool) => words(&["btrfs", "subvolume", "list", "-d", POOL]),
-            (Self::Btrfs, Side::Replica) => words(&["btrfs", "subvolume", "list", "-d", REPLICA]),
-            (Self::Zfs { .. }, _) => {
+        match self {
+            Self::Btrfs => words(&["btrfs", "subvolume", "list", "-d", side.folder()]),
+            Self::Zfs { .. } => {
                 words(&["zpool", "list", "-H", "-p", "-o", "freeing", self.pool(side)])
             }
         }
@@ -136,7 +133,6 @@ fn words(words: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Mount, Replica};
 
     fn said(words: &[String]) -> String {
         words.join(" ")
@@ -181,20 +177,5 @@ mod tests {
         assert_eq!(said(&tool.delete(Side::Replica, 3)), "btrfs subvolume delete /mnt/replica/3");
         assert_eq!(tool.count("one\ntwo\n"), 2);
         assert_eq!(tool.list(Side::Pool), None);
-    }
-
-    #[test]
-    fn of_what_is_mounted() {
-        let plan = |filesystem: &str| {
-            let mount = |source: &str| Mount {
-                source: source.to_owned(),
-                filesystem: filesystem.to_owned(),
-                data: String::new(),
-                noatime: true,
-            };
-            let replica = Replica { mkfs: None, mount: mount("disklab-replica/data") };
-            Plan { mount: Some(mount("disklab/data")), replica: Some(replica), ..Plan::default() }
-        };
-        assert_eq!([Tool::of(&plan("zfs")), Tool::of(&plan("btrfs"))], [zfs(), Tool::Btrfs]);
     }
 }

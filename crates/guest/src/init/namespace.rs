@@ -1,0 +1,201 @@
+//! The namespaces of a trial on a real machine: its mounts, and how it sees the machine's files.
+
+use super::filesystem::mounted;
+use super::steps::Failure;
+use crate::real_machine::{RealMachine, TEST_FILE};
+use disklab_protocol::places::{POOL, REPLICA, TRIAL};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::ffi::{CString, c_char, c_int, c_long, c_uint};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+/// The run's journal, as the inner process sees it.
+pub const JOURNAL: &str = "/mnt/journal";
+
+pub fn own_namespaces() -> Result<(), Failure> {
+    end_with_parent()?;
+    let user = !geteuid().is_root();
+    let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+    let own = UnshareFlags::NEWNS | UnshareFlags::NEWPID;
+    let own = if user { own | UnshareFlags::NEWUSER } else { own };
+    // SAFETY: this process has one thread, and no file descriptors are taken apart.
+    unsafe { unshare_unsafe(own) }.map_err(|e| {
+        let whose = if user {
+            "this machine does not let users have namespaces of their own"
+        } else {
+            "not as root of this machine"
+        };
+        format!("namespaces for the trial: {e}; {whose}")
+    })?;
+    if user {
+        put("/proc/self/setgroups", "deny")?;
+        put("/proc/self/uid_map", &format!("0 {uid} 1"))?;
+        put("/proc/self/gid_map", &format!("0 {gid} 1"))?;
+    }
+    Ok(())
+}
+
+pub fn end_with_parent() -> Result<(), Failure> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|e| format!("to end with its starter: {e}"))
+}
+
+/// Makes the machine's files read-only, and puts the places that plans know over them.
+pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
+    // A kernel without users' namespaces has no map.
+    let root = geteuid().is_root()
+        && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
+    keep_mounts()?;
+    let at = machine.at.as_deref().map(no_link).transpose()?;
+    let journal = found(&machine.journal)?;
+    read_only("/", true)?;
+    mounted("proc", "/proc", "")?;
+    if root {
+        // There is one for all, and it is there. mdadm makes nodes.
+        read_only("/sys", false)?;
+        read_only("/dev", false)?;
+    }
+    for folder in ["/tmp", "/mnt", "/run", "/dev/shm"] {
+        if Path::new(folder).is_dir() {
+            mounted("tmpfs", folder, "")?;
+        }
+    }
+    for folder in [TRIAL, POOL, REPLICA] {
+        fs::create_dir(folder).map_err(|e| format!("{folder}: {e}"))?;
+    }
+    File::create(JOURNAL).map_err(|e| format!("{JOURNAL}: {e}"))?;
+    writable(Path::new("."), TRIAL)?;
+    writable(&by_descriptor(&journal), JOURNAL)?;
+    match &at {
+        Some((fd, true)) => writable(&by_descriptor(fd), POOL),
+        Some((fd, false)) => {
+            let file = Path::new(POOL).join(TEST_FILE);
+            File::create(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            bound(&by_descriptor(fd), &file)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Keeps what is mounted here from the machine. What is unmounted on the machine goes from here too:
+/// a filesystem that somebody else unmounts would be in use until the trial ends.
+pub fn keep_mounts() -> Result<(), Failure> {
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .map_err(|e| format!("keeping mounts to itself: {e}"))
+}
+
+/// Makes what a program has below its own root besides files: of devices those that are nobody's, of
+/// the kernel what can be read.
+pub fn surround_program(root: &Path) -> Result<(), Failure> {
+    let at = |name: &str| root.join(name).display().to_string();
+    mounted("tmpfs", &at("dev"), "")?;
+    for name in ["null", "zero", "full", "random", "urandom", "tty"] {
+        let to = root.join("dev").join(name);
+        File::create(&to).map_err(|e| format!("{}: {e}", to.display()))?;
+        bound(&Path::new("/dev").join(name), &to)?;
+    }
+    for name in ["dev/pts", "dev/shm"] {
+        fs::create_dir(root.join(name)).map_err(|e| format!("{}: {e}", at(name)))?;
+    }
+    let ptmx = root.join("dev/ptmx");
+    symlink("pts/ptmx", &ptmx).map_err(|e| format!("{}: {e}", ptmx.display()))?;
+    read_only(&at("dev"), true)?;
+    mounted("devpts", &at("dev/pts"), "ptmxmode=0666,newinstance")?;
+    mounted("tmpfs", &at("dev/shm"), "")?;
+    mounted("proc", &at("proc"), "")?;
+    for name in ["sys", "sysrq-trigger", "irq", "bus", "fs"] {
+        let path = root.join("proc").join(name);
+        // Not every kernel has all of them.
+        if path.exists() {
+            bound(&path, &path)?;
+            read_only(&path.display().to_string(), true)?;
+        }
+    }
+    mounted("sysfs", &at("sys"), "")?;
+    read_only(&at("sys"), true)?;
+    mounted("tmpfs", &at("tmp"), "")
+}
+
+/// Not a part of one: a user's namespace maps one user only.
+fn is_whole(uid_map: &str) -> bool {
+    uid_map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+/// A file or folder that can be bound once its path leads elsewhere.
+fn found(path: &Path) -> Result<OwnedFd, Failure> {
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The same of what the user named, and whether it is a folder. Who owns the folder above could have put a link in its place since.
+fn no_link(path: &Path) -> Result<(OwnedFd, bool), Failure> {
+    let failed = |e: Errno| format!("{}: {e}", path.display());
+    let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
+        .map_err(failed)?;
+    match FileType::from_raw_mode(fstat(&fd).map_err(failed)?.st_mode) {
+        FileType::Directory => Ok((fd, true)),
+        FileType::RegularFile => Ok((fd, false)),
+        _ => Err(format!("{}: it is no longer the folder or file that it was", path.display())),
+    }
+}
+
+fn by_descriptor(fd: &OwnedFd) -> std::path::PathBuf {
+    format!("/proc/self/fd/{}", fd.as_raw_fd()).into()
+}
+
+fn bound(from: &Path, to: &Path) -> Result<(), Failure> {
+    mount_bind(from, to).map_err(|e| format!("binding {} to {}: {e}", from.display(), to.display()))
+}
+
+fn writable(from: &Path, to: &str) -> Result<(), Failure> {
+    bound(from, Path::new(to))?;
+    read_only(to, false)
+}
+
+fn put(path: &str, value: &str) -> Result<(), Failure> {
+    fs::write(path, value).map_err(|e| format!("writing {value:?} to {path}: {e}"))
+}
+
+/// Whether what is mounted there, and for `true` all below, can be written.
+pub fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
+    // As in linux/mount.h and asm/unistd.h: mount_setattr(2) came with Linux 5.12.
+    #[repr(C)]
+    struct Attributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        userns: u64,
+    }
+    unsafe extern "C" {
+        fn syscall(number: c_long, ...) -> c_long;
+    }
+    const MOUNT_SETATTR: c_long = 442;
+    const CWD: c_int = -100;
+    const RECURSIVE: c_uint = 0x8000;
+    const RDONLY: u64 = 1;
+    let (set, clear, flags) = if yes { (RDONLY, 0, RECURSIVE) } else { (0, RDONLY, 0) };
+    let attributes = Attributes { set, clear, propagation: 0, userns: 0 };
+    let name = CString::new(path).map_err(|e| format!("{path}: {e}"))?;
+    let name: *const c_char = name.as_ptr();
+    // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is told.
+    let result = unsafe {
+        syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>())
+    };
+    if result == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    let how = if yes {
+        "keeping programs from writing to this machine's files"
+    } else {
+        "making it writable"
+    };
+    Err(format!("{path}: {how}: {error} (it needs Linux 5.12 or newer)"))
+}

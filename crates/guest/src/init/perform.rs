@@ -1,0 +1,76 @@
+//! Actions: how each kind is run, how it is printed, and what it changes that has to be undone.
+
+use super::environment::Environment;
+use super::place::Place;
+use super::steps::{Failure, Steps, created};
+use crate::real_machine::RealMachine;
+use disklab_block_devices::change::Change;
+use disklab_protocol::names;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// One kind of action. `machine` is None in a guest.
+pub trait Perform {
+    /// Command lines for people; those that begin with `#` say what is not a command.
+    fn lines(&self, machine: Option<&RealMachine>) -> Vec<String>;
+
+    /// Lines of its later parts, which [`Self::run`] logs as it comes to them.
+    fn later_lines(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Changes of a real machine that are noted before they are made. The error is the path of
+    /// what cannot be read yet.
+    fn changes(&self, _: &RealMachine) -> Result<Vec<Change>, String> {
+        Ok(Vec::new())
+    }
+
+    fn run(&self, session: &mut Session) -> Result<(), Failure>;
+}
+
+/// Something that runs beside later actions.
+pub trait Beside {
+    /// Ends it and writes its steps. `measured` is false if nothing was measured beside it.
+    fn stop(self: Box<Self>, measured: bool, steps: &mut Steps) -> Result<(), Failure>;
+}
+
+/// A first process on its way through its plan.
+pub struct Session {
+    pub environment: Arc<dyn Environment>,
+    pub steps: Steps,
+    log: File,
+    /// I/O priority and cgroup of what is measured, and of what runs beside it.
+    pub measured: Place,
+    pub beside: Place,
+    pub background: Option<Box<dyn Beside>>,
+    /// The background has ended before anything was measured. Stopping it tells why.
+    pub background_ended: bool,
+    pub witness: Option<Box<dyn Beside>>,
+}
+
+impl Session {
+    pub fn new(
+        folder: &Path,
+        environment: Arc<dyn Environment>,
+        steps: Steps,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            environment,
+            steps,
+            log: created(folder, names::ACTIONS)?,
+            measured: Place::default(),
+            beside: Place::default(),
+            background: None,
+            background_ended: false,
+            witness: None,
+        })
+    }
+
+    /// Writes lines to [`names::ACTIONS`].
+    pub fn log(&mut self, lines: &[String]) -> Result<(), Failure> {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        self.log.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", names::ACTIONS))
+    }
+}

@@ -1,0 +1,47 @@
+//! The I/O priority and the cgroup that programs run with.
+
+use std::ffi::{c_int, c_long};
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where programs of a priority are to run.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    pub ioprio: Option<c_int>,
+    /// The `cgroup.procs` of its cgroup.
+    pub processes: Option<PathBuf>,
+}
+
+impl Place {
+    /// Has a program run there from its first instruction on.
+    pub fn hold(&self, command: &mut Command) {
+        if self.ioprio.is_none() && self.processes.is_none() {
+            return;
+        }
+        let place = self.clone();
+        // SAFETY: between fork and exec only system calls are made, on memory that is there.
+        unsafe { command.pre_exec(move || place.enter()) };
+    }
+
+    /// The calling thread gets the priority, and its process the cgroup; what it starts then has both.
+    pub fn enter(&self) -> io::Result<()> {
+        if let Some(ioprio) = self.ioprio {
+            set_ioprio(ioprio)?;
+        }
+        self.processes.as_ref().map_or(Ok(()), |processes| fs::write(processes, "0"))
+    }
+}
+
+fn set_ioprio(ioprio: c_int) -> io::Result<()> {
+    unsafe extern "C" {
+        fn syscall(number: c_long, ...) -> c_long;
+    }
+    const IOPRIO_SET: c_long = 251;
+    const WHO_PROCESS: c_int = 1;
+    // SAFETY: takes three numbers; 0 is the calling thread.
+    let result = unsafe { syscall(IOPRIO_SET, WHO_PROCESS, 0 as c_int, ioprio) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

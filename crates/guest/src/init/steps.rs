@@ -1,0 +1,40 @@
+//! The record of what a first process did.
+
+use disklab_protocol::names;
+use disklab_protocol::step::Step;
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+/// The error of a step: what was tried and what went wrong.
+pub type Failure = String;
+
+/// [`names::STEPS`] of a trial.
+pub struct Steps(File);
+
+impl Steps {
+    pub fn create(folder: &Path) -> Result<Self, Failure> {
+        created(folder, names::STEPS).map(Self)
+    }
+
+    pub fn say(&mut self, step: &Step) {
+        // The kernel's console is the way out that is left when the trial's folder cannot be
+        // written.
+        if let Err(error) = writeln!(self.0, "{step}") {
+            eprintln!("disklab: {}: {error}; {step}", names::STEPS);
+        }
+    }
+}
+
+/// Creates a file in a trial's folder.
+pub fn created(folder: &Path, name: &str) -> Result<File, Failure> {
+    let path = folder.join(name);
+    File::create(&path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Reads a file that the program wrote for the first process.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    let text = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
+}

@@ -1,0 +1,62 @@
+//! What a first process on a real machine needs besides its plan, since it is not alone there.
+
+use disklab_block_devices::Disk;
+use disklab_block_devices::change::Change;
+use disklab_protocol::places::POOL;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The folder where instances of the kernel's tracing are made.
+pub const TRACING: &str = "/sys/kernel/tracing/instances";
+/// The name below [`POOL`] of a file of the user's.
+pub const TEST_FILE: &str = "test";
+
+/// A trial's place on this machine, written as [`disklab_protocol::names::HOST`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RealMachine {
+    /// In the trial's order. They are watched while it is measured.
+    pub disks: Vec<Disk>,
+    /// What is made in the kernel for this run has this name, or one that begins so: an instance
+    /// of tracing, cgroups.
+    pub name: String,
+    /// Every request of the disks is noted.
+    pub trace: bool,
+    /// The file where each change is noted before it is made.
+    pub journal: PathBuf,
+    /// Something is made on the disks, which have to be free, and, but for these, empty.
+    pub overwrite: Option<Vec<PathBuf>>,
+    /// Instead of a filesystem of its own: this folder is at [`POOL`], or this file is the test
+    /// file there.
+    pub at: Option<PathBuf>,
+}
+
+impl RealMachine {
+    /// Command lines for what the first process does before its plan.
+    pub fn lines(&self) -> Vec<String> {
+        let bind = self.at.as_ref().map(|at| {
+            let to = if at.is_file() { format!("{POOL}/{TEST_FILE}") } else { POOL.to_owned() };
+            format!("mount --bind {} {to}", crate::shell::word(&at.display().to_string()))
+        });
+        let disks: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
+        let watch = [
+            format!("mkdir {TRACING}/{}", self.name),
+            format!(
+                "# there: trace_clock, events/block/*/filter and enable, of {} alone",
+                disks.join(" ")
+            ),
+        ];
+        bind.into_iter().chain(watch.into_iter().filter(|_| self.trace)).collect()
+    }
+
+    /// What those lines change.
+    pub fn changes(&self) -> Option<Change> {
+        self.trace.then(|| Change::Tracing { instance: self.name.clone() })
+    }
+}
+
+/// The name of a thing of this run's own in the kernel; in a guest, where there is one run, by its
+/// own name alone.
+pub fn own_name(machine: Option<&RealMachine>, thing: &str) -> String {
+    format!("{}-{thing}", machine.map_or("disklab", |machine| &machine.name))
+}
