@@ -1,41 +1,23 @@
-use std::fmt;
-use std::str::FromStr;
+use crate::quantity::{Notation, notation, quantity};
 
-use serde::{Deserialize, Serialize};
+quantity! {
+    /// An amount of data in bytes.
+    Bytes
+}
 
-use crate::quantity::{self, Kind, ParseError};
-
-/// An amount of data in bytes.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct Bytes(pub u64);
-
-/// A count of 512-byte sectors: the block layer's unit, whatever the disk's own sector size.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct Sectors(pub u64);
-
-quantity::arithmetic!(Bytes);
-quantity::arithmetic!(Sectors);
+quantity! {
+    /// A count of 512-byte sectors: the block layer's unit, whatever the disk's own sector size.
+    Sectors
+}
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
-const BYTES: Kind = Kind {
-    noun: "a size",
-    examples: "`4k`, `50 GiB` or `4 TB` (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
-    units: BYTE_UNITS,
-};
-
 /// fio's spellings, with one difference: kB, MB, GB and TB are decimal here, as disks are sold and
 /// as fio itself has it with `kb_base=1000`. `KB` is nobody's standard and is refused.
-pub(crate) const BYTE_UNITS: &[(&str, u64)] = &[
+pub(crate) const UNITS: &[(&str, u64)] = &[
     ("", 1),
     ("B", 1),
     ("k", KIB),
@@ -56,11 +38,22 @@ pub(crate) const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-const SECTORS: Kind = Kind {
-    noun: "a number of sectors",
-    examples: "`2048` or `2048 sectors`",
-    units: &[("", 1), ("sectors", 1)],
-};
+/// IEC units: `512 B`, `4 KiB`, `3.64 TiB`.
+pub(crate) const PRINTED: &[(&str, u64)] =
+    &[("B", 1), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)];
+
+// A number with or without a unit; without, it is bytes.
+notation!(
+    Bytes,
+    Notation {
+        noun: "a size",
+        examples: "`4k`, `50 GiB` or `4 TB` \
+                   (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
+        units: UNITS,
+        suffix: "",
+        printed: PRINTED,
+    }
+);
 
 impl Bytes {
     pub const fn kib(count: u64) -> Self {
@@ -89,46 +82,6 @@ impl Sectors {
     /// From 2^55 sectors (16 EiB) on, as with plain integers; disks are far smaller.
     pub const fn bytes(self) -> Bytes {
         Bytes(self.0 * Self::SIZE)
-    }
-}
-
-impl From<Sectors> for Bytes {
-    fn from(sectors: Sectors) -> Self {
-        sectors.bytes()
-    }
-}
-
-/// IEC units: `512 B`, `4 KiB`, `3.64 TiB`.
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        quantity::print(
-            f,
-            self.0,
-            &[("B", 1), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)],
-        )
-    }
-}
-
-impl fmt::Display for Sectors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{} sectors", self.0))
-    }
-}
-
-/// A number with or without a unit; without, it is bytes.
-impl FromStr for Bytes {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        BYTES.parse(text).map(Self)
-    }
-}
-
-impl FromStr for Sectors {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        SECTORS.parse(text).map(Self)
     }
 }
 
@@ -204,10 +157,6 @@ mod tests {
     fn sectors_are_512_bytes() {
         assert_eq!(Sectors(8).bytes(), Bytes::kib(4));
         assert_eq!(Bytes(1025).sectors(), Sectors(2));
-        assert_eq!(Bytes::from(Sectors(2)), Bytes(1024));
-        assert_eq!("2048 sectors".parse::<Sectors>().unwrap(), Sectors(2048));
-        assert_eq!(Sectors(2048).to_string(), "2048 sectors");
-        assert!("2 tracks".parse::<Sectors>().is_err());
     }
 
     proptest! {
@@ -221,7 +170,6 @@ mod tests {
         #[test]
         fn no_text_panics(text in "\\PC*", number in "[0-9.]{0,40}", unit in "[ a-zA-Z]{0,4}") {
             let _ = text.parse::<Bytes>();
-            let _ = text.parse::<Sectors>();
             let _ = format!("{number}{unit}").parse::<Bytes>();
         }
     }

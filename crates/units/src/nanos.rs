@@ -1,35 +1,32 @@
-use std::fmt;
-use std::str::FromStr;
+use crate::quantity::{Notation, notation, quantity};
 
-use serde::{Deserialize, Serialize};
-
-use crate::quantity::{self, Kind, ParseError};
-
-/// A length of time, or a point of virtual time since the guest's start, in nanoseconds.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct Nanos(pub u64);
-
-quantity::arithmetic!(Nanos);
+quantity! {
+    /// A length of time, or a point of virtual time since the guest's start, in nanoseconds.
+    Nanos
+}
 
 const MICRO: u64 = 1_000;
 const MILLI: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-const KIND: Kind = Kind {
-    noun: "a time",
-    examples: "`20s`, `8.33 ms` or `50us`",
-    units: &[
-        ("ns", 1),
-        ("us", MICRO),
-        ("ms", MILLI),
-        ("s", SECOND),
-        ("min", 60 * SECOND),
-        ("h", 3600 * SECOND),
-    ],
-};
+// Printed as `7 ns`, `50 us`, `8.33 ms`, `20 s`: never minutes or hours, as in fio's output.
+notation!(
+    Nanos,
+    Notation {
+        noun: "a time",
+        examples: "`20s`, `8.33 ms` or `50us`",
+        units: &[
+            ("ns", 1),
+            ("us", MICRO),
+            ("ms", MILLI),
+            ("s", SECOND),
+            ("min", 60 * SECOND),
+            ("h", 3600 * SECOND),
+        ],
+        suffix: "",
+        printed: &[("ns", 1), ("us", MICRO), ("ms", MILLI), ("s", SECOND)],
+    }
+);
 
 impl Nanos {
     pub const fn from_micros(micros: u64) -> Self {
@@ -52,22 +49,6 @@ impl Nanos {
     /// [`Nanos::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * SECOND as f64).round() as u64)
-    }
-}
-
-/// `7 ns`, `50 us`, `8.33 ms`, `20 s`: never minutes or hours, as in fio's output.
-impl fmt::Display for Nanos {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        quantity::print(f, self.0, &[("ns", 1), ("us", MICRO), ("ms", MILLI), ("s", SECOND)])
-    }
-}
-
-/// A number and a unit, with or without a space. Only `0` needs no unit.
-impl FromStr for Nanos {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        KIND.parse(text).map(Self)
     }
 }
 

@@ -1,7 +1,5 @@
 //! A number with a unit: parsing and printing that all quantities share.
 
-use std::fmt;
-
 /// Why a text is not a quantity. The message quotes the text and says what would have been right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {reason}")]
@@ -10,14 +8,18 @@ pub struct ParseError {
     reason: String,
 }
 
-/// What may be written for one quantity.
-pub(crate) struct Kind {
+/// How one quantity is written and printed.
+pub(crate) struct Notation {
     /// With its article: "a time".
     pub noun: &'static str,
     /// Two or three right spellings, for error messages.
     pub examples: &'static str,
     /// Spelling and factor. An empty spelling allows a number without a unit.
     pub units: &'static [(&'static str, u64)],
+    /// What stands behind the unit, and must.
+    pub suffix: &'static str,
+    /// The units that are printed, smallest first.
+    pub printed: &'static [(&'static str, u64)],
 }
 
 /// A decimal number: `whole`, and `fraction` divided by ten to the `places`.
@@ -31,55 +33,49 @@ struct Decimal {
 /// that the arithmetic below cannot overflow.
 const MOST_PLACES: usize = 18;
 
-impl Kind {
+impl Notation {
     pub(crate) fn parse(&self, text: &str) -> Result<u64, ParseError> {
-        self.parse_part(text, text)
-    }
-
-    /// The same with `/s` after the unit; the unit must then be there.
-    pub(crate) fn parse_per_second(&self, text: &str) -> Result<u64, ParseError> {
-        match text.trim_end().strip_suffix("/s") {
-            Some(amount) => self.parse_part(text, amount),
-            None => Err(wrong(text, format!("has no `/s` at its end: write {}", self.examples))),
-        }
-    }
-
-    /// Parses `part`; errors quote the whole `text`.
-    fn parse_part(&self, text: &str, part: &str) -> Result<u64, ParseError> {
-        let part = part.trim();
-        let split = part.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(part.len());
-        let (number, unit) = part.split_at(split);
+        let wrong = |reason| ParseError { text: text.escape_debug().to_string(), reason };
+        let amount = text.trim_end().strip_suffix(self.suffix).ok_or_else(|| {
+            wrong(format!("has no `{}` at its end: write {}", self.suffix, self.examples))
+        })?;
+        let amount = amount.trim();
+        let split = amount.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(amount.len());
+        let (number, unit) = amount.split_at(split);
         let unit = unit.trim_start();
-        let Some(number) = Decimal::parse(number) else {
-            return Err(wrong(text, format!("is not {}: write {}", self.noun, self.examples)));
-        };
+        let number = Decimal::parse(number)
+            .ok_or_else(|| wrong(format!("is not {}: write {}", self.noun, self.examples)))?;
         if number.is_zero() && unit.is_empty() {
             return Ok(0);
         }
-        let Some(&(_, factor)) = self.units.iter().find(|(name, _)| *name == unit) else {
-            let reason = if unit.is_empty() {
-                format!("has no unit: write {}", self.examples)
-            } else {
-                format!(
-                    "has an unknown unit `{}`: use one of {}",
-                    unit.escape_debug(),
-                    self.unit_names()
-                )
-            };
-            return Err(wrong(text, reason));
-        };
-        number.times(factor).ok_or_else(|| wrong(text, format!("is too large for {}", self.noun)))
+        let factor = self.units.iter().find(|(name, _)| *name == unit).map(|&(_, factor)| factor);
+        let factor = factor.ok_or_else(|| {
+            if unit.is_empty() {
+                return wrong(format!("has no unit: write {}", self.examples));
+            }
+            let names = self.units.iter().map(|&(name, _)| name).filter(|name| !name.is_empty());
+            let names = names.collect::<Vec<_>>().join(", ");
+            let unit = unit.escape_debug();
+            wrong(format!("has an unknown unit `{unit}`: use one of {names}"))
+        })?;
+        number.times(factor).ok_or_else(|| wrong(format!("is too large for {}", self.noun)))
     }
 
-    fn unit_names(&self) -> String {
-        let names: Vec<_> =
-            self.units.iter().map(|&(name, _)| name).filter(|name| !name.is_empty()).collect();
-        names.join(", ")
+    /// Prints `value` in the largest unit that leaves at least one whole of it.
+    ///
+    /// Three significant digits without trailing zeroes; whole numbers of more than three digits are printed whole.
+    pub(crate) fn print(&self, value: u64) -> String {
+        let units = self.printed;
+        let mut chosen = units.iter().rposition(|&(_, factor)| value >= factor).unwrap_or(0);
+        // 999.96 us is printed as 1 ms: rounding reaches the next unit.
+        if let Some(&(_, next)) = units.get(chosen + 1) {
+            let factor = units[chosen].1;
+            let rounded = (value + factor / 2) / factor * factor;
+            chosen += usize::from(rounded >= next);
+        }
+        let (name, factor) = units[chosen];
+        format!("{} {name}{}", digits(value, factor), self.suffix)
     }
-}
-
-fn wrong(text: &str, reason: String) -> ParseError {
-    ParseError { text: text.escape_debug().to_string(), reason }
 }
 
 impl Decimal {
@@ -115,22 +111,6 @@ impl Decimal {
     }
 }
 
-/// Prints `value` in the largest of `units` (smallest first) that leaves at least one whole of it.
-///
-/// Three significant digits without trailing zeroes; whole numbers of more than three digits are
-/// printed whole.
-pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
-    let mut chosen = units.iter().rposition(|&(_, factor)| value >= factor).unwrap_or(0);
-    // 999.96 us is printed as 1 ms: rounding reaches the next unit.
-    if let Some(&(_, next)) = units.get(chosen + 1) {
-        let factor = units[chosen].1;
-        let rounded = (value + factor / 2) / factor * factor;
-        chosen += usize::from(rounded >= next);
-    }
-    let (name, factor) = units[chosen];
-    f.pad(&format!("{} {name}", digits(value, factor)))
-}
-
 /// `value / factor` to three significant digits, or to whole numbers where it has more than three.
 fn digits(value: u64, factor: u64) -> String {
     let (value, factor) = (u128::from(value), u128::from(factor));
@@ -151,39 +131,32 @@ fn digits(value: u64, factor: u64) -> String {
     format!("{whole}.{}", fraction.trim_end_matches('0'))
 }
 
-/// The operators that every counted quantity has. Overflow is a bug in the caller, as with plain
-/// integers; where it can happen with good input, use the `checked_` and `saturating_` forms.
-macro_rules! arithmetic {
-    ($name:ident) => {
+/// Defines a counted quantity, and what all of them have. The operators overflow as those of plain integers do, which is
+/// a bug in the caller; where good input can overflow, use the `checked_` and `saturating_` forms.
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[derive(serde::Serialize, serde::Deserialize)]
+        #[derive(derive_more::Add, derive_more::Sub, derive_more::Mul, derive_more::Div)]
+        #[derive(derive_more::AddAssign, derive_more::SubAssign, derive_more::Sum)]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
         impl $name {
             pub const ZERO: Self = Self(0);
             pub const MAX: Self = Self(u64::MAX);
 
             /// `None` where the sum does not fit.
             #[must_use]
-            pub const fn checked_add(self, other: Self) -> Option<Self> {
-                match self.0.checked_add(other.0) {
-                    Some(sum) => Some(Self(sum)),
-                    None => None,
-                }
+            pub fn checked_add(self, other: Self) -> Option<Self> {
+                self.0.checked_add(other.0).map(Self)
             }
 
             /// `None` where `other` is the larger.
             #[must_use]
-            pub const fn checked_sub(self, other: Self) -> Option<Self> {
-                match self.0.checked_sub(other.0) {
-                    Some(difference) => Some(Self(difference)),
-                    None => None,
-                }
-            }
-
-            /// `None` where the product does not fit.
-            #[must_use]
-            pub const fn checked_mul(self, factor: u64) -> Option<Self> {
-                match self.0.checked_mul(factor) {
-                    Some(product) => Some(Self(product)),
-                    None => None,
-                }
+            pub fn checked_sub(self, other: Self) -> Option<Self> {
+                self.0.checked_sub(other.0).map(Self)
             }
 
             #[must_use]
@@ -202,52 +175,26 @@ macro_rules! arithmetic {
                 Self(self.0.saturating_mul(factor))
             }
         }
+    };
+}
+pub(crate) use quantity;
 
-        impl std::ops::Add for $name {
-            type Output = Self;
-            fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
+/// Reads and prints a quantity by its [`Notation`].
+macro_rules! notation {
+    ($name:ident, $notation:expr) => {
+        impl std::str::FromStr for $name {
+            type Err = crate::quantity::ParseError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $notation.parse(text).map(Self)
             }
         }
 
-        impl std::ops::Sub for $name {
-            type Output = Self;
-            fn sub(self, other: Self) -> Self {
-                Self(self.0 - other.0)
-            }
-        }
-
-        impl std::ops::Mul<u64> for $name {
-            type Output = Self;
-            fn mul(self, factor: u64) -> Self {
-                Self(self.0 * factor)
-            }
-        }
-
-        impl std::ops::Div<u64> for $name {
-            type Output = Self;
-            fn div(self, divisor: u64) -> Self {
-                Self(self.0 / divisor)
-            }
-        }
-
-        impl std::ops::AddAssign for $name {
-            fn add_assign(&mut self, other: Self) {
-                *self = *self + other;
-            }
-        }
-
-        impl std::ops::SubAssign for $name {
-            fn sub_assign(&mut self, other: Self) {
-                *self = *self - other;
-            }
-        }
-
-        impl std::iter::Sum for $name {
-            fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
-                parts.fold(Self::ZERO, |sum, part| sum + part)
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&$notation.print(self.0))
             }
         }
     };
 }
-pub(crate) use arithmetic;
+pub(crate) use notation;

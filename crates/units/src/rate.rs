@@ -1,21 +1,23 @@
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
-use crate::bytes::{BYTE_UNITS, Bytes};
+use crate::bytes::{Bytes, PRINTED, UNITS};
 use crate::nanos::Nanos;
-use crate::quantity::{Kind, ParseError};
+use crate::quantity::{Notation, notation, quantity};
 
-/// A speed of transfer, in bytes a second.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct Rate(pub u64);
+quantity! {
+    /// A speed of transfer, in bytes a second.
+    Rate
+}
 
-const KIND: Kind =
-    Kind { noun: "a rate", examples: "`210 MB/s` or `190 MiB/s`", units: BYTE_UNITS };
+// A size, with its unit, and `/s`; printed in IEC units.
+notation!(
+    Rate,
+    Notation {
+        noun: "a rate",
+        examples: "`210 MB/s` or `190 MiB/s`",
+        units: UNITS,
+        suffix: "/s",
+        printed: PRINTED,
+    }
+);
 
 const NANOS_A_SECOND: u64 = 1_000_000_000;
 
@@ -34,22 +36,6 @@ impl Rate {
         }
         let wide = (bytes.0 as u128 * NANOS_A_SECOND as u128).div_ceil(self.0 as u128);
         if wide > u64::MAX as u128 { Nanos::MAX } else { Nanos(wide as u64) }
-    }
-}
-
-/// IEC units: `200 MiB/s`.
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{}/s", Bytes(self.0)))
-    }
-}
-
-/// A size, with its unit, and `/s`.
-impl FromStr for Rate {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        KIND.parse_per_second(text).map(Self)
     }
 }
 

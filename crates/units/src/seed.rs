@@ -1,15 +1,21 @@
-use std::fmt;
-use std::num::ParseIntError;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
 /// Where a stream of random numbers starts.
 ///
 /// Each use derives its own seed by name, so that drawing more in one place changes nothing in
 /// another.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    derive_more::Display,
+    derive_more::FromStr,
 )]
 #[serde(transparent)]
 pub struct Seed(pub u64);
@@ -31,20 +37,6 @@ impl Seed {
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         Seed(hash ^ (hash >> 31))
-    }
-}
-
-impl fmt::Display for Seed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl FromStr for Seed {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        text.parse().map(Self)
     }
 }
 
