@@ -5,19 +5,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use disklab_units::{Nanos, Random, Seed};
 
-use crate::Error;
+use crate::error::Error;
 use crate::target::{Probe, Target, Timed};
 
 /// The smallest read: a block of 4 KiB.
 pub(crate) const BLOCK: u32 = 8;
 
-/// Somebody who watches: told what is being measured, and how much of all is done, from 0 to 1.
-pub type Watch<'a> = &'a mut dyn FnMut(&str, f64);
+/// The reason why something was left out when the time was up.
+pub(crate) const NO_TIME: &str = "no time was left (--time)";
 
-pub(crate) struct Bench<'a> {
+/// Somebody who watches: hears what is being measured, and how much of all is done, from 0 to 1.
+pub type OnProgress<'a> = &'a mut dyn FnMut(&str, f64);
+
+pub(crate) struct TestBench<'a> {
     target: &'a mut dyn Target,
     random: Random,
-    watch: Watch<'a>,
+    watch: OnProgress<'a>,
     stop: &'a AtomicBool,
     begun: Nanos,
     time: Nanos,
@@ -26,12 +29,12 @@ pub(crate) struct Bench<'a> {
     pub may_write: bool,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> TestBench<'a> {
     pub fn new(
         target: &'a mut dyn Target,
         time: Nanos,
         may_write: bool,
-        watch: Watch<'a>,
+        watch: OnProgress<'a>,
         stop: &'a AtomicBool,
     ) -> Self {
         let begun = target.now();
@@ -52,10 +55,19 @@ impl<'a> Bench<'a> {
         self.steps += 1;
     }
 
-    /// As [`Bench::step`], for what can be left out: `false` when the time is up.
+    /// As [`TestBench::step`], for what can be left out: `false` when the time is up.
     pub fn has_time_for(&mut self, what: &str) -> bool {
         self.step(what);
         self.time_left() > Nanos::ZERO
+    }
+
+    /// Measures what can be left out, or says why nothing was tried.
+    pub fn if_time<T>(
+        &mut self,
+        what: &str,
+        measure: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<Result<T, &'static str>, Error> {
+        if self.has_time_for(what) { measure(self).map(Ok) } else { Ok(Err(NO_TIME)) }
     }
 
     /// Until what can be left out is.
@@ -92,20 +104,6 @@ impl<'a> Bench<'a> {
         self.one(Probe::read(sector, sectors))
     }
 
-    /// Side by side, from `sector` on, `depth` under way: with two and more the disk need never
-    /// wait for the host.
-    pub fn stream(
-        &mut self,
-        sector: u64,
-        sectors: u32,
-        count: u64,
-        depth: usize,
-    ) -> Result<Vec<Timed>, Error> {
-        let probes: Vec<Probe> =
-            (0..count).map(|i| Probe::read(sector + i * u64::from(sectors), sectors)).collect();
-        self.serve(depth, &probes)
-    }
-
     /// Anywhere, with so many sectors behind it.
     pub fn place(&mut self, room: u64) -> u64 {
         self.place_in(0, self.size(), room)
@@ -120,6 +118,12 @@ impl<'a> Bench<'a> {
 
     pub fn places(&mut self, count: usize, room: u64) -> Vec<u64> {
         (0..count).map(|_| self.place(room)).collect()
+    }
+
+    /// So many blocks to read or to write, anywhere.
+    pub fn blocks(&mut self, count: usize, probe: fn(u64, u32) -> Probe) -> Vec<Probe> {
+        let places = self.places(count, u64::from(BLOCK));
+        places.into_iter().map(|place| probe(place, BLOCK)).collect()
     }
 
     pub fn chance(&mut self) -> f64 {

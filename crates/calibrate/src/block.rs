@@ -13,23 +13,23 @@ use disklab_disks::Op;
 use disklab_units::{Bytes, Nanos, Random, Sectors, Seed};
 use rustix::fs::OFlags;
 
-use crate::Error;
+use crate::error::Error;
 use crate::target::{Probe, Target, Timed};
 
 /// What the kernel wants buffers, places and lengths to be multiples of, at most.
 const ALIGNED: usize = 4096;
 
-pub struct Block<'a> {
+pub struct BlockTarget<'a> {
     path: PathBuf,
     file: File,
     bytes: Bytes,
     begun: Instant,
     stop: &'a AtomicBool,
     /// One for each request under way.
-    buffers: Vec<Buffer>,
+    buffers: Vec<NoiseBuffer>,
 }
 
-impl<'a> Block<'a> {
+impl<'a> BlockTarget<'a> {
     /// Opens a block device or a file. To write, the whole device must be nobody's: the kernel
     /// refuses one that is mounted or a part of something. `stop` ends what is under way.
     pub fn open(path: &Path, to_write: bool, stop: &'a AtomicBool) -> Result<Self, Error> {
@@ -38,7 +38,8 @@ impl<'a> Block<'a> {
                 ErrorKind::PermissionDenied => "be root, or of the group that owns it",
                 ErrorKind::NotFound => "lsblk lists this machine's disks",
                 ErrorKind::InvalidInput => {
-                    "its filesystem may not read past the page cache (O_DIRECT), as tmpfs does not; use another"
+                    "its filesystem may not read past the page cache (O_DIRECT), as tmpfs does \
+                     not; use another"
                 }
                 ErrorKind::ResourceBusy => {
                     "it is mounted, or a part of something else; only reading needs no --write"
@@ -75,7 +76,7 @@ impl<'a> Block<'a> {
         &self,
         next: &AtomicUsize,
         probes: &[Probe],
-        buffer: &mut Buffer,
+        buffer: &mut NoiseBuffer,
     ) -> Result<Vec<(usize, Timed)>, Error> {
         let mut timed = Vec::new();
         loop {
@@ -85,16 +86,13 @@ impl<'a> Block<'a> {
                 return Err(Error::Interrupted);
             }
             let submitted = self.now();
-            self.carry_out(*probe, buffer)?;
+            self.run(*probe, buffer)?;
             timed.push((index, Timed { submitted, done: self.now() }));
         }
     }
 
-    fn carry_out(
-        &self,
-        Probe { op, sector, sectors }: Probe,
-        buffer: &mut Buffer,
-    ) -> Result<(), Error> {
+    fn run(&self, probe: Probe, buffer: &mut NoiseBuffer) -> Result<(), Error> {
+        let Probe { op, sector, sectors } = probe;
         let at = Sectors(sector).bytes().0;
         let bytes = Sectors(u64::from(sectors)).bytes().0 as usize;
         let data = buffer.aligned(bytes);
@@ -112,7 +110,7 @@ impl<'a> Block<'a> {
     }
 }
 
-impl Target for Block<'_> {
+impl Target for BlockTarget<'_> {
     fn bytes(&self) -> Bytes {
         self.bytes
     }
@@ -136,9 +134,8 @@ impl Target for Block<'_> {
     fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error> {
         let depth = depth.min(probes.len()).max(1);
         let mut buffers = std::mem::take(&mut self.buffers);
-        while buffers.len() < depth {
-            buffers.push(Buffer::new(buffers.len() as u64));
-        }
+        let more = buffers.len() as u64..depth as u64;
+        buffers.extend(more.map(NoiseBuffer::new));
         let next = AtomicUsize::new(0);
         let this = &*self;
         let parts = if depth == 1 {
@@ -155,8 +152,7 @@ impl Target for Block<'_> {
             })
         };
         self.buffers = buffers;
-        let nothing = Timed { submitted: Nanos::ZERO, done: Nanos::ZERO };
-        let mut timed = vec![nothing; probes.len()];
+        let mut timed = vec![Timed::NEVER; probes.len()];
         for (index, its) in parts?.into_iter().flatten() {
             timed[index] = its;
         }
@@ -166,12 +162,12 @@ impl Target for Block<'_> {
 
 /// Memory as the kernel wants it for reads past the page cache. What is written is noise: some
 /// disks write zeroes faster.
-struct Buffer {
+struct NoiseBuffer {
     memory: Vec<u8>,
     random: Random,
 }
 
-impl Buffer {
+impl NoiseBuffer {
     fn new(number: u64) -> Self {
         Self { memory: Vec::new(), random: Random::new(Seed(number).derive("written")) }
     }

@@ -4,7 +4,7 @@
 use disklab_disks::{Completion, Disk, Request};
 use disklab_units::{Bytes, Nanos};
 
-use crate::Error;
+use crate::error::Error;
 use crate::target::{Probe, Target, Timed};
 
 pub struct Modelled {

@@ -5,6 +5,11 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
+/// How far from `middle` half of the values are.
+pub(crate) fn spread(values: &[f64], middle: f64) -> f64 {
+    median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
+}
+
 /// The value below which a part of the others is; 0 of none.
 pub(crate) fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();

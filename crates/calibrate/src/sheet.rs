@@ -7,7 +7,7 @@ use disklab_units::prose::visible;
 
 /// Where a number is from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mark {
+pub enum Provenance {
     Measured {
         /// As a part of it; `None` where it is no quantity.
         error: Option<f64>,
@@ -21,66 +21,28 @@ pub enum Mark {
 
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct SheetLine {
     pub key: &'static str,
     /// As TOML.
     pub value: String,
-    pub mark: Mark,
+    pub mark: Provenance,
 }
 
 /// All numbers of a disk, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sheet {
-    pub lines: Vec<Line>,
+    pub lines: Vec<SheetLine>,
 }
 
 impl Sheet {
-    /// Measured, to within a part `error`.
-    pub(crate) fn measured(
-        &mut self,
-        key: &'static str,
-        value: String,
-        error: f64,
-        how: impl Into<String>,
-    ) {
-        let error = Some(error);
-        self.lines.push(Line { key, value, mark: Mark::Measured { error, how: how.into() } });
+    /// Adds what TOML writes as it is.
+    pub(crate) fn number(&mut self, key: &'static str, value: impl ToString, mark: Provenance) {
+        self.lines.push(SheetLine { key, value: value.to_string(), mark });
     }
 
-    /// Found out, and no quantity.
-    pub(crate) fn found(&mut self, key: &'static str, value: String, how: impl Into<String>) {
-        self.lines.push(Line { key, value, mark: Mark::Measured { error: None, how: how.into() } });
-    }
-
-    /// Reckoned from what was measured; right if something is true that was not.
-    pub(crate) fn derived(
-        &mut self,
-        key: &'static str,
-        value: String,
-        if_true: impl Into<String>,
-        how: impl Into<String>,
-    ) {
-        let mark = Mark::Derived { how: how.into(), if_true: if_true.into() };
-        self.lines.push(Line { key, value, mark });
-    }
-
-    /// Measured, or, where that needed something that was assumed, derived.
-    pub(crate) fn measured_if(
-        &mut self,
-        assumed: Option<&str>,
-        key: &'static str,
-        value: String,
-        error: f64,
-        how: impl Into<String>,
-    ) {
-        match assumed {
-            Some(assumed) => self.derived(key, value, assumed, how),
-            None => self.measured(key, value, error, how),
-        }
-    }
-
-    pub(crate) fn not_visible(&mut self, key: &'static str, value: String, why: impl Into<String>) {
-        self.lines.push(Line { key, value, mark: Mark::NotVisible { why: why.into() } });
+    /// Adds a number with its unit, which is a string in TOML.
+    pub(crate) fn quantity(&mut self, key: &'static str, value: String, mark: Provenance) {
+        self.number(key, quoted(&value), mark);
     }
 
     /// In the order of `keys`.
@@ -99,7 +61,7 @@ impl Sheet {
         let _ = writeln!(out, "size = \"{size}\" # [meas] as many as can be read\n\n[{family}]");
         let width =
             self.lines.iter().map(|line| line.key.len() + line.value.len()).max().unwrap_or(0);
-        for Line { key, value, mark } in &self.lines {
+        for SheetLine { key, value, mark } in &self.lines {
             let space = " ".repeat(width - key.len() - value.len() + 2);
             let _ = writeln!(out, "{key} = {value}{space} # {}", visible(&mark.words()));
         }
@@ -107,7 +69,17 @@ impl Sheet {
     }
 }
 
-impl Mark {
+impl Provenance {
+    /// What was measured is only derived where that needed something that was assumed.
+    pub(crate) fn assuming(self, assumed: Option<impl Into<String>>) -> Self {
+        match (self, assumed) {
+            (Self::Measured { how, .. }, Some(assumed)) => {
+                Self::Derived { how, if_true: assumed.into() }
+            }
+            (same, _) => same,
+        }
+    }
+
     pub fn words(&self) -> String {
         match self {
             Self::Measured { error: Some(error), how } => {
@@ -118,6 +90,20 @@ impl Mark {
             Self::NotVisible { why } => format!("[est] not visible: {why}"),
         }
     }
+}
+
+/// Measured, to within a part `error`.
+pub(crate) fn measured(error: f64, how: impl Into<String>) -> Provenance {
+    Provenance::Measured { error: Some(error), how: how.into() }
+}
+
+/// Seen, and no quantity.
+pub(crate) fn observed(how: impl Into<String>) -> Provenance {
+    Provenance::Measured { error: None, how: how.into() }
+}
+
+pub(crate) fn not_visible(why: impl Into<String>) -> Provenance {
+    Provenance::NotVisible { why: why.into() }
 }
 
 /// Two digits of a part, in per cent.
@@ -151,31 +137,24 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A number as people read it, without what TOML wants around it.
-pub(crate) fn plain(value: &str) -> &str {
-    value.trim_matches('"')
-}
-
 /// In nanoseconds.
 pub(crate) fn time(nanos: f64) -> String {
     let (unit, size) =
         [("s", 1e9), ("ms", 1e6)].into_iter().find(|unit| nanos >= unit.1).unwrap_or(("us", 1e3));
-    format!("\"{} {unit}\"", digits(nanos / size))
+    format!("{} {unit}", digits(nanos / size))
 }
 
 /// In bytes a second.
 pub(crate) fn rate(rate: f64) -> String {
-    format!("\"{} MB/s\"", digits(rate / 1e6))
+    format!("{} MB/s", digits(rate / 1e6))
 }
 
 /// In the largest unit that is exact.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let exact = units.into_iter().find(|unit| bytes > 0 && bytes.is_multiple_of(unit.1));
-    match exact {
-        Some((unit, size)) => format!("\"{} {unit}\"", bytes / size),
-        None => format!("\"{bytes} B\""),
-    }
+    let (unit, size) = exact.unwrap_or(("B", 1));
+    format!("{} {unit}", bytes / size)
 }
 
 #[cfg(test)]
@@ -184,14 +163,11 @@ mod tests {
 
     #[test]
     fn numbers_are_as_files_have_them() {
-        assert_eq!(time(8_512_345.0), "\"8.512 ms\"");
-        assert_eq!(time(102_300.0), "\"102.3 us\"");
-        assert_eq!(time(0.0), "\"0 us\"");
-        assert_eq!(rate(175_040_000.0), "\"175 MB/s\"");
-        assert_eq!(
-            (size(16 << 20), size(3000)),
-            ("\"16 MiB\"".to_owned(), "\"3000 B\"".to_owned())
-        );
+        assert_eq!(time(8_512_345.0), "8.512 ms");
+        assert_eq!(time(102_300.0), "102.3 us");
+        assert_eq!(time(0.0), "0 us");
+        assert_eq!(rate(175_040_000.0), "175 MB/s");
+        assert_eq!((size(16 << 20), size(3000)), ("16 MiB".to_owned(), "3000 B".to_owned()));
         assert_eq!(
             (percent(0.0123), percent(2e-5), percent(0.5)),
             ("1.2".into(), "0.0020".into(), "50".into())
@@ -201,8 +177,11 @@ mod tests {
     #[test]
     fn what_hangs_on_an_assumption_has_no_error() {
         let mut sheet = Sheet::default();
-        sheet.measured_if(None, "flush", time(1e6), 0.02, "a flush");
-        sheet.measured_if(Some("a program takes 500 us"), "flush", time(1e6), 0.02, "a flush");
+        for assumed in [None, Some("a program takes 500 us")] {
+            let mark = measured(0.02, "a flush").assuming(assumed);
+            sheet.quantity("flush", time(1e6), mark);
+        }
+        assert!(sheet.lines.iter().all(|line| line.value == "\"1 ms\""));
         let words: Vec<String> = sheet.lines.iter().map(|line| line.mark.words()).collect();
         assert_eq!(
             words,

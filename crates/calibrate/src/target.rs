@@ -3,7 +3,7 @@
 use disklab_disks::Op;
 use disklab_units::{Bytes, Nanos};
 
-use crate::Error;
+use crate::error::Error;
 
 /// One request. Sectors have 512 bytes; places and lengths are multiples of 4 KiB, but for a flush,
 /// which has neither.
@@ -26,6 +26,12 @@ impl Probe {
     pub fn flush() -> Self {
         Self { op: Op::Flush, sector: 0, sectors: 0 }
     }
+
+    /// This request and as many behind it as make `count`, side by side.
+    pub(crate) fn in_sequence(self, count: u64) -> Vec<Self> {
+        let sector = |index| self.sector + index * u64::from(self.sectors);
+        (0..count).map(|index| Self { sector: sector(index), ..self }).collect()
+    }
 }
 
 /// When a request was made and when it was done, by the clock of [`Target::now`].
@@ -36,9 +42,28 @@ pub struct Timed {
 }
 
 impl Timed {
+    pub(crate) const NEVER: Self = Self { submitted: Nanos::ZERO, done: Nanos::ZERO };
+
     pub fn latency(self) -> Nanos {
         self.done.saturating_sub(self.submitted)
     }
+
+    /// The latency in nanoseconds.
+    pub(crate) fn nanos(self) -> f64 {
+        self.latency().0 as f64
+    }
+}
+
+/// The latency of each, in nanoseconds.
+pub(crate) fn latencies(timed: &[Timed]) -> Vec<f64> {
+    timed.iter().map(|timed| timed.nanos()).collect()
+}
+
+/// When they were done, in nanoseconds, rising.
+pub(crate) fn ends(timed: &[Timed]) -> Vec<f64> {
+    let mut done: Vec<f64> = timed.iter().map(|timed| timed.done.0 as f64).collect();
+    done.sort_unstable_by(f64::total_cmp);
+    done
 }
 
 /// A disk that can be asked, and a clock.

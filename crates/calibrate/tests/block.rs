@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use disklab_calibrate::block::Block;
+use disklab_calibrate::block::BlockTarget;
 use disklab_calibrate::{Error, Probe, Target};
 use disklab_units::Bytes;
 
@@ -20,26 +20,27 @@ fn file(bytes: usize) -> tempfile::NamedTempFile {
 #[test]
 fn serves_each_probe_once_at_any_depth() {
     let file = file(1 << 20);
-    let mut block = Block::open(file.path(), false, &GO_ON).unwrap();
+    let mut block = BlockTarget::open(file.path(), false, &GO_ON).unwrap();
     assert_eq!(block.bytes(), Bytes::mib(1));
     let probes: Vec<Probe> = (0..100).map(|i| Probe::read(i % 32 * 64, 64)).collect();
     for depth in [1, 8] {
         let timed = block.serve(depth, &probes).unwrap();
-        assert!(timed.len() == 100 && timed.iter().all(|it| it.done > it.submitted));
+        assert!(timed.len() == 100 && timed.iter().all(|timed| timed.done > timed.submitted));
     }
 }
 
 #[test]
 fn what_is_open_for_reading_is_not_written() {
     let file = file(1 << 20);
-    let mut block = Block::open(file.path(), false, &GO_ON).unwrap();
+    let mut block = BlockTarget::open(file.path(), false, &GO_ON).unwrap();
     assert!(block.serve(1, &[Probe::write(0, 8)]).is_err());
     assert!(std::fs::read(file.path()).unwrap().iter().all(|&byte| byte == 7));
 }
 
 #[test]
 fn errors_name_the_file_and_what_was_tried() {
-    let error = |path: &str| Block::open(Path::new(path), false, &GO_ON).err().unwrap().to_string();
+    let error =
+        |path: &str| BlockTarget::open(Path::new(path), false, &GO_ON).err().unwrap().to_string();
     assert!(
         error("/dev/null").starts_with("/dev/null: cannot measure it: it is neither"),
         "{}",
@@ -47,7 +48,7 @@ fn errors_name_the_file_and_what_was_tried() {
     );
     assert!(error("/no/such").contains("lsblk lists"), "{}", error("/no/such"));
     let file = file(4096);
-    let mut block = Block::open(file.path(), false, &GO_ON).unwrap();
+    let mut block = BlockTarget::open(file.path(), false, &GO_ON).unwrap();
     let beyond = block.serve(1, &[Probe::read(8, 8)]).err().unwrap().to_string();
     assert!(beyond.contains("cannot read 4096 bytes at 4096"), "{beyond}");
 }
@@ -56,6 +57,6 @@ fn errors_name_the_file_and_what_was_tried() {
 fn a_stop_ends_what_is_under_way() {
     let stop = AtomicBool::new(true);
     let file = file(1 << 20);
-    let mut block = Block::open(file.path(), false, &stop).unwrap();
+    let mut block = BlockTarget::open(file.path(), false, &stop).unwrap();
     assert!(matches!(block.serve(4, &[Probe::read(0, 8); 10]), Err(Error::Interrupted)));
 }

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use disklab_block_devices::Disk;
-use disklab_calibrate::block::Block;
-use disklab_calibrate::sheet::{Line, Mark};
-use disklab_calibrate::{Calibration, Error, Plan, read_back};
+use disklab_calibrate::block::BlockTarget;
+use disklab_calibrate::sheet::{Provenance, SheetLine};
+use disklab_calibrate::{Calibration, CalibrationPlan, Error, read_back};
 use disklab_units::Nanos;
 use jiff::Zoned;
 use serde_json::{Value, json};
@@ -85,9 +85,10 @@ pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure>
         Err(_) => None,
     };
     let stop = signals::watch()?;
-    let mut block = Block::open(&args.device, args.write.is_some(), stop)
+    let mut block = BlockTarget::open(&args.device, args.write.is_some(), stop)
         .map_err(|error| failure(&args.device, error))?;
-    let plan = Plan { time: args.time, may_write: args.write.is_some(), hints: known.hints };
+    let plan =
+        CalibrationPlan { time: args.time, may_write: args.write.is_some(), hints: known.hints };
     let bar = Bar::new(screen, Some(100), "{bar:30} {percent:>3} % {elapsed} {msg}");
     let mut watch = |what: &str, part: f64| {
         bar.drawn().iter().for_each(|bar| bar.set_position((part * 100.0) as u64));
@@ -180,16 +181,16 @@ fn report(out: &mut dyn Write, output: &Path, found: &Calibration) -> Result<(),
 }
 
 fn json(found: &Calibration) -> Value {
-    let line = |Line { key, value, mark }: &Line| {
+    let line = |SheetLine { key, value, mark }: &SheetLine| {
         let value = value.trim_matches('"');
         match mark {
-            Mark::Measured { error, how } => {
+            Provenance::Measured { error, how } => {
                 json!({ "key": key, "value": value, "seen": true, "error": error, "how": how })
             }
-            Mark::Derived { how, if_true } => {
+            Provenance::Derived { how, if_true } => {
                 json!({ "key": key, "value": value, "seen": false, "how": how, "if": if_true })
             }
-            Mark::NotVisible { why } => {
+            Provenance::NotVisible { why } => {
                 json!({ "key": key, "value": value, "seen": false, "why": why })
             }
         }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-use disklab_disksim::drive::Summary;
+use disklab_disksim::drive::DriveSummary;
 use disklab_disksim::{Drive, Validation, trace};
 use disklab_kernels::Share;
 use disklab_units::prose::count;
@@ -41,7 +41,7 @@ const SOURCE: &str = "DiskSim 4.0 of Carnegie Mellon University's Parallel Data 
 struct ValidatedDrive {
     file: PathBuf,
     drive: Option<String>,
-    summary: Option<Summary>,
+    summary: Option<DriveSummary>,
     #[serde(flatten)]
     validation: Option<Validation>,
     disksim: Option<PublishedScores>,

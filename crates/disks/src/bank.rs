@@ -13,13 +13,13 @@ use crate::{Completion, Counters, Disk, Op, Request};
 
 /// All disks of a machine. Time runs as in [`Disk`].
 pub struct Bank {
-    disks: Vec<Slot>,
-    shared: Option<Shared>,
+    disks: Vec<BankDisk>,
+    shared: Option<SharedController>,
     /// What a disk has just ended; reused.
     fresh: Vec<Completion>,
 }
 
-struct Slot {
+struct BankDisk {
     disk: Box<dyn Disk>,
     next: Option<Nanos>,
     /// By id of its requests, which are small: bytes of reads under way. Of disks behind the
@@ -28,11 +28,11 @@ struct Slot {
 }
 
 /// The controller, and what is on its way through it.
-struct Shared {
+struct SharedController {
     /// The first so many disks are behind it.
     behind: usize,
-    from_disks: Link,
-    to_disks: Link,
+    from_disks: LinkDirection,
+    to_disks: LinkDirection,
     /// Writes whose data is not through yet: when it will be; in that order.
     waiting: VecDeque<(Nanos, usize, Request)>,
     /// What has ended, or will: in order of time.
@@ -40,22 +40,16 @@ struct Shared {
 }
 
 /// One direction: one transfer at a time.
-struct Link {
+struct LinkDirection {
     rate: Rate,
     free: Nanos,
 }
 
-impl Link {
+impl LinkDirection {
     /// Data that comes in piecemeal, from `started` at the earliest and the last of it at `at`, and
     /// is passed on as it comes.
     fn along(&mut self, started: Nanos, at: Nanos, bytes: Bytes) -> Nanos {
         self.free = self.free.max(started).saturating_add(self.rate.time_for(bytes)).max(at);
-        self.free
-    }
-
-    /// Data that is there at `at`.
-    fn whole(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
-        self.free = self.free.max(at).saturating_add(self.rate.time_for(bytes));
         self.free
     }
 }
@@ -63,15 +57,15 @@ impl Link {
 impl Bank {
     /// `controller`: what the first so many disks are behind.
     pub fn new(disks: Vec<Box<dyn Disk>>, controller: Option<(Controller, usize)>) -> Self {
-        let link = |rate| Link { rate, free: Nanos::ZERO };
-        let shared = controller.map(|(Controller { read, write }, behind)| Shared {
+        let link = |rate| LinkDirection { rate, free: Nanos::ZERO };
+        let shared = controller.map(|(Controller { read, write }, behind)| SharedController {
             behind,
             from_disks: link(read),
             to_disks: link(write),
             waiting: VecDeque::new(),
             ended: VecDeque::new(),
         });
-        let slot = |disk| Slot { disk, next: None, reads: Vec::new() };
+        let slot = |disk| BankDisk { disk, next: None, reads: Vec::new() };
         Self { disks: disks.into_iter().map(slot).collect(), shared, fresh: Vec::new() }
     }
 
@@ -85,7 +79,7 @@ impl Bank {
             let bytes = Sectors(u64::from(request.sectors)).bytes();
             match request.op {
                 Op::Write => {
-                    let through = shared.to_disks.whole(now, bytes);
+                    let through = shared.to_disks.along(now, now, bytes);
                     shared.waiting.push_back((through, disk, request));
                     return;
                 }
@@ -112,8 +106,7 @@ impl Bank {
     pub fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
         self.pass(now);
         if let Some(shared) = &mut self.shared {
-            let due =
-                shared.ended.iter().take_while(|(_, completion)| completion.at <= now).count();
+            let due = shared.ended.partition_point(|(_, completion)| completion.at <= now);
             done.extend(shared.ended.drain(..due));
             return;
         }
@@ -132,10 +125,8 @@ impl Bank {
 
     /// What a disk did that it could not, by disk: see [`Disk::violation`].
     pub fn violations(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.disks
-            .iter()
-            .enumerate()
-            .filter_map(|(index, slot)| Some((index, slot.disk.violation()?)))
+        let disks = self.disks.iter().enumerate();
+        disks.filter_map(|(index, slot)| Some((index, slot.disk.violation()?)))
     }
 
     /// With a controller: what happens up to `now`, in the order in which it does.
@@ -165,7 +156,7 @@ impl Bank {
     }
 }
 
-impl Shared {
+impl SharedController {
     /// A disk has done a request; of a read it has sent so many bytes.
     fn sent(&mut self, disk: usize, mut completion: Completion, bytes: Bytes) {
         if bytes > Bytes::ZERO {
@@ -177,7 +168,7 @@ impl Shared {
     }
 }
 
-impl Slot {
+impl BankDisk {
     fn submit(&mut self, now: Nanos, request: Request) {
         self.disk.submit(now, request);
         self.next = self.disk.next_event();
@@ -239,7 +230,8 @@ mod tests {
         while let Some(now) = bank.next_event() {
             bank.advance(now, &mut done);
         }
-        done.iter().map(|(disk, it)| (*disk, it.id, (it.at.0 as f64 / 1e3).round() / 1e3)).collect()
+        let millis = |at: Nanos| (at.0 as f64 / 1e3).round() / 1e3;
+        done.iter().map(|(disk, done)| (*disk, done.id, millis(done.at))).collect()
     }
 
     #[test]

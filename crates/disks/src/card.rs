@@ -10,11 +10,11 @@
 use std::ops::Range;
 
 use disklab_config::device::Card;
-use disklab_units::{Bytes, Nanos, Rate, Sectors};
+use disklab_units::{Bytes, Nanos, Sectors};
 
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::port::{Port, PortSpeed, earlier};
+use crate::port::{Port, PortSpeed};
 use crate::{Completion, Counters, Disk, Op, Request};
 
 pub(crate) struct CardDisk {
@@ -25,19 +25,17 @@ pub(crate) struct CardDisk {
     /// Written last is last.
     open: Vec<OpenUnit>,
     /// What closed units leave, to be used again.
-    spare: Vec<Vec<u64>>,
-    /// By allocation unit: nothing in it is of interest, so that closing it copies nothing. 64 a
-    /// word.
-    trimmed: Vec<u64>,
+    spare: Vec<Vec<bool>>,
+    /// By allocation unit: nothing in it is of interest, so that closing it copies nothing.
+    trimmed: Vec<bool>,
     bytes: u64,
-    clock: Nanos,
     counters: Counters,
 }
 
 struct OpenUnit {
     unit: u64,
-    /// By page: written anew. 64 a word.
-    written: Vec<u64>,
+    /// By page: written anew.
+    written: Vec<bool>,
     /// Pages of the erased unit that are used up.
     used: u64,
     /// Behind what was written last, in bytes of the unit.
@@ -48,21 +46,13 @@ impl CardDisk {
     pub fn new(model: &Card, bytes: Bytes) -> Self {
         let units = bytes.0.div_ceil(model.allocation_unit.0);
         Self {
-            port: Port::new(PortSpeed {
-                decode: Nanos::ZERO,
-                pace: Nanos::ZERO,
-                // The bus is in the rates.
-                link: Rate(u64::MAX),
-                link_command: Nanos::ZERO,
-                depth: 1,
-                queued_flush: true,
-            }),
+            // The bus is in the rates.
+            port: Port::new(PortSpeed { queued_flush: true, ..PortSpeed::IMMEDIATE }),
             free: Nanos::ZERO,
             open: Vec::with_capacity(model.open_units as usize + 1),
             spare: Vec::with_capacity(model.open_units as usize + 1),
-            trimmed: vec![0; units.div_ceil(64) as usize],
+            trimmed: vec![false; units as usize],
             bytes: bytes.0,
-            clock: Nanos::ZERO,
             counters: Counters::default(),
             model: model.clone(),
         }
@@ -70,11 +60,11 @@ impl CardDisk {
 
     fn run(&mut self, now: Nanos) {
         let sure_before = self.port.next_decoded(now);
-        while let Some(at) = self.port.next_command().map(|at| at.max(self.clock)) {
+        while let Some(at) = self.port.next_command() {
             if at > now && at >= sure_before {
                 break;
             }
-            self.clock = at;
+            self.port.clock = at;
             let Some(request) = self.port.take() else { break };
             let started = at.max(self.free);
             let time = self.serve(request);
@@ -88,12 +78,9 @@ impl CardDisk {
 
     /// What the command takes, which changes the card on the way.
     fn serve(&mut self, request: Request) -> Nanos {
-        let from = (request.sector.saturating_mul(Sectors::SIZE)).min(self.bytes);
-        let end = request
-            .sector
-            .saturating_add(u64::from(request.sectors))
-            .saturating_mul(Sectors::SIZE)
-            .min(self.bytes);
+        let place = |sector: u64| sector.saturating_mul(Sectors::SIZE).min(self.bytes);
+        let from = place(request.sector);
+        let end = place(request.sector.saturating_add(u64::from(request.sectors)));
         let bytes = Bytes(end - from);
         match request.op {
             Op::Read => {
@@ -149,7 +136,7 @@ impl CardDisk {
         let skipped =
             if self.model.any_order { 0..0 } else { open.next.div_ceil(page)..pages.start };
         let copied = skipped.end.saturating_sub(skipped.start);
-        skipped.chain(pages).for_each(|page| set(&mut open.written, page));
+        skipped.chain(pages).for_each(|page| open.written[page as usize] = true);
         open.used += copied + count;
         open.next = bytes.end;
         self.counters.media_written_sectors += (self.model.page * count).sectors().0;
@@ -167,31 +154,29 @@ impl CardDisk {
     }
 
     fn open_unit(&mut self, unit: u64) {
-        let words = (self.model.allocation_unit.0 / self.model.page.0).div_ceil(64);
+        let pages = self.model.allocation_unit.0.div_ceil(self.model.page.0);
         let mut written = self.spare.pop().unwrap_or_default();
         written.clear();
-        written.resize(words as usize, 0);
+        written.resize(pages as usize, false);
         self.open.push(OpenUnit { unit, written, used: 0, next: 0 });
     }
 
     /// Copies what was not written anew, and erases the unit that it was in.
     fn close(&mut self, index: usize) -> Nanos {
         let OpenUnit { unit, written, .. } = self.open.remove(index);
-        let anew: u64 = written.iter().map(|word| u64::from(word.count_ones())).sum();
+        let anew = written.iter().filter(|&&written| written).count() as u64;
         self.spare.push(written);
         let start = unit * self.model.allocation_unit.0;
         let pages =
             self.model.allocation_unit.0.min(self.bytes - start).div_ceil(self.model.page.0);
         let time = self.copy(unit, pages.saturating_sub(anew));
-        if let Some(word) = self.trimmed.get_mut((unit / 64) as usize) {
-            *word &= !(1 << (unit % 64));
-        }
+        self.trimmed[unit as usize] = false;
         self.counters.erased_blocks += 1;
         time + self.model.erase_unit
     }
 
     fn copy(&mut self, unit: u64, pages: u64) -> Nanos {
-        if is_set(&self.trimmed, unit) {
+        if self.trimmed[unit as usize] {
             return Nanos::ZERO;
         }
         let bytes = self.model.page * pages;
@@ -205,18 +190,8 @@ impl CardDisk {
         let unit_bytes = self.model.allocation_unit.0;
         let end = if end == self.bytes { end.next_multiple_of(unit_bytes) } else { end };
         let units = from.div_ceil(unit_bytes)..end / unit_bytes;
-        units.clone().for_each(|unit| set(&mut self.trimmed, unit));
+        units.clone().for_each(|unit| self.trimmed[unit as usize] = true);
         self.open.retain(|open| !units.contains(&open.unit));
-    }
-}
-
-fn is_set(bits: &[u64], index: u64) -> bool {
-    bits.get((index / 64) as usize).is_some_and(|word| word >> (index % 64) & 1 == 1)
-}
-
-fn set(bits: &mut [u64], index: u64) {
-    if let Some(word) = bits.get_mut((index / 64) as usize) {
-        *word |= 1 << (index % 64);
     }
 }
 
@@ -227,11 +202,7 @@ impl Disk for CardDisk {
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        let settled = self.port.next_completion();
-        if self.port.is_quiet() {
-            return settled;
-        }
-        earlier(settled, self.port.next_command().map(|at| at.max(self.clock)))
+        self.port.next_event(|| self.port.next_command())
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {

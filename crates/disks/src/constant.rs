@@ -17,18 +17,12 @@ pub(crate) struct ConstantDisk {
     latency: Nanos,
     servers: usize,
     /// Submitted and not delivered, in order of completion.
-    pending: VecDeque<Pending>,
+    pending: VecDeque<(Completion, Request)>,
     /// When the last `servers` requests complete, oldest first: the next one is served by the first
     /// of them.
     servers_free: VecDeque<Nanos>,
     busy_until: Nanos,
     counters: Counters,
-}
-
-struct Pending {
-    completion: Completion,
-    op: Op,
-    sectors: u32,
 }
 
 impl ConstantDisk {
@@ -54,21 +48,21 @@ impl Disk for ConstantDisk {
         let started = free.map_or(now, |free| free.max(now));
         let at = started.saturating_add(self.latency);
         self.servers_free.push_back(at);
-        let completion = Completion { id: request.id, at, started };
-        self.pending.push_back(Pending { completion, op: request.op, sectors: request.sectors });
+        self.pending.push_back((Completion { id: request.id, at, started }, request));
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.pending.front().map(|pending| pending.completion.at)
+        self.pending.front().map(|(completion, _)| completion.at)
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        let due = self.pending.iter().take_while(|pending| pending.completion.at <= now).count();
-        for Pending { completion, op, sectors } in self.pending.drain(..due) {
+        let due = self.pending.iter().take_while(|(completion, _)| completion.at <= now).count();
+        for (completion, request) in self.pending.drain(..due) {
             let counters = &mut self.counters;
-            match op {
-                Op::Read => counters.media_read_sectors += u64::from(sectors),
-                Op::Write => counters.media_written_sectors += u64::from(sectors),
+            let sectors = u64::from(request.sectors);
+            match request.op {
+                Op::Read => counters.media_read_sectors += sectors,
+                Op::Write => counters.media_written_sectors += sectors,
                 Op::Flush => counters.flushes += 1,
                 Op::Discard | Op::WriteZeroes => {}
             }

@@ -26,8 +26,8 @@ mod bank;
 mod card;
 mod check;
 mod constant;
-mod counters;
-mod diary;
+mod disk;
+mod event_log;
 mod hdd;
 #[cfg(test)]
 mod plant;
@@ -38,81 +38,12 @@ use disklab_config::device::Model;
 use disklab_units::{Bytes, Nanos, Seed};
 
 pub use bank::Bank;
-pub use counters::Counters;
-pub use diary::{DieWork, Happening};
+pub use disk::{Completion, Counters, Disk, Op, Request};
+pub use event_log::{DieWork, DiskEvent};
 pub use hdd::{
-    After, CommandTimes, DetailedCache, DetailedHdd, Layout, LookAhead, LookAheadEnd,
-    ScatteredWrite, SurfaceOrder, Travel, ZoneLayout,
+    After, CommandTimes, DetailedCache, DetailedHdd, LookAhead, LookAheadEnd, ScatteredWrite,
+    SectorLayout, SurfaceOrder, Travel, ZoneLayout,
 };
-
-/// What a request asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
-    Read,
-    Write,
-    /// Everything completed before is on the medium when this completes.
-    Flush,
-    Discard,
-    WriteZeroes,
-}
-
-/// A request to a disk. Sectors have 512 bytes; what lies beyond the disk's end is left out of the
-/// work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Request {
-    /// The caller's own: comes back in the [`Completion`], means nothing here.
-    pub id: u32,
-    pub op: Op,
-    pub sector: u64,
-    /// 0 for a flush.
-    pub sectors: u32,
-    /// A write completes on the medium, not in the buffer.
-    pub fua: bool,
-}
-
-/// A request is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Completion {
-    pub id: u32,
-    pub at: Nanos,
-    /// When service began: the request left the disk's queue.
-    pub started: Nanos,
-}
-
-/// A disk in virtual time.
-///
-/// The caller's time never runs backwards from one call to the next. Once as many requests have
-/// been under way as ever will be, no call allocates, but for what an SSD's map keeps of a block
-/// that is full.
-pub trait Disk: Send {
-    fn submit(&mut self, now: Nanos, request: Request);
-
-    /// When to call [`Disk::advance`] next: no request completes before. (At that moment one
-    /// usually does; where the disk cannot tell yet, it may answer with another, later moment.)
-    /// `None`: no request is under way. What a disk does for itself, such as emptying its write
-    /// buffer, needs no calls and is caught up with by the next one.
-    fn next_event(&self) -> Option<Nanos>;
-
-    /// Appends everything that completes at or before `now` to `done`, in order of completion.
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>);
-
-    /// Totals up to the last [`Disk::advance`]. Work that is under way may be counted before it
-    /// ends.
-    fn counters(&self) -> Counters;
-
-    /// From now on, [`Disk::happenings`] tells what goes on inside.
-    fn tell(&mut self) {}
-
-    /// Appends what has happened since the last call, or is certain to. A disk without an inside
-    /// has nothing to tell.
-    fn happenings(&mut self, _into: &mut Vec<Happening>) {}
-
-    /// Of a disk from [`build_checked`]: the first thing that it did and that no disk of its kind
-    /// could, or that breaks a promise.
-    fn violation(&self) -> Option<&str> {
-        None
-    }
-}
 
 /// The disk that `model` describes, `bytes` large as a whole: a partition at its edge is used by
 /// sending no requests beyond it.
@@ -130,7 +61,7 @@ pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
 
 /// As [`build`], watched by checkers of its physics and promises: see [`Disk::violation`].
 pub fn build_checked(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
-    Box::new(check::Checked::new(build(model, bytes, seed), model, bytes, seed))
+    Box::new(check::CheckedDisk::new(build(model, bytes, seed), model, bytes, seed))
 }
 
 /// The one hard disk that `model` describes. At time 0 so much time has passed since angle 0 passed

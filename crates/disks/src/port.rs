@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use disklab_units::{Bytes, Nanos, Rate};
 
-use crate::diary::{Diary, Happening};
+use crate::event_log::{DiskEvent, EventLog};
 #[cfg(test)]
 use crate::plant::Bug;
 use crate::{Completion, Op, Request};
@@ -36,9 +36,24 @@ pub(crate) struct PortSpeed {
     pub queued_flush: bool,
 }
 
+impl PortSpeed {
+    /// A port that takes no time, and one command after another.
+    pub const IMMEDIATE: Self = Self {
+        decode: Nanos::ZERO,
+        pace: Nanos::ZERO,
+        link: Rate(u64::MAX),
+        link_command: Nanos::ZERO,
+        depth: 1,
+        queued_flush: false,
+    };
+}
+
 pub(crate) struct Port {
+    /// Everything before has happened.
+    pub clock: Nanos,
     speed: PortSpeed,
-    arriving: VecDeque<Arrival>,
+    /// When they are decoded.
+    arriving: VecDeque<(Nanos, Request)>,
     /// Commands taken by the drive whose completion time is not known yet.
     in_service: u32,
     /// A flush that does not go with other commands is in service.
@@ -50,18 +65,14 @@ pub(crate) struct Port {
     last_completion: Nanos,
     /// In order of time.
     outbox: VecDeque<Completion>,
-    pub diary: Diary,
-}
-
-struct Arrival {
-    decoded: Nanos,
-    request: Request,
+    pub event_log: EventLog,
 }
 
 impl Port {
     pub fn new(speed: PortSpeed) -> Self {
         let room = speed.depth.min(1024) as usize * 2;
         Self {
+            clock: Nanos::ZERO,
             speed,
             arriving: VecDeque::with_capacity(room),
             in_service: 0,
@@ -71,14 +82,14 @@ impl Port {
             link_free: Nanos::ZERO,
             last_completion: Nanos::ZERO,
             outbox: VecDeque::with_capacity(room),
-            diary: Diary::default(),
+            event_log: EventLog::default(),
         }
     }
 
     pub fn submit(&mut self, now: Nanos, request: Request) {
         let decoded = self.next_decoded(now);
         self.last_decoded = decoded;
-        self.arriving.push_back(Arrival { decoded, request });
+        self.arriving.push_back((decoded, request));
     }
 
     /// When a command would be decoded that is submitted at `now`. Nothing that happens in the
@@ -95,12 +106,13 @@ impl Port {
     /// When the next command may be taken; `None` while there is none or it must wait for others to
     /// complete.
     pub fn next_command(&self) -> Option<Nanos> {
-        let next = self.arriving.front()?;
+        let &(decoded, request) = self.arriving.front()?;
         if self.alone {
             return None;
         }
-        if self.goes_alone(next.request) {
-            return (self.in_service == 0).then(|| next.decoded.max(self.last_completion));
+        if self.goes_alone(request) {
+            let free = decoded.max(self.last_completion).max(self.clock);
+            return (self.in_service == 0).then_some(free);
         }
         // A command holds its place until its completion time, which may be known before.
         let held = self.in_service as usize + self.outbox.len();
@@ -108,13 +120,13 @@ impl Port {
             None => Nanos::ZERO,
             Some(before) => self.outbox.get(before)?.at,
         };
-        Some(next.decoded.max(self.alone_until).max(free))
+        Some(decoded.max(self.alone_until).max(free).max(self.clock))
     }
 
-    /// Takes the command that [`Port::next_command`] told of.
+    /// Takes the command that [`Port::next_command`] is about.
     pub fn take(&mut self) -> Option<Request> {
         self.next_command()?;
-        let request = self.arriving.pop_front()?.request;
+        let (_, request) = self.arriving.pop_front()?;
         self.in_service += 1;
         self.alone = self.goes_alone(request);
         Some(request)
@@ -137,18 +149,14 @@ impl Port {
     /// Moves `bytes` over the link, from `at` on or as soon as it is free; returns when that is
     /// done.
     pub fn transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
-        self.link_free = self.link_free.max(at).saturating_add(self.speed.link.time_for(bytes));
+        let time = self.speed.link.time_for(bytes);
+        self.link_free = self.link_free.max(at).saturating_add(time);
         #[cfg(test)]
-        self.plant_half_a_transfer(bytes);
-        self.diary.note(|| Happening::Link { end: self.link_free, bytes });
-        self.link_free
-    }
-
-    #[cfg(test)]
-    fn plant_half_a_transfer(&mut self, bytes: Bytes) {
         if Bug::HalfATransfer.is_planted() {
-            self.link_free -= Nanos(self.speed.link.time_for(bytes).0 / 2);
+            self.link_free -= Nanos(time.0 / 2);
         }
+        self.event_log.note(|| DiskEvent::Link { end: self.link_free, bytes });
+        self.link_free
     }
 
     /// The last of a command's transfers: as [`Port::transfer`], with what surrounds the data.
@@ -162,7 +170,7 @@ impl Port {
     pub fn transfer_along(&mut self, end: Nanos, bytes: Bytes) -> Nanos {
         let time = self.speed.link.time_for(bytes).saturating_add(self.speed.link_command);
         self.link_free = self.link_free.saturating_add(time).max(end);
-        self.diary.note(|| Happening::Link { end: self.link_free, bytes });
+        self.event_log.note(|| DiskEvent::Link { end: self.link_free, bytes });
         self.link_free
     }
 
@@ -181,6 +189,19 @@ impl Port {
         self.last_completion = self.last_completion.max(completion.at);
         let later = self.outbox.iter().rev().take_while(|other| other.at > completion.at).count();
         self.outbox.insert(self.outbox.len() - later, completion);
+    }
+
+    /// Completes a command that moves no data, begun at `started`.
+    pub fn answer(&mut self, at: Nanos, id: u32, started: Nanos) {
+        let done = self.last_transfer(at, Bytes::ZERO);
+        self.finish(Completion { id, at: done, started });
+    }
+
+    /// The first completion that is already settled, or as long as somebody waits, what comes
+    /// before that.
+    pub fn next_event(&self, next_step: impl FnOnce() -> Option<Nanos>) -> Option<Nanos> {
+        let settled = self.next_completion();
+        if self.is_quiet() { settled } else { earlier(settled, next_step()) }
     }
 
     /// The first completion that is already settled.

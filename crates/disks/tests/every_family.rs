@@ -170,18 +170,23 @@ proptest! {
                 disk.advance(rest, &mut Vec::new());
                 disk.counters()
             });
-            prop_assert!(counters[0] == counters[1] && counters[1] == counters[2], "{}: {:?}", name, counters);
+            let alike = counters[0] == counters[1] && counters[1] == counters[2];
+            prop_assert!(alike, "{}: {:?}", name, counters);
         }
     }
 
     /// Before a flush completes, everything written before it is on the medium.
     #[test]
-    fn a_flush_leaves_nothing_behind(requests in prop::collection::vec(request(), 1..40), queued: bool) {
+    fn a_flush_leaves_nothing_behind(
+        requests in prop::collection::vec(request(), 1..40),
+        queued: bool,
+    ) {
         for name in ["nas-4tb", "sata-ssd-1tb"] {
             let (model, bytes) = cramped(name, u8::from(queued));
             let mut disk = build(&model, bytes, Seed(1));
             let done = run(disk.as_mut(), &requests, &[])?;
-            let now = done.last().map_or(Nanos(0), |last| last.at).max(Nanos(requests.iter().map(|r| r.0).sum()));
+            let submitted = Nanos(requests.iter().map(|request| request.0).sum());
+            let now = done.last().map_or(Nanos(0), |last| last.at).max(submitted);
             disk.submit(now, flush());
             while let Some(next) = disk.next_event() {
                 disk.advance(next, &mut Vec::new());

@@ -9,7 +9,8 @@ use disklab_units::Nanos;
 use serde::Serialize;
 
 use crate::replay::served;
-use crate::{Measured, score};
+use crate::score::millis;
+use crate::{MeasuredRequest, score};
 
 /// Of a hundred requests so many are for estimating.
 const FIRST_PART: usize = 15;
@@ -24,12 +25,12 @@ pub fn first_part(requests: usize) -> usize {
 #[derive(Debug, Clone)]
 pub struct Calibrated {
     pub model: DetailedHdd,
-    pub changes: Changes,
+    pub changes: ModelChanges,
 }
 
 /// Against the files.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Changes {
+pub struct ModelChanges {
     /// From so many requests.
     pub requests: usize,
     /// How far it reads ahead, in sectors, where that is not what the files say.
@@ -46,13 +47,11 @@ pub struct Changes {
 const BETTER: f64 = 0.9;
 
 /// From `first`, the first requests of a trace.
-pub fn calibrate(model: &DetailedHdd, first: &[Measured]) -> Calibrated {
+pub fn calibrate(model: &DetailedHdd, first: &[MeasuredRequest]) -> Calibrated {
     let measured: Vec<f64> = first.iter().map(|request| millis(request.response)).collect();
     let distance = |model: &DetailedHdd| {
-        let predicted: Vec<f64> = served(model, first, Nanos::ZERO)
-            .iter()
-            .map(|&(response, _)| millis(response))
-            .collect();
+        let predicted = served(model, first, Nanos::ZERO);
+        let predicted: Vec<f64> = predicted.iter().map(|served| millis(served.0)).collect();
         score::distance(&measured, &predicted)
     };
     let with = |look_ahead| {
@@ -67,15 +66,15 @@ pub fn calibrate(model: &DetailedHdd, first: &[Measured]) -> Calibrated {
     for look_ahead in
         [LookAhead { in_sequence: true, ..said }, whole, LookAhead { in_sequence: true, ..whole }]
     {
-        let (candidate, its_shift) = with(look_ahead);
-        let its_distance = distance(&candidate);
-        if its_distance < nearest {
-            (best, shift, nearest) = (candidate, its_shift, its_distance);
+        let (candidate, other_shift) = with(look_ahead);
+        let other_distance = distance(&candidate);
+        if other_distance < nearest {
+            (best, shift, nearest) = (candidate, other_shift, other_distance);
         }
     }
     let found = best.cache.look_ahead;
     let other_end = (found.sectors, found.up_to) != (said.sectors, said.up_to);
-    let changes = Changes {
+    let changes = ModelChanges {
         requests: first.len(),
         look_ahead: other_end.then_some(found.sectors),
         only_in_sequence: found.in_sequence,
@@ -90,15 +89,14 @@ pub fn calibrate(model: &DetailedHdd, first: &[Measured]) -> Calibrated {
 /// kind by kind: read hits, read misses, writes. What the cache serves takes nearly always the
 /// same, so there the median is the better average; elsewhere the wait for the platters goes up and
 /// down evenly, and a mean within the play of chance is none.
-fn shifted(model: &DetailedHdd, first: &[Measured]) -> (DetailedHdd, [f64; 3]) {
+fn shifted(model: &DetailedHdd, first: &[MeasuredRequest]) -> (DetailedHdd, [f64; 3]) {
     let mut late = [Vec::new(), Vec::new(), Vec::new()];
     for (request, (response, hit)) in first.iter().zip(served(model, first, Nanos::ZERO)) {
         let kind = if request.write { 2 } else { usize::from(!hit) };
         late[kind].push(millis(request.response) - millis(response));
     }
-    let cached_writes = model.cache.write_cache;
     let [hits, misses, writes] = late;
-    let writes = if cached_writes { median(writes) } else { sure_mean(&writes) };
+    let writes = if model.cache.write_cache { median(writes) } else { sure_mean(&writes) };
     let shift = [median(hits), sure_mean(&misses), writes];
     let mut model = model.clone();
     let times = &mut model.times;
@@ -124,8 +122,4 @@ fn longer(time: Nanos, by_millis: f64) -> Nanos {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
-}
-
-fn millis(time: Nanos) -> f64 {
-    time.0 as f64 / 1e6
 }

@@ -6,9 +6,9 @@ use disklab_disks::{
 use disklab_units::Nanos;
 use serde::Serialize;
 
-use crate::fields::Fields;
+use crate::fields::BlockFields;
 use crate::layout::push_once;
-use crate::syntax::{Block, Value};
+use crate::syntax::{ParamBlock, ParamValue};
 use crate::{Error, Files, layout, seek, syntax};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +18,12 @@ pub struct Drive {
     pub model: DetailedHdd,
     /// What the file says and the model does not do.
     pub left_out: Vec<String>,
-    pub summary: Summary,
+    pub summary: DriveSummary,
 }
 
 /// What a reader wants to know of it at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
+pub struct DriveSummary {
     pub sectors: u64,
     pub rpm: f64,
     pub surfaces: u32,
@@ -35,8 +35,8 @@ impl Drive {
     pub fn read(file: &str, files: &mut Files<'_>) -> Result<Self, Error> {
         let blocks = syntax::parse(file, files)?;
         let disk = blocks.iter().find(|block| block.kind == "disksim_disk");
-        let disk = Fields(disk.ok_or_else(|| Error::NoDisk { file: file.to_owned() })?);
-        let buses: Vec<&Block> =
+        let disk = BlockFields(disk.ok_or_else(|| Error::NoDisk { file: file.to_owned() })?);
+        let buses: Vec<&ParamBlock> =
             blocks.iter().filter(|block| block.kind == "disksim_bus").collect();
         let mut left_out = Vec::new();
         let medium = disk.block("Model")?;
@@ -44,7 +44,7 @@ impl Drive {
         let rpm = mechanics.real("Rotation speed (in rpms)", 600.0..=100_000.0)?;
         let cylinders = medium.integer("Number of cylinders", 1..=1_000_000)?;
         let layout = layout::read(medium, medium.block("Layout Model")?, &mut left_out)?;
-        let summary = Summary {
+        let summary = DriveSummary {
             sectors: layout.sectors,
             rpm,
             surfaces: layout.surfaces,
@@ -63,7 +63,7 @@ impl Drive {
             cache: cache(disk)?,
             times: times(disk, &buses)?,
         };
-        tell_left_out(disk, mechanics, &mut left_out)?;
+        note_left_out(disk, mechanics, &mut left_out)?;
         Ok(Self { name: disk.name(), model, left_out, summary })
     }
 }
@@ -74,7 +74,7 @@ const LEAST_AFTER_DISCONNECT: u64 = 10;
 /// In sectors: longer than any.
 const LONGEST_TRACK: u64 = 1 << 20;
 
-fn cache(disk: Fields<'_>) -> Result<DetailedCache, Error> {
+fn cache(disk: BlockFields<'_>) -> Result<DetailedCache, Error> {
     let segment = disk.integer("Segment size (in blks)", 1..=1 << 30)?;
     let own_write_segment = disk.flag("Use separate write segment")?;
     let segments = disk.integer("Number of buffer segments", 0..=100_000)?;
@@ -105,7 +105,7 @@ fn cache(disk: Fields<'_>) -> Result<DetailedCache, Error> {
     })
 }
 
-fn times(disk: Fields<'_>, buses: &[&Block]) -> Result<CommandTimes, Error> {
+fn times(disk: BlockFields<'_>, buses: &[&ParamBlock]) -> Result<CommandTimes, Error> {
     let scale = disk.real_or("Time scale for overheads", 0.0..=1_000.0, 1.0)?;
     let scaled = |key: &str| {
         disk.millis_or_none(key).map(|time| Nanos((time.0 as f64 * scale).round() as u64))
@@ -120,7 +120,7 @@ fn times(disk: Fields<'_>, buses: &[&Block]) -> Result<CommandTimes, Error> {
     let cable = |key: &str| {
         buses
             .iter()
-            .try_fold(bulk, |slowest, bus| Ok(slowest.max(Fields(bus).millis_or_none(key)?)))
+            .try_fold(bulk, |slowest, bus| Ok(slowest.max(BlockFields(bus).millis_or_none(key)?)))
     };
     let scattered_write = if disk.flag("Extra write disconnect")? {
         let command = scaled("Extradisc command overhead")? + each;
@@ -151,9 +151,9 @@ fn times(disk: Fields<'_>, buses: &[&Block]) -> Result<CommandTimes, Error> {
 }
 
 /// What the file asks for beyond the model, key by key, where it asks for it.
-fn tell_left_out(
-    disk: Fields<'_>,
-    mechanics: Fields<'_>,
+fn note_left_out(
+    disk: BlockFields<'_>,
+    mechanics: BlockFields<'_>,
     left_out: &mut Vec<String>,
 ) -> Result<(), Error> {
     let flags = [
@@ -167,9 +167,9 @@ fn tell_left_out(
         ("Allow sneaky full read hits", "read hits while another command is served"),
     ];
     for (key, meaning) in flags {
-        let asked = |fields: Fields<'_>| match fields.0.get(key) {
-            Some(Value::Integer(value)) => *value != 0,
-            Some(Value::Real(value)) => *value != 0.0,
+        let asked = |fields: BlockFields<'_>| match fields.0.get(key) {
+            Some(ParamValue::Integer(value)) => *value != 0,
+            Some(ParamValue::Real(value)) => *value != 0.0,
             _ => false,
         };
         if asked(disk) || asked(mechanics) {

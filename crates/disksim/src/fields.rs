@@ -5,13 +5,13 @@ use std::ops::RangeInclusive;
 use disklab_units::Nanos;
 
 use crate::Error;
-use crate::syntax::{Block, Value};
+use crate::syntax::{ParamBlock, ParamValue};
 
 /// A block, and how to name it to a reader.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields<'a>(pub &'a Block);
+pub(crate) struct BlockFields<'a>(pub &'a ParamBlock);
 
-impl<'a> Fields<'a> {
+impl<'a> BlockFields<'a> {
     pub fn name(self) -> String {
         self.0.name.clone().unwrap_or_else(|| self.0.kind.clone())
     }
@@ -20,15 +20,17 @@ impl<'a> Fields<'a> {
         Error::Wrong { block: self.name(), key: key.to_owned(), wanted: wanted.into() }
     }
 
-    pub fn value(self, key: &str) -> Result<&'a Value, Error> {
+    pub fn value(self, key: &str) -> Result<&'a ParamValue, Error> {
         self.0.get(key).ok_or_else(|| Error::Missing { block: self.name(), key: key.to_owned() })
     }
 
     pub fn integer(self, key: &str, within: RangeInclusive<i64>) -> Result<u64, Error> {
         match self.value(key)? {
             // Some files write 300.0 for 300.
-            Value::Integer(value) if within.contains(value) => Ok(*value as u64),
-            Value::Real(value) if value.fract() == 0.0 && within.contains(&(*value as i64)) => {
+            ParamValue::Integer(value) if within.contains(value) => Ok(*value as u64),
+            ParamValue::Real(value)
+                if value.fract() == 0.0 && within.contains(&(*value as i64)) =>
+            {
                 Ok(*value as u64)
             }
             _ => Err(self
@@ -78,22 +80,22 @@ impl<'a> Fields<'a> {
 
     pub fn word(self, key: &str) -> Result<&'a str, Error> {
         match self.value(key)? {
-            Value::Word(word) => Ok(word),
+            ParamValue::Word(word) => Ok(word),
             _ => Err(self.wrong(key, "a word")),
         }
     }
 
-    pub fn block(self, key: &str) -> Result<Fields<'a>, Error> {
+    pub fn block(self, key: &str) -> Result<BlockFields<'a>, Error> {
         match self.value(key)? {
-            Value::Block(block) => Ok(Fields(block)),
+            ParamValue::Block(block) => Ok(BlockFields(block)),
             _ => Err(self.wrong(key, "a block { }")),
         }
     }
 
-    pub fn list(self, key: &str) -> Result<&'a [Value], Error> {
+    pub fn list(self, key: &str) -> Result<&'a [ParamValue], Error> {
         match self.0.get(key) {
             None => Ok(&[]),
-            Some(Value::List(values)) => Ok(values),
+            Some(ParamValue::List(values)) => Ok(values),
             Some(_) => Err(self.wrong(key, "a list [ ]")),
         }
     }
@@ -106,8 +108,8 @@ impl<'a> Fields<'a> {
 
     /// Of numbers that count something, rising.
     pub fn counts(self, key: &str) -> Result<Vec<u64>, Error> {
-        let count = |value: &Value| match value {
-            Value::Integer(value) => u64::try_from(*value).ok(),
+        let count = |value: &ParamValue| match value {
+            ParamValue::Integer(value) => u64::try_from(*value).ok(),
             _ => None,
         };
         let counts: Option<Vec<u64>> = self.list(key)?.iter().map(count).collect();
@@ -119,10 +121,10 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn as_real(value: &Value) -> Option<f64> {
+fn as_real(value: &ParamValue) -> Option<f64> {
     match value {
-        Value::Integer(value) => Some(*value as f64),
-        Value::Real(value) => Some(*value),
+        ParamValue::Integer(value) => Some(*value as f64),
+        ParamValue::Real(value) => Some(*value),
         _ => None,
     }
 }

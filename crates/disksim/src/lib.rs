@@ -28,8 +28,8 @@ mod validation;
 
 pub use drive::Drive;
 pub use error::Error;
-pub use trace::Measured;
-pub use validation::{Replay, Validation, validate};
+pub use trace::MeasuredRequest;
+pub use validation::{ReplayScore, Validation, validate};
 
 /// Gives the bytes of a file that another one names, or the reason why it cannot.
 pub type Files<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;

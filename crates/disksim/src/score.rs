@@ -1,5 +1,7 @@
 //! How far predictions are from what was measured.
 
+use disklab_units::Nanos;
+
 /// Quantiles that are compared.
 const STEPS: usize = 10_000;
 
@@ -18,6 +20,10 @@ pub fn distance(some: &[f64], others: &[f64]) -> f64 {
     };
     let squares = (0..STEPS).map(|step| (quantile(&some, step) - quantile(&others, step)).powi(2));
     (squares.sum::<f64>() / STEPS as f64).sqrt()
+}
+
+pub(crate) fn millis(time: Nanos) -> f64 {
+    time.0 as f64 / 1e6
 }
 
 pub fn mean(values: &[f64]) -> f64 {

@@ -2,12 +2,12 @@
 
 use disklab_units::Nanos;
 
-use crate::fields::{Fields, nanos};
+use crate::fields::{BlockFields, nanos};
 use crate::{Error, Files};
 
 /// The time over each distance from 0 to all cylinders.
 pub(crate) fn read(
-    mechanics: Fields<'_>,
+    mechanics: BlockFields<'_>,
     cylinders: u64,
     files: &mut Files<'_>,
 ) -> Result<Vec<Nanos>, Error> {

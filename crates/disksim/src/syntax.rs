@@ -5,25 +5,25 @@
 use crate::{Error, Files};
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum ParamValue {
     Integer(i64),
     /// Finite.
     Real(f64),
     Word(String),
-    List(Vec<Value>),
-    Block(Block),
+    List(Vec<ParamValue>),
+    Block(ParamBlock),
 }
 
 /// `KIND NAME { ... }`; a block that is a value often has no name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Block {
+pub struct ParamBlock {
     pub kind: String,
     pub name: Option<String>,
-    pub entries: Vec<(String, Value)>,
+    pub entries: Vec<(String, ParamValue)>,
 }
 
-impl Block {
-    pub fn get(&self, key: &str) -> Option<&Value> {
+impl ParamBlock {
+    pub fn get(&self, key: &str) -> Option<&ParamValue> {
         // As DiskSim does, the last of several counts.
         self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
@@ -36,23 +36,23 @@ const MOST_FILES: usize = 32;
 const MOST_BYTES: usize = 4 << 20;
 
 /// What is left of both.
-struct Left {
+struct FileBudget {
     files: usize,
     bytes: usize,
 }
 
 /// Every block at the top of `file` and of the files that it takes in, in order.
-pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<Block>, Error> {
-    let mut left = Left { files: MOST_FILES, bytes: MOST_BYTES };
+pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<ParamBlock>, Error> {
+    let mut left = FileBudget { files: MOST_FILES, bytes: MOST_BYTES };
     parse_file(file, files, &mut left, 0)
 }
 
 fn parse_file(
     file: &str,
     files: &mut Files<'_>,
-    left: &mut Left,
+    left: &mut FileBudget,
     depth: usize,
-) -> Result<Vec<Block>, Error> {
+) -> Result<Vec<ParamBlock>, Error> {
     let unreadable = |reason: String| Error::Unreadable { file: file.to_owned(), reason };
     let fewer = left.files.checked_sub(1);
     left.files = fewer.ok_or_else(|| unreadable("too many files, one taking in another".into()))?;
@@ -100,7 +100,7 @@ struct Parser<'a, 'f> {
     tokens: Vec<(usize, Token<'a>)>,
     at: usize,
     files: &'a mut Files<'f>,
-    left: &'a mut Left,
+    left: &'a mut FileBudget,
     depth: usize,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn blocks(mut self) -> Result<Vec<Block>, Error> {
+    fn blocks(mut self) -> Result<Vec<ParamBlock>, Error> {
         let mut blocks = Vec::new();
         while let Some(token) = self.next() {
             let Token::Text(words) = token else {
@@ -150,7 +150,8 @@ impl<'a> Parser<'a, '_> {
                 (kind, name) if self.takes('{') => blocks.push(self.block(kind, name)?),
                 _ => {
                     return self.wrong(format!(
-                        "`{words}`: what begins here is none of a block, source, instantiate, topology"
+                        "`{words}`: what begins here is none of a block, source, instantiate, \
+                         topology"
                     ));
                 }
             }
@@ -158,7 +159,7 @@ impl<'a> Parser<'a, '_> {
         Ok(blocks)
     }
 
-    fn source(&mut self, file: &str) -> Result<Vec<Block>, Error> {
+    fn source(&mut self, file: &str) -> Result<Vec<ParamBlock>, Error> {
         self.deeper()?;
         let blocks = parse_file(file, self.files, self.left, self.depth)?;
         self.depth -= 1;
@@ -184,7 +185,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Behind its `{`.
-    fn block(&mut self, kind: &str, name: Option<&str>) -> Result<Block, Error> {
+    fn block(&mut self, kind: &str, name: Option<&str>) -> Result<ParamBlock, Error> {
         self.deeper()?;
         let mut entries = Vec::new();
         loop {
@@ -203,10 +204,10 @@ impl<'a> Parser<'a, '_> {
             }
         }
         self.depth -= 1;
-        Ok(Block { kind: kind.to_owned(), name: name.map(str::to_owned), entries })
+        Ok(ParamBlock { kind: kind.to_owned(), name: name.map(str::to_owned), entries })
     }
 
-    fn value(&mut self) -> Result<Value, Error> {
+    fn value(&mut self) -> Result<ParamValue, Error> {
         match self.next() {
             Some(Token::Sign('[')) => self.list(),
             Some(Token::Text(words)) => {
@@ -215,20 +216,20 @@ impl<'a> Parser<'a, '_> {
                 if let ("source", Some(file)) = (first, second) {
                     let mut blocks = self.source(file)?;
                     return match blocks.pop() {
-                        Some(block) => Ok(Value::Block(block)),
+                        Some(block) => Ok(ParamValue::Block(block)),
                         None => self.wrong(format!("{file} has no block")),
                     };
                 }
                 if self.takes('{') {
-                    return self.block(first, second).map(Value::Block);
+                    return self.block(first, second).map(ParamValue::Block);
                 }
-                Ok(number(words).unwrap_or_else(|| Value::Word(words.to_owned())))
+                Ok(number(words).unwrap_or_else(|| ParamValue::Word(words.to_owned())))
             }
             _ => self.wrong("a value was expected here"),
         }
     }
 
-    fn list(&mut self) -> Result<Value, Error> {
+    fn list(&mut self) -> Result<ParamValue, Error> {
         self.deeper()?;
         let mut values = Vec::new();
         loop {
@@ -240,13 +241,14 @@ impl<'a> Parser<'a, '_> {
             }
         }
         self.depth -= 1;
-        Ok(Value::List(values))
+        Ok(ParamValue::List(values))
     }
 }
 
-fn number(word: &str) -> Option<Value> {
-    let integer = word.parse().map(Value::Integer).ok();
-    integer.or_else(|| word.parse().ok().filter(|real: &f64| real.is_finite()).map(Value::Real))
+fn number(word: &str) -> Option<ParamValue> {
+    let integer = word.parse().map(ParamValue::Integer).ok();
+    integer
+        .or_else(|| word.parse().ok().filter(|real: &f64| real.is_finite()).map(ParamValue::Real))
 }
 
 #[cfg(test)]
@@ -255,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<Block>, Error> {
+    fn parsed(text: &str) -> Result<Vec<ParamBlock>, Error> {
         parse("top", &mut |name| match name {
             "top" => Ok(text.as_bytes().to_vec()),
             "inner" => Ok(b"inner_block I { Depth = 2 }".to_vec()),
@@ -268,7 +270,8 @@ mod tests {
     #[test]
     fn blocks_lists_and_other_files_are_read() {
         let blocks = parsed(
-            "# a comment\nsource inner\ndisk  D { Two  words = 3, R = -0.5,# more\n W = Asis, L = [ 1, [ ], x ],\n\
+            "# a comment\nsource inner\ndisk  D { Two  words = 3, R = -0.5,# more\n W = Asis, \
+             L = [ 1, [ ], x ],\n\
              Model = source inner, Inner = kind { } } \n instantiate [ d0, d1 ] as D\n\
              topology bus b [ ctlr c [ disk d0 [] ] ] # end\n",
         )
@@ -277,14 +280,14 @@ mod tests {
         assert_eq!(kinds, ["inner_block", "disk"]);
         let disk = &blocks[1];
         assert_eq!(disk.name.as_deref(), Some("D"));
-        assert_eq!(disk.get("Two words"), Some(&Value::Integer(3)));
-        assert_eq!(disk.get("R"), Some(&Value::Real(-0.5)));
-        assert_eq!(disk.get("W"), Some(&Value::Word("Asis".into())));
-        let list = vec![Value::Integer(1), Value::List(vec![]), Value::Word("x".into())];
-        assert_eq!(disk.get("L"), Some(&Value::List(list)));
-        assert!(
-            matches!(disk.get("Model"), Some(Value::Block(block)) if block.kind == "inner_block")
-        );
+        assert_eq!(disk.get("Two words"), Some(&ParamValue::Integer(3)));
+        assert_eq!(disk.get("R"), Some(&ParamValue::Real(-0.5)));
+        assert_eq!(disk.get("W"), Some(&ParamValue::Word("Asis".into())));
+        let list =
+            vec![ParamValue::Integer(1), ParamValue::List(vec![]), ParamValue::Word("x".into())];
+        assert_eq!(disk.get("L"), Some(&ParamValue::List(list)));
+        let Some(ParamValue::Block(block)) = disk.get("Model") else { panic!("{disk:?}") };
+        assert_eq!(block.kind, "inner_block");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use disklab_units::Nanos;
 use crate::Error;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredRequest {
     pub write: bool,
     pub sector: u64,
     pub sectors: u32,
@@ -24,7 +24,7 @@ const MOST: usize = 1_000_000;
 const LONGEST: f64 = 3.6e9;
 
 /// `file` is for messages only; `sectors` is the drive's size.
-pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<Measured>, Error> {
+pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<MeasuredRequest>, Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut requests = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -56,7 +56,7 @@ pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<Measured>, Err
     Ok(requests)
 }
 
-fn request(line: &str) -> Option<Measured> {
+fn request(line: &str) -> Option<MeasuredRequest> {
     let mut words = line.split_whitespace();
     let write = match words.next()? {
         "R" => false,
@@ -70,7 +70,7 @@ fn request(line: &str) -> Option<Measured> {
         (0.0..=LONGEST).contains(&micros).then(|| Nanos((micros * 1e3).round() as u64))
     };
     let (response, gap) = (micros()?, micros()?);
-    (sectors > 0 && sectors <= 1 << 24).then_some(Measured {
+    (sectors > 0 && sectors <= 1 << 24).then_some(MeasuredRequest {
         write,
         sector,
         sectors,
@@ -87,7 +87,7 @@ mod tests {
     fn lines_are_requests() {
         let found =
             read("t", b"R Hit   7 4   14368.5 28778.0\n\nW Doub 0 2 1 0.25 # so\n", 11).unwrap();
-        let first = Measured {
+        let first = MeasuredRequest {
             write: false,
             sector: 7,
             sectors: 4,

@@ -15,8 +15,8 @@ use disklab_disks::DetailedHdd;
 use disklab_units::Nanos;
 use serde::Serialize;
 
-use crate::Measured;
-use crate::replay::Server;
+use crate::MeasuredRequest;
+use crate::replay::ModelServer;
 
 const ANGLES: usize = 64;
 
@@ -24,12 +24,12 @@ const ANGLES: usize = 64;
 pub struct Tracked {
     /// For each request from `estimate.requests` on.
     pub predicted: Vec<Nanos>,
-    pub estimate: Estimate,
+    pub estimate: TrackingEstimate,
 }
 
 /// What is estimated, from the first requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
+pub struct TrackingEstimate {
     /// From so many.
     pub requests: usize,
     /// How much longer a turn takes than the file says, as a part of it.
@@ -43,7 +43,7 @@ pub struct Estimate {
     pub stray: f64,
 }
 
-impl Estimate {
+impl TrackingEstimate {
     /// Whether knowing the angle at one request says anything about the next.
     pub fn follows(&self) -> bool {
         self.wander < UNKNOWN
@@ -56,10 +56,10 @@ const NOISE: [f64; 4] = [0.01, 0.02, 0.04, 0.1];
 const STRAY: [f64; 3] = [0.03, 0.15, 0.5];
 
 /// All requests of a trace, in order; from the `first` ones it estimates.
-pub fn track(model: &DetailedHdd, requests: &[Measured], first: usize) -> Tracked {
+pub fn track(model: &DetailedHdd, requests: &[MeasuredRequest], first: usize) -> Tracked {
     let first = first.min(requests.len());
     let mut drives = Drives::new(model);
-    let mut steps: Vec<Step> =
+    let mut steps: Vec<TraceStep> =
         requests[..first].iter().map(|request| drives.serve(request)).collect();
     let estimate = estimate(&steps, drives.turn);
     let mut belief = Belief::new(&estimate, drives.turn);
@@ -67,7 +67,7 @@ pub fn track(model: &DetailedHdd, requests: &[Measured], first: usize) -> Tracke
         belief.wait(step.since_last);
         belief.learn(&step);
     }
-    let predict = |request: &Measured| {
+    let predict = |request: &MeasuredRequest| {
         let step = drives.serve(request);
         belief.wait(step.since_last);
         let predicted = belief.mean(&step);
@@ -78,7 +78,7 @@ pub fn track(model: &DetailedHdd, requests: &[Measured], first: usize) -> Tracke
 }
 
 /// What each of the drives made of one request.
-struct Step {
+struct TraceStep {
     /// In nanoseconds.
     responses: [f64; ANGLES],
     measured: f64,
@@ -100,7 +100,7 @@ struct Drives {
 /// soon, the next request still comes as long after its completion as it did after the measured
 /// one, and at the same angle.
 struct Follower {
-    server: Server,
+    server: ModelServer,
     ahead: u64,
     done: Nanos,
 }
@@ -109,7 +109,7 @@ impl Drives {
     fn new(model: &DetailedHdd) -> Self {
         let turn = model.turn.0.max(1);
         let follower = |angle: usize| {
-            let server = Server::new(model, Nanos(turn * angle as u64 / ANGLES as u64));
+            let server = ModelServer::new(model, Nanos(turn * angle as u64 / ANGLES as u64));
             // So that it can also fall behind.
             Follower { server, ahead: turn * 1_000_000, done: Nanos::ZERO }
         };
@@ -117,7 +117,7 @@ impl Drives {
         Self { all, turn: turn as f64, now: Nanos::ZERO, last: Nanos::ZERO }
     }
 
-    fn serve(&mut self, request: &Measured) -> Step {
+    fn serve(&mut self, request: &MeasuredRequest) -> TraceStep {
         let turn = self.turn as u64;
         let mut responses = [0.0; ANGLES];
         for (follower, response) in self.all.iter_mut().zip(&mut responses) {
@@ -134,7 +134,7 @@ impl Drives {
         self.now = self.now + request.response + request.gap;
         let spread = responses.iter().copied().fold(0.0, f64::max)
             - responses.iter().copied().fold(f64::MAX, f64::min);
-        Step {
+        TraceStep {
             responses,
             measured: request.response.0 as f64,
             since_last,
@@ -156,7 +156,7 @@ struct Belief {
 }
 
 impl Belief {
-    fn new(estimate: &Estimate, turn: f64) -> Self {
+    fn new(estimate: &TrackingEstimate, turn: f64) -> Self {
         Self {
             weights: [1.0 / ANGLES as f64; ANGLES],
             turn,
@@ -187,18 +187,18 @@ impl Belief {
 
     /// The response of a drive whose platters are at an angle of the belief, which drifts against
     /// those of the drives.
-    fn response(&self, step: &Step, angle: usize) -> f64 {
+    fn response(&self, step: &TraceStep, angle: usize) -> f64 {
         step.responses[(angle + 2 * ANGLES - self.offset.round() as usize) % ANGLES]
     }
 
-    fn mean(&self, step: &Step) -> Nanos {
+    fn mean(&self, step: &TraceStep) -> Nanos {
         let mean =
             (0..ANGLES).map(|angle| self.weights[angle] * self.response(step, angle)).sum::<f64>();
         Nanos(mean.round() as u64)
     }
 
     /// Returns how likely the response was, against one of any angle.
-    fn learn(&mut self, step: &Step) -> f64 {
+    fn learn(&mut self, step: &TraceStep) -> f64 {
         if !step.informs {
             return 1.0;
         }
@@ -231,8 +231,8 @@ fn kernel(width: f64) -> Vec<f64> {
     parts.iter().map(|part| part / all).collect()
 }
 
-fn estimate(steps: &[Step], turn: f64) -> Estimate {
-    let likelihood = |estimate: &Estimate| {
+fn estimate(steps: &[TraceStep], turn: f64) -> TrackingEstimate {
+    let likelihood = |estimate: &TrackingEstimate| {
         let mut belief = Belief::new(estimate, turn);
         let likely = steps.iter().map(|step| {
             belief.wait(step.since_last);
@@ -240,25 +240,27 @@ fn estimate(steps: &[Step], turn: f64) -> Estimate {
         });
         likely.sum::<f64>()
     };
-    let best = |candidates: &mut dyn Iterator<Item = Estimate>| {
-        let judged = candidates.map(|candidate| (likelihood(&candidate), candidate));
+    let best = |candidates: Vec<TrackingEstimate>| {
+        let judged = candidates.into_iter().map(|candidate| (likelihood(&candidate), candidate));
         judged.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, candidate)| candidate)
     };
-    let start =
-        Estimate { requests: steps.len(), slower: 0.0, wander: 0.03, noise: 0.04, stray: 0.15 };
-    let speeds =
-        |middle: f64, step: f64| (-12..=12).map(move |steps| middle + f64::from(steps) * step);
-    let coarse =
-        best(&mut speeds(0.0, 1.5e-4).map(|slower| Estimate { slower, ..start })).unwrap_or(start);
-    let forms = WANDER.iter().flat_map(|&wander| {
-        NOISE.iter().flat_map(move |&noise| {
-            STRAY.iter().map(move |&stray| Estimate { wander, noise, stray, ..coarse })
-        })
-    });
-    let shaped = best(&mut forms.collect::<Vec<_>>().into_iter()).unwrap_or(coarse);
-    if !shaped.follows() {
-        return Estimate { slower: 0.0, ..shaped };
+    let with_speeds = |from: TrackingEstimate, middle: f64, step: f64| {
+        let speeds = (-12..=12).map(|steps| middle + f64::from(steps) * step);
+        best(speeds.map(|slower| TrackingEstimate { slower, ..from }).collect()).unwrap_or(from)
+    };
+    let requests = steps.len();
+    let start = TrackingEstimate { requests, slower: 0.0, wander: 0.03, noise: 0.04, stray: 0.15 };
+    let coarse = with_speeds(start, 0.0, 1.5e-4);
+    let mut forms = Vec::new();
+    for wander in WANDER {
+        for noise in NOISE {
+            forms.extend(STRAY.map(|stray| TrackingEstimate { wander, noise, stray, ..coarse }));
+        }
     }
-    best(&mut speeds(coarse.slower, 2e-5).map(|slower| Estimate { slower, ..shaped }))
-        .unwrap_or(shaped)
+    let shaped = best(forms).unwrap_or(coarse);
+    if shaped.follows() {
+        with_speeds(shaped, coarse.slower, 2e-5)
+    } else {
+        TrackingEstimate { slower: 0.0, ..shaped }
+    }
 }

@@ -4,9 +4,10 @@ use disklab_disks::DetailedHdd;
 use disklab_units::Nanos;
 use serde::Serialize;
 
-use crate::calibrate::{Changes, calibrate, first_part};
-use crate::tracked::{Estimate, track};
-use crate::{Measured, replay, score};
+use crate::calibrate::{ModelChanges, calibrate, first_part};
+use crate::score::millis;
+use crate::tracked::{TrackingEstimate, track};
+use crate::{MeasuredRequest, replay, score};
 
 /// All times in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -14,17 +15,17 @@ pub struct Validation {
     pub requests: usize,
     pub measured_mean: f64,
     /// Closed replay of all requests, from the files alone.
-    pub files: Replay,
+    pub files: ReplayScore,
     /// Closed replay with what was estimated from the first part, scored on the rest.
-    pub estimated: Replay,
-    pub changes: Changes,
+    pub estimated: ReplayScore,
+    pub changes: ModelChanges,
     /// Each request predicted from the ones before; scored on the rest.
     pub tracked_deviation: f64,
-    pub tracking: Estimate,
+    pub tracking: TrackingEstimate,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Replay {
+pub struct ReplayScore {
     pub mean: f64,
     /// Root mean square of the horizontal distance between the distributions of response times.
     pub rms: f64,
@@ -36,7 +37,7 @@ pub struct Replay {
 }
 
 /// Replays a trace in every way.
-pub fn validate(model: &DetailedHdd, requests: &[Measured]) -> Validation {
+pub fn validate(model: &DetailedHdd, requests: &[MeasuredRequest]) -> Validation {
     let first = first_part(requests.len());
     let measured: Vec<f64> = requests.iter().map(|request| millis(request.response)).collect();
     let closed = |model: &DetailedHdd, from: usize| {
@@ -45,7 +46,7 @@ pub fn validate(model: &DetailedHdd, requests: &[Measured]) -> Validation {
         let (measured, modelled) = (&measured[from..], &modelled[from..]);
         let rms = score::distance(measured, modelled);
         let demerit = 100.0 * rms / score::mean(measured);
-        Replay {
+        ReplayScore {
             mean: score::mean(modelled),
             rms,
             demerit,
@@ -64,8 +65,4 @@ pub fn validate(model: &DetailedHdd, requests: &[Measured]) -> Validation {
         tracked_deviation: score::deviation(&measured[first..], &predicted),
         tracking: tracked.estimate,
     }
-}
-
-fn millis(time: Nanos) -> f64 {
-    time.0 as f64 / 1e6
 }

@@ -1,7 +1,7 @@
 //! From files to predictions, on a small drive written by hand.
 
 use disklab_disks::DetailedHdd;
-use disklab_disksim::{Drive, Error, Measured, calibrate, replay, score, tracked};
+use disklab_disksim::{Drive, Error, MeasuredRequest, calibrate, replay, score, tracked};
 use disklab_testkit::skipped;
 use disklab_units::Nanos;
 
@@ -12,21 +12,27 @@ dm_disk small_model {
    Layout Model = dm_layout_g1 {
       LBN-to-PBN mapping scheme = 0, Sparing scheme used = 9, Rangesize for sparing = 1,
       Zones = [
-         dm_layout_g1_zone { First cylinder number = 0, Last cylinder number = 999, Blocks per track = 100,
-            Offset of first block = 0.0, Empty space at zone front = 0, Skew for track switch = 10.0,
-            Skew for cylinder switch = 25.0, Number of spares = 500, slips = [ 150 ], defects = [ ] } ]
+         dm_layout_g1_zone {
+            First cylinder number = 0, Last cylinder number = 999, Blocks per track = 100,
+            Offset of first block = 0.0, Empty space at zone front = 0,
+            Skew for track switch = 10.0, Skew for cylinder switch = 25.0, Number of spares = 500,
+            slips = [ 150 ], defects = [ ] } ]
    },
-   Mechanical Model = dm_mech_g1 { Seek type = extracted, Full seek curve = small.seek, Head switch time = 0.5,
-      Add. write settling delay = 0.25, Rotation speed (in rpms) = 6000, Percent error in rpms = 0.0 }
+   Mechanical Model = dm_mech_g1 {
+      Seek type = extracted, Full seek curve = small.seek, Head switch time = 0.5,
+      Add. write settling delay = 0.25, Rotation speed (in rpms) = 6000,
+      Percent error in rpms = 0.0 }
 }";
 
 const SPECS: &str = "
 disksim_disk SMALL {
    Model = source small.model, Bulk sector transfer time = 0.05, Number of buffer segments = 3,
-   Segment size (in blks) = 64, Maximum read-ahead (blks) = 32, Buffer continuous read = 3, Fast write level = 2,
+   Segment size (in blks) = 64, Maximum read-ahead (blks) = 32, Buffer continuous read = 3,
+   Fast write level = 2,
    Allow read hits on write data = 0, Preseeking level = 1,
-   Read hit over. after read = 0.5, Read hit over. after write = 0.6, Read miss over. after read = 1.0,
-   Read miss over. after write = 1.25, Write hit over. after read = 0.7, Write hit over. after write = 0.7
+   Read hit over. after read = 0.5, Read hit over. after write = 0.6,
+   Read miss over. after read = 1.0, Read miss over. after write = 1.25,
+   Write hit over. after read = 0.7, Write hit over. after write = 0.7
 }";
 
 fn drive() -> Drive {
@@ -42,8 +48,8 @@ fn drive() -> Drive {
     .expect("the files are right")
 }
 
-fn read(sector: u64, sectors: u32, gap_ms: u64) -> Measured {
-    Measured {
+fn read(sector: u64, sectors: u32, gap_ms: u64) -> MeasuredRequest {
+    MeasuredRequest {
         write: false,
         sector,
         sectors,
@@ -53,7 +59,7 @@ fn read(sector: u64, sectors: u32, gap_ms: u64) -> Measured {
 }
 
 /// In microseconds.
-fn responses(requests: &[Measured]) -> Vec<u64> {
+fn responses(requests: &[MeasuredRequest]) -> Vec<u64> {
     let responses = replay::closed(&drive().model, requests, Nanos::ZERO);
     responses.iter().map(|response| (response.0 + 500) / 1_000).collect()
 }
@@ -81,7 +87,7 @@ fn what_was_read_ahead_is_sent_at_once() {
 
 #[test]
 fn a_cached_write_takes_the_cable_and_keeps_the_arm_busy() {
-    let write = Measured { write: true, ..read(85, 8, 0) };
+    let write = MeasuredRequest { write: true, ..read(85, 8, 0) };
     // Sector 50 would come round at 5.0 ms, but the write is under the head from 8.5 ms on: it has
     // to wait for 15.0.
     assert_eq!(responses(&[write, read(50, 1, 0)]), [1_100, 15_150 - 1_100]);
@@ -113,10 +119,13 @@ fn missing_things_are_named() {
 
 /// What a drive would have measured whose platters are `turns` of a turn on, at random places with
 /// the given gaps.
-fn measured(model: &DetailedHdd, count: u64, gap: impl Fn(u64) -> Nanos) -> Vec<Measured> {
+fn measured(model: &DetailedHdd, count: u64, gap: impl Fn(u64) -> Nanos) -> Vec<MeasuredRequest> {
     let place = |index: u64| index.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99) >> 33;
-    let mut requests: Vec<Measured> = (0..count)
-        .map(|index| Measured { gap: gap(place(index + 7)), ..read(place(index) % 198_000, 4, 0) })
+    let mut requests: Vec<MeasuredRequest> = (0..count)
+        .map(|index| MeasuredRequest {
+            gap: gap(place(index + 7)),
+            ..read(place(index) % 198_000, 4, 0)
+        })
         .collect();
     let responses = replay::closed(model, &requests, Nanos::from_micros(3_777));
     for (request, response) in requests.iter_mut().zip(responses) {
@@ -125,7 +134,7 @@ fn measured(model: &DetailedHdd, count: u64, gap: impl Fn(u64) -> Nanos) -> Vec<
     requests
 }
 
-fn tracked_deviation(requests: &[Measured]) -> (f64, tracked::Estimate) {
+fn tracked_deviation(requests: &[MeasuredRequest]) -> (f64, tracked::TrackingEstimate) {
     let first = calibrate::first_part(requests.len());
     let tracked = tracked::track(&drive().model, requests, first);
     let millis = |time: Nanos| time.0 as f64 / 1e6;
@@ -165,7 +174,7 @@ fn times_that_differ_from_the_files_are_found() {
     other.cache.look_ahead.in_sequence = true;
     let far = |index: u64| (index * 7_919) % 190_000;
     let threes = (0..900).map(|index| read(far(index / 3) + index % 3 * 4, 4, 40));
-    let mut requests: Vec<Measured> = threes.collect();
+    let mut requests: Vec<MeasuredRequest> = threes.collect();
     let responses = replay::closed(&other, &requests, Nanos::ZERO);
     for (request, response) in requests.iter_mut().zip(responses) {
         request.response = response;

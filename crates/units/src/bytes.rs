@@ -125,7 +125,8 @@ mod tests {
     fn errors_say_what_would_be_right() {
         assert_eq!(
             error("4 KB"),
-            "`4 KB` has an unknown unit `KB`: use one of B, k, K, KiB, kB, m, M, MiB, MB, g, G, GiB, GB, t, T, TiB, TB"
+            "`4 KB` has an unknown unit `KB`: use one of B, k, K, KiB, kB, m, M, MiB, MB, g, G, \
+             GiB, GB, t, T, TiB, TB"
         );
         assert_eq!(
             error("big"),

@@ -146,7 +146,10 @@ mod tests {
         }
 
         #[test]
-        fn whole_units_come_back_exactly(count in 0..1000u64, unit in prop::sample::select(vec!["ns", "us", "ms", "s"])) {
+        fn whole_units_come_back_exactly(
+            count in 0..1000u64,
+            unit in prop::sample::select(vec!["ns", "us", "ms", "s"]),
+        ) {
             let nanos: Nanos = format!("{count}{unit}").parse().unwrap();
             prop_assert_eq!(nanos.to_string().parse::<Nanos>().unwrap(), nanos);
         }

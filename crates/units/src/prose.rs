@@ -44,7 +44,10 @@ pub fn visible(text: &str) -> String {
 
 /// Whether a letter could steer a terminal, or turns the direction of writing.
 pub fn is_hidden(letter: char) -> bool {
-    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = matches!(
+        letter,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
     letter.is_control() || turns
 }
 

@@ -63,7 +63,8 @@ impl Notation {
 
     /// Prints `value` in the largest unit that leaves at least one whole of it.
     ///
-    /// Three significant digits without trailing zeroes; whole numbers of more than three digits are printed whole.
+    /// Three significant digits without trailing zeroes; whole numbers of more than three digits
+    /// are printed whole.
     pub(crate) fn print(&self, value: u64) -> String {
         let units = self.printed;
         let mut chosen = units.iter().rposition(|&(_, factor)| value >= factor).unwrap_or(0);
@@ -131,8 +132,9 @@ fn digits(value: u64, factor: u64) -> String {
     format!("{whole}.{}", fraction.trim_end_matches('0'))
 }
 
-/// Defines a counted quantity, and what all of them have. The operators overflow as those of plain integers do, which is
-/// a bug in the caller; where good input can overflow, use the `checked_` and `saturating_` forms.
+/// Defines a counted quantity, and what all of them have. The operators overflow as those of plain
+/// integers do, which is a bug in the caller; where good input can overflow, use the `checked_` and
+/// `saturating_` forms.
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

@@ -65,7 +65,8 @@ mod tests {
         assert_eq!(error("fast/s"), "`fast/s` is not a rate: write `210 MB/s` or `190 MiB/s`");
         assert_eq!(
             error("6 Gb/s"),
-            "`6 Gb/s` has an unknown unit `Gb`: use one of B, k, K, KiB, kB, m, M, MiB, MB, g, G, GiB, GB, t, T, TiB, TB"
+            "`6 Gb/s` has an unknown unit `Gb`: use one of B, k, K, KiB, kB, m, M, MiB, MB, g, G, \
+             GiB, GB, t, T, TiB, TB"
         );
     }
 

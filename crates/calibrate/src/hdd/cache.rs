@@ -3,8 +3,9 @@
 
 use disklab_units::Nanos;
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
+use crate::bench::{BLOCK, TestBench};
+use crate::error::Error;
+use crate::target::Probe;
 
 /// The disk gets so long to read ahead as far as it likes, in milliseconds; and some more, by
 /// chance, so that the platters are not always in the same place when it is over.
@@ -44,7 +45,7 @@ impl Bounds {
     }
 }
 
-fn calm(bench: &mut Bench<'_>) {
+fn calm(bench: &mut TestBench<'_>) {
     let more = bench.chance() * MORE;
     bench.idle(Nanos(((CALM + more) * 1e6) as u64));
 }
@@ -59,42 +60,63 @@ pub(crate) enum Border {
     Beyond(u64),
 }
 
+impl Border {
+    /// The last number that is a hit; 0 where none is.
+    pub fn last(self) -> u64 {
+        match self {
+            Self::Nowhere => 0,
+            Self::Within(bounds) => bounds.low,
+            Self::Beyond(last) => last,
+        }
+    }
+
+    /// The same, as round as the bounds allow.
+    pub fn round(self) -> u64 {
+        if let Self::Within(bounds) = self { bounds.round() } else { self.last() }
+    }
+}
+
 /// How far behind a read the disk reads on, in sectors. A read within `hit` nanoseconds came from
 /// the cache.
-pub(crate) fn look_ahead(bench: &mut Bench<'_>, hit: f64) -> Result<Border, Error> {
-    let ahead = |bench: &mut Bench<'_>, distance: u64| {
+pub(crate) fn look_ahead(bench: &mut TestBench<'_>, hit: f64) -> Result<Border, Error> {
+    let ahead = |bench: &mut TestBench<'_>, distance: u64| {
         let place = bench.place(distance + u64::from(2 * BLOCK));
         bench.read(place, BLOCK)?;
         calm(bench);
         // The block that ends so far behind the first.
-        Ok((bench.read(place + distance, BLOCK)?.latency().0 as f64) < hit)
+        Ok(bench.read(place + distance, BLOCK)?.nanos() < hit)
     };
     border(bench, u64::from(BLOCK), u64::from(BLOCK), FURTHEST, ahead)
 }
 
 /// How many places the disk remembers that were read one after the other.
-pub(crate) fn segments(bench: &mut Bench<'_>, hit: f64) -> Result<Border, Error> {
-    let remembered = |bench: &mut Bench<'_>, count: u64| {
+pub(crate) fn segments(bench: &mut TestBench<'_>, hit: f64) -> Result<Border, Error> {
+    let remembered = |bench: &mut TestBench<'_>, count: u64| {
         let places = bench.places(count as usize, 4096);
         for &place in &places {
             bench.read(place, BLOCK)?;
         }
         let first = places.first().copied().unwrap_or_default();
-        Ok((bench.read(first, BLOCK)?.latency().0 as f64) < hit)
+        Ok(bench.read(first, BLOCK)?.nanos() < hit)
     };
     border(bench, 1, 1, MOST_PLACES, remembered)
 }
 
 /// How much of one sequential read the disk remembers, in sectors, what it read ahead behind it
 /// included.
-pub(crate) fn segment(bench: &mut Bench<'_>, hit: f64, look_ahead: u64) -> Result<Border, Error> {
+pub(crate) fn segment(
+    bench: &mut TestBench<'_>,
+    hit: f64,
+    look_ahead: u64,
+) -> Result<Border, Error> {
     const REQUEST: u32 = 256;
-    let remembered = |bench: &mut Bench<'_>, length: u64| {
+    let remembered = |bench: &mut TestBench<'_>, length: u64| {
         let length = length.next_multiple_of(u64::from(REQUEST));
         let place = bench.place(length + look_ahead);
-        bench.stream(place, REQUEST, length / u64::from(REQUEST), 2)?;
+        let requests = length / u64::from(REQUEST);
+        bench.serve(2, &Probe::read(place, REQUEST).in_sequence(requests))?;
         calm(bench);
-        Ok((bench.read(place, BLOCK)?.latency().0 as f64) < hit)
+        Ok(bench.read(place, BLOCK)?.nanos() < hit)
     };
     let found = border(bench, u64::from(REQUEST), u64::from(REQUEST), FURTHEST, remembered)?;
     Ok(match found {

@@ -2,42 +2,27 @@
 
 use disklab_units::Bytes;
 
-use super::cache::Border;
-use super::{NO_TIME, Work, cache, queue, writes};
-use crate::Error;
-use crate::device::Hints;
-use crate::sheet::{percent, plain, size, time};
-
-const READ_ONLY: &str = "it was only read (--write)";
-
-const FAR: &str = "with no window the model comes within 10 % of what was measured";
+use super::cache::{self, Border};
+use super::queue::{self, QueueWindow};
+use super::work::HddWork;
+use super::writes;
+use crate::bench::NO_TIME;
+use crate::error::Error;
+use crate::plan::{Hints, KERNEL_SAYS, NOBODY_SAYS, READ_ONLY};
+use crate::sheet::{Provenance, measured, not_visible, observed, percent, size, time};
 
 /// What was found out, or why nothing was tried.
-type Seen = Result<Border, &'static str>;
+type BorderSeen = Result<Border, &'static str>;
 
-impl Work<'_, '_> {
+impl HddWork<'_, '_> {
     pub(super) fn cache(&mut self) -> Result<(), Error> {
-        let ahead = if self.bench.has_time_for("read-ahead") {
-            Ok(cache::look_ahead(self.bench, self.hit)?)
-        } else {
-            Err(NO_TIME)
-        };
-        let segments = if self.bench.has_time_for("places in the cache") {
-            Ok(cache::segments(self.bench, self.hit)?)
-        } else {
-            Err(NO_TIME)
-        };
-        let behind = match ahead {
-            Ok(Border::Nowhere) => 0,
-            Ok(Border::Within(bounds)) => bounds.low,
-            Ok(Border::Beyond(last)) => last,
-            Err(_) => self.hdd.look_ahead.sectors().0,
-        };
-        let segment = if self.bench.has_time_for("size of the cache") {
-            Ok(cache::segment(self.bench, self.hit, behind)?)
-        } else {
-            Err(NO_TIME)
-        };
+        let hit = self.hit;
+        let ahead = self.bench.if_time("read-ahead", |bench| cache::look_ahead(bench, hit))?;
+        let segments =
+            self.bench.if_time("places in the cache", |bench| cache::segments(bench, hit))?;
+        let behind = ahead.map_or(self.hdd.look_ahead.sectors().0, Border::last);
+        let segment =
+            self.bench.if_time("size of the cache", |bench| cache::segment(bench, hit, behind))?;
         self.cache_numbers(ahead, segments, segment);
         self.look_ahead(ahead);
         self.segments(segments);
@@ -46,131 +31,89 @@ impl Work<'_, '_> {
     }
 
     /// As many and as much as was seen, and where hits had no end, as was tried.
-    fn cache_numbers(&mut self, ahead: Seen, segments: Seen, segment: Seen) {
-        match segments {
-            Ok(Border::Within(bounds)) => self.hdd.cache_segments = bounds.low as u32,
-            Ok(Border::Beyond(last)) => self.hdd.cache_segments = last as u32,
-            Ok(Border::Nowhere) => self.hdd.cache_segments = 1,
-            Err(_) => {}
+    fn cache_numbers(&mut self, ahead: BorderSeen, segments: BorderSeen, segment: BorderSeen) {
+        if let Ok(segments) = segments {
+            self.hdd.cache_segments = segments.last().max(1) as u32;
         }
         let count = u64::from(self.hdd.cache_segments);
-        match ahead {
-            Ok(Border::Within(bounds)) => self.hdd.look_ahead = Bytes(bounds.round() * 512),
-            Ok(Border::Beyond(last)) => self.hdd.look_ahead = Bytes(last * 512),
-            Ok(Border::Nowhere) => self.hdd.look_ahead = Bytes::ZERO,
-            Err(_) => {}
+        if let Ok(ahead) = ahead {
+            self.hdd.look_ahead = Bytes(ahead.round() * 512);
         }
-        let each = match segment {
-            Ok(Border::Within(bounds)) => Some(bounds.round()),
-            Ok(Border::Beyond(last)) => Some(last),
-            _ => None,
-        };
         let (least, most) = (Bytes::kib(16).0, Bytes::gib(8).0);
-        if let Some(each) = each {
-            self.hdd.cache = Bytes((each * 512 * count).clamp(least, most));
+        if let Ok(segment) = segment
+            && segment != Border::Nowhere
+        {
+            self.hdd.cache = Bytes((segment.round() * 512 * count).clamp(least, most));
         }
         // A file whose numbers cannot be true together would be refused.
         self.hdd.look_ahead = Bytes(self.hdd.look_ahead.0.min(most / count));
         self.hdd.cache = self.hdd.cache.max(Bytes(self.hdd.look_ahead.0 * count));
     }
 
-    fn look_ahead(&mut self, ahead: Seen) {
-        let value = size(self.hdd.look_ahead.0);
-        let how = "reads behind a read, after a pause";
-        match ahead {
+    fn look_ahead(&mut self, ahead: BorderSeen) {
+        let mark = match ahead {
             Ok(Border::Within(bounds)) => {
-                self.sheet.measured_if(self.assumed, "look_ahead", value, bounds.error(), how);
+                measured(bounds.error(), "reads behind a read, after a pause")
             }
             Ok(Border::Nowhere) => {
-                let how = "none: after a pause, the block behind a read comes from the medium";
-                match self.assumed {
-                    None => self.sheet.found("look_ahead", value, how),
-                    Some(assumed) => self.sheet.derived("look_ahead", value, assumed, how),
-                }
+                observed("none: after a pause, the block behind a read comes from the medium")
             }
             Ok(Border::Beyond(last)) => {
-                let why = format!("at least {}: no more was tried", plain(&size(last * 512)));
-                self.sheet.not_visible("look_ahead", value, why);
-            }
-            Err(why) => self.sheet.not_visible("look_ahead", value, why),
-        }
-    }
-
-    fn segments(&mut self, segments: Seen) {
-        let value = self.hdd.cache_segments.to_string();
-        match segments {
-            Ok(Border::Within(bounds)) => {
-                let how = "a place is read again after so many others";
-                self.sheet.measured_if(self.assumed, "cache_segments", value, bounds.error(), how);
-            }
-            Ok(Border::Nowhere) => {
-                let why = "no place is remembered; a device has one at least";
-                self.sheet.not_visible("cache_segments", value, why);
-            }
-            Ok(Border::Beyond(last)) => {
-                let why = format!("at least {last} places are remembered: no more were tried");
-                self.sheet.not_visible("cache_segments", value, why);
-            }
-            Err(why) => self.sheet.not_visible("cache_segments", value, why),
-        }
-    }
-
-    fn cache_size(&mut self, segments: Seen, segment: Seen) {
-        let value = size(self.hdd.cache.0);
-        match (segments, segment) {
-            (Ok(Border::Within(segments)), Ok(Border::Within(segment))) => {
-                let how = "places that are remembered, and how much of each";
-                let error = segments.error() + segment.error();
-                self.sheet.measured_if(self.assumed, "cache", value, error, how);
-            }
-            (_, Ok(Border::Beyond(last))) => {
                 let last = size(last * 512);
-                let why = format!(
-                    "at least {} of a long read are remembered: no more was tried",
-                    plain(&last)
-                );
-                self.sheet.not_visible("cache", value, why);
+                not_visible(format!("at least {last}: no more was tried"))
             }
+            Err(why) => not_visible(why),
+        };
+        let value = size(self.hdd.look_ahead.0);
+        self.sheet.quantity("look_ahead", value, mark.assuming(self.assumed));
+    }
+
+    fn segments(&mut self, segments: BorderSeen) {
+        let mark = match segments {
+            Ok(Border::Within(bounds)) => {
+                measured(bounds.error(), "a place is read again after so many others")
+            }
+            Ok(Border::Nowhere) => not_visible("no place is remembered; a device has one at least"),
+            Ok(Border::Beyond(last)) => {
+                not_visible(format!("at least {last} places are remembered: no more were tried"))
+            }
+            Err(why) => not_visible(why),
+        };
+        let count = self.hdd.cache_segments;
+        self.sheet.number("cache_segments", count, mark.assuming(self.assumed));
+    }
+
+    fn cache_size(&mut self, segments: BorderSeen, segment: BorderSeen) {
+        let mark = match (segments, segment) {
+            (Ok(Border::Within(segments)), Ok(Border::Within(segment))) => {
+                let error = segments.error() + segment.error();
+                measured(error, "places that are remembered, and how much of each")
+            }
+            (_, Ok(Border::Beyond(last))) => not_visible(format!(
+                "at least {} of a long read are remembered: no more was tried",
+                size(last * 512)
+            )),
             (_, Ok(Border::Nowhere)) => {
-                self.sheet.not_visible(
-                    "cache",
-                    value,
-                    "the beginning of a long read is not remembered",
-                );
+                not_visible("the beginning of a long read is not remembered")
             }
-            (_, Err(why)) | (Err(why), _) => self.sheet.not_visible("cache", value, why),
+            (_, Err(why)) | (Err(why), _) => not_visible(why),
             (Ok(_), Ok(Border::Within(_))) => {
-                let why = "how much of each place is remembered was seen, but not of how many";
-                self.sheet.not_visible("cache", value, why);
+                not_visible("how much of each place is remembered was seen, but not of how many")
             }
-        }
+        };
+        self.sheet.quantity("cache", size(self.hdd.cache.0), mark.assuming(self.assumed));
     }
 
     pub(super) fn queue(&mut self, hints: &Hints) -> Result<(), Error> {
         self.hdd.queue_depth = hints.queue_depth.unwrap_or(self.hdd.queue_depth).clamp(1, 1024);
-        let why = match hints.queue_depth {
-            Some(_) => "this is what the kernel says",
-            None => "nobody says it; that of SATA",
-        };
-        self.sheet.not_visible("queue_depth", self.hdd.queue_depth.to_string(), why);
-        let window = if self.bench.has_time_for("choice among queued reads") {
-            queue::reads(self.bench, &self.hdd, self.bytes)?.ok_or(FAR)
-        } else {
-            Err(NO_TIME)
-        };
-        match window {
-            Ok(window) => {
-                self.hdd.queue_window = window.commands;
-                let how = format!(
-                    "as many random reads a second at depth 32 as this model serves, to {} %",
-                    percent(window.beside)
-                );
-                self.sheet.found("queue_window", window.commands.to_string(), how);
-            }
-            Err(why) => {
-                self.sheet.not_visible("queue_window", self.hdd.queue_window.to_string(), why)
-            }
-        }
+        let why = if hints.queue_depth.is_some() { KERNEL_SAYS } else { NOBODY_SAYS };
+        self.sheet.number("queue_depth", self.hdd.queue_depth, not_visible(why));
+        let window = self.bench.if_time("choice among queued reads", |bench| {
+            queue::reads(bench, &self.hdd, self.bytes)
+        })?;
+        let how = "as many random reads a second at depth 32 as this model serves";
+        let mark = window_mark(window, how, &mut self.hdd.queue_window);
+        self.sheet.number("queue_window", self.hdd.queue_window, mark);
         Ok(())
     }
 
@@ -178,19 +121,15 @@ impl Work<'_, '_> {
         self.hdd.write_cache = hints.write_cache.unwrap_or(self.hdd.write_cache);
         self.hdd.write_buffer = self.hdd.write_buffer.min(self.hdd.cache);
         if !self.bench.may_write {
-            let why = if hints.write_cache.is_some() {
-                "this is what the kernel says"
-            } else {
-                READ_ONLY
-            };
-            self.sheet.not_visible("write_cache", self.hdd.write_cache.to_string(), why);
+            let why = if hints.write_cache.is_some() { KERNEL_SAYS } else { READ_ONLY };
+            self.sheet.number("write_cache", self.hdd.write_cache, not_visible(why));
             self.without_buffer(READ_ONLY);
             return Ok(());
         }
         self.bench.step("write cache");
         self.hdd.write_cache = writes::cached(self.bench, self.turn)?;
-        let word = self.hdd.write_cache.to_string();
-        self.sheet.found("write_cache", word, "whether a write waits for the platters");
+        let mark = observed("whether a write waits for the platters");
+        self.sheet.number("write_cache", self.hdd.write_cache, mark);
         if !self.hdd.write_cache {
             self.without_buffer("writes go to the medium");
             return Ok(());
@@ -204,43 +143,49 @@ impl Work<'_, '_> {
             return Ok(());
         };
         let found = buffer.round() * 512;
-        self.hdd.write_buffer = Bytes(found.clamp(4096, self.hdd.cache.0.max(4096)));
-        let value = size(self.hdd.write_buffer.0);
-        if self.hdd.write_buffer.0 == found {
-            let how = "random writes until one has to wait";
-            self.sheet.measured("write_buffer", value, buffer.error(), how);
+        let held = found.clamp(4096, self.hdd.cache.0.max(4096));
+        self.hdd.write_buffer = Bytes(held);
+        let mark = if held == found {
+            measured(buffer.error(), "random writes until one has to wait")
         } else {
-            let why = format!("{} came out, more than the whole cache", plain(&size(found)));
-            self.sheet.not_visible("write_buffer", value, why);
-        }
-        let flush = if let Some(why) = hints.flush_is_dropped() {
+            let found = size(found);
+            not_visible(format!("{found} came out, more than the whole cache"))
+        };
+        self.sheet.quantity("write_buffer", size(held), mark);
+        self.remarks.push(if let Some(why) = hints.flush_is_dropped() {
             format!("what a flush takes was not measured: {why}")
         } else {
-            let flush = writes::flush(self.bench)?;
-            format!("a flush takes {} for each write far from others", plain(&time(flush)))
-        };
-        self.remarks.push(flush);
-        let window = if self.bench.has_time_for("choice among buffered writes") {
-            queue::writes(self.bench, &self.hdd, self.bytes)?.ok_or(FAR)
-        } else {
-            Err(NO_TIME)
-        };
-        match window {
-            Ok(window) => {
-                self.hdd.write_window = window.commands;
-                let off = percent(window.beside);
-                let how = format!("as many random writes a second as this model takes, to {off} %");
-                self.sheet.found("write_window", window.commands.to_string(), how);
-            }
-            Err(why) => {
-                self.sheet.not_visible("write_window", self.hdd.write_window.to_string(), why)
-            }
-        }
+            let flush = time(writes::flush(self.bench)?);
+            format!("a flush takes {flush} for each write far from others")
+        });
+        let window = self.bench.if_time("choice among buffered writes", |bench| {
+            queue::writes(bench, &self.hdd, self.bytes)
+        })?;
+        let how = "as many random writes a second as this model takes";
+        let mark = window_mark(window, how, &mut self.hdd.write_window);
+        self.sheet.number("write_window", self.hdd.write_window, mark);
         Ok(())
     }
 
     fn without_buffer(&mut self, why: &str) {
-        self.sheet.not_visible("write_buffer", size(self.hdd.write_buffer.0), why);
-        self.sheet.not_visible("write_window", self.hdd.write_window.to_string(), why);
+        let mark = not_visible(why);
+        self.sheet.quantity("write_buffer", size(self.hdd.write_buffer.0), mark.clone());
+        self.sheet.number("write_window", self.hdd.write_window, mark);
+    }
+}
+
+/// Puts the window that was found into `number`, and says where that is from.
+fn window_mark(
+    found: Result<Option<QueueWindow>, &'static str>,
+    how: &str,
+    number: &mut u32,
+) -> Provenance {
+    match found {
+        Ok(Some(QueueWindow { commands, beside })) => {
+            *number = commands;
+            observed(format!("{how}, to {} %", percent(beside)))
+        }
+        Ok(None) => not_visible("with no window the model comes within 10 % of what was measured"),
+        Err(why) => not_visible(why),
     }
 }

@@ -1,8 +1,8 @@
 //! What a command costs and how fast the link is, by reading again what has just been read: the
 //! medium has no part in it.
 
-use crate::Error;
-use crate::bench::Bench;
+use crate::bench::TestBench;
+use crate::error::Error;
 use crate::numbers::{line, quantile};
 
 /// In sectors.
@@ -13,7 +13,7 @@ const PLACES: usize = 6;
 const AGAIN: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Port {
+pub(crate) struct PortEstimate {
     /// For each command, in nanoseconds.
     pub overhead: f64,
     /// Bytes a second.
@@ -23,7 +23,7 @@ pub(crate) struct Port {
 }
 
 /// `turn` in nanoseconds. `None` where reading again comes from the medium again.
-pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Port>, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<PortEstimate>, Error> {
     let mut times = Vec::new();
     for sectors in SIZES {
         let mut of_size = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Port>, 
             let place = bench.place(u64::from(sectors));
             bench.read(place, sectors)?;
             for _ in 0..AGAIN {
-                of_size.push(bench.read(place, sectors)?.latency().0 as f64);
+                of_size.push(bench.read(place, sectors)?.nanos());
             }
         }
         // The quick ones: what is later is late for reasons of the host's.
@@ -42,7 +42,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Port>, 
 
 /// From pairs of bytes and nanoseconds. The medium comes round to the same sectors after most of a
 /// turn.
-fn port(times: &[(f64, f64)], turn: f64) -> Option<Port> {
+fn port(times: &[(f64, f64)], turn: f64) -> Option<PortEstimate> {
     let hits: Vec<(f64, f64)> =
         times.iter().copied().filter(|&(_, time)| time < 0.5 * turn).collect();
     if hits.len() < 3 {
@@ -50,7 +50,7 @@ fn port(times: &[(f64, f64)], turn: f64) -> Option<Port> {
     }
     let (overhead, slope, beside) = line(&hits);
     let shortest = hits.iter().map(|hit| hit.1).fold(f64::MAX, f64::min);
-    (slope > 0.0).then(|| Port {
+    (slope > 0.0).then(|| PortEstimate {
         overhead: overhead.max(0.0),
         rate: 1e9 / slope,
         beside: beside / shortest,

@@ -6,8 +6,8 @@ use disklab_config::device::{Hdd, Model};
 use disklab_disks::build;
 use disklab_units::{Bytes, Seed};
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
+use crate::bench::TestBench;
+use crate::error::Error;
 use crate::modelled::Modelled;
 use crate::target::{Probe, Target, Timed};
 
@@ -18,7 +18,7 @@ const WRITES: usize = 1_200;
 const WINDOWS: [u32; 19] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128];
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
+pub(crate) struct QueueWindow {
     pub commands: u32,
     /// By how much the model with this window is off in requests a second, as a part.
     pub beside: f64,
@@ -26,12 +26,11 @@ pub(crate) struct Window {
 
 /// Random reads at depth 32.
 pub(crate) fn reads(
-    bench: &mut Bench<'_>,
+    bench: &mut TestBench<'_>,
     model: &Hdd,
     bytes: Bytes,
-) -> Result<Option<Window>, Error> {
-    let places = bench.places(READS, u64::from(BLOCK));
-    let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
+) -> Result<Option<QueueWindow>, Error> {
+    let probes = bench.blocks(READS, Probe::read);
     let measured = span(&bench.serve(DEPTH, &probes)?);
     let with = |window| Hdd { queue_window: window, ..model.clone() };
     nearest(DEPTH, model.queue_depth, measured, (&probes, bytes), with)
@@ -39,13 +38,12 @@ pub(crate) fn reads(
 
 /// Random writes that fill the buffer and go on, and a flush.
 pub(crate) fn writes(
-    bench: &mut Bench<'_>,
+    bench: &mut TestBench<'_>,
     model: &Hdd,
     bytes: Bytes,
-) -> Result<Option<Window>, Error> {
+) -> Result<Option<QueueWindow>, Error> {
     let count = (model.write_buffer.0 / 4096) as usize + WRITES;
-    let places = bench.places(count, u64::from(BLOCK));
-    let mut probes: Vec<Probe> = places.iter().map(|&place| Probe::write(place, BLOCK)).collect();
+    let mut probes = bench.blocks(count, Probe::write);
     probes.push(Probe::flush());
     let measured = span(&bench.serve(1, &probes)?);
     let with = |window| Hdd { write_window: window, ..model.clone() };
@@ -64,14 +62,14 @@ fn nearest(
     measured: f64,
     (probes, bytes): (&[Probe], Bytes),
     with: impl Fn(u32) -> Hdd,
-) -> Result<Option<Window>, Error> {
-    let mut best: Option<Window> = None;
+) -> Result<Option<QueueWindow>, Error> {
+    let mut best: Option<QueueWindow> = None;
     for commands in WINDOWS.into_iter().filter(|&window| window <= most.max(1)) {
         let disk = build(&Model::Hdd(with(commands)), bytes, Seed(1));
         let predicted = span(&Modelled::new(disk, bytes).serve(depth, probes)?);
         let beside = (measured / predicted - 1.0).abs();
         if best.is_none_or(|best| beside < best.beside) {
-            best = Some(Window { commands, beside });
+            best = Some(QueueWindow { commands, beside });
         }
     }
     Ok(best.filter(|best| best.beside < NEAR))
@@ -87,11 +85,12 @@ fn span(timed: &[Timed]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::BLOCK;
 
     const BYTES: Bytes = Bytes(1_000_000_000_000);
 
     fn with(window: u32) -> Hdd {
-        Hdd { queue_window: window, ..crate::hdd::usual() }
+        Hdd { queue_window: window, ..crate::hdd::work::usual() }
     }
 
     #[test]

@@ -12,13 +12,13 @@
 
 use disklab_units::Nanos;
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
+use crate::bench::{BLOCK, TestBench};
+use crate::error::Error;
 
 /// A turn is halved so often: 8 ms to 4 us.
 const ROUNDS: usize = 11;
 
-pub(crate) struct Pair {
+pub(crate) struct SeekPair {
     pub from: u64,
     pub to: u64,
     /// Where else `to` may be.
@@ -40,7 +40,7 @@ struct Track {
     sectors: f64,
 }
 
-impl Pair {
+impl SeekPair {
     pub fn new(from: u64, to: u64) -> Self {
         Self { from, to, track: None, low: 0.0, high: f64::MAX, apart: None }
     }
@@ -105,8 +105,8 @@ const MOST_BETWEEN: usize = 1024;
 /// Narrows all pairs. `turn` in nanoseconds; a read within `hit` nanoseconds came from the cache
 /// and tells nothing.
 pub(crate) fn measure(
-    bench: &mut Bench<'_>,
-    pairs: &mut [Pair],
+    bench: &mut TestBench<'_>,
+    pairs: &mut [SeekPair],
     turn: f64,
     hit: f64,
 ) -> Result<(), Error> {
@@ -121,7 +121,7 @@ pub(crate) fn measure(
             let first = bench.read(pair.from, BLOCK)?;
             bench.idle(Nanos(wait as u64));
             let second = bench.read(to, BLOCK)?;
-            let (before, latency) = (first.latency().0 as f64, second.latency().0 as f64);
+            let (before, latency) = (first.nanos(), second.nanos());
             if before > hit && latency > hit {
                 let apart = (second.done.0 - first.done.0) as f64 - pair.later(to, turn);
                 pair.learn(latency, apart, turn);
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     /// Platters that turn exactly: the second read's latency and the time between the two ends.
-    fn read(pair: &Pair, time: f64, angle: f64, turn: f64) -> (f64, f64) {
+    fn read(pair: &SeekPair, time: f64, angle: f64, turn: f64) -> (f64, f64) {
         let (to, wait) = pair.aim(turn);
         let place = (angle * turn + pair.later(to, turn)).rem_euclid(turn);
         let apart = (place..).step(turn).find(|end| *end >= wait + time).unwrap();
@@ -156,10 +156,13 @@ mod tests {
     proptest! {
         #[test]
         fn halving_finds_the_time(
-            time in 0.3e6..30e6_f64, angle in 0.0..1.0_f64, track in prop::option::of(900.0..4000.0_f64),
+            time in 0.3e6..30e6_f64,
+            angle in 0.0..1.0_f64,
+            track in prop::option::of(900.0..4000.0_f64),
         ) {
             let turn = 8.3e6;
-            let mut pair = track.map_or(Pair::new(0, 0), |sectors| Pair::to_track(0, 1001.5, sectors));
+            let to_track = |sectors| SeekPair::to_track(0, 1001.5, sectors);
+            let mut pair = track.map_or(SeekPair::new(0, 0), to_track);
             for _ in 0..ROUNDS {
                 let (latency, apart) = read(&pair, time, angle, turn);
                 pair.learn(latency, apart, turn);
@@ -172,7 +175,7 @@ mod tests {
         #[test]
         fn on_a_track_there_is_hardly_a_wait(angle in 0.0..1.0_f64, sectors in 900.0..4000.0_f64) {
             let turn = 8.3e6;
-            let mut pair = Pair::to_track(0, 5e6, sectors);
+            let mut pair = SeekPair::to_track(0, 5e6, sectors);
             for _ in 0..ROUNDS {
                 let (latency, apart) = read(&pair, 1.3e6, angle, turn);
                 pair.learn(latency, apart, turn);
@@ -182,11 +185,11 @@ mod tests {
     }
 
     /// Floats have no steps of their own.
-    trait Step {
+    trait StepBy {
         fn step(self, by: f64) -> impl Iterator<Item = f64>;
     }
 
-    impl Step for std::ops::RangeFrom<f64> {
+    impl StepBy for std::ops::RangeFrom<f64> {
         fn step(self, by: f64) -> impl Iterator<Item = f64> {
             (0..).map(move |i| self.start + f64::from(i) * by)
         }

@@ -6,12 +6,10 @@
 //! reads of one sector. There are more sectors than most caches have segments; where one still had
 //! a sector, the read was too quick to be counted, and where it had most, more are tried.
 
-use disklab_units::Nanos;
-
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
+use crate::bench::TestBench;
+use crate::error::Error;
 use crate::numbers::{median, rms};
-use crate::target::{Probe, Timed};
+use crate::target::{Probe, Timed, latencies};
 
 const PLACES: [usize; 2] = [150, 1200];
 const VISITS: usize = 4;
@@ -34,7 +32,7 @@ pub(crate) struct Rotation {
     pub error: f64,
 }
 
-pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Option<Rotation>, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<Option<Rotation>, Error> {
     for places in PLACES {
         if let Some(rotation) = turn(&visited(bench, places)?) {
             return Ok(Some(rotation));
@@ -43,15 +41,9 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Option<Rotation>, Error> 
     Ok(None)
 }
 
-fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error> {
-    let places = bench.places(places, u64::from(BLOCK));
-    let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
-    let again: Vec<f64> = bench
-        .serve(1, &[probes[0]; AGAIN])?
-        .iter()
-        .skip(1)
-        .map(|timed| timed.latency().0 as f64)
-        .collect();
+fn visited(bench: &mut TestBench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error> {
+    let probes = bench.blocks(places, Probe::read);
+    let again = latencies(&bench.serve(1, &[probes[0]; AGAIN])?[1..]);
     // A host may be late by half of that; the medium is slower by more, or `intervals` does
     // without.
     let hit = 1.5 * median(&again);
@@ -59,10 +51,10 @@ fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error>
     for _ in 0..VISITS {
         // In another order each time: intervals that were all about the same could be whole turns
         // of many lengths.
-        let mut order: Vec<usize> = (0..places.len()).collect();
+        let mut order: Vec<usize> = (0..places).collect();
         order.sort_by_cached_key(|_| (bench.chance() * 1e9) as u64);
         let shuffled: Vec<Probe> = order.iter().map(|&place| probes[place]).collect();
-        let mut visit = vec![Timed { submitted: Nanos::ZERO, done: Nanos::ZERO }; places.len()];
+        let mut visit = vec![Timed::NEVER; places];
         for (place, timed) in order.into_iter().zip(bench.serve(1, &shuffled)?) {
             visit[place] = timed;
         }
@@ -76,11 +68,10 @@ fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error>
 /// unless the first reads of all places do: then there is none.
 fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
     let places = visits.first().map_or(0, Vec::len);
-    let first: Vec<f64> =
-        visits.iter().take(1).flatten().map(|timed| timed.latency().0 as f64).collect();
+    let first = visits.first().map(|visit| latencies(visit)).unwrap_or_default();
     let hit = if hit < 0.7 * median(&first) { hit } else { 0.0 };
-    let from_medium = |timed: &&Timed| timed.latency().0 as f64 > hit;
-    let of = |place: usize| {
+    let from_medium = |timed: &&Timed| timed.nanos() > hit;
+    let between_visits = |place: usize| {
         let done: Vec<f64> = visits
             .iter()
             .filter_map(|visit| visit.get(place))
@@ -89,7 +80,7 @@ fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
             .collect();
         done.windows(2).map(|pair| pair[1] - pair[0]).collect()
     };
-    (0..places).map(of).collect()
+    (0..places).map(between_visits).collect()
 }
 
 /// The longest time that divides all of them, if there is one.
@@ -186,9 +177,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(16))]
 
         #[test]
-        fn finds_the_turn_and_not_a_part_of_it(period in 3.1e6..19.9e6_f64, noise in 0.0..0.1_f64, seed in 0..1000_u64) {
-            let found = turn(&drawn(period, noise, seed)).unwrap();
-            prop_assert!((found.turn / period - 1.0).abs() < 1e-4, "{} instead of {period}", found.turn);
+        fn finds_the_turn_and_not_a_part_of_it(
+            period in 3.1e6..19.9e6_f64,
+            noise in 0.0..0.1_f64,
+            seed in 0..1000_u64,
+        ) {
+            let found = turn(&drawn(period, noise, seed)).unwrap().turn;
+            prop_assert!((found / period - 1.0).abs() < 1e-4, "{found} instead of {period}");
         }
 
         #[test]

@@ -5,14 +5,14 @@ use disklab_config::device::Hdd;
 use disklab_disks::Travel;
 use disklab_units::{Bytes, Nanos};
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
-use crate::hdd::reach::{self, Pair};
+use crate::bench::{BLOCK, TestBench};
+use crate::error::Error;
+use crate::hdd::reach::{self, SeekPair};
 use crate::hdd::tracks::Tracks;
-use crate::numbers::{median, rms};
+use crate::numbers::{median, rms, spread};
 
 /// What is known of the disk before its seeks are.
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownMechanics<'a> {
     /// In nanoseconds.
     pub turn: f64,
     pub tracks: &'a Tracks,
@@ -23,7 +23,7 @@ pub(crate) struct Known<'a> {
     pub hit: f64,
 }
 
-pub(crate) struct Seeks {
+pub(crate) struct SeekMoves {
     /// From sector to sector, in nanoseconds.
     pub moves: Vec<(u64, u64, f64)>,
     /// Moves that were tried and whose time was not found.
@@ -32,45 +32,48 @@ pub(crate) struct Seeks {
     pub switch: Option<(f64, f64)>,
 }
 
-impl Seeks {
+impl SeekMoves {
     /// How the curve was found: by which moves, and which had no part in it.
-    pub fn told(&self, fit: &Fit) -> String {
+    pub fn describe(&self, fit: &SeekFit) -> String {
         let (found, all) = (self.moves.len(), self.moves.len() + self.missed);
-        let mut told = vec![format!("{found} of {all} moves of the arm, waits taken away")];
+        let mut words = vec![format!("{found} of {all} moves of the arm, waits taken away")];
         if self.missed > 0 {
-            told.push(format!(
-                "{} left out: not narrowed to a hundredth of a turn, as reads from the cache and late ones are not",
+            words.push(format!(
+                "{} left out: not narrowed to a hundredth of a turn, as reads from the cache and \
+                 late ones are not",
                 self.missed
             ));
         }
         if fit.aside > 0 {
             let percent = MOST * 100.0;
-            told.push(format!(
+            words.push(format!(
                 "{} more than {percent:.0} % beside the curve hardly count",
                 fit.aside
             ));
         }
-        told.join("; ")
+        words.join("; ")
     }
 }
 
-pub(crate) fn measure(bench: &mut Bench<'_>, known: &Known<'_>) -> Result<Seeks, Error> {
-    let mut switches = neighbours(known);
+pub(crate) fn measure(
+    bench: &mut TestBench<'_>,
+    known: &KnownMechanics<'_>,
+) -> Result<SeekMoves, Error> {
     let mut moves = short(bench, known);
     moves.extend(long(bench));
     let first = moves.len();
-    moves.append(&mut switches);
+    moves.extend(neighbours(known));
     reach::measure(bench, &mut moves, known.turn, known.hit)?;
-    let time = |pair: &Pair| Some((pair.time(known.turn)? - (known.overhead)(pair.to)).max(0.0));
+    let time =
+        |pair: &SeekPair| Some((pair.time(known.turn)? - (known.overhead)(pair.to)).max(0.0));
     let switches: Vec<f64> = moves[first..].iter().filter_map(time).collect();
     let switch = median(&switches);
-    let away: Vec<f64> = switches.iter().map(|other| (other - switch).abs()).collect();
     let found: Vec<(u64, u64, f64)> =
         moves[..first].iter().filter_map(|pair| Some((pair.from, pair.to, time(pair)?))).collect();
-    Ok(Seeks {
+    Ok(SeekMoves {
         missed: first - found.len(),
         moves: found,
-        switch: (switches.len() > 3).then(|| (switch, median(&away))),
+        switch: (switches.len() > 3).then(|| (switch, spread(&switches, switch))),
     })
 }
 
@@ -80,7 +83,7 @@ fn block(sector: f64) -> u64 {
 }
 
 /// Where all tracks have as many sectors as those at the beginning, in cylinders.
-fn room(bench: &Bench<'_>, cylinder: f64) -> f64 {
+fn room(bench: &TestBench<'_>, cylinder: f64) -> f64 {
     (bench.size() as f64 / 100.0 / cylinder).max(1.0)
 }
 
@@ -89,7 +92,7 @@ const SWITCHES: u32 = 12;
 
 /// From one track of a cylinder to the one before, a change of head, where tracks were seen to
 /// begin; from any track where no cylinder shows.
-fn neighbours(known: &Known<'_>) -> Vec<Pair> {
+fn neighbours(known: &KnownMechanics<'_>) -> Vec<SeekPair> {
     let Some(starts) = known.tracks.seen else { return Vec::new() };
     let in_cylinder = |track: &u32| {
         known.tracks.cylinder.is_none_or(|cylinder| track % cylinder.heads != cylinder.phase)
@@ -99,7 +102,7 @@ fn neighbours(known: &Known<'_>) -> Vec<Pair> {
         let start = starts.first + f64::from(track) * starts.distance;
         // A start is as exact as a request is long.
         let before = (start - starts.distance + starts.within, start - starts.within);
-        Pair::to_part(block(start + starts.within), before, starts.distance)
+        SeekPair::to_part(block(start + starts.within), before, starts.distance)
     };
     // All over them: the first ones may still be remembered.
     tracks
@@ -113,7 +116,7 @@ fn neighbours(known: &Known<'_>) -> Vec<Pair> {
 
 /// Over whole cylinders at the disk's beginning. Backwards: what the first read reads ahead is not
 /// in the way.
-fn short(bench: &mut Bench<'_>, known: &Known<'_>) -> Vec<Pair> {
+fn short(bench: &mut TestBench<'_>, known: &KnownMechanics<'_>) -> Vec<SeekPair> {
     let cylinder = known.tracks.sectors.round() * f64::from(known.heads);
     let room = room(bench, cylinder);
     let mut pairs = Vec::new();
@@ -126,14 +129,18 @@ fn short(bench: &mut Bench<'_>, known: &Known<'_>) -> Vec<Pair> {
         for _ in 0..3 {
             let number = (distance + bench.chance() * (room - distance)).floor();
             let to = (number - distance) * cylinder;
-            pairs.push(Pair::to_track(block(number * cylinder), to, known.tracks.sectors.round()));
+            pairs.push(SeekPair::to_track(
+                block(number * cylinder),
+                to,
+                known.tracks.sectors.round(),
+            ));
         }
     }
     pairs
 }
 
 /// From a five-hundredth of the disk to all of it.
-fn long(bench: &mut Bench<'_>) -> Vec<Pair> {
+fn long(bench: &mut TestBench<'_>) -> Vec<SeekPair> {
     let last = bench.size().saturating_sub(u64::from(BLOCK));
     let mut pairs = Vec::new();
     let mut part = 0.002;
@@ -142,21 +149,25 @@ fn long(bench: &mut Bench<'_>) -> Vec<Pair> {
             let distance = (last as f64 * part) as u64;
             let low = bench.place_in(0, last - distance, 0);
             let high = (low + distance) / u64::from(BLOCK) * u64::from(BLOCK);
-            pairs.push(if index % 2 == 0 { Pair::new(low, high) } else { Pair::new(high, low) });
+            pairs.push(there_or_back(index, low, high));
         }
         part *= 1.5;
     }
     let last = last / u64::from(BLOCK) * u64::from(BLOCK);
     for index in 0..4 {
         let (low, high) = (index * 4096, last - index * 4096);
-        pairs.push(if index % 2 == 0 { Pair::new(low, high) } else { Pair::new(high, low) });
+        pairs.push(there_or_back(index, low, high));
     }
     pairs
 }
 
+fn there_or_back(index: u64, low: u64, high: u64) -> SeekPair {
+    if index.is_multiple_of(2) { SeekPair::new(low, high) } else { SeekPair::new(high, low) }
+}
+
 /// Three times of a data sheet, and how far measured moves are from their curve.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fit {
+pub(crate) struct SeekFit {
     pub track: Nanos,
     pub average: Nanos,
     pub full: Nanos,
@@ -173,9 +184,9 @@ const LEAST: f64 = 0.5e6;
 const MOST: f64 = 0.3;
 
 /// The times with which `model`, all else of which is known, comes nearest to the moves.
-pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Option<Fit> {
-    let longest = moves.iter().map(|it| it.2).fold(0.0, f64::max);
-    let shortest = moves.iter().map(|it| it.2).fold(f64::MAX, f64::min).max(0.05e6);
+pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Option<SeekFit> {
+    let longest = moves.iter().map(|(.., time)| *time).fold(0.0, f64::max);
+    let shortest = moves.iter().map(|(.., time)| *time).fold(f64::MAX, f64::min).max(0.05e6);
     if moves.len() < 20 || longest < shortest * 1.5 {
         return None;
     }
@@ -207,7 +218,7 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
         parts(times).into_iter().partition(|part| part.abs() < MOST);
     let beside = rms(near);
     let [track, average, full] = times.map(|time| Nanos(time as u64));
-    Some(Fit { track, average, full, beside, aside: aside.len() })
+    Some(SeekFit { track, average, full, beside, aside: aside.len() })
 }
 
 /// Changes each time and each two together by ever smaller parts, as long as that makes `wrong`
@@ -250,15 +261,15 @@ fn downhill(mut times: [f64; 3], wrong: &impl Fn([f64; 3]) -> f64) -> ([f64; 3],
 mod tests {
     use super::*;
 
-    fn fit(aside: usize) -> Fit {
-        Fit { track: Nanos(1), average: Nanos(2), full: Nanos(3), beside: 0.0, aside }
+    fn fit(aside: usize) -> SeekFit {
+        SeekFit { track: Nanos(1), average: Nanos(2), full: Nanos(3), beside: 0.0, aside }
     }
 
     #[test]
     fn moves_that_have_no_part_are_told() {
-        let seeks = |missed| Seeks { moves: vec![(0, 1, 1e6); 80], missed, switch: None };
-        assert_eq!(seeks(0).told(&fit(0)), "80 of 80 moves of the arm, waits taken away");
-        let told = seeks(7).told(&fit(2));
+        let seeks = |missed| SeekMoves { moves: vec![(0, 1, 1e6); 80], missed, switch: None };
+        assert_eq!(seeks(0).describe(&fit(0)), "80 of 80 moves of the arm, waits taken away");
+        let told = seeks(7).describe(&fit(2));
         assert!(
             told.starts_with("80 of 87 moves") && told.contains("; 7 left out: not narrowed"),
             "{told}"

@@ -5,12 +5,13 @@
 //! longer by the skew. Every so many tracks the arm moves on by a cylinder, and where that takes
 //! longer than a change of head the number of heads shows.
 
-use crate::Error;
-use crate::bench::Bench;
-use crate::numbers::{line, mean, median, quantile};
+use crate::bench::TestBench;
+use crate::error::Error;
+use crate::numbers::{line, mean, median, quantile, spread};
+use crate::target::{Probe, ends};
 
 /// What is read in sequence, in requests of `request` sectors.
-pub(crate) struct Stream {
+pub(crate) struct SequentialRead {
     pub request: u32,
     /// The first sector of the request that the first step is about.
     pub from: u64,
@@ -21,20 +22,18 @@ pub(crate) struct Stream {
 /// Steps that do not count.
 const SKIP: usize = 3;
 
-impl Stream {
+impl SequentialRead {
     /// Reads about so many sectors. The first few requests, which come from afar and find nothing
     /// read ahead, do not count.
-    pub fn read(
-        bench: &mut Bench<'_>,
+    pub fn measure(
+        bench: &mut TestBench<'_>,
         sector: u64,
         length: u64,
         (request, depth): (u32, usize),
     ) -> Result<Self, Error> {
         let count = length.min(bench.size() - sector) / u64::from(request);
-        let timed = bench.stream(sector, request, count, depth)?;
-        let mut done: Vec<u64> = timed.iter().map(|timed| timed.done.0).collect();
-        done.sort_unstable();
-        let steps = done.windows(2).skip(SKIP).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let done = ends(&bench.serve(depth, &Probe::read(sector, request).in_sequence(count))?);
+        let steps = done.windows(2).skip(SKIP).map(|pair| pair[1] - pair[0]).collect();
         Ok(Self { request, from: sector + (SKIP as u64 + 1) * u64::from(request), steps })
     }
 
@@ -88,8 +87,6 @@ pub(crate) struct Tracks {
     pub gap: f64,
     /// From one cylinder to the next, and heads, where these show.
     pub cylinder: Option<Cylinder>,
-    /// How exact the gaps are, as a part of the smaller.
-    pub spread: f64,
     /// Where they are seen to begin, if they are.
     pub seen: Option<Starts>,
 }
@@ -116,56 +113,51 @@ pub(crate) struct Cylinder {
 
 /// At the beginning of the disk; times in nanoseconds.
 pub(crate) fn measure(
-    bench: &mut Bench<'_>,
+    bench: &mut TestBench<'_>,
     turn: f64,
     overhead: f64,
-) -> Result<(Tracks, Stream), Error> {
-    let rough = Stream::read(bench, 0, ROUGH, (2048, 2))?;
-    let stream = Stream::read(bench, BEGIN, LENGTH, request(rough.rate(), turn, overhead))?;
+) -> Result<(Tracks, SequentialRead), Error> {
+    let rough = SequentialRead::measure(bench, 0, ROUGH, (2048, 2))?;
+    let stream =
+        SequentialRead::measure(bench, BEGIN, LENGTH, request(rough.rate(), turn, overhead))?;
     Ok((tracks(&stream, turn), stream))
 }
 
-fn tracks(stream: &Stream, turn: f64) -> Tracks {
-    let Stream { request, from, steps } = stream;
+fn tracks(stream: &SequentialRead, turn: f64) -> Tracks {
+    let SequentialRead { request, from, steps } = stream;
     let usual = stream.usual(turn);
     let sectors = stream.sectors_on_track(turn);
     // Changes of track: by their number in the stream, and what they take.
-    let mut changes: Vec<(usize, f64)> = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        let extra = step - usual;
-        // A turn or more is a pause of somebody else's making.
-        if extra > SKEW * turn && extra < 0.9 * turn {
-            changes.push((index, extra));
-        }
-    }
+    // A turn or more is a pause of somebody else's making.
+    let changes = steps.iter().map(|step| step - usual).enumerate();
+    let changes: Vec<(usize, f64)> =
+        changes.filter(|(_, extra)| *extra > SKEW * turn && *extra < 0.9 * turn).collect();
     let per_track = sectors / f64::from(*request);
     let expected = steps.len() as f64 / per_track;
     let gaps: Vec<f64> = changes.iter().map(|change| change.1).collect();
     // About as many as there are tracks, or they are something else: late requests hide some or add
     // some, not every third.
     if gaps.len() < 4 || (gaps.len() as f64 / expected - 1.0).abs() > 0.3 {
-        return Tracks { sectors, gap: 0.0, cylinder: None, spread: 0.0, seen: None };
+        return Tracks { sectors, gap: 0.0, cylinder: None, seen: None };
     }
     let tracks: Vec<(f64, f64)> =
         changes.iter().map(|&(index, gap)| (index as f64 / per_track, gap)).collect();
     let cylinder = cylinder(&tracks);
     // With two heads every other change is one of cylinder: which are not is told by where they
     // are.
-    let on = |at: f64, cylinder: Cylinder| {
-        number(at, &tracks) % cylinder.heads as usize != cylinder.phase as usize
+    let is_small = |at: f64| {
+        cylinder.is_none_or(|cylinder| {
+            number(at, &tracks) % cylinder.heads as usize != cylinder.phase as usize
+        })
     };
-    let small: Vec<f64> = match cylinder {
-        Some(cylinder) => tracks.iter().filter(|it| on(it.0, cylinder)).map(|it| it.1).collect(),
-        None => gaps,
-    };
-    let gap = median(&small);
-    let away: Vec<f64> = small.iter().map(|other| (other - gap).abs()).collect();
+    let small = tracks.iter().filter(|(at, _)| is_small(*at)).map(|(_, gap)| *gap);
+    let gap = median(&small.collect::<Vec<_>>());
     let within = f64::from(*request);
     let places: Vec<(f64, f64)> = tracks
         .iter()
         .map(|&(at, _)| (at, *from as f64 + (at * per_track + 0.5) * within))
         .collect();
-    Tracks { sectors, gap, cylinder, spread: median(&away) / gap, seen: starts(&places, within) }
+    Tracks { sectors, gap, cylinder, seen: starts(&places, within) }
 }
 
 /// From the number of each track, about, and where it begins to within a request.
@@ -209,7 +201,7 @@ fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
             };
             let (long, rest) = (part(true), part(false));
             let (gap, usual) = (median(&long), median(&rest));
-            let away = median(&rest.iter().map(|other| (other - usual).abs()).collect::<Vec<_>>());
+            let away = spread(&rest, usual);
             // Six median deviations are four standard ones; 20 us are more than a host's clock and
             // wake-ups differ by.
             if gap - usual < (6.0 * away).max(20e3) {
@@ -234,7 +226,7 @@ mod tests {
 
     /// Requests over tracks of so many sectors, a track's skew and every `heads` tracks a
     /// cylinder's.
-    fn drawn(sectors: f64, gap: f64, cylinder_gap: f64, heads: u32, noise: f64) -> Stream {
+    fn drawn(sectors: f64, gap: f64, cylinder_gap: f64, heads: u32, noise: f64) -> SequentialRead {
         let mut steps = Vec::new();
         let (mut track, mut on_track) = (0, 0.0);
         for i in 0..LENGTH / 256 {
@@ -247,7 +239,7 @@ mod tests {
             }
             steps.push(step);
         }
-        Stream { request: 256, from: 10_000, steps }
+        SequentialRead { request: 256, from: 10_000, steps }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use disklab_units::Nanos;
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
+use crate::bench::TestBench;
+use crate::error::Error;
 use crate::hdd::cache::Bounds;
 use crate::numbers::median;
 use crate::target::Probe;
@@ -21,17 +21,17 @@ const FLUSHED: usize = 16;
 
 /// Whether single writes are done before the platters could have turned to them. `turn` in
 /// nanoseconds.
-pub(crate) fn cached(bench: &mut Bench<'_>, turn: f64) -> Result<bool, Error> {
+pub(crate) fn cached(bench: &mut TestBench<'_>, turn: f64) -> Result<bool, Error> {
     let mut latencies = Vec::new();
-    for place in bench.places(9, u64::from(BLOCK)) {
-        latencies.push(bench.one(Probe::write(place, BLOCK))?.latency().0 as f64);
+    for probe in bench.blocks(9, Probe::write) {
+        latencies.push(bench.one(probe)?.nanos());
         bench.idle(CALM);
     }
     Ok(median(&latencies) < turn / 4.0)
 }
 
 /// How much fits in before a write has to wait, in sectors; `None` if none did.
-pub(crate) fn buffer(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Bounds>, Error> {
+pub(crate) fn buffer(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Bounds>, Error> {
     bench.one(Probe::flush())?;
     let mut begun = None;
     let mut taken = 0;
@@ -40,7 +40,7 @@ pub(crate) fn buffer(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Bounds>,
         let place = bench.place(u64::from(REQUEST));
         let timed = bench.one(Probe::write(place, REQUEST))?;
         let begun = *begun.get_or_insert(timed.submitted.0 as f64);
-        if ends.is_empty() && (timed.latency().0 as f64) < turn / 4.0 {
+        if ends.is_empty() && timed.nanos() < turn / 4.0 {
             continue;
         }
         if ends.is_empty() {
@@ -66,17 +66,13 @@ pub(crate) fn buffer(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Bounds>,
 }
 
 /// What a flush takes for each of a few writes far apart, in nanoseconds.
-pub(crate) fn flush(bench: &mut Bench<'_>) -> Result<f64, Error> {
+pub(crate) fn flush(bench: &mut TestBench<'_>) -> Result<f64, Error> {
     let mut times = Vec::new();
     for _ in 0..5 {
-        let mut probes: Vec<Probe> = bench
-            .places(FLUSHED, u64::from(BLOCK))
-            .iter()
-            .map(|&place| Probe::write(place, BLOCK))
-            .collect();
+        let mut probes = bench.blocks(FLUSHED, Probe::write);
         probes.push(Probe::flush());
         let served = bench.serve(1, &probes)?;
-        times.push(served.last().map_or(0.0, |flush| flush.latency().0 as f64) / FLUSHED as f64);
+        times.push(served.last().map_or(0.0, |flush| flush.nanos()) / FLUSHED as f64);
     }
     Ok(median(&times))
 }

@@ -1,9 +1,9 @@
 //! How the media's rate falls from the first sector to the last, by short reads in sequence all
 //! over the disk.
 
-use crate::Error;
-use crate::bench::Bench;
-use crate::hdd::tracks::{Stream, Tracks, request};
+use crate::bench::TestBench;
+use crate::error::Error;
+use crate::hdd::tracks::{SequentialRead, Tracks, request};
 use crate::numbers::{line, mean};
 
 /// Four and more in each of the two dozen zones that disks have.
@@ -48,28 +48,29 @@ const AGREE: f64 = 0.02;
 /// `outer`: a long read at the disk's beginning, which stands for the first place. Times in
 /// nanoseconds.
 pub(crate) fn measure(
-    bench: &mut Bench<'_>,
+    bench: &mut TestBench<'_>,
     (turn, overhead): (f64, f64),
     tracks: &Tracks,
-    outer: &Stream,
+    outer: &SequentialRead,
 ) -> Result<Zones, Error> {
     let last = bench.size().saturating_sub(LENGTH) / 8;
     // At each place the rate seen, and the one that follows from tracks and skews, which is more
     // exact.
-    let both = |stream: &Stream, place: u64| {
+    let both = |stream: &SequentialRead, place: u64| {
         (place, stream.rate(), sustained(stream.sectors_on_track(turn), turn, tracks))
     };
     let mut found = vec![both(outer, 0)];
     let mut rate = outer.rate();
     for index in 1..PLACES {
         let place = last * index / (PLACES - 1) * 8;
-        let stream = Stream::read(bench, place, LENGTH, request(rate, turn, overhead))?;
+        let stream = SequentialRead::measure(bench, place, LENGTH, request(rate, turn, overhead))?;
         rate = stream.rate();
         found.push(both(&stream, place));
     }
     // One stream is wrong by as much as it happens to have a change of track too many; their mean
     // is not.
-    let apart = mean(&found.iter().map(|it| it.1 / it.2 - 1.0).collect::<Vec<_>>()).abs();
+    let apart =
+        mean(&found.iter().map(|(_, seen, follow)| seen / follow - 1.0).collect::<Vec<_>>()).abs();
     let follows = tracks.gap > 0.0 && apart < AGREE;
     let rates: Vec<(u64, f64)> = found
         .iter()
@@ -177,8 +178,7 @@ mod tests {
 
     #[test]
     fn a_sustained_rate_has_the_changes_of_track_in_it() {
-        let tracks =
-            Tracks { sectors: 2_800.0, gap: 1.8e6, cylinder: None, spread: 0.0, seen: None };
+        let tracks = Tracks { sectors: 2_800.0, gap: 1.8e6, cylinder: None, seen: None };
         let rate = sustained(2_800.0, 8.2e6, &tracks);
         assert!((rate - 2_800.0 * 512.0 / 10e-3).abs() < 1.0, "{rate}");
     }

@@ -3,8 +3,8 @@
 
 use disklab_units::Nanos;
 
-use crate::Error;
-use crate::bench::Bench;
+use crate::bench::TestBench;
+use crate::error::Error;
 use crate::numbers::{mean, median};
 use crate::target::Probe;
 
@@ -48,14 +48,13 @@ impl Collected {
 }
 
 /// `buffer`: so many bytes are taken before the dies have them. Ends early when the time is up.
-pub(crate) fn measure(bench: &mut Bench<'_>, buffer: u64) -> Result<Collected, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>, buffer: u64) -> Result<Collected, Error> {
     let request = u64::from(REQUEST);
     let all = bench.size() / request;
     let each = (all / WINDOWS).max(LEAST);
     for first in (0..all).step_by(each as usize) {
-        let there = first..(first + each).min(all);
-        let probes: Vec<Probe> =
-            there.map(|index| Probe::write(index * request, REQUEST)).collect();
+        let count = each.min(all - first);
+        let probes = Probe::write(first * request, REQUEST).in_sequence(count);
         bench.serve(DEPTH, &probes)?;
     }
     bench.one(Probe::flush())?;

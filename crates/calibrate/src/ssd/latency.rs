@@ -1,10 +1,10 @@
 //! How long a lone read takes: one time for each type of page, as often as pages of that type are
 //! met.
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
-use crate::numbers::median;
-use crate::target::Probe;
+use crate::bench::TestBench;
+use crate::error::Error;
+use crate::numbers::{mean, median};
+use crate::target::{Probe, latencies};
 
 const READS: usize = 2_000;
 /// Types of pages that a model has at most.
@@ -17,7 +17,7 @@ const BIN: f64 = 0.02;
 const RARE: f64 = 0.1;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Modes {
+pub(crate) struct ReadModes {
     /// In nanoseconds, rising; a type that is met twice as often is there twice.
     pub times: Vec<f64>,
     /// How far single reads are from their mode, as a part.
@@ -26,17 +26,12 @@ pub(crate) struct Modes {
     pub mean: f64,
 }
 
-pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Modes, Error> {
-    let probes: Vec<Probe> = bench
-        .places(READS, u64::from(BLOCK))
-        .iter()
-        .map(|&place| Probe::read(place, BLOCK))
-        .collect();
-    let timed = bench.serve(1, &probes)?;
-    Ok(modes(&timed.iter().map(|timed| timed.latency().0 as f64).collect::<Vec<_>>()))
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ReadModes, Error> {
+    let probes = bench.blocks(READS, Probe::read);
+    Ok(modes(&latencies(&bench.serve(1, &probes)?)))
 }
 
-fn modes(latencies: &[f64]) -> Modes {
+fn modes(latencies: &[f64]) -> ReadModes {
     let bin = |latency: f64| (latency.max(1.0).ln() / BIN) as i64;
     let first = latencies.iter().map(|&latency| bin(latency)).min().unwrap_or(0);
     let last = latencies.iter().map(|&latency| bin(latency)).max().unwrap_or(0);
@@ -57,18 +52,13 @@ fn modes(latencies: &[f64]) -> Modes {
             groups.push(group);
         }
     }
-    let centres: Vec<f64> = groups.iter().map(|group| median(group)).collect();
-    let away: Vec<f64> = groups
-        .iter()
-        .zip(&centres)
-        .flat_map(|(group, centre)| group.iter().map(move |latency| (latency / centre - 1.0).abs()))
-        .collect();
-    let shares: Vec<usize> = groups.iter().map(Vec::len).collect();
-    Modes {
-        times: repeated(&centres, &shares),
-        spread: median(&away),
-        mean: crate::numbers::mean(latencies),
-    }
+    let types: Vec<(f64, f64)> =
+        groups.iter().map(|group| (median(group), group.len() as f64)).collect();
+    let away = groups.iter().zip(&types).flat_map(|(group, (centre, _))| {
+        group.iter().map(move |latency| (latency / centre - 1.0).abs())
+    });
+    let spread = median(&away.collect::<Vec<_>>());
+    ReadModes { times: repeated(types), spread, mean: mean(latencies) }
 }
 
 /// Ranges of bins with one peak each: a valley parts two where it is less than half of the lower
@@ -90,33 +80,30 @@ fn hills(counts: &[f64]) -> Vec<(usize, usize)> {
     hills
 }
 
-/// At most [`MOST`] times, each as often as comes nearest to its share.
-fn repeated(centres: &[f64], counts: &[usize]) -> Vec<f64> {
-    let mut types: Vec<(f64, f64)> =
-        centres.iter().zip(counts).map(|(&centre, &count)| (centre, count as f64)).collect();
+/// From times and how often each was met, at most [`MOST`] times, each as often as comes nearest to
+/// its share.
+fn repeated(mut types: Vec<(f64, f64)>) -> Vec<f64> {
     types.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
     types.truncate(MOST);
-    let all: f64 = types.iter().map(|it| it.1).sum();
-    let times = |length: usize| {
+    let all: f64 = types.iter().map(|(_, count)| count).sum();
+    let times = |length: usize| -> Vec<usize> {
         let wanted = |share: f64| ((share / all * length as f64).round() as usize).max(1);
-        types.iter().map(|&(_, share)| wanted(share)).collect::<Vec<usize>>()
+        types.iter().map(|&(_, share)| wanted(share)).collect()
     };
     let wrong = |length: usize| {
         let each = times(length);
         let given: usize = each.iter().sum();
-        let parts = each
-            .iter()
-            .zip(&types)
-            .map(|(&each, it)| (each as f64 / given as f64 - it.1 / all).abs());
+        let parts = each.iter().zip(&types);
+        let parts =
+            parts.map(|(&each, (_, count))| (each as f64 / given as f64 - count / all).abs());
         (given > MOST, parts.fold(0.0, f64::max))
     };
-    let lengths = types.len()..=MOST;
-    let best = lengths
+    let best = (types.len()..=MOST)
         .min_by(|&a, &b| wrong(a).0.cmp(&wrong(b).0).then(wrong(a).1.total_cmp(&wrong(b).1)));
     let mut list: Vec<f64> = times(best.unwrap_or(1))
         .into_iter()
         .zip(&types)
-        .flat_map(|(each, it)| std::iter::repeat_n(it.0, each))
+        .flat_map(|(each, (time, _))| std::iter::repeat_n(*time, each))
         .take(MOST)
         .collect();
     list.sort_unstable_by(f64::total_cmp);

@@ -1,9 +1,10 @@
 //! What the disk does at once: how its rate grows with the depth, and how many dies there are, by
 //! reads that are so far apart that all meet the same one.
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
-use crate::target::{Probe, Timed};
+use crate::bench::{BLOCK, TestBench};
+use crate::error::Error;
+use crate::numbers::median;
+use crate::target::{Probe, Timed, ends};
 
 pub(crate) const DEPTHS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 const READS: usize = 3_000;
@@ -19,7 +20,7 @@ const SLOPES: (f64, f64) = (1.0 / 64.0, 100.0);
 /// As long as a model's command can hold the link, in nanoseconds.
 const MOST_COMMAND: f64 = 1e6;
 
-pub(crate) struct Parallel {
+pub(crate) struct ParallelReads {
     /// Random reads of 4 KiB a second, at each of [`DEPTHS`].
     pub iops: Vec<f64>,
     /// Nanoseconds for each of many reads of 128 KiB under way.
@@ -29,7 +30,7 @@ pub(crate) struct Parallel {
     drift: (f64, f64),
 }
 
-impl Parallel {
+impl ParallelReads {
     pub fn most(&self) -> f64 {
         self.iops.iter().copied().fold(0.0, f64::max)
     }
@@ -74,31 +75,28 @@ impl Parallel {
     }
 }
 
-pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Parallel, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ParallelReads, Error> {
     let (mut iops, mut drifts) = (Vec::new(), Vec::new());
     for depth in DEPTHS {
-        let places = bench.places(READS, u64::from(BLOCK));
-        let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
+        let probes = bench.blocks(READS, Probe::read);
         let timed = bench.serve(depth, &probes)?;
         iops.push(1e9 / each(&timed));
         drifts.push(drift(&timed));
     }
-    let places = bench.place(u64::from(LARGE) * 1024);
-    let probes: Vec<Probe> =
-        (0..1024).map(|i| Probe::read(places + i * u64::from(LARGE), LARGE)).collect();
+    let place = bench.place(u64::from(LARGE) * 1024);
+    let probes = Probe::read(place, LARGE).in_sequence(1024);
     let timed = bench.serve(DEPTHS[DEPTHS.len() - 1], &probes)?;
     let fastest =
         iops.iter().zip(&drifts).max_by(|a, b| a.0.total_cmp(b.0)).map_or(0.0, |(_, &drift)| drift);
-    Ok(Parallel { large: each(&timed), drift: (fastest, drift(&timed)), iops })
+    Ok(ParallelReads { large: each(&timed), drift: (fastest, drift(&timed)), iops })
 }
 
 /// Nanoseconds from one completion to the next, in the middle of a run.
 fn each(timed: &[Timed]) -> f64 {
-    let mut done: Vec<u64> = timed.iter().map(|timed| timed.done.0).collect();
-    done.sort_unstable();
+    let done = ends(timed);
     let skip = done.len() / 10;
     let (first, last) = (done[skip], done[done.len() - 1 - skip]);
-    ((last - first) as f64 / (done.len() - 1 - 2 * skip).max(1) as f64).max(1.0)
+    ((last - first) / (done.len() - 1 - 2 * skip).max(1) as f64).max(1.0)
 }
 
 /// By how much the pace of the two halves differs, as a part of it.
@@ -109,17 +107,16 @@ fn drift(timed: &[Timed]) -> f64 {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dies {
+pub(crate) enum DieCount {
     Found(u32),
     /// So many were tried, and there are more.
     AtLeast(u32),
     Unseen,
-    NotTried,
 }
 
 /// How many dies there are: the least stride in pages of `page` bytes at which many reads go no
 /// faster than one die serves them, which is `one` a second.
-pub(crate) fn dies(bench: &mut Bench<'_>, page: u64, one: f64) -> Result<Dies, Error> {
+pub(crate) fn dies(bench: &mut TestBench<'_>, page: u64, one: f64) -> Result<DieCount, Error> {
     let page = page / 512;
     let mut rates = Vec::new();
     for stride in 1..=WIDEST {
@@ -132,17 +129,17 @@ pub(crate) fn dies(bench: &mut Bench<'_>, page: u64, one: f64) -> Result<Dies, E
             (0..APART).map(|i| Probe::read(start + i * stride * page, BLOCK)).collect();
         rates.push(1e9 / each(&bench.serve(16, &probes)?));
     }
-    Ok(told(&rates, one))
+    Ok(die_count(&rates, one))
 }
 
 /// From the rates at each stride, counted from 1.
-fn told(rates: &[f64], one: f64) -> Dies {
+fn die_count(rates: &[f64], one: f64) -> DieCount {
     match slowest(rates) {
         // Two dies or three serve these, and a stride that meets one of them alone is wider than
         // those tried.
-        Some(stride) if rates[stride - 1] > 1.5 * one => Dies::AtLeast(rates.len() as u32),
-        Some(stride) => Dies::Found(stride as u32),
-        None => Dies::Unseen,
+        Some(stride) if rates[stride - 1] > 1.5 * one => DieCount::AtLeast(rates.len() as u32),
+        Some(stride) => DieCount::Found(stride as u32),
+        None => DieCount::Unseen,
     }
 }
 
@@ -151,7 +148,7 @@ fn told(rates: &[f64], one: f64) -> Dies {
 /// (three dies against two), so that 1.3 is as slow, and 1.8 is not.
 fn slowest(rates: &[f64]) -> Option<usize> {
     let least = rates.iter().copied().fold(f64::MAX, f64::min);
-    let usual = crate::numbers::median(rates);
+    let usual = median(rates);
     let slow = |rate: &f64| *rate < 1.3 * least;
     let stride = rates.iter().position(slow)? + 1;
     let multiples = || rates.iter().skip(stride - 1).step_by(stride);
@@ -164,21 +161,21 @@ fn slowest(rates: &[f64]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn seen(count: u64, most: u64) -> Dies {
+    fn seen(count: u64, most: u64) -> DieCount {
         let rate = |stride| (count / gcd(count, stride)).min(5) as f64 * 20e3;
-        told(&(1..=most).map(rate).collect::<Vec<_>>(), 20e3)
+        die_count(&(1..=most).map(rate).collect::<Vec<_>>(), 20e3)
     }
 
     /// As many as are looked for, and more, of which a wide stride meets two or three at a time.
     #[test]
     fn more_dies_than_are_looked_for_are_at_least_so_many() {
-        assert_eq!(seen(127, WIDEST), Dies::Found(127));
-        assert_eq!(seen(256, WIDEST), Dies::Found(256));
+        assert_eq!(seen(127, WIDEST), DieCount::Found(127));
+        assert_eq!(seen(256, WIDEST), DieCount::Found(256));
         for count in [258, 300, 384, 512] {
-            assert_eq!(seen(count, WIDEST), Dies::AtLeast(256), "{count}");
+            assert_eq!(seen(count, WIDEST), DieCount::AtLeast(256), "{count}");
         }
-        assert_eq!(seen(64, 40), Dies::AtLeast(40), "on a small disk");
-        assert_eq!(seen(257, WIDEST), Dies::Unseen);
+        assert_eq!(seen(64, 40), DieCount::AtLeast(40), "on a small disk");
+        assert_eq!(seen(257, WIDEST), DieCount::Unseen);
     }
 
     #[test]

@@ -4,10 +4,10 @@
 use disklab_config::device::CHANNELS_RATE;
 use disklab_units::Rate;
 
-use crate::Error;
-use crate::bench::Bench;
+use crate::bench::TestBench;
+use crate::error::Error;
 use crate::numbers::quantile;
-use crate::target::Probe;
+use crate::target::{Probe, latencies};
 
 /// 4 KiB to 512 KiB, in sectors.
 const SIZES: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
@@ -16,7 +16,7 @@ const READS: usize = 150;
 const PAGES: [f64; 5] = [4096.0, 8192.0, 16384.0, 32768.0, 65536.0];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sizes {
+pub(crate) struct ReadSizes {
     /// In bytes, where it shows.
     pub page: Option<u64>,
     /// Bytes a second, where it shows.
@@ -25,7 +25,7 @@ pub(crate) struct Sizes {
     pub beside: f64,
 }
 
-pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Sizes, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ReadSizes, Error> {
     let mut times = Vec::new();
     for sectors in SIZES {
         let align = u64::from(sectors);
@@ -34,8 +34,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Sizes, Error> {
             .iter()
             .map(|&place| Probe::read(place / align * align, sectors))
             .collect();
-        let served = bench.serve(1, &probes)?;
-        let latencies: Vec<f64> = served.iter().map(|timed| timed.latency().0 as f64).collect();
+        let latencies = latencies(&bench.serve(1, &probes)?);
         // The quick ones: of pages that take different times, those of one kind.
         times.push((f64::from(sectors) * 512.0, quantile(&latencies, 0.05)));
     }
@@ -43,7 +42,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Sizes, Error> {
 }
 
 /// From pairs of bytes and nanoseconds.
-fn sizes(times: &[(f64, f64)]) -> Sizes {
+fn sizes(times: &[(f64, f64)]) -> ReadSizes {
     let fits: Vec<(f64, Vec<f64>, f64)> = PAGES
         .into_iter()
         .map(|page| {
@@ -63,7 +62,7 @@ fn sizes(times: &[(f64, f64)]) -> Sizes {
         .collect();
     let Some((page, found, beside)) = fits.iter().min_by(|a, b| a.2.total_cmp(&b.2)).cloned()
     else {
-        return Sizes { page: None, channel: None, beside: 1.0 };
+        return ReadSizes { page: None, channel: None, beside: 1.0 };
     };
     // The next best fit of another page must be clearly worse. With a page of 4 KiB nothing is
     // smaller, and what its channel takes is the same in all times.
@@ -72,7 +71,7 @@ fn sizes(times: &[(f64, f64)]) -> Sizes {
     let channel = 1e9 / found[1];
     let is_one = found[1] > 0.0 && CHANNELS_RATE.contains(&Rate(channel as u64));
     let shows = page > PAGES[0] && clear && is_one && found[2] > 0.0;
-    Sizes { page: shows.then_some(page as u64), channel: shows.then_some(channel), beside }
+    ReadSizes { page: shows.then_some(page as u64), channel: shows.then_some(channel), beside }
 }
 
 /// Three unknowns, by normal equations and elimination.

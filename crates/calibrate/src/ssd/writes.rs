@@ -3,10 +3,10 @@
 
 use disklab_units::Nanos;
 
-use crate::Error;
-use crate::bench::{BLOCK, Bench};
-use crate::numbers::{mean, median, rms};
-use crate::target::{Probe, Timed};
+use crate::bench::{BLOCK, TestBench};
+use crate::error::Error;
+use crate::numbers::{mean, median, rms, spread};
+use crate::target::{Probe, ends};
 
 /// Long enough for the dies to become idle.
 const CALM: Nanos = Nanos::from_millis(30);
@@ -23,7 +23,7 @@ const FIRST: u64 = 256;
 const REQUESTS: u64 = 8192;
 
 /// Nanoseconds.
-pub(crate) struct Writes {
+pub(crate) struct WriteTimes {
     /// Of a write of 4 KiB into the buffer.
     pub buffered: f64,
     /// By how much longer a read takes that finds all dies programming, and how far from that half
@@ -40,12 +40,13 @@ pub(crate) struct Writes {
 }
 
 /// `stripe`: one page of each die, in sectors.
-pub(crate) fn measure(bench: &mut Bench<'_>, stripe: u32) -> Result<Writes, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>, stripe: u32) -> Result<WriteTimes, Error> {
     let (mut buffered, mut flush) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
         let small = bench.place(u64::from(BLOCK));
         let timed = bench.serve(1, &[Probe::write(small, BLOCK), Probe::flush()])?;
-        let [write, flushed] = [0, 1].map(|index| timed.get(index).copied().map_or(0.0, nanos));
+        let [write, flushed] =
+            [0, 1].map(|index| timed.get(index).map_or(0.0, |timed| timed.nanos()));
         buffered.push(write);
         flush.push(flushed);
         bench.idle(CALM);
@@ -54,21 +55,28 @@ pub(crate) fn measure(bench: &mut Bench<'_>, stripe: u32) -> Result<Writes, Erro
     let (later, _) = behind(bench, stripe, Nanos((programs.max(0.0) / 2.0) as u64))?;
     let (flush, away) = middle(&flush);
     let flush_error = away / flush.max(1.0);
-    Ok(Writes { buffered: median(&buffered), programs, programs_error, later, flush, flush_error })
+    Ok(WriteTimes {
+        buffered: median(&buffered),
+        programs,
+        programs_error,
+        later,
+        flush,
+        flush_error,
+    })
 }
 
 /// By how much longer a read takes so long after a stripe was written, and how far from that half
 /// of them are.
-fn behind(bench: &mut Bench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64), Error> {
+fn behind(bench: &mut TestBench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64), Error> {
     let mut behind = Vec::new();
     for _ in 0..TRIES {
         let [large, read] = [stripe, BLOCK].map(|room| bench.place(u64::from(room)));
-        let lone = nanos(bench.read(read, BLOCK)?);
+        let lone = bench.read(read, BLOCK)?.nanos();
         bench.one(Probe::write(large, stripe))?;
         if later > Nanos::ZERO {
             bench.idle(later);
         }
-        behind.push(nanos(bench.read(read, BLOCK)?) - lone);
+        behind.push(bench.read(read, BLOCK)?.nanos() - lone);
         bench.idle(CALM);
     }
     Ok(middle(&behind))
@@ -77,12 +85,7 @@ fn behind(bench: &mut Bench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64)
 /// The median, and how far from it half of the values are.
 fn middle(values: &[f64]) -> (f64, f64) {
     let middle = median(values);
-    let away: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
-    (middle, median(&away))
-}
-
-fn nanos(timed: Timed) -> f64 {
-    timed.latency().0 as f64
+    (middle, spread(values, middle))
 }
 
 pub(crate) struct Sustained {
@@ -95,7 +98,7 @@ pub(crate) struct Sustained {
 
 /// Writes in sequence, and looks where that becomes slower. First a little, and each time twice as
 /// much: a disk that has little to spare collects garbage soon, and that is slower too.
-pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Sustained, Error> {
+pub(crate) fn sustained(bench: &mut TestBench<'_>) -> Result<Sustained, Error> {
     let most = REQUESTS.min(bench.size() / u64::from(REQUEST) / 2);
     let bytes = |requests: usize| requests as u64 * u64::from(REQUEST) * 512;
     let mut count = FIRST;
@@ -114,21 +117,16 @@ pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Sustained, Error> {
 }
 
 /// Where so many requests side by side become slower, and how many a second they are in the end.
-fn in_sequence(bench: &mut Bench<'_>, count: u64) -> Result<(Option<(usize, f64)>, f64), Error> {
+fn in_sequence(
+    bench: &mut TestBench<'_>,
+    count: u64,
+) -> Result<(Option<(usize, f64)>, f64), Error> {
     bench.one(Probe::flush())?;
     bench.idle(CALM);
     let start = bench.place(count * u64::from(REQUEST));
-    let probes: Vec<Probe> =
-        (0..count).map(|i| Probe::write(start + i * u64::from(REQUEST), REQUEST)).collect();
-    let done = ends(&bench.serve(DEPTH, &probes)?);
+    let done = ends(&bench.serve(DEPTH, &Probe::write(start, REQUEST).in_sequence(count))?);
     bench.one(Probe::flush())?;
     Ok((knee(&done), pace(&done[done.len() / 2..])))
-}
-
-fn ends(timed: &[Timed]) -> Vec<f64> {
-    let mut done: Vec<f64> = timed.iter().map(|timed| timed.done.0 as f64).collect();
-    done.sort_unstable_by(f64::total_cmp);
-    done
 }
 
 /// Requests a second.

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::{
-    Calibration, Hints, Plan, Probe, Target, Timed, USUAL_TIME, calibrate, read_back,
+    Calibration, CalibrationPlan, Hints, Probe, Target, Timed, USUAL_TIME, calibrate, read_back,
 };
 use disklab_config::device::{Device, Model};
 use disklab_disks::build;
@@ -38,7 +38,7 @@ pub fn measured_in_noise(device: &Device, late: f64) -> (Calibration, Device) {
 
 fn found(target: &mut dyn Target, may_write: bool, hints: Hints) -> (Calibration, Device) {
     let stop = AtomicBool::new(false);
-    let plan = Plan { time: USUAL_TIME, may_write, hints };
+    let plan = CalibrationPlan { time: USUAL_TIME, may_write, hints };
     let found =
         calibrate(target, &plan, &mut |_, _| (), &stop).unwrap_or_else(|error| panic!("{error}"));
     let file = found.file(&["made by a test".to_owned()]);
@@ -86,7 +86,7 @@ pub fn rate(device: &Device, (order, depth): (Order, usize), seed: u64) -> f64 {
     let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(seed)), device.bytes);
     let timed: Vec<Timed> = disk.serve(depth, &probes).unwrap();
     // From the first tenth on: a buffer fills at the beginning.
-    let mut done: Vec<u64> = timed.iter().map(|it| it.done.0).collect();
+    let mut done: Vec<u64> = timed.iter().map(|timed| timed.done.0).collect();
     done.sort_unstable();
     let from = done.len() / 10;
     (done.len() - 1 - from) as f64 * 1e9 / (done[done.len() - 1] - done[from]) as f64

@@ -209,16 +209,23 @@ fn any_hdd() -> impl Strategy<Value = (Hdd, Bytes)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 30, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24, max_shrink_iters: 30, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_disk_is_found_again((model, bytes) in any_hdd(), seed in 1..100_u64) {
         let model = Model::Hdd(model);
         let original = Device {
-            name: "drawn".to_owned(), summary: String::new(), bytes, used: bytes, model: model.clone(),
+            name: "drawn".to_owned(),
+            summary: String::new(),
+            bytes,
+            used: bytes,
+            model: model.clone(),
         };
         let found = measured(&model, bytes, seed, true);
-        prop_assert_eq!(beyond(&original, &found, seed), Vec::<String>::new(), "{}", found.0.file(&[]));
-        prop_assert_eq!(mispredicted(&original, &found.1), Vec::<String>::new(), "{}", found.0.file(&[]));
+        let (file, none) = (found.0.file(&[]), Vec::<String>::new());
+        prop_assert_eq!(beyond(&original, &found, seed), none.clone(), "{}", file);
+        prop_assert_eq!(mispredicted(&original, &found.1), none, "{}", file);
     }
 }

@@ -1,7 +1,7 @@
 //! Disks without moving parts.
 
 use disklab_calibrate::modelled::Modelled;
-use disklab_calibrate::sheet::Mark;
+use disklab_calibrate::sheet::Provenance;
 use disklab_calibrate::{Hints, Probe, Target};
 use disklab_config::device::{Device, Model, Ssd};
 use disklab_disks::build;
@@ -99,7 +99,7 @@ fn the_write_buffer_and_the_collection_of_garbage_are_found_again() {
     let (model, its) = (ssd(&original), ssd(&copy));
     let error =
         |key: &str| match &found.sheet.lines.iter().find(|line| line.key == key).unwrap().mark {
-            Mark::Measured { error: Some(error), .. } => *error,
+            Provenance::Measured { error: Some(error), .. } => *error,
             other => panic!("{key}: {other:?}"),
         };
     for (key, found, wanted) in [

@@ -42,8 +42,8 @@ impl Target for Noisy {
     fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error> {
         if depth > 1 {
             let mut timed = self.disk.serve(depth, probes)?;
-            for it in &mut timed {
-                it.done += self.late();
+            for request in &mut timed {
+                request.done += self.late();
             }
             return Ok(timed);
         }

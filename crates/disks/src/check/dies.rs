@@ -4,29 +4,29 @@
 use disklab_config::device::Ssd;
 use disklab_units::{Nanos, Rate};
 
-use super::Check;
-use crate::diary::{DieWork, Happening};
+use super::law::{Broken, Law};
+use crate::event_log::{DieWork, DiskEvent};
 
-pub(super) struct Dies {
+pub(super) struct DieLaw {
     least_sense: Nanos,
     least_program: Nanos,
     erase: Nanos,
     suspend: Nanos,
     channel: Rate,
-    each: Vec<Die>,
+    each: Vec<DieHistory>,
     /// When each is free.
     channels: Vec<Nanos>,
 }
 
 #[derive(Clone, Default)]
-struct Die {
+struct DieHistory {
     free: Nanos,
     /// Of a program or an erase: for how long it has run, and how often it was interrupted.
     ran: Nanos,
     interruptions: u64,
 }
 
-impl Dies {
+impl DieLaw {
     pub fn new(model: &Ssd) -> Self {
         let slc = model.slc.as_ref();
         let least = |times: &[Nanos], fast: Option<Nanos>| {
@@ -38,7 +38,7 @@ impl Dies {
             erase: model.erase_block,
             suspend: model.suspend.unwrap_or_default(),
             channel: model.channel,
-            each: vec![Die::default(); model.dies() as usize],
+            each: vec![DieHistory::default(); model.dies() as usize],
             channels: vec![Nanos::ZERO; model.channels.max(1) as usize],
         }
     }
@@ -49,7 +49,7 @@ impl Dies {
         what: DieWork,
         (begun, end): (Nanos, Nanos),
         interrupted: bool,
-    ) -> Result<(), String> {
+    ) -> Broken {
         let needed = match what {
             DieWork::Sense => self.least_sense,
             DieWork::Program => self.least_program,
@@ -81,20 +81,20 @@ impl Dies {
     }
 }
 
-fn long_enough(die: u32, what: DieWork, ran: Nanos, needed: Nanos) -> Result<(), String> {
+fn long_enough(die: u32, what: DieWork, ran: Nanos, needed: Nanos) -> Broken {
     if ran < needed {
         return Err(format!("die {die} does {what:?} in {ran}; it takes {needed}"));
     }
     Ok(())
 }
 
-impl Check for Dies {
-    fn happened(&mut self, happening: &Happening) -> Result<(), String> {
-        match *happening {
-            Happening::Die { die, what, begun, end, interrupted } => {
+impl Law for DieLaw {
+    fn happened(&mut self, event: &DiskEvent) -> Broken {
+        match *event {
+            DiskEvent::Die { die, what, begun, end, interrupted } => {
                 self.die(die, what, (begun, end), interrupted)
             }
-            Happening::Channel { channel, begun, end, bytes } => {
+            DiskEvent::Channel { channel, begun, end, bytes } => {
                 let free = self
                     .channels
                     .get_mut(channel as usize)
@@ -103,7 +103,8 @@ impl Check for Dies {
                 let needed = self.channel.time_for(bytes);
                 if begun < free || end.saturating_sub(begun) < needed {
                     return Err(format!(
-                        "channel {channel} carries {bytes} from {begun} to {end}; it is free at {free}, and they take {needed}"
+                        "channel {channel} carries {bytes} from {begun} to {end}; it is free at \
+                         {free}, and they take {needed}"
                     ));
                 }
                 Ok(())

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use disklab_units::{Bytes, Nanos};
 
-use super::Check;
-use crate::diary::Happening;
+use super::law::{Answered, Broken, Law};
+use crate::event_log::DiskEvent;
 use crate::{Op, Request};
 
 /// 4 KiB, in sectors. What is written of less than a whole one is not followed.
@@ -19,7 +19,7 @@ const MANY: usize = 1 << 16;
 pub(super) struct Durability {
     sectors: u64,
     /// By unit.
-    units: BTreeMap<u64, Unit>,
+    units: BTreeMap<u64, UnitState>,
     /// What reaches the medium: when it does, when it was taken for that, and its units.
     coming: Vec<(Nanos, Nanos, Range<u64>)>,
     /// When the writes under way were submitted.
@@ -28,14 +28,14 @@ pub(super) struct Durability {
 }
 
 #[derive(Default)]
-struct Unit {
+struct UnitState {
     /// The write that was completed last: when it was submitted and when it completed.
     written: Option<(Nanos, Nanos)>,
     /// What is on the medium was taken from the buffer at this time.
     taken: Option<Nanos>,
 }
 
-impl Unit {
+impl UnitState {
     fn is_clean(&self) -> bool {
         self.written.is_none_or(|(submitted, _)| self.taken.is_some_and(|taken| taken >= submitted))
     }
@@ -85,42 +85,38 @@ impl Durability {
             .retain(|_, unit| !unit.is_clean() || unit.taken.is_some_and(|taken| taken >= since));
     }
 
-    fn flushed(&mut self, submitted: Nanos) -> Result<(), String> {
-        let before =
-            |unit: &Unit| unit.written.is_some_and(|(_, completed)| completed <= submitted);
-        let lost = self
-            .units
-            .iter()
-            .filter(|(_, unit)| before(unit) && !unit.is_clean())
-            .map(|(unit, _)| *unit)
-            .min();
+    fn flushed(&mut self, submitted: Nanos) -> Broken {
+        let is_lost = |unit: &UnitState| {
+            unit.written.is_some_and(|(_, completed)| completed <= submitted) && !unit.is_clean()
+        };
+        let lost = self.units.iter().find(|(_, unit)| is_lost(unit)).map(|(unit, _)| unit * UNIT);
         self.forget();
-        match lost {
-            None => Ok(()),
-            Some(unit) => Err(format!(
-                "a flush is done, and sector {} was written before it and is not on the medium",
-                unit * UNIT
-            )),
-        }
+        lost.map_or(Ok(()), |sector| {
+            Err(format!(
+                "a flush is done, and sector {sector} was written before it and is not on the \
+                 medium"
+            ))
+        })
     }
 }
 
-impl Check for Durability {
+impl Law for Durability {
     fn submitted(&mut self, now: Nanos, request: &Request) {
         if request.op == Op::Write {
             self.under_way.push(now);
         }
     }
 
-    fn happened(&mut self, happening: &Happening) -> Result<(), String> {
-        if let Happening::Durable { sectors, taken, end } = happening {
+    fn happened(&mut self, event: &DiskEvent) -> Broken {
+        if let DiskEvent::Durable { sectors, taken, end } = event {
             let units = sectors.start.div_ceil(UNIT)..sectors.end / UNIT;
             self.coming.push((*end, *taken, units));
         }
         Ok(())
     }
 
-    fn completed(&mut self, request: &Request, submitted: Nanos, at: Nanos) -> Result<(), String> {
+    fn answered(&mut self, answered: &Answered) -> Broken {
+        let &Answered { ref request, submitted, at, .. } = answered;
         self.catch_up(at);
         match request.op {
             Op::Read => Ok(()),

@@ -7,10 +7,10 @@
 //! that they do one thing at a time and no faster than they can, of constant disks that each
 //! request ends once.
 
-mod conservation;
+mod cable;
 mod dies;
 mod durability;
-mod link;
+mod law;
 mod platters;
 #[cfg(test)]
 mod tests;
@@ -21,126 +21,92 @@ use std::collections::BTreeMap;
 use disklab_config::device::Model;
 use disklab_units::{Bytes, Nanos, Seed};
 
-use crate::diary::Happening;
+use self::law::{Answered, Broken, Law};
+use crate::event_log::DiskEvent;
 use crate::{Completion, Counters, Disk, Request};
 
-/// One law. What breaks it is told in words.
-trait Check: Send {
-    fn submitted(&mut self, _now: Nanos, _request: &Request) {}
-
-    fn happened(&mut self, _happening: &Happening) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn completed(
-        &mut self,
-        _request: &Request,
-        _submitted: Nanos,
-        _at: Nanos,
-    ) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn served(&mut self, _request: &Request, _started: Nanos, _at: Nanos) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Nothing is under way.
-    fn idle(&mut self) -> Result<(), String> {
-        Ok(())
-    }
-}
-
 /// A disk that is watched. It behaves as the one inside.
-pub(crate) struct Checked {
+pub(crate) struct CheckedDisk {
     disk: Box<dyn Disk>,
-    checks: Vec<Box<dyn Check>>,
+    laws: Vec<Box<dyn Law>>,
     /// By id: requests under way.
     present: BTreeMap<u32, (Nanos, Request)>,
-    happenings: Vec<Happening>,
+    events: Vec<DiskEvent>,
     done: Vec<Completion>,
     /// The first law that was broken.
     violation: Option<String>,
 }
 
-impl Checked {
+impl CheckedDisk {
     /// `disk` is what [`crate::build`] makes of the rest.
     pub fn new(mut disk: Box<dyn Disk>, model: &Model, bytes: Bytes, seed: Seed) -> Self {
-        disk.tell();
-        let mut checks: Vec<Box<dyn Check>> = Vec::new();
-        match model {
-            Model::Hdd(hdd) => {
-                checks.push(Box::new(platters::Platters::new(hdd, bytes, seed)));
-                checks.push(Box::new(link::Link::new(hdd.link)));
-                checks.push(Box::new(conservation::Conservation::new(bytes)));
-            }
+        disk.record_events();
+        let mut laws: Vec<Box<dyn Law>> = match model {
+            Model::Hdd(hdd) => vec![
+                Box::new(platters::Platters::new(hdd, bytes, seed)),
+                Box::new(cable::Cable::new(hdd.link, bytes)),
+            ],
             Model::Ssd(ssd) => {
-                checks.push(Box::new(dies::Dies::new(ssd)));
-                checks.push(Box::new(link::Link::new(ssd.link)));
-                checks.push(Box::new(conservation::Conservation::new(bytes)));
+                vec![Box::new(dies::DieLaw::new(ssd)), Box::new(cable::Cable::new(ssd.link, bytes))]
             }
-            Model::Card(card) => checks.push(Box::new(turns::Turns::new(card, bytes))),
-            Model::Constant(_) => {}
-        }
+            Model::Card(card) => vec![Box::new(turns::Turns::new(card, bytes))],
+            Model::Constant(_) => Vec::new(),
+        };
         if model.write_cache() {
-            checks.push(Box::new(durability::Durability::new(bytes)));
+            laws.push(Box::new(durability::Durability::new(bytes)));
         }
         Self {
             disk,
-            checks,
+            laws,
             present: BTreeMap::new(),
-            happenings: Vec::with_capacity(64),
+            events: Vec::with_capacity(64),
             done: Vec::with_capacity(64),
             violation: None,
         }
     }
 
     fn follow(&mut self, now: Nanos) {
-        let Self { disk, checks, happenings, violation, .. } = self;
-        disk.happenings(happenings);
-        for happening in happenings.drain(..) {
-            for check in &mut *checks {
-                blame(violation, now, check.happened(&happening));
+        let Self { disk, laws, events, violation, .. } = self;
+        disk.events(events);
+        for event in events.drain(..) {
+            for law in &mut *laws {
+                blame(violation, now, law.happened(&event));
             }
         }
     }
 
     fn complete(&mut self, completion: &Completion) {
         let Completion { id, at, started } = *completion;
-        let Self { checks, present, violation, .. } = self;
+        let Self { laws, present, violation, .. } = self;
         let Some((submitted, request)) = present.remove(&id) else {
-            return blame(
-                violation,
-                at,
-                Err(format!("request {id} completes and is not under way")),
-            );
+            let what = format!("request {id} completes and is not under way");
+            return blame(violation, at, Err(what));
         };
         if started < submitted || at < started {
-            let text = format!(
+            let what = format!(
                 "request {id}: submitted at {submitted}, started at {started}, completed at {at}"
             );
-            blame(violation, at, Err(text));
+            blame(violation, at, Err(what));
         }
-        for check in checks {
-            blame(violation, at, check.completed(&request, submitted, at));
-            blame(violation, at, check.served(&request, started, at));
+        for law in laws {
+            blame(violation, at, law.answered(&Answered { request, submitted, started, at }));
             if present.is_empty() {
-                blame(violation, at, check.idle());
+                blame(violation, at, law.idle());
             }
         }
     }
 }
 
-fn blame(violation: &mut Option<String>, at: Nanos, result: Result<(), String>) {
+fn blame(violation: &mut Option<String>, at: Nanos, result: Broken) {
     if let Err(what) = result {
         violation.get_or_insert_with(|| format!("at {at}: {what}"));
     }
 }
 
-impl Disk for Checked {
+impl Disk for CheckedDisk {
     fn submit(&mut self, now: Nanos, request: Request) {
-        for check in &mut self.checks {
-            check.submitted(now, &request);
+        for law in &mut self.laws {
+            law.submitted(now, &request);
         }
         if self.present.insert(request.id, (now, request)).is_some() {
             let text = format!("request {} is submitted twice", request.id);

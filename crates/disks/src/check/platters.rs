@@ -5,9 +5,10 @@
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
 
-use super::Check;
-use crate::diary::Happening;
-use crate::hdd::mechanics::{Arm, Mechanics};
+use super::law::{Broken, Law};
+use crate::event_log::DiskEvent;
+use crate::hdd::geometry::Arm;
+use crate::hdd::mechanics::Mechanics;
 
 pub(super) struct Platters {
     mechanics: Mechanics,
@@ -30,19 +31,19 @@ impl Platters {
         let distance = from.cylinder.abs_diff(to.cylinder);
         match distance {
             0 => Nanos::ZERO,
-            far if far >= self.mechanics.geometry.cylinders() / 3 => self.least[1],
+            far if far >= self.mechanics.geometry.cylinders / 3 => self.least[1],
             _ => self.least[0],
         }
     }
 }
 
-impl Check for Platters {
-    fn happened(&mut self, happening: &Happening) -> Result<(), String> {
-        let (sectors, write, from, begun, end) = match happening {
-            Happening::Medium { sectors, write, from, begun, end } => {
+impl Law for Platters {
+    fn happened(&mut self, event: &DiskEvent) -> Broken {
+        let (sectors, write, from, begun, end) = match event {
+            DiskEvent::Medium { sectors, write, from, begun, end } => {
                 (sectors, write, from, begun, end)
             }
-            Happening::Ahead => {
+            DiskEvent::Ahead => {
                 self.last = None;
                 return Ok(());
             }
@@ -57,7 +58,8 @@ impl Check for Platters {
             let (angle, needed) = (self.mechanics.angle_at(*time), geometry.angle(tape));
             if angle != needed {
                 return Err(format!(
-                    "{}: at {time} the platters are {} from angle 0, and the {which} sector is at {}",
+                    "{}: at {time} the platters are {} from angle 0, and the {which} sector is \
+                     at {}",
                     what(),
                     Nanos(angle),
                     Nanos(needed)
@@ -73,7 +75,7 @@ impl Check for Platters {
             return Ok(());
         };
         let from = Arm { cylinder, surface };
-        if let Some((free, at)) = self.last.replace((*end, last.arm()))
+        if let Some((free, at)) = self.last.replace((*end, last.arm))
             && (left < free || at != from)
         {
             return Err(format!(
@@ -89,12 +91,13 @@ impl Check for Platters {
                 *begun - left
             ));
         }
-        let to = first.arm();
+        let to = first.arm;
         let needed = self.least(from, to);
         // A nanosecond is rounded.
         if travel + Nanos(1) < needed {
             return Err(format!(
-                "{}: from {from:?} to {to:?} in {travel}, and the data sheet says {needed} at least",
+                "{}: from {from:?} to {to:?} in {travel}, and the data sheet says {needed} at \
+                 least",
                 what()
             ));
         }

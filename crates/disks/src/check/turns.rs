@@ -3,7 +3,7 @@
 use disklab_config::device::Card;
 use disklab_units::{Bytes, Nanos, Sectors};
 
-use super::Check;
+use super::law::{Answered, Broken, Law};
 use crate::{Op, Request};
 
 pub(super) struct Turns {
@@ -29,8 +29,9 @@ impl Turns {
     }
 }
 
-impl Check for Turns {
-    fn served(&mut self, request: &Request, started: Nanos, at: Nanos) -> Result<(), String> {
+impl Law for Turns {
+    fn answered(&mut self, answered: &Answered) -> Broken {
+        let &Answered { ref request, started, at, .. } = answered;
         let free = self.free;
         self.free = free.max(at);
         if started < free {
@@ -40,10 +41,8 @@ impl Check for Turns {
         }
         let (took, least) = (at.saturating_sub(started), self.least(request));
         if took < least {
-            return Err(format!(
-                "{:?} takes {took}, and could not take less than {least}",
-                request.op
-            ));
+            let op = request.op;
+            return Err(format!("{op:?} takes {took}, and could not take less than {least}"));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! one comes in between.
 
 /// First sector and slot.
-type Entry = (u64, u32);
+type ExtentEntry = (u64, u32);
 
 /// So many entries are moved for one at most.
 const LONGEST: usize = 128;
@@ -10,58 +10,58 @@ const LONGEST: usize = 128;
 #[derive(Default)]
 pub(super) struct ByAddress {
     /// None is empty.
-    pieces: Vec<Vec<Entry>>,
+    pieces: Vec<Vec<ExtentEntry>>,
     /// The first sector of each piece: a search looks at these alone before it looks into one.
     firsts: Vec<u64>,
     /// Emptied ones, to be used again: nothing is allocated while a guest runs.
-    spare: Vec<Vec<Entry>>,
+    spare: Vec<Vec<ExtentEntry>>,
 }
 
 /// A place in the row: an entry's, or behind the last one of a piece.
 #[derive(Clone, Copy)]
-pub(super) struct Cursor {
+pub(super) struct ExtentCursor {
     piece: usize,
     at: usize,
 }
 
 impl ByAddress {
     /// The first entry at or behind `sector`.
-    pub fn seek(&self, sector: u64) -> Cursor {
+    pub fn seek(&self, sector: u64) -> ExtentCursor {
         let piece = self.firsts.partition_point(|&first| first < sector).saturating_sub(1);
         let at = self
             .pieces
             .get(piece)
             .map_or(0, |piece| piece.partition_point(|entry| entry.0 < sector));
-        Cursor { piece, at }
+        ExtentCursor { piece, at }
     }
 
     /// The place before.
-    pub fn before(&self, cursor: Cursor) -> Option<Cursor> {
+    pub fn before(&self, cursor: ExtentCursor) -> Option<ExtentCursor> {
         match cursor {
-            Cursor { piece: 0, at: 0 } => None,
-            Cursor { piece, at: 0 } => {
-                Some(Cursor { piece: piece - 1, at: self.pieces[piece - 1].len() - 1 })
+            ExtentCursor { piece: 0, at: 0 } => None,
+            ExtentCursor { piece, at: 0 } => {
+                Some(ExtentCursor { piece: piece - 1, at: self.pieces[piece - 1].len() - 1 })
             }
-            Cursor { piece, at } => Some(Cursor { piece, at: at - 1 }),
+            ExtentCursor { piece, at } => Some(ExtentCursor { piece, at: at - 1 }),
         }
     }
 
-    pub fn next(&self, Cursor { piece, at }: Cursor) -> Cursor {
+    pub fn next(&self, ExtentCursor { piece, at }: ExtentCursor) -> ExtentCursor {
         match self.pieces.get(piece) {
-            Some(entries) if at >= entries.len() => Cursor { piece: piece + 1, at: 1 },
-            _ => Cursor { piece, at: at + 1 },
+            Some(entries) if at >= entries.len() => ExtentCursor { piece: piece + 1, at: 1 },
+            _ => ExtentCursor { piece, at: at + 1 },
         }
     }
 
-    pub fn slot(&self, Cursor { piece, at }: Cursor) -> Option<u32> {
+    pub fn slot(&self, ExtentCursor { piece, at }: ExtentCursor) -> Option<u32> {
         let here = self.pieces.get(piece)?.get(at);
         here.or_else(|| self.pieces.get(piece + 1)?.first()).map(|entry| entry.1)
     }
 
-    /// Puts an entry in front of the one at the cursor, which is where it belongs. Of two entries
-    /// none begins where another does.
-    pub fn insert(&mut self, cursor: Cursor, sector: u64, slot: u32) {
-        let Cursor { mut piece, mut at } = cursor;
+    /// Puts an entry in front of the one at the cursor, which is where it belongs. No two entries
+    /// begin at one sector.
+    pub fn insert(&mut self, cursor: ExtentCursor, sector: u64, slot: u32) {
+        let ExtentCursor { mut piece, mut at } = cursor;
         if self.pieces.is_empty() {
             let first = self.new_piece();
             self.pieces.push(first);
@@ -82,16 +82,16 @@ impl ByAddress {
         self.firsts[piece] = self.pieces[piece][0].0;
     }
 
-    fn new_piece(&mut self) -> Vec<Entry> {
+    fn new_piece(&mut self) -> Vec<ExtentEntry> {
         self.spare.pop().unwrap_or_else(|| Vec::with_capacity(LONGEST))
     }
 
     /// Takes the entry at the cursor out, which then is at the one that followed.
-    pub fn remove(&mut self, cursor: &mut Cursor) {
+    pub fn remove(&mut self, cursor: &mut ExtentCursor) {
         if self.pieces.get(cursor.piece).is_some_and(|piece| cursor.at >= piece.len()) {
-            *cursor = Cursor { piece: cursor.piece + 1, at: 0 };
+            *cursor = ExtentCursor { piece: cursor.piece + 1, at: 0 };
         }
-        let Cursor { piece, at } = *cursor;
+        let ExtentCursor { piece, at } = *cursor;
         let Some(entries) = self.pieces.get_mut(piece).filter(|entries| at < entries.len()) else {
             return;
         };
@@ -121,7 +121,7 @@ mod tests {
     proptest! {
         /// Against a tree.
         #[test]
-        fn it_is_a_sorted_row(steps in prop::collection::vec((0..2_000_u64, 0..3_u8), 1..3_000)) {
+        fn the_row_is_sorted(steps in prop::collection::vec((0..2_000_u64, 0..3_u8), 1..3_000)) {
             let (mut row, mut tree) = (ByAddress::default(), BTreeMap::new());
             for (slot, (sector, kind)) in (0..).zip(steps) {
                 if kind > 0 {
@@ -133,17 +133,19 @@ mod tests {
                     let mut at = row.seek(sector);
                     row.remove(&mut at);
                     tree.remove(&sector);
-                    prop_assert_eq!(row.slot(at), tree.range(sector..).next().map(|it| *it.1));
+                    let next = tree.range(sector..).next().map(|(_, slot)| *slot);
+                    prop_assert_eq!(row.slot(at), next);
                 }
                 let at = row.seek(sector);
-                let mut behind = tree.range(sector..).map(|it| *it.1);
+                let mut behind = tree.range(sector..).map(|(_, slot)| *slot);
                 prop_assert_eq!(row.slot(at), behind.next());
                 prop_assert_eq!(row.slot(row.next(at)), behind.next());
-                let before = tree.range(..sector).next_back().map(|it| *it.1);
+                let before = tree.range(..sector).next_back().map(|(_, slot)| *slot);
                 prop_assert_eq!(row.before(at).and_then(|at| row.slot(at)), before);
             }
             prop_assert!(row.slots().eq(tree.values().copied()));
-            prop_assert!(row.pieces.iter().all(|piece| !piece.is_empty() && piece.len() <= LONGEST));
+            let mut pieces = row.pieces.iter();
+            prop_assert!(pieces.all(|piece| !piece.is_empty() && piece.len() <= LONGEST));
         }
     }
 }

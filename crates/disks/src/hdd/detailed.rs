@@ -3,13 +3,13 @@
 
 use disklab_units::Nanos;
 
-use super::layout::Layout;
+use super::layout::SectorLayout;
 
 /// It serves one command at a time, as drives did whose measurements are public: nothing in it says
 /// how a drive chooses among several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DetailedHdd {
-    pub layout: Layout,
+    pub layout: SectorLayout,
     /// One revolution.
     pub turn: Nanos,
     /// The arm's time by distance in cylinders, from 0; over longer ones as over the last.
@@ -23,7 +23,7 @@ pub struct DetailedHdd {
     pub times: CommandTimes,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DetailedCache {
     /// Sequential streams that the cache can follow, and sectors that it keeps of each.
     pub segments: u32,
@@ -43,7 +43,7 @@ pub struct DetailedCache {
 }
 
 /// How far the drive reads on after a read, while nothing else is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LookAhead {
     /// At most so many sectors.
     pub sectors: u64,
@@ -54,9 +54,10 @@ pub struct LookAhead {
     pub on_hit: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LookAheadEnd {
     /// `sectors` alone.
+    #[default]
     Anywhere,
     Track,
     Cylinder,
@@ -113,8 +114,8 @@ impl After {
 }
 
 /// What the drive must know of all this while it works. All times are those of the last command.
-#[derive(Debug)]
-pub(crate) struct Detail {
+#[derive(Debug, Default)]
+pub(crate) struct DriveDetail {
     pub cache: DetailedCache,
     times: CommandTimes,
     last_was_write: bool,
@@ -122,11 +123,12 @@ pub(crate) struct Detail {
     last_end: u64,
     in_sequence: bool,
     last_write_end: u64,
-    /// When the arm may begin to move for it.
-    begins: Nanos,
+    /// When the arm may begin to move for the last command.
+    pub begins: Nanos,
     /// When enough of its data is there to be written.
     data: Nanos,
-    taken: Nanos,
+    /// When all data of the last command, a write, is in the cache.
+    pub taken: Nanos,
     /// Of a write.
     reselection: Nanos,
     /// When the data of a read may be sent that is in the cache.
@@ -135,22 +137,9 @@ pub(crate) struct Detail {
     sends: Option<Nanos>,
 }
 
-impl Detail {
+impl DriveDetail {
     pub fn new(model: &DetailedHdd) -> Self {
-        Self {
-            cache: model.cache.clone(),
-            times: model.times,
-            last_was_write: false,
-            last_end: 0,
-            in_sequence: false,
-            last_write_end: 0,
-            begins: Nanos::ZERO,
-            data: Nanos::ZERO,
-            taken: Nanos::ZERO,
-            reselection: Nanos::ZERO,
-            hit: Nanos::ZERO,
-            sends: None,
-        }
+        Self { cache: model.cache.clone(), times: model.times, ..Self::default() }
     }
 
     pub fn read_arrives(&mut self, at: Nanos, from: u64, end: u64) {
@@ -167,11 +156,13 @@ impl Detail {
         let scattered = self.times.scattered_write.filter(|_| self.last_write_end != from);
         self.last_write_end = from + sectors;
         let after_write = std::mem::replace(&mut self.last_was_write, true);
-        self.begins =
-            at + scattered.map_or(self.times.write.get(after_write), |times| times.begins);
-        let taking =
-            scattered.map_or(self.begins + self.times.preparation, |times| at + times.takes);
-        self.reselection = scattered.map_or(self.times.reselection, |times| times.reselection);
+        let taking;
+        (self.begins, taking, self.reselection) = if let Some(times) = scattered {
+            (at + times.begins, at + times.takes, times.reselection)
+        } else {
+            let begins = at + self.times.write.get(after_write);
+            (begins, begins + self.times.preparation, self.times.reselection)
+        };
         let enough = self.cache.write_least.clamp(1, sectors.max(1));
         self.taken = taking + self.times.take * sectors;
         // The last sector to come is the one that must not come too late, where the cable is slower
@@ -180,20 +171,10 @@ impl Detail {
         self.data = last.max(taking + self.times.take * enough);
     }
 
-    /// When all data of the last command, a write, is in the cache.
-    pub fn taken(&self) -> Nanos {
-        self.taken
-    }
-
     /// Whether to read on after the last command.
     pub fn looks_ahead(&self) -> bool {
         self.cache.look_ahead.sectors > 0
             && (self.in_sequence || !self.cache.look_ahead.in_sequence)
-    }
-
-    /// When the arm may move for the last command.
-    pub fn begins(&self) -> Nanos {
-        self.begins
     }
 
     /// The first moment, whole turns after `there`, when the head is at the place and has data to

@@ -12,8 +12,7 @@
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Sectors};
 
-use super::layout::{Layout, Map, SurfaceOrder};
-use super::mechanics::Arm;
+use super::layout::{SectorLayout, SurfaceOrder, ZoneMap};
 
 /// Addresses run through the tracks of one cylinder surface by surface, then on to the next
 /// cylinder inwards.
@@ -24,8 +23,9 @@ pub(crate) struct Geometry {
     order: SurfaceOrder,
     /// From the outside in.
     zones: Vec<Zone>,
-    cylinders: u32,
-    sectors: u64,
+    pub cylinders: u32,
+    /// How many sectors the disk has.
+    pub sectors: u64,
 }
 
 /// Cylinders with the same number of sectors on each track.
@@ -43,7 +43,7 @@ struct Zone {
     /// On the tape, from the start of one cylinder to that of the next.
     cylinder_pitch: u64,
     /// What of the medium has no address; `None` where all of it has one.
-    map: Option<Box<Map>>,
+    map: Option<Box<ZoneMap>>,
 }
 
 impl Zone {
@@ -51,49 +51,49 @@ impl Zone {
     /// within the zone.
     #[inline]
     fn on_medium(&self, in_zone: u64) -> u64 {
-        match &self.map {
-            None => in_zone,
-            Some(map) => map.on_medium(in_zone),
-        }
+        self.map.as_ref().map_or(in_zone, |map| map.on_medium(in_zone))
     }
 
     /// How many addresses of the zone come before a sector on the medium.
     fn address(&self, on_medium: u64) -> u64 {
-        match &self.map {
-            None => on_medium,
-            Some(map) => map.address(on_medium),
-        }
+        self.map.as_ref().map_or(on_medium, |map| map.address(on_medium))
+    }
+
+    /// The cylinder, the track on it and the sector on that of a sector on the medium.
+    #[inline]
+    fn split(&self, on_medium: u64, surfaces: u64) -> (u64, u64, u64) {
+        let (track, on_track) =
+            (on_medium / self.sectors_per_track, on_medium % self.sectors_per_track);
+        (track / surfaces, track % surfaces, on_track)
     }
 
     fn along(&self, sectors: u64, turn: u64) -> u64 {
         sectors * turn / self.sectors_per_track
     }
 
-    /// The place on the tape where a sector on the medium begins.
-    fn tape(&self, on_medium: u64, surfaces: u64, turn: u64) -> u64 {
-        let (track, on_track) =
-            (on_medium / self.sectors_per_track, on_medium % self.sectors_per_track);
-        let (cylinder, surface) = (track / surfaces, track % surfaces);
+    /// The place on the tape where a track's sector begins.
+    #[inline]
+    fn tape(&self, (cylinder, track, on_track): (u64, u64, u64), turn: u64) -> u64 {
         self.start
             + cylinder * self.cylinder_pitch
-            + surface * self.track_pitch
+            + track * self.track_pitch
             + self.along(on_track, turn)
     }
 }
 
-/// A point on the surface that a head can be at.
+/// Where the arm is, and which head is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Arm {
     pub cylinder: u32,
     pub surface: u32,
-    /// On the tape, in nanoseconds.
-    pub tape: u64,
 }
 
-impl Place {
-    pub fn arm(self) -> Arm {
-        Arm { cylinder: self.cylinder, surface: self.surface }
-    }
+/// A point on the surface that a head can be at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TapePlace {
+    pub arm: Arm,
+    /// On the tape, in nanoseconds.
+    pub tape: u64,
 }
 
 /// Time that a reader in sequence spends between two tracks, in nanoseconds.
@@ -140,7 +140,7 @@ impl Geometry {
 
     /// The layout that is known zone by zone. A change of track takes its skew, and a turn more
     /// where the skew is shorter than `switch`, what the arm takes for it.
-    pub fn detailed(layout: &Layout, turn: u64, switch: Skew) -> Self {
+    pub fn detailed(layout: &SectorLayout, turn: u64, switch: Skew) -> Self {
         let surfaces = u64::from(layout.surfaces.max(1));
         let mut zones: Vec<Zone> = Vec::with_capacity(layout.zones.len());
         let (mut first_sector, mut after) = (0, turn);
@@ -154,7 +154,7 @@ impl Geometry {
             let track_pitch = skew(zone.track_skew, switch.surface);
             let cylinder_pitch =
                 (surfaces - 1) * track_pitch + skew(zone.cylinder_skew, switch.cylinder);
-            let map = Map::new(zone, surfaces);
+            let map = ZoneMap::new(zone, surfaces);
             let mut new = Zone {
                 first_sector,
                 first_cylinder: u64::from(zone.first_cylinder),
@@ -167,37 +167,32 @@ impl Geometry {
                 map: (!map.is_plain()).then(|| Box::new(map)),
             };
             // Its angle is known; on the tape it begins as soon as the arm can be there.
-            let lead = new.tape(new.on_medium(0), surfaces, turn);
+            let tape = |zone: &Zone, on_medium| zone.tape(zone.split(on_medium, surfaces), turn);
+            let lead = tape(&new, new.on_medium(0));
             let angle = time(zone.offset) % turn;
             let earliest = after.saturating_sub(lead);
             new.start = earliest + (angle + turn - earliest % turn) % turn;
             new.first_used = new.start + lead;
             let last = new.on_medium(zone.sectors.saturating_sub(1));
-            after = new.tape(last, surfaces, turn) + turn / spt + switch.cylinder;
+            after = tape(&new, last) + turn / spt + switch.cylinder;
             first_sector += zone.sectors;
             zones.push(new);
         }
         let cylinders =
             layout.zones.iter().map(|zone| zone.first_cylinder + zone.cylinders).max().unwrap_or(1);
-        Self {
-            surfaces,
-            turn,
-            order: layout.order,
-            zones,
-            cylinders,
-            sectors: layout.sectors.min(first_sector),
-        }
+        let sectors = layout.sectors.min(first_sector);
+        Self { surfaces, turn, order: layout.order, zones, cylinders, sectors }
     }
 
     /// How long a sector is under the head.
     pub fn sector_time(&self, sector: u64) -> Nanos {
-        Nanos(self.turn / self.zone_by(|zone| zone.first_sector <= sector).sectors_per_track)
+        Nanos(self.turn / self.zone_of(sector).sectors_per_track)
     }
 
     /// The first address behind `sector` that is not on its track, or with `whole_cylinder` not on
     /// its cylinder.
     pub fn end_of_track(&self, sector: u64, whole_cylinder: bool) -> u64 {
-        let zone = self.zone_by(|zone| zone.first_sector <= sector);
+        let zone = self.zone_of(sector);
         let size = zone.sectors_per_track * if whole_cylinder { self.surfaces } else { 1 };
         let next = (zone.on_medium(sector.saturating_sub(zone.first_sector)) / size + 1) * size;
         (zone.first_sector + zone.address(next)).min(self.end_of(zone)).min(self.sectors)
@@ -209,24 +204,17 @@ impl Geometry {
         self.zones.get(next).map_or(self.sectors, |next| next.first_sector)
     }
 
-    /// The head of the given track of a cylinder, counted in the order of addresses.
+    /// The arm on a cylinder of the zone, at the given track of it in the order of addresses.
     #[inline]
-    fn surface(&self, zone: &Zone, cylinder: u64, track: u64) -> u32 {
+    fn arm(&self, zone: &Zone, in_zone: u64, track: u64) -> Arm {
+        let cylinder = zone.first_cylinder + in_zone;
         let turned = match self.order {
             SurfaceOrder::Same => false,
-            SurfaceOrder::TurnsInZone => cylinder % 2 == 1,
-            SurfaceOrder::Turns => (zone.first_cylinder + cylinder) % 2 == 1,
+            SurfaceOrder::TurnsInZone => in_zone % 2 == 1,
+            SurfaceOrder::Turns => cylinder % 2 == 1,
         };
-        (if turned { self.surfaces - 1 - track } else { track }) as u32
-    }
-
-    pub fn cylinders(&self) -> u32 {
-        self.cylinders
-    }
-
-    /// How many sectors the disk has.
-    pub fn sectors(&self) -> u64 {
-        self.sectors
+        let surface = if turned { self.surfaces - 1 - track } else { track };
+        Arm { cylinder: cylinder as u32, surface: surface as u32 }
     }
 
     /// The angle of a place, as the time from angle 0 to it; below one turn.
@@ -235,37 +223,30 @@ impl Geometry {
     }
 
     /// Where `sector` begins.
-    pub fn place(&self, sector: u64) -> Place {
-        self.place_in(self.zone_by(|zone| zone.first_sector <= sector), sector).0
+    pub fn place(&self, sector: u64) -> TapePlace {
+        self.place_in(self.zone_of(sector), sector).0
     }
 
     /// Where a sector of `zone` begins, and its number on its track.
-    fn place_in(&self, zone: &Zone, sector: u64) -> (Place, u64) {
-        let in_zone = zone.on_medium(sector.saturating_sub(zone.first_sector));
-        let (track, on_track) =
-            (in_zone / zone.sectors_per_track, in_zone % zone.sectors_per_track);
-        let (cylinder, surface) = (track / self.surfaces, track % self.surfaces);
-        let along = zone.along(on_track, self.turn);
-        let place = Place {
-            cylinder: (zone.first_cylinder + cylinder) as u32,
-            surface: self.surface(zone, cylinder, surface),
-            tape: zone.start + cylinder * zone.cylinder_pitch + surface * zone.track_pitch + along,
-        };
-        (place, on_track)
+    fn place_in(&self, zone: &Zone, sector: u64) -> (TapePlace, u64) {
+        let on_medium = zone.on_medium(sector.saturating_sub(zone.first_sector));
+        let split = zone.split(on_medium, self.surfaces);
+        let arm = self.arm(zone, split.0, split.1);
+        (TapePlace { arm, tape: zone.tape(split, self.turn) }, split.2)
     }
 
     /// Where the sector before `end` has passed the head: on its own track, before any skew.
-    pub fn end_place(&self, end: u64) -> Place {
+    pub fn end_place(&self, end: u64) -> TapePlace {
         let last = end.saturating_sub(1);
-        let zone = self.zone_by(|zone| zone.first_sector <= last);
+        let zone = self.zone_of(last);
         let along = |sectors: u64| zone.along(sectors, self.turn);
         let (place, on_track) = self.place_in(zone, last);
-        Place { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
+        TapePlace { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
     }
 
     /// Where a head is that reads in sequence and has come to `tape`, and the first sector that has
     /// not wholly passed it.
-    pub fn at(&self, tape: u64) -> (Place, u64) {
+    pub fn at(&self, tape: u64) -> (TapePlace, u64) {
         let zone = self.zone_by(|zone| zone.first_used <= tape);
         let in_zone = tape - zone.start;
         // Behind the zone's last cylinder the arm counts as still there.
@@ -279,12 +260,13 @@ impl Geometry {
         let track = cylinder * self.surfaces + surface;
         let on_medium = track * zone.sectors_per_track + passed.min(zone.sectors_per_track);
         let sector = (zone.first_sector + zone.address(on_medium)).min(self.sectors);
-        let place = Place {
-            cylinder: (zone.first_cylinder + cylinder) as u32,
-            surface: self.surface(zone, cylinder, surface),
-            tape,
-        };
+        let place = TapePlace { arm: self.arm(zone, cylinder, surface), tape };
         (place, if zone.map.is_none() { sector } else { sector.min(self.end_of(zone)) })
+    }
+
+    /// The zone that a sector is in.
+    fn zone_of(&self, sector: u64) -> &Zone {
+        self.zone_by(|zone| zone.first_sector <= sector)
     }
 
     /// The last zone for which `starts` holds; the zones for which it does come first.
@@ -326,11 +308,11 @@ mod tests {
     #[test]
     fn addresses_fill_the_disk_from_the_outside_in() {
         let geometry = geometry();
-        assert_eq!(geometry.place(0), Place { cylinder: 0, surface: 0, tape: 0 });
-        let last = geometry.place(geometry.sectors() - 1);
-        assert!(last.cylinder < geometry.cylinders());
+        assert_eq!(geometry.place(0), TapePlace { arm: Arm { cylinder: 0, surface: 0 }, tape: 0 });
+        let last = geometry.place(geometry.sectors - 1);
+        assert!(last.arm.cylinder < geometry.cylinders);
         // Rounding up leaves at most one cylinder of each zone unused.
-        assert!(last.cylinder >= geometry.cylinders() - nas_4tb().zones, "{last:?}");
+        assert!(last.arm.cylinder >= geometry.cylinders - nas_4tb().zones, "{last:?}");
     }
 
     #[test]
@@ -344,7 +326,7 @@ mod tests {
         };
         let near = |rate: Rate, wanted: Rate| rate.0.abs_diff(wanted.0) * 1000 <= wanted.0 * 2;
         assert!(near(rate_from(0), model.rate_outer), "{}", rate_from(0));
-        let inner = geometry.sectors() - 2_100_000;
+        let inner = geometry.sectors - 2_100_000;
         assert!(near(rate_from(inner), model.rate_inner), "{}", rate_from(inner));
     }
 
@@ -356,9 +338,9 @@ mod tests {
         assert_eq!(gap(1), 0);
         assert_eq!(gap(track), SKEW.surface);
         assert_eq!(gap(track * geometry.surfaces), SKEW.cylinder);
-        assert_eq!(geometry.place(track).surface, 1);
-        assert_eq!(geometry.place(track * geometry.surfaces).cylinder, 1);
-        assert_eq!(geometry.end_place(track).surface, 0, "the end of a track is on it");
+        assert_eq!(geometry.place(track).arm.surface, 1);
+        assert_eq!(geometry.place(track * geometry.surfaces).arm.cylinder, 1);
+        assert_eq!(geometry.end_place(track).arm.surface, 0, "the end of a track is on it");
     }
 
     proptest! {

@@ -1,11 +1,11 @@
 //! Where the sectors of a disk are whose layout is known zone by zone, as somebody has measured it.
 //!
 //! Not every sector on the medium has an address: some are the drive's own, some are spare, some
-//! are bad. [`Map`] counts them away.
+//! are bad. [`ZoneMap`] counts them away.
 
 /// All of a disk's sectors.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layout {
+pub struct SectorLayout {
     /// Data surfaces, one head each.
     pub surfaces: u32,
     /// Addresses in all; zones may have room for more.
@@ -58,56 +58,47 @@ pub struct ZoneLayout {
 
 /// From a zone's addresses to its sectors on the medium and back.
 #[derive(Debug)]
-pub(crate) struct Map {
-    empty: u64,
-    region: u64,
-    used: u64,
-    slips: Vec<u64>,
-    slip_length: u64,
-    sectors: u64,
-}
+pub(crate) struct ZoneMap(ZoneLayout);
 
-impl Map {
+impl ZoneMap {
     pub fn new(zone: &ZoneLayout, surfaces: u64) -> Self {
+        let mut zone = zone.clone();
         let all = u64::from(zone.cylinders) * surfaces * zone.sectors_per_track;
-        let region = zone.region.max(1);
-        Self {
-            empty: zone.empty,
-            region,
-            used: zone.used.clamp(1, region),
-            slips: zone.slips.iter().copied().filter(|&slip| slip < all).collect(),
-            slip_length: zone.slip_length.max(1),
-            sectors: zone.sectors,
-        }
+        zone.region = zone.region.max(1);
+        zone.used = zone.used.clamp(1, zone.region);
+        zone.slips.retain(|&slip| slip < all);
+        zone.slip_length = zone.slip_length.max(1);
+        Self(zone)
     }
 
     /// Every sector has an address.
     pub fn is_plain(&self) -> bool {
-        self.empty == 0 && self.slips.is_empty() && self.region == self.used
+        self.0.empty == 0 && self.0.slips.is_empty() && self.0.region == self.0.used
     }
 
     /// The sector on the medium of an address.
     pub fn on_medium(&self, in_zone: u64) -> u64 {
-        let counted = in_zone + self.empty;
-        let region = counted / self.used;
-        let start = region * self.region;
-        let mut sector = start + counted % self.used;
+        let ZoneLayout { empty, region, used, slips, slip_length, .. } = &self.0;
+        let counted = in_zone + empty;
+        let start = counted / used * region;
+        let mut sector = start + counted % used;
         // Only what is bad within the region moves what lies behind it: the region's spares take it
         // up.
-        let before = self.slips.partition_point(|&slip| slip < start);
-        for &slip in &self.slips[before..] {
+        let before = slips.partition_point(|&slip| slip < start);
+        for &slip in &slips[before..] {
             if slip > sector {
                 break;
             }
-            sector += self.slip_length;
+            sector += slip_length;
         }
         sector
     }
 
-    /// How many addresses come before a sector on the medium. The inverse of [`Map::on_medium`], by
-    /// halving: this is asked once where reading ahead stops, not for each request.
+    /// How many addresses come before a sector on the medium. The inverse of
+    /// [`ZoneMap::on_medium`], by halving: this is asked once where reading ahead stops, not for
+    /// each request.
     pub fn address(&self, on_medium: u64) -> u64 {
-        let (mut low, mut high) = (0, self.sectors);
+        let (mut low, mut high) = (0, self.0.sectors);
         while low < high {
             let middle = low.midpoint(high);
             if self.on_medium(middle) < on_medium { low = middle + 1 } else { high = middle }
@@ -141,7 +132,7 @@ mod tests {
 
     #[test]
     fn bad_sectors_push_what_follows_up_to_the_spares_of_their_region() {
-        let map = Map::new(&zone(), 2);
+        let map = ZoneMap::new(&zone(), 2);
         let found: Vec<u64> =
             [0, 2, 3, 37, 38, 47, 48, 49, 75, 76].map(|address| map.on_medium(address)).to_vec();
         assert_eq!(found, [0, 2, 5, 39, 40, 49, 51, 52, 78, 80]);
@@ -149,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_empty_comes_first() {
-        let map = Map::new(&ZoneLayout { empty: 40, ..zone() }, 2);
+        let map = ZoneMap::new(&ZoneLayout { empty: 40, ..zone() }, 2);
         assert_eq!((map.on_medium(0), map.address(0)), (42, 0));
     }
 
@@ -157,14 +148,14 @@ mod tests {
     fn a_bad_track_moves_all_behind_it() {
         let zone =
             ZoneLayout { slips: vec![20], slip_length: 20, region: 400, used: 400, ..zone() };
-        let map = Map::new(&zone, 2);
+        let map = ZoneMap::new(&zone, 2);
         assert_eq!([19, 20, 39].map(|address| map.on_medium(address)), [19, 40, 59]);
     }
 
     proptest! {
         #[test]
         fn there_and_back(address in 0..370_u64, empty in 0..10_u64) {
-            let map = Map::new(&ZoneLayout { empty, ..zone() }, 2);
+            let map = ZoneMap::new(&ZoneLayout { empty, ..zone() }, 2);
             let sector = map.on_medium(address);
             prop_assert_eq!(map.address(sector), address);
             prop_assert_eq!(map.address(sector + 1), address + 1);

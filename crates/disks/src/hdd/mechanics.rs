@@ -4,17 +4,18 @@ use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Random, Seed};
 
 use super::detailed::DetailedHdd;
-use super::geometry::{Geometry, Place, Skew};
-use super::seek::{SeekCurve, SeekTable, SeekTime};
+use super::geometry::{Arm, Geometry, Skew, TapePlace};
+use super::seek::{SeekCurve, SeekTimes};
 
 pub(crate) struct Mechanics {
     pub geometry: Geometry,
-    seeks: Seeks,
+    seeks: SeekTimes,
     /// In nanoseconds, as all times here.
     head_switch: u64,
     /// As a signed number where it is below zero: it is added with wrapping.
     write_settle: u64,
-    turn: u64,
+    /// One turn.
+    pub turn: u64,
     /// Turns begun during the longest travel.
     longest_turns: u64,
     /// No seek over a distance of so many binary digits takes less. What is known of it for little.
@@ -23,21 +24,9 @@ pub(crate) struct Mechanics {
     start: u64,
 }
 
-enum Seeks {
-    Curve(SeekCurve),
-    Table(SeekTable),
-}
-
-/// Where the arm is, and which head is in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Arm {
-    pub cylinder: u32,
-    pub surface: u32,
-}
-
 /// The start of an access: what the choice of the next one looks at, so it is small.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Target {
+pub(crate) struct AccessTarget {
     pub arm: Arm,
     /// Below one turn.
     pub angle: u32,
@@ -63,33 +52,35 @@ impl Mechanics {
         };
         let geometry = Geometry::new(model, bytes, turn, skew);
         let Hdd { seek_track_to_track, seek_average, seek_full, .. } = *model;
-        let curve =
-            SeekCurve::fit(seek_track_to_track, seek_average, seek_full, geometry.cylinders());
-        let longest = curve.time(geometry.cylinders()).max(head_switch) + write_settle;
+        let cylinders = geometry.cylinders;
+        let curve = SeekCurve::fit(seek_track_to_track, seek_average, seek_full, cylinders);
+        let longest = curve.time(cylinders).max(head_switch) + write_settle;
         // The nanosecond is for rounding.
         let least_seek = std::array::from_fn(|digits| match digits {
             0 => 0,
             _ => curve.time(1 << (digits - 1)).saturating_sub(1),
         });
-        let (seeks, longest_turns) = (Seeks::Curve(curve), longest / turn + 1);
+        let (seeks, longest_turns) = (SeekTimes::Curve(curve), longest / turn + 1);
         Self { geometry, seeks, head_switch, write_settle, turn, longest_turns, least_seek, start }
     }
 
     /// `start`: the time since angle 0 passed the head, at time 0.
     pub fn detailed(model: &DetailedHdd, start: Nanos) -> Self {
         let turn = model.turn.0.max(1);
-        let table = SeekTable::new(&model.seeks);
+        let seeks = SeekTimes::table(&model.seeks);
         let head_switch = model.head_switch.0;
+        let times = || model.seeks.iter().skip(1).map(|time| time.0);
         // No move is made to take less than nothing.
-        let least =
-            [table.least(), head_switch].into_iter().filter(|&time| time > 0).min().unwrap_or(0);
+        let least = [times().min().unwrap_or(0), head_switch];
+        let least = least.into_iter().filter(|&time| time > 0).min().unwrap_or(0);
         let write_settle = model.write_settle.max(-i64::try_from(least).unwrap_or(i64::MAX));
-        let longest = table.longest().max(head_switch).saturating_add_signed(write_settle.max(0));
+        let longest =
+            times().fold(head_switch, u64::max).saturating_add_signed(write_settle.max(0));
         // Skews are made for reads; what a write takes more is part of them in all drives measured.
-        let switch = Skew { surface: head_switch, cylinder: table.time(1).max(head_switch) };
+        let switch = Skew { surface: head_switch, cylinder: seeks.time(1).max(head_switch) };
         Self {
             geometry: Geometry::detailed(&model.layout, turn, switch),
-            seeks: Seeks::Table(table),
+            seeks,
             head_switch,
             write_settle: write_settle as u64,
             turn,
@@ -100,12 +91,8 @@ impl Mechanics {
         }
     }
 
-    pub fn turn(&self) -> u64 {
-        self.turn
-    }
-
-    pub fn target(&self, place: Place, write: bool) -> Target {
-        Target { arm: place.arm(), angle: self.geometry.angle(place.tape) as u32, write }
+    pub fn target(&self, place: TapePlace, write: bool) -> AccessTarget {
+        AccessTarget { arm: place.arm, angle: self.geometry.angle(place.tape) as u32, write }
     }
 
     /// The platters' angle, as the time since angle 0 passed the head.
@@ -119,16 +106,8 @@ impl Mechanics {
     /// Every choice asks this of every candidate, so it has no branches: which way they go is
     /// chance, and a wrongly predicted one costs more than all the arithmetic.
     #[inline]
-    pub fn reach(&self, arm: Arm, angle: u64, target: &Target) -> u64 {
-        match &self.seeks {
-            Seeks::Curve(curve) => self.reach_by(curve, arm, angle, target),
-            Seeks::Table(table) => self.reach_by(table, arm, angle, target),
-        }
-    }
-
-    #[inline]
-    fn reach_by(&self, seeks: &impl SeekTime, arm: Arm, angle: u64, target: &Target) -> u64 {
-        let travel = self.travel_by(seeks, arm, target);
+    pub fn reach(&self, arm: Arm, angle: u64, target: &AccessTarget) -> u64 {
+        let travel = self.travel(arm, target);
         let first = self.first_pass(angle, target);
         let short = travel.saturating_sub(first);
         let missed: u64 =
@@ -138,45 +117,24 @@ impl Mechanics {
 
     /// Until the target first comes round, whether the head is there or not.
     #[inline]
-    fn first_pass(&self, angle: u64, target: &Target) -> u64 {
+    fn first_pass(&self, angle: u64, target: &AccessTarget) -> u64 {
         let ahead = u64::from(target.angle) + self.turn - angle;
         ahead.min(ahead.wrapping_sub(self.turn))
     }
 
     /// The part of it that the arm takes, without the wait.
-    pub fn travel(&self, arm: Arm, target: &Target) -> u64 {
-        match &self.seeks {
-            Seeks::Curve(curve) => self.travel_by(curve, arm, target),
-            Seeks::Table(table) => self.travel_by(table, arm, target),
-        }
-    }
-
     #[inline]
-    fn travel_by(&self, seeks: &impl SeekTime, arm: Arm, target: &Target) -> u64 {
+    pub fn travel(&self, arm: Arm, target: &AccessTarget) -> u64 {
         let distance = arm.cylinder.abs_diff(target.arm.cylinder);
         let switch = u64::from(arm.surface != target.arm.surface) * self.head_switch;
-        let moved = seeks.time(distance).max(switch);
+        let moved = self.seeks.time(distance).max(switch);
         // Without a move the head is settled already.
         moved.wrapping_add(u64::from(target.write && moved > 0).wrapping_mul(self.write_settle))
     }
 
     /// The target that is reached soonest, as its index and how long it takes; the first one of
     /// equals.
-    pub fn nearest(&self, arm: Arm, angle: u64, targets: &[Target]) -> Option<(usize, u64)> {
-        match &self.seeks {
-            Seeks::Curve(curve) => self.nearest_by(curve, arm, angle, targets),
-            Seeks::Table(table) => self.nearest_by(table, arm, angle, targets),
-        }
-    }
-
-    #[inline]
-    fn nearest_by(
-        &self,
-        seeks: &impl SeekTime,
-        arm: Arm,
-        angle: u64,
-        targets: &[Target],
-    ) -> Option<(usize, u64)> {
+    pub fn nearest(&self, arm: Arm, angle: u64, targets: &[AccessTarget]) -> Option<(usize, u64)> {
         let mut best = None;
         let mut shortest = u64::MAX;
         for (index, target) in targets.iter().enumerate() {
@@ -188,12 +146,32 @@ impl Mechanics {
             if first + u64::from(least_seek > first) * self.turn >= shortest {
                 continue;
             }
-            let reach = self.reach_by(seeks, arm, angle, target);
+            let reach = self.reach(arm, angle, target);
             if reach < shortest {
                 (best, shortest) = (Some((index, reach)), reach);
             }
         }
         best
+    }
+}
+
+/// What the arm of a model takes from sector to sector, without the wait for the platters: for
+/// those who fit a model to a drive.
+pub struct Travel {
+    mechanics: Mechanics,
+}
+
+impl Travel {
+    /// Of the disk that `model` describes, `bytes` large.
+    pub fn new(model: &Hdd, bytes: Bytes) -> Self {
+        // The seed chooses angle and exact speed, which no arm minds.
+        Self { mechanics: Mechanics::new(model, bytes, Seed(1)) }
+    }
+
+    /// To read at `to` after a read at `from`; both below the disk's size.
+    pub fn time(&self, from: u64, to: u64) -> Nanos {
+        let place = |sector| self.mechanics.geometry.place(sector);
+        Nanos(self.mechanics.travel(place(from).arm, &self.mechanics.target(place(to), false)))
     }
 }
 
@@ -232,14 +210,14 @@ mod tests {
             let (end, next) = (geometry.end_place(sector), geometry.place(sector));
             for write in [false, true] {
                 let reach = mechanics.reach(
-                    end.arm(),
+                    end.arm,
                     geometry.angle(end.tape),
                     &mechanics.target(next, write),
                 );
                 assert_eq!(reach, next.tape - end.tape, "to sector {sector}");
             }
-            surfaces += u32::from(end.surface != next.surface);
-            cylinders += u32::from(end.cylinder != next.cylinder);
+            surfaces += u32::from(end.arm.surface != next.arm.surface);
+            cylinders += u32::from(end.arm.cylinder != next.arm.cylinder);
         }
         assert!(
             surfaces > 10 && cylinders > 0,
@@ -271,7 +249,7 @@ mod tests {
             let wait = (at - now).0.checked_sub(known).expect("no read is faster than its parts");
             assert!(wait < mechanics.turn);
             waits.push(wait as f64 / mechanics.turn as f64);
-            (now, arm) = (at, end.arm());
+            (now, arm) = (at, end.arm);
         }
         waits.sort_unstable_by(f64::total_cmp);
         let count = waits.len() as f64;
@@ -286,27 +264,40 @@ mod tests {
         #[test]
         fn nearest_is_the_first_that_is_reached_soonest(
             from in 0..7_800_000_000_u64, now in any::<u64>(),
-            to in prop::collection::vec((0..7_800_000_000_u64, -2_000_000..2_000_000_i64, any::<bool>(), any::<bool>()), 0..80),
+            to in prop::collection::vec(
+                (
+                    0..7_800_000_000_u64,
+                    -2_000_000..2_000_000_i64,
+                    any::<bool>(),
+                    any::<bool>(),
+                ),
+                0..80,
+            ),
         ) {
             let mechanics = mechanics(1);
-            let arm = mechanics.geometry.place(from).arm();
+            let arm = mechanics.geometry.place(from).arm;
             let target = |(far, near, is_near, write): (u64, i64, bool, bool)| {
-                let sector = if is_near { from.saturating_add_signed(near).min(7_799_999_999) } else { far };
+                let near = from.saturating_add_signed(near).min(7_799_999_999);
+                let sector = if is_near { near } else { far };
                 mechanics.target(mechanics.geometry.place(sector), write)
             };
-            let targets: Vec<Target> = to.into_iter().map(target).collect();
+            let targets: Vec<AccessTarget> = to.into_iter().map(target).collect();
             let angle = mechanics.angle_at(Nanos(now));
             let each = targets.iter().map(|target| mechanics.reach(arm, angle, target)).enumerate();
-            prop_assert_eq!(mechanics.nearest(arm, angle, &targets), each.min_by_key(|(_, reach)| *reach));
+            let soonest = each.min_by_key(|(_, reach)| *reach);
+            prop_assert_eq!(mechanics.nearest(arm, angle, &targets), soonest);
         }
 
         /// Against the definition, a step at a time.
         #[test]
         fn reach_is_travel_and_the_wait_for_the_angle(
-            from in 0..7_800_000_000_u64, to in 0..7_800_000_000_u64, now in any::<u64>(), write in any::<bool>(),
+            from in 0..7_800_000_000_u64,
+            to in 0..7_800_000_000_u64,
+            now in any::<u64>(),
+            write in any::<bool>(),
         ) {
             let mechanics = mechanics(1);
-            let arm = mechanics.geometry.place(from).arm();
+            let arm = mechanics.geometry.place(from).arm;
             let target = mechanics.target(mechanics.geometry.place(to), write);
             let angle = mechanics.angle_at(Nanos(now));
             let there = mechanics.travel(arm, &target);

@@ -4,46 +4,18 @@ use std::ops::Range;
 
 use disklab_units::Nanos;
 
-use super::HddDisk;
+use super::activity::{Access, Activity, Stream};
 use super::detailed::LookAheadEnd;
-use super::mechanics::{Arm, Target};
+use super::drive::HddDisk;
+use super::geometry::Arm;
+use super::mechanics::AccessTarget;
 use super::queue::Command;
-use super::stream::Stream;
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::{Completion, Happening, Op};
-
-pub(super) enum Activity {
-    Idle,
-    /// Reads on behind the last read because nobody wants anything else. It ends without notice.
-    Ahead(Stream),
-    Read {
-        stream: Stream,
-        command: Command,
-        access: Access,
-    },
-    /// Straight to the medium.
-    Write {
-        command: Command,
-        access: Access,
-    },
-    /// From the buffer to the medium.
-    Destage(Access),
-}
-
-/// A piece of work on the medium, begun at `since`; at `end` it leaves the arm at `arm`.
-pub(super) struct Access {
-    since: Nanos,
-    /// When the first sector was under the head.
-    there: Nanos,
-    end: Nanos,
-    /// Where the arm came from; `None` if it was there.
-    from: Option<Arm>,
-    arm: Arm,
-}
+use crate::{Completion, DiskEvent, Op};
 
 /// What to do next, and how long it takes to get there.
-enum Choice {
+enum NextAccess {
     /// By index in the queue.
     Command(usize, u64),
     /// By age in the write buffer.
@@ -56,7 +28,7 @@ impl HddDisk {
         match &self.activity {
             Activity::Idle => None,
             Activity::Ahead(stream) => {
-                self.buffer.has_waiting().then(|| stream.stop().max(self.clock))
+                self.buffer.has_waiting().then(|| stream.stop.max(self.port.clock))
             }
             Activity::Read { access, .. }
             | Activity::Write { access, .. }
@@ -79,13 +51,11 @@ impl HddDisk {
             Activity::Write { command, access } => {
                 self.leave(&access, command.from..command.end, true);
                 self.counters.media_written_sectors += command.end - command.from;
-                let id = command.request.id;
-                let done = self
-                    .detail
-                    .as_ref()
-                    .map_or(at, |detail| detail.write_done(at.max(detail.taken())));
+                let detail = self.detail.as_ref();
+                let done = detail.map_or(at, |detail| detail.write_done(at.max(detail.taken)));
                 self.keep_written(command.from..command.end);
-                self.port.finish(Completion { id, at: done, started: access.since });
+                let (id, started) = (command.request.id, access.since);
+                self.port.finish(Completion { id, at: done, started });
             }
             Activity::Destage(access) => {
                 let extent = self.buffer.finish();
@@ -102,14 +72,11 @@ impl HddDisk {
         let &Access { since, there, end, from, .. } = access;
         self.counters.busy_ns += end.saturating_sub(since).0;
         if write {
-            self.port.diary.note(|| Happening::Durable {
-                sectors: sectors.clone(),
-                taken: since,
-                end,
-            });
+            let sectors = sectors.clone();
+            self.port.event_log.note(|| DiskEvent::Durable { sectors, taken: since, end });
         }
         let from = from.map(|arm| (since, arm.cylinder, arm.surface));
-        self.port.diary.note(|| Happening::Medium { sectors, write, from, begun: there, end });
+        self.port.event_log.note(|| DiskEvent::Medium { sectors, write, from, begun: there, end });
     }
 
     fn finish_read(&mut self, at: Nanos, mut stream: Stream, command: &Command, since: Nanos) {
@@ -124,7 +91,7 @@ impl HddDisk {
         self.serve_waiting(at, stream.segment);
         let wanted =
             self.detail.as_ref().map_or(self.look_ahead > 0, |detail| detail.looks_ahead());
-        if self.queue.is_empty() && self.stalled.is_empty() && wanted {
+        if wanted && self.is_calm() {
             stream.extend(self.read_on_to(stream.segment, command.end), &self.mechanics.geometry);
             self.activity = Activity::Ahead(stream);
         }
@@ -154,7 +121,7 @@ impl HddDisk {
     fn serve_waiting(&mut self, at: Nanos, segment: usize) {
         let held = self.segments.range(segment);
         while let Some(index) = self.queue.find_read_in(&held) {
-            if self.queue.end(index) <= held.end {
+            if self.queue.commands[index].end <= held.end {
                 let (command, _) = self.queue.remove(index);
                 self.hit(at, &command);
             } else {
@@ -164,13 +131,17 @@ impl HddDisk {
         }
     }
 
+    /// No command waits for the mechanism.
+    fn is_calm(&self) -> bool {
+        self.queue.commands.is_empty() && self.stalled.is_empty()
+    }
+
     /// Gives a mechanism that serves nobody the next thing to do.
     pub(super) fn choose(&mut self, at: Nanos) {
         match &self.activity {
             Activity::Idle => {}
             Activity::Ahead(stream) => {
-                let calm = self.queue.is_empty() && self.stalled.is_empty() && self.flush.is_none();
-                if calm && at < stream.stop() {
+                if self.is_calm() && self.flush.is_none() && at < stream.stop {
                     return;
                 }
                 self.catch_up(at);
@@ -178,10 +149,10 @@ impl HddDisk {
             _ => return,
         }
         // Before this the drive is busy with the command itself.
-        let begins = self.detail.as_ref().map_or(at, |detail| detail.begins().max(at));
+        let begins = self.detail.as_ref().map_or(at, |detail| detail.begins.max(at));
         let busy = (begins - at).0;
         match self.pick(at, begins) {
-            Some(Choice::Command(index, reach)) => {
+            Some(NextAccess::Command(index, reach)) => {
                 let reach = busy + reach;
                 let (command, target) = self.queue.remove(index);
                 if command.request.op == Op::Read {
@@ -191,7 +162,12 @@ impl HddDisk {
                     self.activity = Activity::Write { command, access };
                 }
             }
-            Some(Choice::Extent(age, reach)) => self.begin_destage(at, age, busy + reach),
+            Some(NextAccess::Extent(age, reach)) => {
+                if let Some((extent, target)) = self.buffer.begin(age) {
+                    let access = self.begin_write(at, busy + reach, &target, extent);
+                    self.activity = Activity::Destage(access);
+                }
+            }
             None => self.finish_flush(at),
         }
     }
@@ -199,42 +175,43 @@ impl HddDisk {
     /// Shortest access time first, unless somebody has waited too long. The write buffer is emptied
     /// when no command waits for the medium, and in competition with them when one waits for room
     /// in it. The arm moves from `begins` on.
-    fn pick(&self, at: Nanos, begins: Nanos) -> Option<Choice> {
+    fn pick(&self, at: Nanos, begins: Nanos) -> Option<NextAccess> {
         let angle = self.mechanics.angle_at(begins);
         let waiting = |command: &Command| at.saturating_sub(command.since);
-        let queued = self.queue.oldest().map(waiting);
+        let queued = self.queue.commands.first().map(waiting);
         let stalled = self.stalled.front().map(waiting);
         let overdue = queued.max(stalled).filter(|&age| age > self.age_limit);
 
         let extent = || {
             let (age, reach) = self.buffer.nearest(&self.mechanics, self.arm, angle)?;
-            Some(Choice::Extent(age, reach))
+            Some(NextAccess::Extent(age, reach))
+        };
+        let command = |index| {
+            let reach = self.queue.reach(index, &self.mechanics, self.arm, angle);
+            Some(NextAccess::Command(index, reach))
         };
         if overdue.is_some() && overdue == queued {
-            let reach = self.queue.reach(0, &self.mechanics, self.arm, angle);
-            return Some(Choice::Command(0, reach));
+            return command(0);
         }
-        if overdue.is_some() || self.queue.is_empty() {
+        if overdue.is_some() || self.queue.commands.is_empty() {
             return extent();
         }
         // What follows the last read is next even where a change of track makes another command a
         // little nearer: leaving a stream and coming back for it costs more.
-        let sequel = self.read_up_to.and_then(|sector| self.queue.find_read_from(sector));
+        let sequel =
+            self.read_up_to.and_then(|sector| self.queue.find_read_in(&(sector..sector + 1)));
         if let Some(index) = sequel {
-            return Some(Choice::Command(
-                index,
-                self.queue.reach(index, &self.mechanics, self.arm, angle),
-            ));
+            return command(index);
         }
         let (index, reach) = self.queue.nearest(&self.mechanics, self.arm, angle)?;
         let rival = if stalled.is_some() { extent() } else { None };
         match rival {
-            Some(Choice::Extent(_, nearer)) if nearer < reach => rival,
-            _ => Some(Choice::Command(index, reach)),
+            Some(NextAccess::Extent(_, nearer)) if nearer < reach => rival,
+            _ => Some(NextAccess::Command(index, reach)),
         }
     }
 
-    fn begin_read(&mut self, at: Nanos, command: Command, target: &Target, reach: u64) {
+    fn begin_read(&mut self, at: Nanos, command: Command, target: &AccessTarget, reach: u64) {
         let geometry = &self.mechanics.geometry;
         let from = geometry.place(command.from).tape;
         let end = geometry.end_place(command.end);
@@ -242,7 +219,7 @@ impl HddDisk {
         // between is cached.
         let ahead = match std::mem::replace(&mut self.activity, Activity::Idle) {
             Activity::Ahead(stream)
-                if at < stream.stop()
+                if at < stream.stop
                     && self.segments.range(stream.segment).end <= command.from
                     && stream.when(from).saturating_sub(at).0 <= reach =>
             {
@@ -254,10 +231,10 @@ impl HddDisk {
             self.counters.cache_hits += 1;
             stream.extend(command.end, geometry);
             let (there, end_at) = (stream.when(from), stream.when(end.tape).max(at));
-            (stream, Access { since: at, there, end: end_at, from: None, arm: end.arm() })
+            (stream, Access { since: at, there, end: end_at, from: None, arm: end.arm })
         } else {
             let reach = reach + self.retries();
-            let mut access = self.access(at, reach, target, from..end.tape, end.arm());
+            let mut access = self.access(at, reach, target, from..end.tape, end.arm);
             if let Some(sooner) = self.read_on_arrival(at, reach, target, &command) {
                 access.end = access.end.min(sooner);
             }
@@ -281,7 +258,7 @@ impl HddDisk {
         if random.below(retries.one_in) > 0 {
             return 0;
         }
-        (1 + random.below(u64::from(retries.turns))) * self.mechanics.turn()
+        (1 + random.below(u64::from(retries.turns))) * self.mechanics.turn
     }
 
     /// When a read is all in the cache whose head comes to its track in the middle of it and begins
@@ -291,42 +268,31 @@ impl HddDisk {
         &self,
         at: Nanos,
         reach: u64,
-        target: &Target,
+        target: &AccessTarget,
         command: &Command,
     ) -> Option<Nanos> {
         let detail = self.detail.as_ref().filter(|detail| detail.cache.reads_on_arrival)?;
         if self.mechanics.geometry.end_of_track(command.from, false) < command.end {
             return None;
         }
-        let begins = detail.begins().max(at);
-        Some(begins + Nanos(self.mechanics.travel(self.arm, target) + self.mechanics.turn()))
-            .filter(|_| reach > 0)
-    }
-
-    fn begin_destage(&mut self, at: Nanos, age: usize, reach: u64) {
-        let Some((extent, target)) = self.buffer.begin(age) else { return };
-        let access = self.begin_write(at, reach, &target, extent);
-        self.activity = Activity::Destage(access);
+        let takes = Nanos(self.mechanics.travel(self.arm, target) + self.mechanics.turn);
+        (reach > 0).then(|| detail.begins.max(at) + takes)
     }
 
     fn begin_write(
         &mut self,
         at: Nanos,
         reach: u64,
-        target: &Target,
+        target: &AccessTarget,
         sectors: Range<u64>,
     ) -> Access {
         self.stop_ahead(at);
         let geometry = &self.mechanics.geometry;
         let (start, end) = (geometry.place(sectors.start), geometry.end_place(sectors.end));
-        let reach = match &self.detail {
-            None => reach,
-            Some(detail) => {
-                let there = detail.first_turn_with_data(at + Nanos(reach), self.mechanics.turn());
-                (there - at).0
-            }
-        };
-        self.access(at, reach, target, start.tape..end.tape, end.arm())
+        let reach = self.detail.as_ref().map_or(reach, |detail| {
+            (detail.first_turn_with_data(at + Nanos(reach), self.mechanics.turn) - at).0
+        });
+        self.access(at, reach, target, start.tape..end.tape, end.arm)
     }
 
     /// Work on the medium from a target on, reached after `reach`, to the end of the tape between
@@ -335,7 +301,7 @@ impl HddDisk {
         &mut self,
         at: Nanos,
         reach: u64,
-        target: &Target,
+        target: &AccessTarget,
         tape: Range<u64>,
         end: Arm,
     ) -> Access {
@@ -350,8 +316,8 @@ impl HddDisk {
     }
 
     #[cfg(test)]
-    fn plant_reach(&self, at: Nanos, reach: u64, target: &Target) -> u64 {
-        let turn = self.mechanics.turn();
+    fn plant_reach(&self, at: Nanos, reach: u64, target: &AccessTarget) -> u64 {
+        let turn = self.mechanics.turn;
         match () {
             () if Bug::SkippedRotation.is_planted() => reach.saturating_sub(turn / 2),
             () if Bug::InstantSeek.is_planted() => {
@@ -365,7 +331,7 @@ impl HddDisk {
     pub(super) fn catch_up_for(&mut self, at: Nanos, sector: u64) {
         if let Activity::Ahead(stream) | Activity::Read { stream, .. } = &self.activity {
             let start = self.segments.range(stream.segment).start;
-            if (start..stream.limit()).contains(&sector) {
+            if (start..stream.limit).contains(&sector) {
                 self.catch_up(at);
             }
         }
@@ -376,8 +342,8 @@ impl HddDisk {
         if let Activity::Ahead(stream) | Activity::Read { stream, .. } = &self.activity {
             let (place, sector) = self.mechanics.geometry.at(stream.tape_at(at));
             self.counters.media_read_sectors += self.segments.grow(stream.segment, sector);
-            self.arm = place.arm();
-            self.port.diary.note(|| Happening::Ahead);
+            self.arm = place.arm;
+            self.port.event_log.note(|| DiskEvent::Ahead);
         }
     }
 
@@ -395,7 +361,7 @@ impl HddDisk {
         let limit = self.read_on_to(segment, end);
         let geometry = &self.mechanics.geometry;
         if let Activity::Ahead(stream) = &mut self.activity {
-            if at < stream.stop() {
+            if at < stream.stop {
                 // Another segment's stream is left to finish: going to and fro between two would
                 // serve neither.
                 if stream.segment == segment {
@@ -408,10 +374,10 @@ impl HddDisk {
         }
         let held = self.segments.range(segment).end;
         let wanted = match &self.detail {
-            None => held.saturating_sub(end) * 2 < self.look_ahead && held < geometry.sectors(),
-            Some(detail) => detail.cache.look_ahead.on_hit && held < limit.min(geometry.sectors()),
+            None => held.saturating_sub(end) * 2 < self.look_ahead && held < geometry.sectors,
+            Some(detail) => detail.cache.look_ahead.on_hit && held < limit.min(geometry.sectors),
         };
-        if wanted && self.queue.is_empty() && !self.buffer.has_waiting() {
+        if wanted && self.queue.commands.is_empty() && !self.buffer.has_waiting() {
             self.stop_ahead(at);
             self.begin_ahead(at, segment, held, limit);
         }

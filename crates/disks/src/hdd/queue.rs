@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use disklab_units::{Bytes, Nanos, Sectors};
 
-use super::mechanics::{Arm, Mechanics, Target};
+use super::geometry::Arm;
+use super::mechanics::{AccessTarget, Mechanics};
 use crate::{Op, Request};
 
 /// A command that the drive has decoded.
@@ -29,13 +30,13 @@ impl Command {
 
 /// In the order in which they came. The targets lie side by side because every choice looks at all
 /// of them.
-pub(crate) struct Queue {
-    commands: Vec<Command>,
-    targets: Vec<Target>,
+pub(crate) struct CommandQueue {
+    pub commands: Vec<Command>,
+    targets: Vec<AccessTarget>,
     window: usize,
 }
 
-impl Queue {
+impl CommandQueue {
     /// `window`: how many of the oldest are weighed against each other.
     pub fn new(depth: u32, window: u32) -> Self {
         let room = depth.min(1024) as usize;
@@ -46,21 +47,13 @@ impl Queue {
         }
     }
 
-    pub fn push(&mut self, command: Command, target: Target) {
+    pub fn push(&mut self, command: Command, target: AccessTarget) {
         self.commands.push(command);
         self.targets.push(target);
     }
 
-    pub fn remove(&mut self, index: usize) -> (Command, Target) {
+    pub fn remove(&mut self, index: usize) -> (Command, AccessTarget) {
         (self.commands.remove(index), self.targets.remove(index))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.commands.is_empty()
-    }
-
-    pub fn oldest(&self) -> Option<&Command> {
-        self.commands.first()
     }
 
     /// Shortest access time first, seek and rotation together.
@@ -80,18 +73,9 @@ impl Queue {
         self.commands.iter().position(within)
     }
 
-    /// A read that starts at `sector`.
-    pub fn find_read_from(&self, sector: u64) -> Option<usize> {
-        self.find_read_in(&(sector..sector + 1))
-    }
-
-    pub fn end(&self, index: usize) -> u64 {
-        self.commands[index].end
-    }
-
     /// A part of the command's data has come into the cache: it needs the medium from `from` on
     /// only.
-    pub fn shorten(&mut self, index: usize, from: u64, target: Target) {
+    pub fn shorten(&mut self, index: usize, from: u64, target: AccessTarget) {
         self.commands[index].from = from;
         self.targets[index] = target;
     }

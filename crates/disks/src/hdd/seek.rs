@@ -2,49 +2,27 @@
 
 use disklab_units::Nanos;
 
-/// What the arm takes over a distance in cylinders, in nanoseconds; no distance takes no time.
-pub(crate) trait SeekTime {
-    fn time(&self, cylinders: u32) -> u64;
+/// What the arm takes over a distance, in nanoseconds; no distance takes no time.
+pub(crate) enum SeekTimes {
+    Curve(SeekCurve),
+    /// Measured, by distance from 0; longer ones take what the last takes. Not empty.
+    Table(Vec<u64>),
 }
 
-/// Times that were measured, one for each distance.
-pub(crate) struct SeekTable {
-    times: Vec<u64>,
-}
-
-impl SeekTable {
-    /// By distance from 0; longer ones take what the last takes.
-    pub fn new(times: &[Nanos]) -> Self {
-        let times =
-            times.iter().enumerate().map(|(distance, time)| if distance == 0 { 0 } else { time.0 });
-        let mut times: Vec<u64> = times.collect();
-        if times.is_empty() {
-            times.push(0);
-        }
-        Self { times }
+impl SeekTimes {
+    pub fn table(times: &[Nanos]) -> Self {
+        let mut times: Vec<u64> = times.iter().map(|time| time.0).collect();
+        times.resize(times.len().max(1), 0);
+        times[0] = 0;
+        Self::Table(times)
     }
 
-    pub fn longest(&self) -> u64 {
-        self.times.iter().copied().max().unwrap_or(0)
-    }
-
-    /// Over any distance but none.
-    pub fn least(&self) -> u64 {
-        self.times.iter().skip(1).copied().min().unwrap_or(0)
-    }
-}
-
-impl SeekTime for SeekTable {
     #[inline]
-    fn time(&self, cylinders: u32) -> u64 {
-        self.times[(cylinders as usize).min(self.times.len() - 1)]
-    }
-}
-
-impl SeekTime for SeekCurve {
-    #[inline]
-    fn time(&self, cylinders: u32) -> u64 {
-        let time = SeekCurve::time(self, cylinders);
+    pub fn time(&self, cylinders: u32) -> u64 {
+        let time = match self {
+            Self::Curve(curve) => curve.time(cylinders),
+            Self::Table(times) => times[(cylinders as usize).min(times.len() - 1)],
+        };
         #[cfg(test)]
         let time = if crate::plant::Bug::ShortSeeks.is_planted() { time / 2 } else { time };
         time
@@ -167,14 +145,20 @@ mod tests {
         /// The average by counting pairs one distance at a time.
         #[test]
         fn has_the_times_of_the_data_sheet(
-            track in 0.1..2.0_f64, more in 2.0..10.0_f64, ratio in 1.6..2.1_f64, cylinders in 1_000..300_000_u32,
+            track in 0.1..2.0_f64,
+            more in 2.0..10.0_f64,
+            ratio in 1.6..2.1_f64,
+            cylinders in 1_000..300_000_u32,
         ) {
             let average = track + more;
             let full = average * ratio;
             let curve = fit([track, average, full], cylinders);
-            let near = |ns: u64, ms: f64, within: f64| (ns as f64 - ms * 1e6).abs() <= within * ms * 1e6;
+            let near = |ns: u64, ms: f64, within: f64| {
+                (ns as f64 - ms * 1e6).abs() <= within * ms * 1e6
+            };
             prop_assert!(near(curve.time(1), track, 1e-5), "track: {} ns", curve.time(1));
-            prop_assert!(near(curve.time(cylinders - 1), full, 1e-5), "full: {} ns", curve.time(cylinders - 1));
+            let last = curve.time(cylinders - 1);
+            prop_assert!(near(last, full, 1e-5), "full: {} ns", last);
             let (mut time, mut pairs) = (0, 0);
             for distance in 1..cylinders {
                 let weight = u128::from(cylinders - distance);
@@ -187,7 +171,10 @@ mod tests {
 
         #[test]
         fn further_never_takes_less(
-            track in 0.0..3.0_f64, more in 0.0..12.0_f64, rest in 0.0..20.0_f64, cylinders in 1..600_000_u32,
+            track in 0.0..3.0_f64,
+            more in 0.0..12.0_f64,
+            rest in 0.0..20.0_f64,
+            cylinders in 1..600_000_u32,
         ) {
             let curve = fit([track, track + more, track + more + rest], cylinders);
             prop_assert_eq!(curve.time(0), 0);

@@ -2,29 +2,28 @@
 
 use std::ops::Range;
 
-pub(crate) struct Segments {
-    all: Vec<Segment>,
+pub(crate) struct ReadCache {
+    all: Vec<CacheSegment>,
     /// Sectors that a segment holds at most.
-    size: u64,
+    pub size: u64,
     /// Counts uses, to find the segment not used for longest.
     uses: u64,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Segment {
+struct CacheSegment {
     start: u64,
     end: u64,
     used: u64,
 }
 
-impl Segments {
+impl ReadCache {
     pub fn new(count: u32, size: u64) -> Self {
-        Self { all: vec![Segment::default(); count.max(1) as usize], size: size.max(1), uses: 0 }
-    }
-
-    /// Sectors that a segment holds at most.
-    pub fn size(&self) -> u64 {
-        self.size
+        Self {
+            all: vec![CacheSegment::default(); count.max(1) as usize],
+            size: size.max(1),
+            uses: 0,
+        }
     }
 
     /// The segment that holds `sector`, and of several the one that reaches furthest; it counts as
@@ -37,7 +36,7 @@ impl Segments {
                 (best, reach) = (Some(index), segment.end);
             }
         }
-        self.touch(best?);
+        self.mark_used(best?);
         best
     }
 
@@ -47,15 +46,15 @@ impl Segments {
         let mut oldest = 0;
         for (index, segment) in self.all.iter().enumerate() {
             if segment.end == sector && segment.start < sector {
-                self.touch(index);
+                self.mark_used(index);
                 return index;
             }
             if segment.used < self.all[oldest].used {
                 oldest = index;
             }
         }
-        self.all[oldest] = Segment { start: sector, end: sector, used: 0 };
-        self.touch(oldest);
+        self.all[oldest] = CacheSegment { start: sector, end: sector, used: 0 };
+        self.mark_used(oldest);
         oldest
     }
 
@@ -63,7 +62,7 @@ impl Segments {
     pub fn forget(&mut self, sectors: &Range<u64>) {
         for segment in &mut self.all {
             if segment.start < sectors.end && segment.end > sectors.start {
-                *segment = Segment::default();
+                *segment = CacheSegment::default();
             }
         }
     }
@@ -84,7 +83,7 @@ impl Segments {
         grown
     }
 
-    fn touch(&mut self, index: usize) {
+    fn mark_used(&mut self, index: usize) {
         self.uses += 1;
         self.all[index].used = self.uses;
     }
@@ -96,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_stream_keeps_its_latest_part() {
-        let mut segments = Segments::new(2, 100);
+        let mut segments = ReadCache::new(2, 100);
         let stream = segments.open(1_000);
         assert_eq!(segments.grow(stream, 1_150), 150);
         assert_eq!(segments.range(stream), 1_050..1_150);
@@ -108,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_segment_unused_for_longest_makes_room() {
-        let mut segments = Segments::new(2, 100);
+        let mut segments = ReadCache::new(2, 100);
         let first = segments.open(0);
         segments.grow(first, 10);
         let second = segments.open(500);
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_segment_that_is_written_to_is_forgotten() {
-        let mut segments = Segments::new(2, 100);
+        let mut segments = ReadCache::new(2, 100);
         let first = segments.open(0);
         segments.grow(first, 10);
         segments.forget(&(10..20));
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_goes_on_finds_its_segment() {
-        let mut segments = Segments::new(4, 100);
+        let mut segments = ReadCache::new(4, 100);
         let stream = segments.open(0);
         segments.grow(stream, 10);
         assert_eq!(segments.open(10), stream);

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::by_address::ByAddress;
-use super::mechanics::{Arm, Mechanics, Target};
+use super::geometry::Arm;
+use super::mechanics::{AccessTarget, Mechanics};
 
 /// Extents of sectors, of which no two waiting ones overlap. Neighbours are joined, up to
 /// [`LONGEST`]; what is written again before it left is written to the medium once.
@@ -21,7 +22,7 @@ pub(crate) struct WriteBuffer {
     by_age: VecDeque<u32>,
     /// Where these start on the medium: side by side because every choice looks at all of its
     /// window.
-    targets: VecDeque<Target>,
+    targets: VecDeque<AccessTarget>,
     /// The extent on its way to the medium.
     leaving: Option<Range<u64>>,
 }
@@ -68,7 +69,7 @@ impl WriteBuffer {
 
     /// Takes `start..end` in, for which there must be room; `target` finds an extent's start on the
     /// medium.
-    pub fn insert(&mut self, mut start: u64, mut end: u64, target: impl Fn(u64) -> Target) {
+    pub fn insert(&mut self, mut start: u64, mut end: u64, target: impl Fn(u64) -> AccessTarget) {
         // The first extent that could touch the new one is the last to start before it, or what
         // follows that.
         let mut at = self.by_address.seek(start);
@@ -95,24 +96,20 @@ impl WriteBuffer {
             }
         }
         let extent = Extent { start, end };
-        let slot = match joined {
-            Some(slot) => {
-                if self.extents[slot as usize].start != start
-                    && let Some(age) = self.age(slot)
-                {
-                    self.targets[age] = target(start);
-                }
-                slot
-            }
-            None => self.new_slot(extent, target(start)),
-        };
+        if let Some(slot) = joined
+            && self.extents[slot as usize].start != start
+            && let Some(age) = self.age(slot)
+        {
+            self.targets[age] = target(start);
+        }
+        let slot = joined.unwrap_or_else(|| self.new_slot(extent, target(start)));
         self.extents[slot as usize] = extent;
         // It goes in front of what was found not to touch it, so that no second search is needed.
         self.by_address.insert(at, start, slot);
         self.used += end - start;
     }
 
-    fn new_slot(&mut self, extent: Extent, target: Target) -> u32 {
+    fn new_slot(&mut self, extent: Extent, target: AccessTarget) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.extents.push(extent);
             self.extents.len() as u32 - 1
@@ -167,7 +164,7 @@ impl WriteBuffer {
     }
 
     /// The extent of this age goes to the medium now; returns its sectors and where they start.
-    pub fn begin(&mut self, age: usize) -> Option<(Range<u64>, Target)> {
+    pub fn begin(&mut self, age: usize) -> Option<(Range<u64>, AccessTarget)> {
         let slot = self.by_age.remove(age)?;
         let target = self.targets.remove(age)?;
         let Extent { start, end } = self.extents[slot as usize];
@@ -193,12 +190,12 @@ mod tests {
 
     use super::*;
 
-    fn anywhere(_: u64) -> Target {
-        Target { arm: Arm { cylinder: 0, surface: 0 }, angle: 0, write: true }
+    fn anywhere(_: u64) -> AccessTarget {
+        AccessTarget { arm: Arm { cylinder: 0, surface: 0 }, angle: 0, write: true }
     }
 
-    fn told_by_angle(sector: u64) -> Target {
-        Target { angle: sector as u32, ..anywhere(sector) }
+    fn marked_by_angle(sector: u64) -> AccessTarget {
+        AccessTarget { angle: sector as u32, ..anywhere(sector) }
     }
 
     fn with(extents: &[(u64, u64)]) -> WriteBuffer {
@@ -250,14 +247,16 @@ mod tests {
     proptest! {
         /// Against a plain set of sectors.
         #[test]
-        fn holds_what_was_put_in(steps in prop::collection::vec((0..200_u64, 0..20_u64, 0..4_u8), 1..80)) {
+        fn holds_what_was_put_in(
+            steps in prop::collection::vec((0..200_u64, 0..20_u64, 0..4_u8), 1..80),
+        ) {
             let mut buffer = WriteBuffer::new(10_000, 8);
             let mut waiting = BTreeSet::new();
             let mut leaving = BTreeSet::new();
             for (start, length, kind) in steps {
                 match kind {
                     0 | 1 if length > 0 => {
-                        buffer.insert(start, start + length, told_by_angle);
+                        buffer.insert(start, start + length, marked_by_angle);
                         waiting.extend(start..start + length);
                     }
                     2 if leaving.is_empty() => {
@@ -275,7 +274,8 @@ mod tests {
                 }
                 prop_assert_eq!(buffer.used as usize, waiting.len() + leaving.len());
                 prop_assert_eq!(buffer.has_waiting(), !waiting.is_empty());
-                let all = (start..start + length).all(|s| waiting.contains(&s) || leaving.contains(&s));
+                let here = |sector: u64| waiting.contains(&sector) || leaving.contains(&sector);
+                let all = (start..start + length).all(here);
                 prop_assert_eq!(buffer.holds(start, start + length), all);
                 let mut last = None;
                 for slot in buffer.by_address.slots() {
@@ -284,7 +284,8 @@ mod tests {
                     last = Some(extent.end);
                 }
                 prop_assert_eq!(buffer.by_address.slots().len(), buffer.by_age.len());
-                let starts = buffer.by_age.iter().map(|&slot| buffer.extents[slot as usize].start as u32);
+                let extents = buffer.by_age.iter().map(|&slot| buffer.extents[slot as usize]);
+                let starts = extents.map(|extent| extent.start as u32);
                 prop_assert!(starts.eq(buffer.targets.iter().map(|target| target.angle)));
             }
         }

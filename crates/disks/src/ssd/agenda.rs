@@ -9,7 +9,20 @@ use std::collections::BinaryHeap;
 
 use disklab_units::Nanos;
 
-use super::Event;
+/// What happens inside the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FlashEvent {
+    /// A die has done what it did: sensed, programmed, erased.
+    Die(u32),
+    /// A die may be interrupted again.
+    Firm(u32),
+    /// A transfer over a channel is over.
+    Channel(u32),
+    /// A write's data, by its slot, is in the buffer.
+    Written(u32),
+    /// There may have been nothing to do for a while.
+    Rest,
+}
 
 pub(crate) struct Agenda {
     /// Of each node the least [`key`] below it: the root is the second, leaves are the second half.
@@ -18,7 +31,7 @@ pub(crate) struct Agenda {
     channels: u32,
     /// All that is of no die and no channel, and what a die may do before its own event. The first
     /// has the last place.
-    others: BinaryHeap<Reverse<(u128, Event)>>,
+    others: BinaryHeap<Reverse<(u128, FlashEvent)>>,
     scheduled: u64,
 }
 
@@ -42,10 +55,10 @@ impl Agenda {
     }
 
     /// In the place of what a die or channel waited for before.
-    pub fn schedule(&mut self, at: Nanos, event: Event) {
+    pub fn schedule(&mut self, at: Nanos, event: FlashEvent) {
         let place = match event {
-            Event::Die(die) => die,
-            Event::Channel(channel) => self.dies + channel,
+            FlashEvent::Die(die) => die,
+            FlashEvent::Channel(channel) => self.dies + channel,
             _ => self.dies + self.channels,
         };
         self.scheduled += 1;
@@ -79,7 +92,7 @@ impl Agenda {
     }
 
     /// Takes the next event out if it is due at or before `now`.
-    pub fn pop_due(&mut self, now: Nanos) -> Option<Event> {
+    pub fn pop_due(&mut self, now: Nanos) -> Option<FlashEvent> {
         self.next_at().filter(|&at| at <= now)?;
         let place = u32::from(self.nodes[1] as u16);
         if place == self.dies + self.channels {
@@ -88,7 +101,11 @@ impl Agenda {
             return Some(event);
         }
         self.set(place, NEVER);
-        Some(if place < self.dies { Event::Die(place) } else { Event::Channel(place - self.dies) })
+        Some(if place < self.dies {
+            FlashEvent::Die(place)
+        } else {
+            FlashEvent::Channel(place - self.dies)
+        })
     }
 }
 
@@ -106,16 +123,17 @@ mod tests {
             steps in prop::collection::vec((0..4_u8, any::<u32>(), 0..20_u64), 1..200),
         ) {
             let mut agenda = Agenda::new(dies, channels);
-            let mut list: Vec<(Nanos, Event)> = Vec::new();
+            let mut list: Vec<(Nanos, FlashEvent)> = Vec::new();
             let mut now = Nanos(0);
             for (kind, number, after) in steps {
                 let at = now + Nanos(after);
                 let event = match kind {
-                    0 => Event::Die(number % dies),
-                    1 => Event::Channel(number % channels),
-                    2 => Event::Written(number),
+                    0 => FlashEvent::Die(number % dies),
+                    1 => FlashEvent::Channel(number % channels),
+                    2 => FlashEvent::Written(number),
                     _ => {
-                        let first = list.iter().enumerate().min_by_key(|(_, (at, _))| *at).map(|(index, _)| index);
+                        let first = list.iter().enumerate().min_by_key(|(_, (at, _))| *at);
+                        let first = first.map(|(index, _)| index);
                         let due = first.filter(|&index| list[index].0 <= at);
                         now = due.map_or(now, |index| list[index].0);
                         prop_assert_eq!(agenda.next_at(), first.map(|index| list[index].0));

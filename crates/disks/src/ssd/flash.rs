@@ -6,59 +6,59 @@
 //! short ([`super::space`]). What collection moves crosses the channel twice: the controller
 //! corrects it on the way.
 
-mod channel;
-mod die;
-
 use std::collections::VecDeque;
 
 use disklab_config::device::Ssd;
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 
-use self::channel::Channel;
-use self::die::{Change, Die, Held, Long, Next, Row, Sensed, Work};
-use super::Event;
-use super::agenda::Agenda;
+use super::agenda::{Agenda, FlashEvent};
+use super::die::{
+    Channel, Die, DieState, InterruptedChange, Long, MediumChange, PageRead, ProgrammedRow, Sensed,
+};
 use super::home::Home;
-use super::log::{Log, PADDING};
-use super::map::{BlockId, Map, Shape, UNIT};
-use super::space::{Fast, Space, Step};
-use crate::diary::{Diary, DieWork, Happening};
+use super::map::FlashMap;
+use super::shape::{BlockId, FlashShape, UNIT};
+use super::space::{CollectionStep, SlcBlocks, Space};
+use super::write_log::{PADDING, WriteLog};
+use crate::event_log::{DieWork, DiskEvent, EventLog};
 #[cfg(test)]
 use crate::plant::Bug;
 
 pub(crate) struct Flash {
-    pub map: Map,
+    pub agenda: Agenda,
+    pub map: FlashMap,
     /// What waits to be programmed.
-    pub log: Log,
-    row: Bytes,
+    pub log: WriteLog,
+    /// What a die reads or programs at once.
+    pub row: Bytes,
     read_page: Vec<Nanos>,
-    times: Times,
-    channel_rate: Rate,
-    dies: Vec<Die>,
-    channels: Vec<Channel>,
+    pub(super) times: FlashTimes,
+    pub(super) channel_rate: Rate,
+    pub(super) dies: Vec<Die>,
+    pub(super) channels: Vec<Channel>,
     /// Where the search for an idle die starts, so that all wear alike.
     next_die: usize,
     /// Somebody waits for programs: each die takes one between two reads.
     pub favour_programs: bool,
     /// Nobody asks for anything, for a while now.
-    resting: bool,
+    pub resting: bool,
     working: u32,
     working_since: Nanos,
     busy: Nanos,
     pub work_done: WorkDone,
-    pub diary: Diary,
+    pub event_log: EventLog,
 }
 
-struct Times {
-    program: Nanos,
+pub(super) struct FlashTimes {
+    pub(super) program: Nanos,
     /// Of the SLC cache.
-    program_fast: Option<Nanos>,
+    pub(super) program_fast: Option<Nanos>,
     read_fast: Option<Nanos>,
     erase: Nanos,
     suspend: Option<Nanos>,
 }
 
-impl Times {
+impl FlashTimes {
     fn least_program(&self) -> Nanos {
         self.program_fast.map_or(self.program, |fast| fast.min(self.program))
     }
@@ -73,17 +73,8 @@ pub(crate) struct WorkDone {
     pub erased_blocks: u64,
 }
 
-/// The part of a read that lies in one row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PageRead {
-    /// Its slot among the drive's requests.
-    pub request: u32,
-    pub bytes: Bytes,
-    sense: Nanos,
-}
-
 /// What an event brought about.
-pub(crate) enum Outcome {
+pub(crate) enum FlashOutcome {
     Nothing,
     /// Data is out of its die and across the channel.
     Out(PageRead),
@@ -97,17 +88,17 @@ impl Flash {
         let channels = model.channels.max(1);
         let read_page =
             if model.read_page.is_empty() { vec![Nanos::ZERO] } else { model.read_page.clone() };
-        let shape = shape(model, bytes);
+        let shape = FlashShape::new(model, bytes);
         let home = Home::new(model.preconditioned, &shape, seed);
-        let map = Map::new(shape, home);
+        let map = FlashMap::new(shape, home);
         let slc = model.slc.as_ref();
         let fast = slc.map(|slc| {
             let rows = (map.shape.rows_per_block / slc.cell_bits).max(1);
             let held = u64::from(map.shape.dies * rows) * model.row().0;
-            Fast { rows, blocks: slc.cache.0.div_ceil(held) as u32 }
+            SlcBlocks { rows, blocks: slc.cache.0.div_ceil(held) as u32 }
         });
         let die = |die| Die {
-            work: Work::Idle,
+            state: DieState::Idle,
             since: Nanos::ZERO,
             row_taken: Nanos::ZERO,
             held: None,
@@ -120,11 +111,12 @@ impl Flash {
             space: Space::new(die, &map, fast),
         };
         Self {
+            agenda: Agenda::new(map.shape.dies, channels),
             dies: (0..map.shape.dies).map(die).collect(),
-            log: Log::new((model.write_buffer.0 / UNIT.0).max(1), map.shape.units_per_row),
+            log: WriteLog::new((model.write_buffer.0 / UNIT.0).max(1), map.shape.units_per_row),
             row: model.row(),
             read_page,
-            times: Times {
+            times: FlashTimes {
                 program: model.program_page,
                 program_fast: slc.map(|slc| slc.program_page),
                 read_fast: slc.map(|slc| slc.read_page),
@@ -140,14 +132,9 @@ impl Flash {
             working_since: Nanos::ZERO,
             busy: Nanos::ZERO,
             work_done: WorkDone::default(),
-            diary: Diary::default(),
+            event_log: EventLog::default(),
             map,
         }
-    }
-
-    /// Of what a die reads or programs at once.
-    pub fn row(&self) -> Bytes {
-        self.row
     }
 
     /// Reads `bytes` of a row from `block`; `unit` is the first of them.
@@ -156,14 +143,13 @@ impl Flash {
         at: Nanos,
         (unit, block): (u32, BlockId),
         (request, bytes): (u32, Bytes),
-        agenda: &mut Agenda,
     ) {
         let index = self.map.die(block) as usize;
         let sense = self.sense(unit, block);
         self.dies[index].reads.push_back(PageRead { request, bytes, sense });
-        match self.dies[index].work {
-            Work::Idle => self.next_work(at, index, agenda),
-            Work::Long(long) => self.suspend(at, index, long, agenda),
+        match self.dies[index].state {
+            DieState::Idle => self.next_work(at, index),
+            DieState::Long(long) => self.suspend(at, index, long),
             _ => {}
         }
     }
@@ -188,7 +174,7 @@ impl Flash {
     }
 
     /// Interrupts what a die does for the reads that wait there, if it can.
-    fn suspend(&mut self, at: Nanos, index: usize, long: Long, agenda: &mut Agenda) {
+    pub(super) fn suspend(&mut self, at: Nanos, index: usize, long: Long) {
         let suspend = self.times.suspend;
         #[cfg(test)]
         let suspend = if Bug::DieUsedTwice.is_planted() { Some(Nanos(1)) } else { suspend };
@@ -196,35 +182,35 @@ impl Flash {
         let end = at.saturating_add(time);
         if at < long.firm_until && long.firm_until < long.end {
             if !long.asked {
-                self.dies[index].work = Work::Long(Long { asked: true, ..long });
-                agenda.schedule(long.firm_until, Event::Firm(index as u32));
+                self.dies[index].state = DieState::Long(Long { asked: true, ..long });
+                self.agenda.schedule(long.firm_until, FlashEvent::Firm(index as u32));
             }
             return;
         }
         if end >= long.end || self.favour_programs {
-            self.dies[index].work = Work::Long(Long { asked: false, ..long });
+            self.dies[index].state = DieState::Long(Long { asked: false, ..long });
             return;
         }
-        self.tell_work(index, long.what.into(), at, true);
+        self.log_work(index, long.what.into(), at, true);
         let die = &mut self.dies[index];
         die.since = at;
         // To go on takes as long as to stop.
         let left = long.end.saturating_sub(at).saturating_add(time);
-        die.held = Some(Held { what: long.what, left, since: at });
-        die.work = Work::Suspend(end);
-        agenda.schedule(end, Event::Die(index as u32));
+        die.held = Some(InterruptedChange { what: long.what, left, since: at });
+        die.state = DieState::Suspend(end);
+        self.agenda.schedule(end, FlashEvent::Die(index as u32));
     }
 
     /// Something is in the log: programs what makes rows, each on the next die that is idle and has
     /// room.
-    pub fn program(&mut self, at: Nanos, agenda: &mut Agenda) {
+    pub fn program(&mut self, at: Nanos) {
         if self.working as usize == self.dies.len() || !self.log.is_ready() {
             return;
         }
         let count = self.dies.len();
         for index in (self.next_die..count).chain(0..self.next_die) {
-            if matches!(self.dies[index].work, Work::Idle) {
-                self.next_work(at, index, agenda);
+            if matches!(self.dies[index].state, DieState::Idle) {
+                self.next_work(at, index);
                 self.next_die = (index + 1) % count;
             }
             if !self.log.is_ready() {
@@ -234,17 +220,13 @@ impl Flash {
     }
 
     /// Nobody has asked for anything for a while: the dies do what they left for such a time.
-    pub fn rest(&mut self, at: Nanos, agenda: &mut Agenda) {
+    pub fn rest(&mut self, at: Nanos) {
         self.resting = true;
         for index in 0..self.dies.len() {
-            if matches!(self.dies[index].work, Work::Idle) {
-                self.next_work(at, index, agenda);
+            if matches!(self.dies[index].state, DieState::Idle) {
+                self.next_work(at, index);
             }
         }
-    }
-
-    pub fn stop_resting(&mut self) {
-        self.resting = false;
     }
 
     /// Whether [`Flash::rest`] would be of use.
@@ -255,27 +237,21 @@ impl Flash {
     }
 
     /// Gives an idle die something to do.
-    fn next_work(&mut self, at: Nanos, index: usize, agenda: &mut Agenda) {
-        let next = self.choose(at, index);
+    fn next_work(&mut self, at: Nanos, index: usize) {
+        let next = self.choose(at, index).unwrap_or(DieState::Idle);
         let die = &mut self.dies[index];
-        die.since = at;
+        (die.state, die.since) = (next, at);
         match next {
-            None => {
-                die.work = Work::Idle;
-                return;
+            DieState::Idle => return,
+            DieState::Sense(_, end) | DieState::Long(Long { end, .. }) => {
+                self.agenda.schedule(end, FlashEvent::Die(index as u32));
             }
-            Some(Next::Sense(sensed, end)) => {
-                die.work = Work::Sense(sensed, end);
-                agenda.schedule(end, Event::Die(index as u32));
+            DieState::TakeIn(..) => {
+                die.row_taken = at;
+                self.want_channel(at, index);
             }
-            Some(Next::Long(long)) => {
-                die.work = Work::Long(long);
-                agenda.schedule(long.end, Event::Die(index as u32));
-            }
-            Some(Next::TakeIn(row, target)) => {
-                (die.work, die.row_taken) = (Work::TakeIn(row, target), at);
-                self.want_channel(at, index, agenda);
-            }
+            // A die comes to these from others only.
+            DieState::SendOut(_) | DieState::Suspend(_) => {}
         }
         if self.working == 0 {
             self.working_since = at;
@@ -283,7 +259,7 @@ impl Flash {
         self.working += 1;
     }
 
-    fn choose(&mut self, at: Nanos, index: usize) -> Option<Next> {
+    fn choose(&mut self, at: Nanos, index: usize) -> Option<DieState> {
         let die = &mut self.dies[index];
         if let Some(held) = &die.held {
             // Reads that keep coming do not hold it up for longer than it takes by itself.
@@ -297,165 +273,150 @@ impl Flash {
                 #[cfg(test)]
                 let left =
                     if Bug::DieUsedTwice.is_planted() { left.saturating_sub(stood) } else { left };
-                return Some(Next::Long(Long {
-                    what: held.what,
-                    end: at.saturating_add(left),
-                    firm_until: at.saturating_add(stood),
-                    asked: false,
-                }));
+                let firm_until = at.saturating_add(stood);
+                let long = Long::new(held.what, at, left);
+                return Some(DieState::Long(Long { firm_until, ..long }));
             }
         }
         let programs_due = self.favour_programs && !die.programmed_last;
         if !programs_due && let Some(read) = die.reads.pop_front() {
             die.programmed_last = false;
-            return Some(Next::Sense(Sensed::Host(read), at.saturating_add(read.sense)));
+            return Some(DieState::sense(read, at));
         }
         if self.log.is_ready()
             && die.space.takes_row(&self.map)
             && let Some(target) = die.space.host_target(&self.map)
         {
             die.programmed_last = true;
-            return Some(Next::TakeIn(Row::Host(self.log.take(&mut die.row)), target));
+            let row = ProgrammedRow::Host(self.log.take(&mut die.row));
+            return Some(DieState::TakeIn(row, target));
         }
         if let Some(step) = die.space.collect(&mut self.map, self.resting) {
             die.programmed_last = true;
             return self.collect(at, index, step);
         }
-        let read = die.reads.pop_front()?;
-        Some(Next::Sense(Sensed::Host(read), at.saturating_add(read.sense)))
+        Some(DieState::sense(die.reads.pop_front()?, at))
     }
 
-    fn collect(&mut self, at: Nanos, index: usize, step: Step) -> Option<Next> {
-        let sense = match step {
-            Step::Read { block, unit, .. } => self.sense(unit, block),
-            _ => Nanos::ZERO,
-        };
-        let die = &mut self.dies[index];
+    fn collect(&mut self, at: Nanos, index: usize, step: CollectionStep) -> Option<DieState> {
         Some(match step {
-            Step::Read { bytes, .. } => Next::Sense(Sensed::Moved(bytes), at.saturating_add(sense)),
-            Step::Write => Next::TakeIn(Row::Moved, die.space.target(&self.map)?),
-            Step::Erase => {
-                let end = at.saturating_add(self.times.erase);
-                Next::Long(Long { what: Change::Erase, end, firm_until: at, asked: false })
+            CollectionStep::Read { block, unit, bytes } => {
+                let end = at.saturating_add(self.sense(unit, block));
+                DieState::Sense(Sensed::Moved(bytes), end)
+            }
+            CollectionStep::Write => {
+                let target = self.dies[index].space.target(&self.map)?;
+                DieState::TakeIn(ProgrammedRow::Moved, target)
+            }
+            CollectionStep::Erase => {
+                DieState::Long(Long::new(MediumChange::Erase, at, self.times.erase))
             }
         })
     }
 
-    fn end_work(&mut self, at: Nanos, die: usize, agenda: &mut Agenda) {
-        self.dies[die].work = Work::Idle;
+    pub(super) fn end_work(&mut self, at: Nanos, die: usize) {
+        self.dies[die].state = DieState::Idle;
         self.working -= 1;
-        self.next_work(at, die, agenda);
+        self.next_work(at, die);
         if self.working == 0 {
             self.busy += at.saturating_sub(self.working_since);
         }
     }
 
     /// A die has sensed, programmed or erased, or stopped to.
-    pub fn die_event(&mut self, at: Nanos, die: u32, agenda: &mut Agenda) -> Outcome {
+    pub fn die_event(&mut self, at: Nanos, die: u32) -> FlashOutcome {
         let index = die as usize;
-        match self.dies[index].work {
-            Work::Sense(read, end) if end == at => {
-                self.tell_work(index, DieWork::Sense, at, false);
-                self.dies[index].work = Work::SendOut(read);
-                self.want_channel(at, index, agenda);
-                Outcome::Nothing
+        match self.dies[index].state {
+            DieState::Sense(read, end) if end == at => {
+                self.log_work(index, DieWork::Sense, at, false);
+                self.dies[index].state = DieState::SendOut(read);
+                self.want_channel(at, index);
             }
-            Work::Suspend(end) if end == at => {
-                self.tell_work(index, DieWork::Suspend, at, false);
-                self.end_work(at, index, agenda);
-                Outcome::Nothing
+            DieState::Suspend(end) if end == at => {
+                self.log_work(index, DieWork::Suspend, at, false);
+                self.end_work(at, index);
             }
-            Work::Long(Long { what, end, .. }) if end == at => {
-                self.tell_work(index, what.into(), at, false);
+            DieState::Long(Long { what, end, .. }) if end == at => {
+                self.log_work(index, what.into(), at, false);
                 let outcome = self.finish_change(at, index, what);
-                self.end_work(at, index, agenda);
-                outcome
+                self.end_work(at, index);
+                return outcome;
             }
-            _ => Outcome::Nothing,
+            _ => {}
         }
+        FlashOutcome::Nothing
     }
 
     /// What a die does may be interrupted, if it still does it.
-    pub fn firm_event(&mut self, at: Nanos, die: u32, agenda: &mut Agenda) -> Outcome {
+    pub fn firm_event(&mut self, at: Nanos, die: u32) {
         let index = die as usize;
-        if let Work::Long(long) = self.dies[index].work
+        if let DieState::Long(long) = self.dies[index].state
             && long.asked
             && long.firm_until == at
         {
             let long = Long { asked: false, ..long };
-            self.dies[index].work = Work::Long(long);
-            self.suspend(at, index, long, agenda);
+            self.dies[index].state = DieState::Long(long);
+            self.suspend(at, index, long);
         }
-        Outcome::Nothing
     }
 
-    fn finish_change(&mut self, at: Nanos, index: usize, what: Change) -> Outcome {
+    fn finish_change(&mut self, at: Nanos, index: usize, what: MediumChange) -> FlashOutcome {
         let die = &mut self.dies[index];
         match what {
-            Change::Erase => {
+            MediumChange::Erase => {
                 die.space.erased(&mut self.map);
                 self.work_done.erased_blocks += 1;
-                Outcome::Nothing
+                return FlashOutcome::Nothing;
             }
-            Change::Program(Row::Host(number), target) => {
-                let (taken, unit) = (die.row_taken, UNIT.sectors().0);
-                for first in die
-                    .row
-                    .iter()
-                    .filter(|&&unit| unit != PADDING)
-                    .map(|&row| u64::from(row) * unit)
-                {
-                    self.diary.note(|| Happening::Durable {
-                        sectors: first..first + unit,
-                        taken,
-                        end: at,
-                    });
+            MediumChange::Program(ProgrammedRow::Moved, target) => {
+                die.space.collected_row(&mut self.map, target);
+            }
+            MediumChange::Program(ProgrammedRow::Host(number), target) => {
+                let (taken, size) = (die.row_taken, UNIT.sectors().0);
+                for &unit in die.row.iter().filter(|&&unit| unit != PADDING) {
+                    let first = u64::from(unit) * size;
+                    let sectors = first..first + size;
+                    self.event_log.note(|| DiskEvent::Durable { sectors, taken, end: at });
                 }
                 die.space.host_row(&mut self.map, target, &die.row);
                 self.log.programmed(number);
                 self.work_done.programs += 1;
-                Outcome::Programmed
-            }
-            Change::Program(Row::Moved, target) => {
-                die.space.collected_row(&mut self.map, target);
-                self.work_done.programs += 1;
-                Outcome::Nothing
+                return FlashOutcome::Programmed;
             }
         }
+        self.work_done.programs += 1;
+        FlashOutcome::Nothing
     }
 
     /// What a die has done until now.
-    fn tell_work(&mut self, index: usize, what: DieWork, end: Nanos, interrupted: bool) {
+    fn log_work(&mut self, index: usize, what: DieWork, end: Nanos, interrupted: bool) {
         let begun = self.dies[index].since;
-        self.diary.note(|| Happening::Die { die: index as u32, what, begun, end, interrupted });
+        self.event_log.note(|| DiskEvent::Die { die: index as u32, what, begun, end, interrupted });
     }
 
     /// No data of a read comes out before; `None` if nothing goes on that it could come from.
     pub fn earliest_out(&self) -> Option<Nanos> {
-        let dies = self.dies.iter().filter_map(|die| match die.work {
-            Work::Sense(sensed, end) => {
+        let dies = self.dies.iter().filter_map(|die| match die.state {
+            DieState::Sense(sensed, end) => {
                 Some(end.saturating_add(self.channel_rate.time_for(sensed.bytes())))
             }
-            Work::Long(long) if !die.reads.is_empty() => {
+            DieState::Long(long) if !die.reads.is_empty() => {
                 Some(if long.asked { long.firm_until } else { long.end })
             }
-            Work::Suspend(end) if !die.reads.is_empty() => Some(end),
+            DieState::Suspend(end) if !die.reads.is_empty() => Some(end),
             _ => None,
         });
-        let channels =
-            self.channels.iter().filter_map(|channel| channel.current.map(|(_, end)| end));
-        dies.chain(channels).min()
+        let channels = self.channels.iter().filter_map(|channel| channel.current);
+        dies.chain(channels.map(|(_, end)| end)).min()
     }
 
     /// No row of the host's is programmed before; `next` is when anything happens next, and `None`
     /// without that.
     pub fn earliest_programmed(&self, next: Option<Nanos>) -> Option<Nanos> {
         let next = next?;
-        let begun = self.dies.iter().filter_map(|die| match (die.work, &die.held) {
-            (Work::Long(Long { what: Change::Program(Row::Host(_), _), end, .. }), _) => Some(end),
-            (_, Some(Held { what: Change::Program(Row::Host(_), _), left, .. })) => {
-                Some(next.saturating_add(*left))
-            }
+        let begun = self.dies.iter().filter_map(|die| match (die.state, &die.held) {
+            (DieState::Long(Long { what, end, .. }), _) if what.is_hosts() => Some(end),
+            (_, Some(held)) if held.what.is_hosts() => Some(next.saturating_add(held.left)),
             _ => None,
         });
         begun.chain([next.saturating_add(self.times.least_program())]).min()
@@ -468,17 +429,6 @@ impl Flash {
         } else {
             self.busy + now.saturating_sub(self.working_since)
         }
-    }
-}
-
-fn shape(model: &Ssd, bytes: Bytes) -> Shape {
-    let dies = model.dies();
-    Shape {
-        units: (bytes.0 / UNIT.0) as u32,
-        dies,
-        blocks_per_die: (model.raw_size.0 / model.block().0 / u64::from(dies)) as u32,
-        rows_per_block: model.pages_per_block,
-        units_per_row: (model.row().0 / UNIT.0) as u32,
     }
 }
 

@@ -6,15 +6,15 @@
 
 use prefetch_index::prefetch_index;
 
-use super::map::BlockId;
+use super::shape::BlockId;
 
-pub(crate) struct Gone {
+pub(crate) struct GoneMarks {
     words: Vec<u64>,
     words_per_block: usize,
     units_per_block: u32,
 }
 
-impl Gone {
+impl GoneMarks {
     pub fn new(blocks: usize, units_per_block: u32) -> Self {
         let words_per_block = units_per_block.div_ceil(64) as usize;
         Self { words: vec![0; blocks * words_per_block], words_per_block, units_per_block }

@@ -11,16 +11,15 @@ use std::ops::Range;
 use disklab_config::device::Preconditioned;
 use disklab_units::{Random, Seed};
 
-use super::map::{BlockId, Kept, Shape};
-use super::space::FEW;
+use super::shape::{BlockId, FEW, FlashShape, KeptUnit};
 
 pub(crate) enum Home {
     InOrder,
-    AtRandom { shuffle: Shuffle, age: Age },
+    AtRandom { shuffle: Shuffle, age: BlockAges },
 }
 
 /// How full the blocks of each die are after long random writing.
-pub(crate) struct Age {
+pub(crate) struct BlockAges {
     /// By block of the die, the oldest first: its first unit, of those on the die, and behind all,
     /// their number.
     first_units: Vec<u32>,
@@ -31,18 +30,18 @@ pub(crate) struct Age {
 }
 
 impl Home {
-    pub fn new(how: Preconditioned, shape: &Shape, seed: Seed) -> Self {
+    pub fn new(how: Preconditioned, shape: &FlashShape, seed: Seed) -> Self {
         match how {
             Preconditioned::InOrder => Self::InOrder,
             Preconditioned::AtRandom => Self::AtRandom {
                 shuffle: Shuffle::new(shape.units, seed.derive("home")),
-                age: Age::new(shape),
+                age: BlockAges::new(shape),
             },
         }
     }
 
     /// The block in which the unit was, and how many units were before it there.
-    pub fn place(&self, shape: &Shape, unit: u32) -> (BlockId, u32) {
+    pub fn place(&self, shape: &FlashShape, unit: u32) -> (BlockId, u32) {
         let (die, index, before) = match self {
             Self::InOrder => {
                 let (row, column) = (unit / shape.units_per_row, unit % shape.units_per_row);
@@ -61,7 +60,7 @@ impl Home {
     }
 
     /// The units of one block of each die, if they follow one another and begin with this one.
-    pub fn stripe(&self, shape: &Shape, unit: u32) -> Option<Range<u32>> {
+    pub fn stripe(&self, shape: &FlashShape, unit: u32) -> Option<Range<u32>> {
         let Self::InOrder = self else { return None };
         let length = u64::from(shape.dies)
             * u64::from(shape.rows_per_block)
@@ -71,7 +70,7 @@ impl Home {
     }
 
     /// How many units were in a die's block of this index.
-    pub fn count(&self, shape: &Shape, die: u32, index: u32) -> u32 {
+    pub fn count(&self, shape: &FlashShape, die: u32, index: u32) -> u32 {
         let first = index * shape.rows_per_block;
         match self {
             Self::InOrder => {
@@ -102,16 +101,16 @@ impl Home {
     /// many are before them there.
     pub fn row(
         &self,
-        shape: &Shape,
+        shape: &FlashShape,
         (die, index, row): (u32, u32, u32),
-        units: &mut Vec<Kept>,
+        units: &mut Vec<KeptUnit>,
         passes: impl Fn(u32) -> bool,
     ) {
         match self {
             Self::InOrder => {
                 let here = row_in_order(shape, die, index * shape.rows_per_block + row);
                 let before = row * shape.units_per_row..;
-                let here = here.zip(before).map(|(unit, mark)| Kept { unit, mark });
+                let here = here.zip(before).map(|(unit, mark)| KeptUnit { unit, mark });
                 units.extend(here.filter(|kept| passes(kept.mark)));
             }
             Self::AtRandom { shuffle, age } => {
@@ -122,7 +121,7 @@ impl Home {
                     |row: u32| (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
                 let here = until(row)..until(row + 1);
                 let unit =
-                    |mark| Kept { unit: shuffle.unit((start + mark) * shape.dies + die), mark };
+                    |mark| KeptUnit { unit: shuffle.unit((start + mark) * shape.dies + die), mark };
                 units.extend(here.filter(|&before| passes(before)).map(unit));
             }
         }
@@ -130,15 +129,15 @@ impl Home {
 }
 
 /// The units in this row of the die, counted over all its blocks.
-fn row_in_order(shape: &Shape, die: u32, row: u32) -> Range<u32> {
+fn row_in_order(shape: &FlashShape, die: u32, row: u32) -> Range<u32> {
     let first =
         (u64::from(row) * u64::from(shape.dies) + u64::from(die)) * u64::from(shape.units_per_row);
     let end = |unit: u64| unit.min(u64::from(shape.units)) as u32;
     end(first)..end(first + u64::from(shape.units_per_row))
 }
 
-impl Age {
-    fn new(shape: &Shape) -> Self {
+impl BlockAges {
+    fn new(shape: &FlashShape) -> Self {
         let on_die = f64::from(shape.units.div_ceil(shape.dies));
         let whole = f64::from(shape.rows_per_block * shape.units_per_row);
         // One short of where collection begins.
@@ -251,17 +250,21 @@ mod tests {
 
     use super::*;
 
-    fn shape(units: u32) -> Shape {
+    fn shape(units: u32) -> FlashShape {
         let (dies, rows_per_block, units_per_row) = (6, 16, 8);
         let blocks_per_die = units.div_ceil(dies * rows_per_block * units_per_row) + 8;
-        Shape { units, dies, blocks_per_die, rows_per_block, units_per_row }
+        FlashShape { units, dies, blocks_per_die, rows_per_block, units_per_row }
     }
 
     proptest! {
         /// Each unit is in one row, which is in the block that it is said to be in; and blocks
         /// count what they hold.
         #[test]
-        fn rows_and_blocks_agree(units in 1..40_000_u32, seed in any::<u64>(), at_random in any::<bool>()) {
+        fn rows_and_blocks_agree(
+            units in 1..40_000_u32,
+            seed in any::<u64>(),
+            at_random in any::<bool>(),
+        ) {
             let shape = shape(units);
             let how = if at_random { Preconditioned::AtRandom } else { Preconditioned::InOrder };
             let home = Home::new(how, &shape, Seed(seed));
@@ -275,10 +278,11 @@ mod tests {
                     prop_assert!(here.len() - before <= shape.units_per_row as usize);
                 }
                 prop_assert_eq!(here.len() as u32, home.count(&shape, die, index));
-                for (before, Kept { unit, mark }) in here.into_iter().enumerate() {
+                for (before, KeptUnit { unit, mark }) in here.into_iter().enumerate() {
                     prop_assert_eq!(mark, before as u32);
                     prop_assert_eq!(home.place(&shape, unit), (block, mark));
-                    prop_assert!(!std::mem::replace(&mut seen[unit as usize], true), "{} twice", unit);
+                    let twice = std::mem::replace(&mut seen[unit as usize], true);
+                    prop_assert!(!twice, "{} twice", unit);
                 }
             }
             prop_assert!(seen.into_iter().all(|seen| seen));

@@ -23,21 +23,15 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use disklab_units::Bytes;
-
-use super::gone::Gone;
+use super::codes::UnitCodes;
+use super::gone::GoneMarks;
 use super::home::Home;
-use super::packed::{Cursor, Packed};
-use super::places::Places;
-
-pub(crate) const UNIT: Bytes = Bytes::kib(4);
-
-/// Which block, counted over all dies, those of each die together.
-pub(crate) type BlockId = u32;
+use super::packed::{PackedCursor, PackedNumbers};
+use super::shape::{BlockId, FlashShape, KeptUnit};
 
 /// Where a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum UnitPlace {
     /// On no medium: trimmed.
     Nowhere,
     /// In the write buffer.
@@ -45,7 +39,7 @@ pub(crate) enum Place {
     Block(BlockId),
 }
 
-/// Codes of [`Places`]; a block's is its number and [`FIRST_BLOCK`].
+/// Codes of [`UnitCodes`]; a block's is its number and [`FIRST_BLOCK`].
 const HOME: u16 = 0;
 const NOWHERE: u16 = 1;
 const BUFFER: u16 = 2;
@@ -56,30 +50,21 @@ const _: () = assert!(
     "each has a code"
 );
 
-pub(crate) struct Shape {
-    /// Of the disk as the host sees it.
-    pub units: u32,
-    pub dies: u32,
-    pub blocks_per_die: u32,
-    pub rows_per_block: u32,
-    pub units_per_row: u32,
-}
-
-pub(crate) struct Map {
-    pub shape: Shape,
+pub(crate) struct FlashMap {
+    pub shape: FlashShape,
     home: Home,
-    places: Places,
+    codes: UnitCodes,
     /// By block: units that are nowhere else.
     valid: Vec<u32>,
     /// By block.
-    contents: Vec<Contents>,
+    contents: Vec<BlockContents>,
     /// What is in contents of a block and is no longer there.
-    gone: Gone,
+    gone: GoneMarks,
     /// By block: it holds what the disk was filled with when it was made.
     is_home: Vec<bool>,
     /// By block: where units went whose home it was. Those that are not behind any are where they
     /// were.
-    moved: Vec<Vec<Moved>>,
+    moved: Vec<Vec<MovedUnits>>,
     /// By block: whether there are such. Unlike these it is small enough to be near at hand.
     has_moved: Vec<bool>,
     /// Of units whose data in the buffer was written anew there or trimmed: how many such copies
@@ -89,28 +74,28 @@ pub(crate) struct Map {
 
 /// Units with fewer than so many units before them in their block, and not before a smaller such
 /// number, went there.
-struct Moved {
+struct MovedUnits {
     before: u32,
     to: BlockId,
 }
 
 /// What was written to a block.
-enum Contents {
+enum BlockContents {
     /// Nothing, or it is being written.
     Unknown,
     /// What the disk was filled with when it was made.
     Home,
-    Written(Packed),
+    Written(PackedNumbers),
 }
 
-impl Map {
-    pub fn new(shape: Shape, home: Home) -> Self {
+impl FlashMap {
+    pub fn new(shape: FlashShape, home: Home) -> Self {
         let blocks = (shape.dies * shape.blocks_per_die) as usize;
         let mut map = Self {
-            places: Places::new(shape.units),
+            codes: UnitCodes::new(shape.units),
             valid: vec![0; blocks],
             contents: Vec::with_capacity(blocks),
-            gone: Gone::new(blocks, shape.rows_per_block * shape.units_per_row),
+            gone: GoneMarks::new(blocks, shape.rows_per_block * shape.units_per_row),
             is_home: vec![false; blocks],
             moved: std::iter::repeat_with(Vec::new).take(blocks).collect(),
             has_moved: vec![false; blocks],
@@ -122,17 +107,17 @@ impl Map {
             let units = map.home.count(&map.shape, map.die(block), map.index(block));
             map.valid[block as usize] = units;
             map.is_home[block as usize] = units > 0;
-            map.contents.push(if units > 0 { Contents::Home } else { Contents::Unknown });
+            map.contents.push(if units > 0 { BlockContents::Home } else { BlockContents::Unknown });
         }
         map
     }
 
-    pub fn place(&self, unit: u32) -> Place {
-        match self.places.get(unit) {
-            HOME => Place::Block(self.place_from_home(unit).0),
-            NOWHERE => Place::Nowhere,
-            BUFFER => Place::Buffer,
-            code => Place::Block(BlockId::from(code - FIRST_BLOCK)),
+    pub fn place(&self, unit: u32) -> UnitPlace {
+        match self.codes.get(unit) {
+            HOME => UnitPlace::Block(self.place_from_home(unit).0),
+            NOWHERE => UnitPlace::Nowhere,
+            BUFFER => UnitPlace::Buffer,
+            code => UnitPlace::Block(BlockId::from(code - FIRST_BLOCK)),
         }
     }
 
@@ -174,12 +159,12 @@ impl Map {
                 // A whole disk is many such, and each unit's block would be reckoned by itself.
                 for die in 0..self.shape.dies {
                     let block = self.home_in_order(unit, die);
-                    if matches!(self.contents[block], Contents::Home) {
+                    if matches!(self.contents[block], BlockContents::Home) {
                         self.valid[block] = 0;
                     }
                 }
                 unit = stripe.end;
-                self.places.fill(stripe, NOWHERE);
+                self.codes.fill(stripe, NOWHERE);
             } else {
                 self.leave(unit, NOWHERE);
                 unit += 1;
@@ -197,7 +182,7 @@ impl Map {
             // Of a block that was never collected, all that is valid is what the disk was made
             // with.
             units == 0
-                || matches!(self.contents[block], Contents::Home) && self.valid[block] == units
+                || matches!(self.contents[block], BlockContents::Home) && self.valid[block] == units
         };
         (0..self.shape.dies).all(whole).then_some(stripe)
     }
@@ -209,8 +194,8 @@ impl Map {
     }
 
     fn leave(&mut self, unit: u32, code: u16) {
-        let before = self.places.get(unit);
-        self.places.set(unit, code);
+        let before = self.codes.get(unit);
+        self.codes.set(unit, code);
         if before == BUFFER {
             *self.stale.entry(unit).or_default() += 1;
         }
@@ -244,27 +229,27 @@ impl Map {
         }
         // All copies but the last are stale, so this is the last. To see in the map that it is
         // would wait for memory.
-        debug_assert_eq!(self.places.get(unit), BUFFER);
-        self.places.set(unit, code(block));
+        debug_assert_eq!(self.codes.get(unit), BUFFER);
+        self.codes.set(unit, code(block));
         self.valid[block as usize] += 1;
     }
 
     /// This unit will be asked for soon.
     pub fn expect(&self, unit: u32) {
-        self.places.expect(unit);
+        self.codes.expect(unit);
     }
 
     /// This unit, which was expected before, will be written very soon: where it is marked as gone
     /// comes near.
     pub fn expect_write(&self, unit: u32) {
-        if let Some((block, mark)) = self.mark(unit, self.places.get(unit)) {
+        if let Some((block, mark)) = self.mark(unit, self.codes.get(unit)) {
             self.gone.expect(block, mark);
         }
     }
 
     /// These units were copied. Of what was written anew or trimmed meanwhile the copy is of no
     /// use.
-    pub fn copied(&mut self, kept: &[Kept], from: BlockId, to: BlockId) {
+    pub fn copied(&mut self, kept: &[KeptUnit], from: BlockId, to: BlockId) {
         let is_home = self.is_home(from);
         let mut copied = 0;
         for &kept in kept {
@@ -274,7 +259,7 @@ impl Map {
             }
             copied += 1;
             if !is_home {
-                self.places.set(kept.unit, code(to));
+                self.codes.set(kept.unit, code(to));
             }
         }
         if let (true, Some(last)) = (is_home, kept.last()) {
@@ -285,10 +270,10 @@ impl Map {
     }
 
     /// Whether a unit that was written to `block` is still there.
-    fn is_there(&self, Kept { unit, mark }: Kept, block: BlockId) -> bool {
+    fn is_there(&self, KeptUnit { unit, mark }: KeptUnit, block: BlockId) -> bool {
         // Of home blocks each unit has a mark of its own.
         !self.gone.is_marked(block, mark)
-            || !self.is_home(block) && self.place(unit) == Place::Block(block)
+            || !self.is_home(block) && self.place(unit) == UnitPlace::Block(block)
     }
 
     /// All with fewer than so many units before them that are there no more went to `to`, if not to
@@ -298,10 +283,11 @@ impl Map {
         let moved = &mut self.moved[from as usize];
         match moved.last_mut() {
             Some(last) if last.to == to => last.before = before,
-            _ => moved.push(Moved { before, to }),
+            _ => moved.push(MovedUnits { before, to }),
         }
     }
 
+    /// Units that are in the block and nowhere else.
     pub fn valid(&self, block: BlockId) -> u32 {
         self.valid[block as usize]
     }
@@ -310,7 +296,7 @@ impl Map {
     pub fn close(&mut self, block: BlockId, units: &mut Vec<u32>) {
         radsort::sort(units);
         units.dedup();
-        self.contents[block as usize] = Contents::Written(Packed::new(units));
+        self.contents[block as usize] = BlockContents::Written(PackedNumbers::new(units));
         units.clear();
     }
 
@@ -319,7 +305,7 @@ impl Map {
         let first = die * self.shape.blocks_per_die;
         (first..first + self.shape.blocks_per_die)
             .filter(|&block| {
-                !matches!(self.contents[block as usize], Contents::Unknown) && may(block)
+                !matches!(self.contents[block as usize], BlockContents::Unknown) && may(block)
             })
             .min_by_key(|&block| self.valid[block as usize])
     }
@@ -328,14 +314,16 @@ impl Map {
     pub fn empty(&self, die: u32) -> VecDeque<BlockId> {
         let first = die * self.shape.blocks_per_die;
         let blocks = first..first + self.shape.blocks_per_die;
-        blocks.filter(|&block| matches!(self.contents[block as usize], Contents::Unknown)).collect()
+        blocks
+            .filter(|&block| matches!(self.contents[block as usize], BlockContents::Unknown))
+            .collect()
     }
 
     /// Takes out what was written to `block`, to be read row by row. Nobody else chooses the block
     /// meanwhile.
     pub fn collect(&mut self, block: BlockId) -> Rows {
-        match std::mem::replace(&mut self.contents[block as usize], Contents::Unknown) {
-            Contents::Written(units) => Rows::Written(units, Cursor::default()),
+        match std::mem::replace(&mut self.contents[block as usize], BlockContents::Unknown) {
+            BlockContents::Written(units) => Rows::Written(units, PackedCursor::default()),
             _ => Rows::Home(0..self.shape.rows_per_block),
         }
     }
@@ -348,7 +336,7 @@ impl Map {
 
     /// Appends the valid units of the next row of `block` that has any; `false` if there is no such
     /// row.
-    pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<Kept>) -> bool {
+    pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<KeptUnit>) -> bool {
         let before = valid.len();
         loop {
             match rows {
@@ -356,7 +344,7 @@ impl Map {
                     let Some(first) = units.next(cursor) else { return false };
                     let rest = (1..self.shape.units_per_row).map_while(|_| units.next(cursor));
                     let row = std::iter::once(first).chain(rest);
-                    let row = row.map(|unit| Kept { unit, mark: self.gone.drawn(unit) });
+                    let row = row.map(|unit| KeptUnit { unit, mark: self.gone.drawn(unit) });
                     valid.extend(row.filter(|&kept| self.is_there(kept, block)));
                 }
                 Rows::Home(rows) => {
@@ -374,14 +362,6 @@ impl Map {
     }
 }
 
-/// A unit that collection found valid.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept {
-    pub unit: u32,
-    /// Which of its block's marks says that it is there no more.
-    pub mark: u32,
-}
-
 fn code(block: BlockId) -> u16 {
     FIRST_BLOCK + block as u16
 }
@@ -389,5 +369,5 @@ fn code(block: BlockId) -> u16 {
 /// What is left of a block to be read.
 pub(crate) enum Rows {
     Home(Range<u32>),
-    Written(Packed, Cursor),
+    Written(PackedNumbers, PackedCursor),
 }

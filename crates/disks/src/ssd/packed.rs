@@ -6,7 +6,7 @@ const STEP: usize = 4;
 
 /// Ascending numbers, none twice. Not changed once made.
 #[derive(Debug, Default)]
-pub(crate) struct Packed {
+pub(crate) struct PackedNumbers {
     words: Box<[u64]>,
     count: u32,
     first: u32,
@@ -14,7 +14,7 @@ pub(crate) struct Packed {
     plain: u32,
 }
 
-impl Packed {
+impl PackedNumbers {
     /// `numbers` ascend, none twice.
     pub fn new(numbers: &[u32]) -> Self {
         let (first, last) =
@@ -41,7 +41,7 @@ impl Packed {
     }
 
     /// Reads on where `cursor` stands; a new one stands at the beginning.
-    pub fn next(&self, cursor: &mut Cursor) -> Option<u32> {
+    pub fn next(&self, cursor: &mut PackedCursor) -> Option<u32> {
         if cursor.read == self.count {
             return None;
         }
@@ -74,9 +74,9 @@ impl Packed {
     }
 }
 
-/// A place in a [`Packed`].
+/// A place in a [`PackedNumbers`].
 #[derive(Debug, Default)]
-pub(crate) struct Cursor {
+pub(crate) struct PackedCursor {
     bit: u64,
     read: u32,
     /// From the first number to the least that may come.
@@ -110,8 +110,8 @@ mod tests {
 
     use super::*;
 
-    fn unpacked(packed: &Packed) -> Vec<u32> {
-        let mut cursor = Cursor::default();
+    fn unpacked(packed: &PackedNumbers) -> Vec<u32> {
+        let mut cursor = PackedCursor::default();
         std::iter::from_fn(|| packed.next(&mut cursor)).collect()
     }
 
@@ -121,26 +121,29 @@ mod tests {
         let mut numbers: Vec<u32> = (0..6144).map(|_| random.below(244_000_000) as u32).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let packed = Packed::new(&numbers);
+        let packed = PackedNumbers::new(&numbers);
         assert!(packed.words.len() * 8 < numbers.len() * 9 / 4, "{} bytes", packed.words.len() * 8);
         assert_eq!(unpacked(&packed), numbers);
 
         let neighbours: Vec<u32> = (0..6144).collect();
-        assert!(Packed::new(&neighbours).words.len() <= 6144 / 64);
+        assert!(PackedNumbers::new(&neighbours).words.len() <= 6144 / 64);
     }
 
     proptest! {
         #[test]
         fn what_goes_in_comes_out(numbers in prop::collection::btree_set(0..u32::MAX - 1, 0..300)) {
             let numbers: Vec<u32> = numbers.into_iter().collect();
-            prop_assert_eq!(unpacked(&Packed::new(&numbers)), numbers);
+            prop_assert_eq!(unpacked(&PackedNumbers::new(&numbers)), numbers);
         }
 
         #[test]
-        fn far_from_zero_too(start in 0..4_000_000_000_u32, steps in prop::collection::vec(1..50_u32, 1..200)) {
+        fn far_from_zero_too(
+            start in 0..4_000_000_000_u32,
+            steps in prop::collection::vec(1..50_u32, 1..200),
+        ) {
             let numbers: Vec<u32> =
                 steps.iter().scan(start, |at, step| { *at += step; Some(*at) }).collect();
-            prop_assert_eq!(unpacked(&Packed::new(&numbers)), numbers);
+            prop_assert_eq!(unpacked(&PackedNumbers::new(&numbers)), numbers);
         }
     }
 }

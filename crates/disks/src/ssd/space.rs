@@ -12,12 +12,9 @@ use std::collections::VecDeque;
 
 use disklab_units::Bytes;
 
-use super::log::PADDING;
-use super::map::{BlockId, Kept, Map, Rows, UNIT};
-
-/// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is
-/// lost to over-provisioning.
-pub(crate) const FEW: usize = 4;
+use super::map::{FlashMap, Rows};
+use super::shape::{BlockId, FEW, KeptUnit, UNIT};
+use super::write_log::PADDING;
 
 /// Empty blocks that the host's data leaves to collection, which needs one to write to before it
 /// can free another.
@@ -25,7 +22,7 @@ const RESERVE: usize = 1;
 
 /// What the blocks in use for the SLC cache are like.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fast {
+pub(crate) struct SlcBlocks {
     /// Rows of such a block.
     pub rows: u32,
     /// As many of a die's blocks may be such.
@@ -37,10 +34,10 @@ pub(crate) struct Space {
     /// In the order in which they are used, so that all wear alike.
     empty: VecDeque<BlockId>,
     /// Where rows go.
-    open: Open,
+    open: OpenBlock,
     /// Where the host's rows go as long as there is room.
-    open_fast: Open,
-    fast: Option<Fast>,
+    open_fast: OpenBlock,
+    fast: Option<SlcBlocks>,
     /// Of each block of the die, whether it is in use for the SLC cache, and how many are; the open
     /// one is among them.
     is_fast: Vec<bool>,
@@ -51,7 +48,7 @@ pub(crate) struct Space {
 }
 
 /// A block that is being written.
-struct Open {
+struct OpenBlock {
     block: Option<BlockId>,
     rows_left: u32,
     units: Vec<u32>,
@@ -61,7 +58,7 @@ struct Collection {
     victim: BlockId,
     rows: Rows,
     /// Read, and not written again yet.
-    gathered: Vec<Kept>,
+    gathered: Vec<KeptUnit>,
     /// Units valid when it began, which is what its gain was reckoned from.
     valid: u64,
     gain: u64,
@@ -71,14 +68,14 @@ struct Collection {
 
 /// Where a row goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct RowTarget {
     pub block: BlockId,
     pub fast: bool,
 }
 
 /// What collection does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum CollectionStep {
     /// Reads what is valid in a row.
     Read {
         block: BlockId,
@@ -91,12 +88,12 @@ pub(crate) enum Step {
 }
 
 impl Space {
-    pub fn new(die: u32, map: &Map, fast: Option<Fast>) -> Self {
+    pub fn new(die: u32, map: &FlashMap, fast: Option<SlcBlocks>) -> Self {
         Self {
             die,
             empty: map.empty(die),
-            open: Open::new(map.shape.rows_per_block * map.shape.units_per_row),
-            open_fast: Open::new(fast.map_or(0, |fast| fast.rows * map.shape.units_per_row)),
+            open: OpenBlock::new(map.shape.rows_per_block * map.shape.units_per_row),
+            open_fast: OpenBlock::new(fast.map_or(0, |fast| fast.rows * map.shape.units_per_row)),
             fast,
             is_fast: vec![false; map.shape.blocks_per_die as usize],
             fast_blocks: 0,
@@ -110,14 +107,14 @@ impl Space {
     }
 
     /// Whether a row of the host's has a place here.
-    pub fn takes_row(&self, map: &Map) -> bool {
+    pub fn takes_row(&self, map: &FlashMap) -> bool {
         let open = self.open.rows_left > 0 || self.open_fast.rows_left > 0;
         let room = open || self.empty.len() > RESERVE;
         room && (!self.is_short() || self.credit >= u64::from(map.shape.units_per_row))
     }
 
     /// Where the host's next row goes, which [`Space::takes_row`] has a place for.
-    pub fn host_target(&mut self, map: &Map) -> Option<Target> {
+    pub fn host_target(&mut self, map: &FlashMap) -> Option<RowTarget> {
         if self.is_short() {
             self.credit = self.credit.saturating_sub(u64::from(map.shape.units_per_row));
         }
@@ -129,22 +126,22 @@ impl Space {
                 self.set_fast(block, true);
             }
             if let Some(block) = self.open_fast.block {
-                return Some(Target { block, fast: true });
+                return Some(RowTarget { block, fast: true });
             }
         }
         self.target(map)
     }
 
     /// Where the next row goes that collection writes.
-    pub fn target(&mut self, map: &Map) -> Option<Target> {
+    pub fn target(&mut self, map: &FlashMap) -> Option<RowTarget> {
         if self.open.block.is_none() {
             self.open.begin(self.empty.pop_front()?, map.shape.rows_per_block);
         }
-        self.open.block.map(|block| Target { block, fast: false })
+        self.open.block.map(|block| RowTarget { block, fast: false })
     }
 
     /// A row of the host's has been programmed.
-    pub fn host_row(&mut self, map: &mut Map, target: Target, units: &[u32]) {
+    pub fn host_row(&mut self, map: &mut FlashMap, target: RowTarget, units: &[u32]) {
         for &unit in units.iter().filter(|&&unit| unit != PADDING) {
             map.settle(unit, target.block);
         }
@@ -154,7 +151,7 @@ impl Space {
     }
 
     /// A row of what was collected has been programmed: what was gathered first.
-    pub fn collected_row(&mut self, map: &mut Map, target: Target) {
+    pub fn collected_row(&mut self, map: &mut FlashMap, target: RowTarget) {
         let Some(collection) = &mut self.collection else { return };
         let count = collection.gathered.len().min(map.shape.units_per_row as usize);
         map.copied(&collection.gathered[..count], collection.victim, target.block);
@@ -181,29 +178,37 @@ impl Space {
 
     /// What collection does next, if anything. `resting`: nobody asks for anything, so that the SLC
     /// cache is emptied.
-    pub fn collect(&mut self, map: &mut Map, resting: bool) -> Option<Step> {
+    pub fn collect(&mut self, map: &mut FlashMap, resting: bool) -> Option<CollectionStep> {
         if self.collection.is_none() {
             self.begin_collection(map, resting);
         }
         let collection = self.collection.as_mut()?;
         let row = map.shape.units_per_row as usize;
         if collection.gathered.len() >= row {
-            return Some(Step::Write);
+            return Some(CollectionStep::Write);
         }
         let before = collection.gathered.len();
         let block = collection.victim;
         if map.valid(block) == 0 {
             collection.gathered.clear();
-            return Some(Step::Erase);
+            return Some(CollectionStep::Erase);
         }
         if map.next_row(block, &mut collection.rows, &mut collection.gathered) {
             let read = &collection.gathered[before..];
-            return Some(Step::Read { block, unit: read[0].unit, bytes: UNIT * read.len() as u64 });
+            return Some(CollectionStep::Read {
+                block,
+                unit: read[0].unit,
+                bytes: UNIT * read.len() as u64,
+            });
         }
-        Some(if collection.gathered.is_empty() { Step::Erase } else { Step::Write })
+        Some(if collection.gathered.is_empty() {
+            CollectionStep::Erase
+        } else {
+            CollectionStep::Write
+        })
     }
 
-    fn begin_collection(&mut self, map: &mut Map, resting: bool) {
+    fn begin_collection(&mut self, map: &mut FlashMap, resting: bool) {
         let whole = map.shape.rows_per_block * map.shape.units_per_row;
         let victim = if self.is_short() {
             map.least_valid(self.die, |_| true)
@@ -230,7 +235,7 @@ impl Space {
     }
 
     /// The block that was collected is empty now.
-    pub fn erased(&mut self, map: &mut Map) {
+    pub fn erased(&mut self, map: &mut FlashMap) {
         if let Some(collection) = self.collection.take() {
             map.erased(collection.victim);
             self.credit += collection.gain - collection.given;
@@ -248,7 +253,7 @@ impl Space {
     }
 }
 
-impl Open {
+impl OpenBlock {
     /// `units`: as many as a block may hold.
     fn new(units: u32) -> Self {
         Self { block: None, rows_left: 0, units: Vec::with_capacity(units as usize) }
@@ -261,7 +266,7 @@ impl Open {
     }
 
     /// One more row was written; `block` is closed behind its last.
-    fn row_done(&mut self, map: &mut Map, block: BlockId) {
+    fn row_done(&mut self, map: &mut FlashMap, block: BlockId) {
         self.rows_left -= 1;
         if self.rows_left == 0 {
             self.block = None;

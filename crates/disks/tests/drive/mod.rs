@@ -94,8 +94,8 @@ pub fn open_loop(
     run.served
 }
 
-/// Keeps `depth` requests under way from `start` on until `count` have been submitted, a new one in
-/// the moment in which one completes, and waits for the last.
+/// Keeps `depth` requests under way from `start` on until `count` have been submitted, a new one in the moment in which
+/// one completes, and waits for the last.
 pub fn closed_loop(
     disk: &mut dyn Disk,
     start: Nanos,

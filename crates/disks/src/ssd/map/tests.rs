@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::*;
 
 /// Four dies with blocks of 16 rows of 4 units: 256 units in a stripe.
-fn map(units: u32, how: Preconditioned) -> Map {
-    let shape = Shape {
+fn map(units: u32, how: Preconditioned) -> FlashMap {
+    let shape = FlashShape {
         units,
         dies: 4,
         blocks_per_die: units.div_ceil(256) + 8,
@@ -14,13 +14,13 @@ fn map(units: u32, how: Preconditioned) -> Map {
         units_per_row: 4,
     };
     let home = Home::new(how, &shape, Seed(1));
-    Map::new(shape, home)
+    FlashMap::new(shape, home)
 }
 
 /// A map, and in plain words where each unit is.
-struct Watched {
-    map: Map,
-    places: Vec<Place>,
+struct WatchedMap {
+    map: FlashMap,
+    places: Vec<UnitPlace>,
     /// Written, and not programmed yet.
     log: VecDeque<u32>,
     open: BlockId,
@@ -28,7 +28,7 @@ struct Watched {
     empty: VecDeque<BlockId>,
 }
 
-impl Watched {
+impl WatchedMap {
     fn new(how: Preconditioned) -> Self {
         let map = map(700, how);
         let places = (0..map.shape.units).map(|unit| map.place(unit)).collect();
@@ -40,20 +40,20 @@ impl Watched {
 
     fn write(&mut self, unit: u32) {
         self.map.buffer(unit);
-        self.places[unit as usize] = Place::Buffer;
+        self.places[unit as usize] = UnitPlace::Buffer;
         self.log.push_back(unit);
     }
 
     fn trim(&mut self, unit: u32) {
         self.map.trim(unit..unit + 1);
-        self.places[unit as usize] = Place::Nowhere;
+        self.places[unit as usize] = UnitPlace::Nowhere;
     }
 
     fn program(&mut self) {
         let Some(unit) = self.log.pop_front() else { return };
         self.map.settle(unit, self.open);
-        if self.places[unit as usize] == Place::Buffer && !self.log.contains(&unit) {
-            self.places[unit as usize] = Place::Block(self.open);
+        if self.places[unit as usize] == UnitPlace::Buffer && !self.log.contains(&unit) {
+            self.places[unit as usize] = UnitPlace::Block(self.open);
         }
         self.fill([unit]);
     }
@@ -76,19 +76,22 @@ impl Watched {
             if !self.map.next_row(victim, &mut rows, &mut row) {
                 break;
             }
-            for &Kept { unit, .. } in &row {
+            for &KeptUnit { unit, .. } in &row {
                 assert_eq!(
                     self.places[unit as usize],
-                    Place::Block(victim),
+                    UnitPlace::Block(victim),
                     "unit {unit} is read from there"
                 );
             }
             write(self);
             self.map.copied(&row, victim, self.open);
-            for &Kept { unit, .. } in &row {
+            for &KeptUnit { unit, .. } in &row {
                 let place = &mut self.places[unit as usize];
-                *place =
-                    if *place == Place::Block(victim) { Place::Block(self.open) } else { *place };
+                *place = if *place == UnitPlace::Block(victim) {
+                    UnitPlace::Block(self.open)
+                } else {
+                    *place
+                };
             }
             self.fill(row.into_iter().map(|kept| kept.unit));
         }
@@ -108,7 +111,7 @@ proptest! {
         at_random in any::<bool>(),
     ) {
         let how = if at_random { Preconditioned::AtRandom } else { Preconditioned::InOrder };
-        let mut watched = Watched::new(how);
+        let mut watched = WatchedMap::new(how);
         for (kind, number) in steps {
             match kind {
                 0 => watched.trim(number % hot),
@@ -118,10 +121,12 @@ proptest! {
                 _ => watched.write(number % hot),
             }
             for unit in 0..watched.map.shape.units {
-                prop_assert_eq!(watched.map.place(unit), watched.places[unit as usize], "unit {}", unit);
+                let expected = watched.places[unit as usize];
+                prop_assert_eq!(watched.map.place(unit), expected, "unit {}", unit);
             }
             for block in 0..watched.map.valid.len() as BlockId {
-                let here = watched.places.iter().filter(|&&place| place == Place::Block(block)).count();
+                let places = watched.places.iter();
+                let here = places.filter(|&&place| place == UnitPlace::Block(block)).count();
                 prop_assert_eq!(watched.map.valid(block) as usize, here, "block {}", block);
             }
         }
@@ -150,7 +155,7 @@ proptest! {
             let range = one.min(other)..one.max(other);
             at_once.trim(range.clone());
             range.for_each(|unit| singly.leave(unit, NOWHERE));
-            prop_assert!((0..units).all(|unit| at_once.places.get(unit) == singly.places.get(unit)));
+            prop_assert!((0..units).all(|unit| at_once.codes.get(unit) == singly.codes.get(unit)));
             prop_assert_eq!(&at_once.valid, &singly.valid);
             prop_assert_eq!(&at_once.stale, &singly.stale);
         }

@@ -10,11 +10,11 @@ use std::ops::Range;
 use memmap2::{Advice, MmapMut};
 use prefetch_index::prefetch_index;
 
-pub(crate) struct Places(MmapMut);
+pub(crate) struct UnitCodes(MmapMut);
 
 const CODE: usize = size_of::<u16>();
 
-impl Places {
+impl UnitCodes {
     pub fn new(units: u32) -> Self {
         let bytes = units as usize * CODE;
         let layout = Layout::from_size_align(bytes, CODE).unwrap_or(Layout::new::<u16>());

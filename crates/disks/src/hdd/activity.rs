@@ -1,17 +1,48 @@
-//! A head that reads in sequence into a segment of the cache.
+//! What the mechanism of a hard disk is doing.
 
 use disklab_units::Nanos;
 
-use super::geometry::Geometry;
+use super::geometry::{Arm, Geometry};
+use super::queue::Command;
 
+pub(crate) enum Activity {
+    Idle,
+    /// Reads on behind the last read because nobody wants anything else. It ends without notice.
+    Ahead(Stream),
+    Read {
+        stream: Stream,
+        command: Command,
+        access: Access,
+    },
+    /// Straight to the medium.
+    Write {
+        command: Command,
+        access: Access,
+    },
+    /// From the buffer to the medium.
+    Destage(Access),
+}
+
+/// A piece of work on the medium, begun at `since`; at `end` it leaves the arm at `arm`.
+pub(crate) struct Access {
+    pub since: Nanos,
+    /// When the first sector was under the head.
+    pub there: Nanos,
+    pub end: Nanos,
+    /// Where the arm came from; `None` if it was there.
+    pub from: Option<Arm>,
+    pub arm: Arm,
+}
+
+/// A head that reads in sequence into a segment of the cache.
 pub(crate) struct Stream {
     pub segment: usize,
     /// When the head is at `tape`. This may be still to come: then the arm is on its way there.
     at: Nanos,
     tape: u64,
     /// The first sector that it will not read, and when it gets there.
-    limit: u64,
-    stop: Nanos,
+    pub limit: u64,
+    pub stop: Nanos,
 }
 
 impl Stream {
@@ -24,7 +55,7 @@ impl Stream {
 
     /// Reads on to the sector `limit`, if that is further than it would.
     pub fn extend(&mut self, limit: u64, geometry: &Geometry) {
-        let limit = limit.min(geometry.sectors());
+        let limit = limit.min(geometry.sectors);
         if limit > self.limit {
             self.limit = limit;
             self.stop = self.when(geometry.end_place(limit).tape);
@@ -39,15 +70,5 @@ impl Stream {
     /// Where the head is, on the tape.
     pub fn tape_at(&self, now: Nanos) -> u64 {
         self.tape + now.min(self.stop).saturating_sub(self.at).0
-    }
-
-    /// When it has read all that it is to read.
-    pub fn stop(&self) -> Nanos {
-        self.stop
-    }
-
-    /// The first sector that it will not read.
-    pub fn limit(&self) -> u64 {
-        self.limit
     }
 }

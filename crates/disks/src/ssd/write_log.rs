@@ -8,7 +8,7 @@ pub(crate) const PADDING: u32 = u32::MAX;
 
 /// Counts units (of the map: 4 KiB) since the disk was made, so that a place in the log is one
 /// number.
-pub(crate) struct Log {
+pub(crate) struct WriteLog {
     /// In units, as all that follow.
     room: u64,
     row: u64,
@@ -27,11 +27,11 @@ pub(crate) struct Log {
     rows: VecDeque<(u64, bool)>,
     /// Rows that have left `rows`.
     rows_gone: u64,
-    /// All before is on the medium.
-    safe: u64,
+    /// Everything before this place is on the medium.
+    pub safe: u64,
 }
 
-impl Log {
+impl WriteLog {
     pub fn new(room: u64, row: u32) -> Self {
         Self {
             room,
@@ -100,11 +100,6 @@ impl Log {
             self.rows_gone += 1;
             self.safe = end;
         }
-    }
-
-    /// Everything before this place is on the medium.
-    pub fn safe(&self) -> u64 {
-        self.safe
     }
 
     /// Nothing moves: no data on the link, no row being programmed. A part of a row may be left.

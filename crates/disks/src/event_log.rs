@@ -1,4 +1,4 @@
-//! What a disk does inside, told to whoever watches that it keeps to physics ([`crate::check`]).
+//! What a disk does inside, for whoever watches that it keeps to physics ([`crate::check`]).
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use disklab_units::{Bytes, Nanos};
 
 /// Something that a disk did or has begun to do. Times may lie ahead of the caller's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum DiskEvent {
     /// The head was over these sectors, one after another.
     Medium {
         sectors: Range<u64>,
@@ -40,22 +40,22 @@ pub enum DieWork {
 
 /// Keeps what happened until it is asked for, if anybody watches.
 #[derive(Debug, Default)]
-pub(crate) struct Diary(Option<Vec<Happening>>);
+pub(crate) struct EventLog(Option<Vec<DiskEvent>>);
 
-impl Diary {
+impl EventLog {
     pub fn open(&mut self) {
         self.0.get_or_insert_default();
     }
 
-    pub fn note(&mut self, happening: impl FnOnce() -> Happening) {
-        if let Some(happenings) = &mut self.0 {
-            happenings.push(happening());
+    pub fn note(&mut self, event: impl FnOnce() -> DiskEvent) {
+        if let Some(events) = &mut self.0 {
+            events.push(event());
         }
     }
 
-    pub fn drain(&mut self, into: &mut Vec<Happening>) {
-        if let Some(happenings) = &mut self.0 {
-            into.append(happenings);
+    pub fn drain(&mut self, into: &mut Vec<DiskEvent>) {
+        if let Some(events) = &mut self.0 {
+            into.append(events);
         }
     }
 }

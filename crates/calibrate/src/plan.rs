@@ -1,0 +1,47 @@
+//! What is asked of a calibration, and what the kernel says of the disk.
+
+use disklab_units::Nanos;
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalibrationPlan {
+    /// After this, what can be left out is.
+    pub time: Nanos,
+    /// Whether what is on the disk may be destroyed.
+    pub may_write: bool,
+    pub hints: Hints,
+}
+
+/// The [`CalibrationPlan::time`] for people who wait: a run ends by itself soon after this.
+pub const USUAL_TIME: Nanos = Nanos::from_secs(300);
+
+/// What the kernel says of a disk: taken where nothing can be measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hints {
+    pub queue_depth: Option<u32>,
+    pub write_cache: Option<bool>,
+    /// NVMe: flushes are commands among others.
+    pub queued_flush: Option<bool>,
+    /// A file on a disk.
+    pub file: bool,
+}
+
+impl Hints {
+    /// Why a flush may end in the kernel, so that its time is not the disk's.
+    pub fn flush_is_dropped(&self) -> Option<&'static str> {
+        match self {
+            Self { file: true, .. } => {
+                Some("it is a file: whether a flush reaches the disk is its filesystem's choice")
+            }
+            Self { write_cache: Some(false), .. } => {
+                Some("the kernel knows of no write cache there and passes no flush on")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Reasons why a number is not measured, which several have.
+pub(crate) const READ_ONLY: &str = "it was only read (--write)";
+pub(crate) const KERNEL_SAYS: &str = "this is what the kernel says";
+pub(crate) const NOBODY_SAYS: &str = "nobody says it; that of SATA";

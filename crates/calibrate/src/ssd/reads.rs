@@ -1,0 +1,201 @@
+//! Numbers that reads and flushes show.
+
+use super::parallel::{self, DieCount};
+use super::work::{SsdWork, usual};
+use crate::error::Error;
+use crate::numbers::{quantile, spread};
+use crate::plan::{Hints, KERNEL_SAYS, NOBODY_SAYS};
+use crate::sheet::{measured, not_visible, observed, rate, size, time};
+use crate::target::Probe;
+
+/// No command goes to a disk and back in less, in nanoseconds: a call that ends in the kernel takes
+/// one microsecond.
+const ROUND_TRIP: f64 = 3e3;
+
+/// Of a lone read, a command with its link takes no more than this part: where it seems to, a flush
+/// with nothing to flush does more than a command.
+const COMMAND: f64 = 0.8;
+
+impl SsdWork<'_, '_> {
+    /// A flush with nothing to flush is a command and no more.
+    pub(super) fn command(&mut self) -> Result<(), Error> {
+        let mut times = Vec::new();
+        self.bench.one(Probe::flush())?;
+        for _ in 0..30 {
+            times.push(self.bench.one(Probe::flush())?.nanos());
+        }
+        // The quick ones: what is later is late for reasons of the host's.
+        let empty = quantile(&times, 0.1);
+        let read = self.modes.times.first().copied().unwrap_or_default();
+        self.overhead = (empty - self.link_command).max(0.0);
+        let why = if let Some(why) = self.hints.flush_is_dropped() {
+            Some(why)
+        } else if empty < ROUND_TRIP {
+            Some("a flush ends too soon to have been at the disk")
+        } else if self.besides() > COMMAND * read {
+            Some("a flush with nothing to flush takes as long as a read")
+        } else {
+            (self.overhead <= 0.0)
+                .then_some("a flush with nothing to flush takes no longer than the link does")
+        };
+        let mark = if let Some(why) = why {
+            self.overhead = usual::OVERHEAD * read;
+            self.assumed.push(format!("a command takes {}", time(self.overhead)));
+            not_visible(format!("{why}; a fifth of a read's time"))
+        } else {
+            // Neither is a clock of nanoseconds exact to less than a hundredth of such a time.
+            self.overhead_error = spread(&times, empty).max(0.01 * self.overhead);
+            let error = self.overhead_error / self.overhead;
+            measured(error, "a flush with nothing to flush")
+        };
+        self.sheet.quantity("command_overhead", time(self.overhead), mark);
+        Ok(())
+    }
+
+    /// Pages and dies.
+    pub(super) fn flash(&mut self) -> Result<(), Error> {
+        let mark = match self.sizes.page {
+            Some(_) => observed("where a longer read stops taking the channel's time too"),
+            None => not_visible("longer reads take longer evenly"),
+        };
+        self.sheet.quantity("page", size(self.page), mark);
+        self.read_page();
+        let (page, one) = (self.page, 1e9 / self.die_time().max(1.0));
+        let dies = self.bench.if_time("dies", |bench| parallel::dies(bench, page, one))?;
+        self.dies = match dies {
+            Ok(DieCount::Found(dies) | DieCount::AtLeast(dies)) => dies,
+            Ok(DieCount::Unseen) | Err(_) => usual::DIES,
+        };
+        let (channels, each) = split(self.dies);
+        let why = not_visible("the link is full before a channel is");
+        self.sheet.number("channels", channels, why);
+        let mark = match dies {
+            Ok(DieCount::Found(dies)) if channels * each == dies => {
+                let assumed = format!("pages have {}", size(self.page));
+                let how =
+                    format!("{dies} dies in all: reads so many pages apart wait for each other");
+                observed(how).assuming(self.sizes.page.is_none().then_some(assumed))
+            }
+            Ok(DieCount::Found(dies)) => not_visible(format!(
+                "{dies} dies in all, which no equal number on each channel makes"
+            )),
+            Ok(DieCount::AtLeast(tried)) => not_visible(format!(
+                "at least {tried} dies in all: reads further apart were not tried"
+            )),
+            Ok(DieCount::Unseen) => {
+                not_visible("no distance between reads makes them wait for one die")
+            }
+            Err(why) => not_visible(why),
+        };
+        self.sheet.number("dies_per_channel", each, mark);
+        if !matches!(dies, Ok(DieCount::Found(_))) {
+            self.assumed.push(format!("there are {} dies", self.dies));
+        }
+        Ok(())
+    }
+
+    fn read_page(&mut self) {
+        /// The least that a device has.
+        const LEAST: f64 = 1e3;
+        let besides = self.besides();
+        let read: Vec<f64> = self.modes.times.iter().map(|all| all - besides).collect();
+        let quoted = |takes: &f64| format!("\"{}\"", time(takes.max(LEAST)));
+        let value = format!("[{}]", read.iter().map(quoted).collect::<Vec<_>>().join(", "));
+        let shortest = read.first().copied().unwrap_or_default();
+        let mark = if shortest < LEAST {
+            not_visible("a lone read takes no longer than command, channel and link")
+        } else {
+            let error = (self.modes.spread * self.modes.mean + self.overhead_error) / shortest;
+            measured(error, "lone reads, less command, channel and link").assuming(self.if_true())
+        };
+        self.sheet.number("read_page", value, mark);
+    }
+
+    pub(super) fn bus(&mut self) {
+        let mark = match self.sizes.channel {
+            Some(_) => {
+                // What bends the line is about a fifth of a lone read's time.
+                let error = self.sizes.beside * 5.0;
+                measured(error, "lone reads within a page, less the link")
+            }
+            None => not_visible("no page is seen"),
+        };
+        self.sheet.quantity("channel", rate(self.channel), mark);
+        let (link_error, command_error) = self.parallel.link_errors();
+        let (link_seen, command_seen) = self.parallel.link_is_seen();
+        let mark = if link_seen {
+            measured(link_error, "many reads of 128 KiB against many of 4 KiB")
+        } else {
+            let why = "many reads of 128 KiB take what no link does more than many of 4 KiB";
+            not_visible(why)
+        };
+        self.sheet.quantity("link", rate(self.link), mark);
+        // Were it the dies that limit small reads, the command's share would come out too large.
+        // Places drawn at random leave some dies idle at any depth; above four fifths of what all
+        // can do, they are what limits.
+        let dies_can = f64::from(self.dies) * 1e9 / self.die_time().max(1.0);
+        let mark = if !command_seen {
+            let why = "many reads of 4 KiB take no more of the link than their data does";
+            not_visible(why)
+        } else if self.parallel.most() < 0.8 * dies_can {
+            let how = "what many reads of 4 KiB take of the link besides their data";
+            measured(command_error, how)
+        } else {
+            let why =
+                "the dies limit small reads, not the link; taken from their rate all the same";
+            not_visible(why)
+        };
+        self.sheet.quantity("link_command", time(self.link_command), mark);
+    }
+
+    /// What only the kernel says.
+    pub(super) fn queue(&mut self) {
+        let Hints { queue_depth, queued_flush, .. } = self.hints;
+        let depth = queue_depth.unwrap_or(usual::DEPTH).clamp(1, 4096);
+        let why = if queue_depth.is_some() { KERNEL_SAYS } else { NOBODY_SAYS };
+        self.sheet.number("queue_depth", depth, not_visible(why));
+        let why =
+            if queued_flush.is_some() { "so have it the disk's kind of link" } else { NOBODY_SAYS };
+        let queued = queued_flush.unwrap_or(false);
+        self.sheet.number("queued_flush", queued, not_visible(why));
+    }
+}
+
+/// What a device has of either at most.
+const MOST: u32 = 64;
+
+/// Channels, and dies on each: as many in all, or where no equal numbers make that, the nearest.
+fn split(dies: u32) -> (u32, u32) {
+    // Of several, usually no more than eight channels.
+    let few = || (1..=usual::CHANNELS).rev().chain(usual::CHANNELS + 1..=MOST);
+    let equal = |dies: u32| {
+        few()
+            .find(|count| dies.is_multiple_of(*count) && dies / count <= MOST)
+            .map(|count| (count, dies / count))
+    };
+    let near = (0..dies).find_map(|off| equal(dies + off).or_else(|| equal(dies - off)));
+    near.unwrap_or((1, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dies_are_spread_over_channels_that_a_device_can_have() {
+        assert_eq!(split(16), (8, 2));
+        assert_eq!(split(12), (6, 2));
+        assert_eq!(split(7), (7, 1));
+        assert_eq!(split(256), (8, 32));
+        assert_eq!(split(143), (11, 13));
+        // 127 is a prime number.
+        assert_eq!(split(127), (8, 16));
+        for dies in 1..=256 {
+            let (channels, each) = split(dies);
+            assert!(
+                channels <= MOST && each <= MOST && (channels * each).abs_diff(dies) <= 2,
+                "{dies}"
+            );
+        }
+    }
+}

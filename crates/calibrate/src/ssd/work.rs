@@ -1,0 +1,105 @@
+//! What is known of a disk without moving parts, as each part is measured.
+
+use super::latency::{self, ReadModes};
+use super::parallel::{self, ParallelReads};
+use super::sizes::{self, ReadSizes};
+use crate::bench::TestBench;
+use crate::error::Error;
+use crate::plan::Hints;
+use crate::sheet::{Sheet, rate, size};
+
+/// What stands where nothing was seen: a SATA disk with TLC.
+pub(super) mod usual {
+    pub const CHANNELS: u32 = 8;
+    pub const DIES: u32 = 16;
+    pub const PAGE: u64 = 16 << 10;
+    pub const PROGRAM: f64 = 500e3;
+    pub const CHANNEL: f64 = 1.2e9;
+    /// A part of a lone read's time, where a flush tells nothing.
+    pub const OVERHEAD: f64 = 0.2;
+    pub const BUFFER: u64 = 32 << 20;
+    pub const FLUSH: f64 = 1e6;
+    pub const DEPTH: u32 = 32;
+}
+
+/// What is known so far, in nanoseconds and bytes a second, and what comes of it.
+pub(super) struct SsdWork<'a, 'b> {
+    pub bench: &'a mut TestBench<'b>,
+    pub hints: Hints,
+    pub sheet: Sheet,
+    pub remarks: Vec<String>,
+    pub modes: ReadModes,
+    pub sizes: ReadSizes,
+    pub parallel: ParallelReads,
+    pub page: u64,
+    pub channel: f64,
+    pub link: f64,
+    pub link_command: f64,
+    pub overhead: f64,
+    /// How far that may be off, in nanoseconds.
+    pub overhead_error: f64,
+    pub dies: u32,
+    /// What stands in the place of numbers that were not seen, which others are reckoned from.
+    pub assumed: Vec<String>,
+}
+
+impl<'a, 'b> SsdWork<'a, 'b> {
+    /// Measures lone reads, and many at once.
+    pub fn begin(bench: &'a mut TestBench<'b>, hints: Hints) -> Result<Self, Error> {
+        bench.step("latency of reads");
+        let modes = latency::measure(bench)?;
+        bench.step("sizes of reads");
+        let sizes = sizes::measure(bench)?;
+        bench.step("reads at once");
+        let parallel = parallel::measure(bench)?;
+        let remark = format!(
+            "random reads of 4 KiB a second, at depth {:?}: {:?}; nine tenths of the most from \
+             depth {} on",
+            parallel::DEPTHS,
+            parallel.iops.iter().map(|iops| iops.round() as u64).collect::<Vec<_>>(),
+            parallel.knee()
+        );
+        let page = sizes.page.unwrap_or(usual::PAGE);
+        let channel = sizes.channel.unwrap_or(usual::CHANNEL);
+        let (link, link_command) = parallel.link();
+        let (moved, pages) = (rate(channel), size(page));
+        let assumed = format!("a channel moves {moved} in pages of {pages}");
+        Ok(Self {
+            bench,
+            hints,
+            sheet: Sheet::default(),
+            remarks: vec![remark],
+            page,
+            channel,
+            link,
+            link_command,
+            overhead: 0.0,
+            overhead_error: 0.0,
+            dies: usual::DIES,
+            assumed: if sizes.channel.is_none() { vec![assumed] } else { Vec::new() },
+            modes,
+            sizes,
+            parallel,
+        })
+    }
+
+    /// What of a lone read of 4 KiB is not the die's.
+    pub fn besides(&self) -> f64 {
+        self.overhead + 4096e9 / self.channel + 4096e9 / self.link + self.link_command
+    }
+
+    /// What has to be true for what is reckoned from other numbers.
+    pub fn if_true(&self) -> Option<String> {
+        (!self.assumed.is_empty()).then(|| self.assumed.join(", and "))
+    }
+
+    /// What a die is busy for with a read of 4 KiB, in the mean.
+    pub fn die_time(&self) -> f64 {
+        self.modes.mean - self.besides() + 4096e9 / self.channel
+    }
+
+    /// A page over its channel.
+    pub fn page_time(&self) -> f64 {
+        self.page as f64 * 1e9 / self.channel
+    }
+}

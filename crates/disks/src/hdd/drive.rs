@@ -1,0 +1,286 @@
+//! The drive: what happens to a command that arrives, and to those that wait.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use disklab_config::device::{Hdd, Retries};
+use disklab_units::{Bytes, Nanos, Random, Seed};
+
+use super::activity::Activity;
+use super::detailed::{DetailedHdd, DriveDetail};
+use super::geometry::Arm;
+use super::mechanics::Mechanics;
+use super::queue::{Command, CommandQueue};
+use super::segments::ReadCache;
+use super::write_buffer::WriteBuffer;
+use crate::event_log::DiskEvent;
+#[cfg(test)]
+use crate::plant::Bug;
+use crate::port::{Port, PortSpeed, earlier};
+use crate::{Completion, Counters, Disk, Op, Request};
+
+pub(crate) struct HddDisk {
+    pub(super) port: Port,
+    pub(super) mechanics: Mechanics,
+    /// Where the mechanism's last work left it.
+    pub(super) arm: Arm,
+    pub(super) activity: Activity,
+    /// Where the read that the mechanism did last ended.
+    pub(super) read_up_to: Option<u64>,
+    /// Commands that need the medium.
+    pub(super) queue: CommandQueue,
+    pub(super) segments: ReadCache,
+    /// In sectors.
+    pub(super) look_ahead: u64,
+    write_cache: bool,
+    pub(super) buffer: WriteBuffer,
+    /// Writes that wait for room in the buffer.
+    pub(super) stalled: VecDeque<Command>,
+    /// The flush in service.
+    pub(super) flush: Option<Command>,
+    pub(super) age_limit: Nanos,
+    pub(super) retries: Option<(Retries, Random)>,
+    /// What is known of this drive beyond a data sheet.
+    pub(super) detail: Option<Box<DriveDetail>>,
+    pub(super) counters: Counters,
+}
+
+impl HddDisk {
+    pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
+        let segment = model.cache.sectors().0 / u64::from(model.cache_segments.max(1));
+        let segments = ReadCache::new(model.cache_segments, segment);
+        let port = Port::new(PortSpeed {
+            decode: model.command_overhead,
+            pace: model.command_overhead,
+            link: model.link,
+            link_command: Nanos::ZERO,
+            depth: model.queue_depth,
+            queued_flush: false,
+        });
+        let random = Random::new(seed.derive("retries"));
+        Self {
+            queue: CommandQueue::new(model.queue_depth, model.queue_window),
+            look_ahead: model.look_ahead.sectors().0.min(segments.size),
+            write_cache: model.write_cache,
+            buffer: WriteBuffer::new(model.write_buffer.sectors().0, model.write_window),
+            age_limit: model.age_limit,
+            retries: model.retries.clone().map(|retries| (retries, random)),
+            ..Self::simple(port, Mechanics::new(model, bytes, seed), segments)
+        }
+    }
+
+    /// `start`: the time since angle 0 passed the head, at time 0.
+    pub fn detailed(model: &DetailedHdd, start: Nanos) -> Self {
+        let segments = ReadCache::new(model.cache.segments, model.cache.segment);
+        let write_room = u64::from(model.cache.segments.max(1)) * segments.size;
+        // What commands cost depends on what they are, which `detail` knows; the cable is in it
+        // too.
+        let port = Port::new(PortSpeed::IMMEDIATE);
+        Self {
+            look_ahead: model.cache.look_ahead.sectors,
+            write_cache: model.cache.write_cache,
+            buffer: WriteBuffer::new(write_room, 1),
+            detail: Some(Box::new(DriveDetail::new(model))),
+            ..Self::simple(port, Mechanics::detailed(model, start), segments)
+        }
+    }
+
+    /// A drive that takes commands one at a time, and neither reads ahead nor buffers writes.
+    fn simple(port: Port, mechanics: Mechanics, segments: ReadCache) -> Self {
+        Self {
+            port,
+            mechanics,
+            arm: Arm { cylinder: 0, surface: 0 },
+            activity: Activity::Idle,
+            read_up_to: None,
+            queue: CommandQueue::new(1, 1),
+            segments,
+            look_ahead: 0,
+            write_cache: false,
+            buffer: WriteBuffer::new(0, 1),
+            stalled: VecDeque::with_capacity(64),
+            flush: None,
+            age_limit: Nanos::MAX,
+            retries: None,
+            detail: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Lets everything happen up to `now`, and beyond that whatever no later command could change.
+    fn run(&mut self, now: Nanos) {
+        let sure_before = self.port.next_decoded(now);
+        while let Some(at) = self.next_step() {
+            if at > now && at >= sure_before {
+                break;
+            }
+            self.port.clock = at;
+            let command =
+                if self.port.next_command() == Some(at) { self.port.take() } else { None };
+            match command {
+                Some(request) => self.accept(at, request),
+                None => self.finish_activity(at),
+            }
+            self.choose(at);
+        }
+    }
+
+    /// A command that is decoded in the moment in which the mechanism becomes free takes part in
+    /// the choice.
+    fn next_step(&self) -> Option<Nanos> {
+        earlier(self.port.next_command(), self.activity_end())
+    }
+
+    fn accept(&mut self, at: Nanos, request: Request) {
+        let size = self.mechanics.geometry.sectors;
+        let from = request.sector.min(size);
+        let end = request.sector.saturating_add(u64::from(request.sectors)).min(size);
+        let command = Command { request, since: at, from, end };
+        match request.op {
+            #[cfg(test)]
+            Op::Flush if Bug::LostFlush.is_planted() => {
+                self.flush = Some(command);
+                self.finish_flush(at);
+            }
+            Op::Flush => self.flush = Some(command),
+            Op::Read if from < end => self.accept_read(at, command),
+            Op::Write | Op::WriteZeroes if from < end => self.accept_write(at, command),
+            // A hard disk keeps no account of what is in use, so a discard is nothing to it.
+            _ => self.port.answer(at, request.id, at),
+        }
+    }
+
+    /// A read that lies in the write buffer in part is read from the medium as a whole.
+    fn accept_read(&mut self, at: Nanos, mut command: Command) {
+        if let Some(detail) = &mut self.detail {
+            detail.read_arrives(at, command.from, command.end);
+        }
+        if self.buffer.holds(command.from, command.end) {
+            return self.hit(at, &command);
+        }
+        self.catch_up_for(at, command.from);
+        while let Some(segment) = self.segments.find(command.from) {
+            command.from = self.segments.range(segment).end;
+            if command.from >= command.end {
+                self.hit(at, &command);
+                return self.keep_ahead(at, segment, command.end);
+            }
+            if let Some(detail) = &mut self.detail {
+                detail.sends_at_once();
+            }
+        }
+        self.enqueue(command, false);
+    }
+
+    /// The data is in the drive's memory.
+    pub(super) fn hit(&mut self, at: Nanos, command: &Command) {
+        self.counters.cache_hits += 1;
+        let done = match &self.detail {
+            None => self.port.last_transfer(at, command.bytes()),
+            Some(detail) => detail.hit_done(command.bytes().sectors().0),
+        };
+        self.port.finish(Completion { id: command.request.id, at: done, started: at });
+    }
+
+    fn accept_write(&mut self, at: Nanos, command: Command) {
+        let sectors = command.end - command.from;
+        if let Some(detail) = &mut self.detail {
+            let medium = self.mechanics.geometry.sector_time(command.from);
+            detail.write_arrives(at, command.from, sectors, medium);
+            self.stop_ahead(at);
+            self.segments.forget(&(command.from..command.end));
+        }
+        // Zeroes are not sent; the drive writes them like data, straight to the medium.
+        let zeroes = command.request.op == Op::WriteZeroes;
+        let fua = command.request.fua;
+        #[cfg(test)]
+        let fua = fua && !Bug::LostFua.is_planted();
+        let through = !self.write_cache || fua || zeroes || !self.buffer.could_fit(sectors);
+        if through {
+            if !zeroes && self.detail.is_none() {
+                // The data is in memory before the arm is there, the link being faster than the
+                // medium.
+                self.port.transfer(at, command.bytes());
+            }
+            self.enqueue(command, true);
+        } else if self.stalled.is_empty() && self.buffer.fits(sectors) {
+            self.buffer_write(at, &command);
+        } else {
+            self.stalled.push_back(command);
+        }
+    }
+
+    fn enqueue(&mut self, command: Command, write: bool) {
+        let place = self.mechanics.geometry.place(command.from);
+        self.queue.push(command, self.mechanics.target(place, write));
+    }
+
+    /// Takes a write into the buffer, which has room for it. Read segments that hold the same
+    /// sectors are taken to be brought up to date, so they stay.
+    fn buffer_write(&mut self, at: Nanos, command: &Command) {
+        let mechanics = &self.mechanics;
+        let target = |sector| mechanics.target(mechanics.geometry.place(sector), true);
+        self.buffer.insert(command.from, command.end, target);
+        let done = match &self.detail {
+            None => self.port.last_transfer(at, command.bytes()),
+            Some(detail) => detail.cached_write_done(at.max(detail.taken)),
+        };
+        self.keep_written(command.from..command.end);
+        self.port.finish(Completion { id: command.request.id, at: done, started: at });
+    }
+
+    /// What was written is in a segment like what was read, if the drive works so.
+    pub(super) fn keep_written(&mut self, sectors: Range<u64>) {
+        if self.detail.as_ref().is_some_and(|detail| detail.cache.keeps_written) {
+            let segment = self.segments.open(sectors.start);
+            self.segments.grow(segment, sectors.end);
+        }
+    }
+
+    /// Room has become free.
+    pub(super) fn admit_stalled(&mut self, at: Nanos) {
+        while let Some(&command) = self.stalled.front() {
+            if !self.buffer.fits(command.end - command.from) {
+                break;
+            }
+            self.stalled.pop_front();
+            self.buffer_write(at, &command);
+        }
+    }
+
+    /// The buffer is empty: a flush that waited for that is done.
+    pub(super) fn finish_flush(&mut self, at: Nanos) {
+        if let Some(Command { request, since, .. }) = self.flush.take() {
+            self.counters.flushes += 1;
+            self.port.answer(at, request.id, since);
+        }
+    }
+}
+
+impl Disk for HddDisk {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.port.submit(now, request);
+        self.run(now);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.port.next_event(|| self.next_step())
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.run(now);
+        self.port.deliver(now, done);
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn record_events(&mut self) {
+        self.port.event_log.open();
+    }
+
+    fn events(&mut self, into: &mut Vec<DiskEvent>) {
+        self.port.event_log.drain(into);
+    }
+}

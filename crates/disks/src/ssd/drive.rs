@@ -1,0 +1,397 @@
+//! The drive: what happens to a command that arrives, and to those under way.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use disklab_config::device::Ssd;
+use disklab_units::{Bytes, Nanos, Sectors, Seed};
+
+use super::agenda::FlashEvent;
+use super::flash::{Flash, FlashOutcome};
+use super::map::UnitPlace;
+use super::shape::UNIT;
+use crate::event_log::DiskEvent;
+#[cfg(test)]
+use crate::plant::Bug;
+use crate::port::{Port, PortSpeed, earlier};
+use crate::{Completion, Counters, Disk, Op, Request};
+
+/// Without a command for so long, a drive turns to what it put off. An estimate: drives say nothing
+/// of it.
+const REST_AFTER: Nanos = Nanos::from_millis(100);
+
+pub(crate) struct SsdDisk {
+    port: Port,
+    flash: Flash,
+    /// Commands that move data, by slot.
+    moving: Vec<DataCommand>,
+    free: Vec<u32>,
+    /// Writes that wait for room in the buffer.
+    stalled: VecDeque<DataCommand>,
+    /// Flushes and writes that must be on the medium, in order of the log.
+    durable: VecDeque<DurableCommand>,
+    /// What a flush takes when there was something to flush.
+    flush: Nanos,
+    /// Something was written since the last flush.
+    unflushed: bool,
+    /// What is in the buffer survives a power cut, so nothing needs to wait for the medium.
+    power_loss_protection: bool,
+    /// Since when nobody has waited for anything.
+    quiet_since: Option<Nanos>,
+    /// A rest is on the agenda.
+    rest_planned: bool,
+    sectors: u64,
+    counters: Counters,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct DataCommand {
+    request: Request,
+    started: Nanos,
+    bytes: Bytes,
+    /// Of a read: what has not crossed the link.
+    to_send: Bytes,
+}
+
+/// Completes when all in the log before `place` is on the medium.
+#[derive(Debug, Clone, Copy)]
+struct DurableCommand {
+    place: u64,
+    request: Request,
+    started: Nanos,
+    /// Of a flush that had something to flush.
+    pays: bool,
+}
+
+impl DataCommand {
+    /// The units of the map that it touches; none if it has no bytes.
+    fn units(&self) -> Range<u32> {
+        let start = self.request.sector * Sectors::SIZE;
+        (start / UNIT.0) as u32..(start + self.bytes.0).div_ceil(UNIT.0) as u32
+    }
+}
+
+impl SsdDisk {
+    pub fn new(model: &Ssd, bytes: Bytes, seed: Seed) -> Self {
+        Self {
+            port: Port::new(PortSpeed {
+                decode: model.command_overhead,
+                pace: Nanos::ZERO,
+                link: model.link,
+                link_command: model.link_command,
+                depth: model.queue_depth,
+                queued_flush: model.queued_flush,
+            }),
+            flash: Flash::new(model, bytes, seed),
+            moving: Vec::with_capacity(64),
+            free: Vec::with_capacity(64),
+            stalled: VecDeque::with_capacity(64),
+            durable: VecDeque::with_capacity(16),
+            flush: model.flush,
+            unflushed: false,
+            power_loss_protection: model.power_loss_protection,
+            quiet_since: None,
+            rest_planned: false,
+            sectors: bytes.sectors().0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Lets everything happen up to `now`, and beyond that whatever no later command could change.
+    fn run(&mut self, now: Nanos) {
+        let sure_before = self.port.next_decoded(now);
+        while let Some(at) = self.next_step() {
+            if at > now && at >= sure_before {
+                break;
+            }
+            self.port.clock = at;
+            if let Some(event) = self.flash.agenda.pop_due(at) {
+                self.handle(at, event);
+            } else if let Some(request) = self.port.take() {
+                self.accept(at, request);
+            }
+            self.plan_rest(at);
+        }
+    }
+
+    /// Nobody waits for anything: what was put off comes up after a while of that.
+    fn plan_rest(&mut self, at: Nanos) {
+        // What has arrived by now may have come later than this: the drive is caught up with by the
+        // next command.
+        if self.port.in_service() > 0 {
+            self.quiet_since = None;
+            return;
+        }
+        let since = *self.quiet_since.get_or_insert(at);
+        if !self.rest_planned && self.flash.could_rest() {
+            self.rest_planned = true;
+            self.flash.agenda.schedule(since.saturating_add(REST_AFTER), FlashEvent::Rest);
+        }
+    }
+
+    /// Events before commands: what a write brought in is there for a flush that follows it at
+    /// once.
+    fn next_step(&self) -> Option<Nanos> {
+        earlier(self.port.next_command(), self.flash.agenda.next_at())
+    }
+
+    fn accept(&mut self, at: Nanos, request: Request) {
+        self.flash.resting = false;
+        self.quiet_since = None;
+        let from = request.sector.min(self.sectors);
+        let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
+        let bytes = Sectors(end - from).bytes();
+        let moving = DataCommand { request, started: at, bytes, to_send: bytes };
+        match request.op {
+            Op::Read if from < end => self.accept_read(at, moving, from * Sectors::SIZE),
+            Op::Write if from < end => {
+                if self.stalled.is_empty() && self.flash.log.fits(moving.units().len() as u64) {
+                    self.begin_write(at, moving);
+                } else {
+                    self.stalled.push_back(moving);
+                    self.flash.favour_programs = true;
+                    self.keep_moving(at);
+                }
+            }
+            Op::Flush => self.accept_flush(at, request),
+            // These change the map only: zeroes are not written but remembered.
+            _ => {
+                self.trim(from..end);
+                self.port.answer(at, request.id, at);
+            }
+        }
+    }
+
+    /// The units that lie within these sectors as a whole are nowhere any more.
+    fn trim(&mut self, sectors: Range<u64>) {
+        let unit = UNIT.sectors().0;
+        self.flash.map.trim(sectors.start.div_ceil(unit) as u32..(sectors.end / unit) as u32);
+    }
+
+    fn accept_read(&mut self, at: Nanos, moving: DataCommand, start: u64) {
+        let slot = self.slot(moving);
+        let row = self.flash.map.shape.units_per_row;
+        let Range { start: mut unit, end } = moving.units();
+        let mut in_memory = Bytes::ZERO;
+        while unit < end {
+            let place = self.flash.map.place(unit);
+            let row_end = end.min((unit / row + 1).saturating_mul(row));
+            let elsewhere = |&unit: &u32| self.flash.map.place(unit) != place;
+            let next = (unit + 1..row_end).find(elsewhere).unwrap_or(row_end);
+            let bytes = (UNIT * u64::from(next)).0.min(start + moving.bytes.0)
+                - (UNIT * u64::from(unit)).0.max(start);
+            match place {
+                UnitPlace::Block(block) => {
+                    self.flash.read(at, (unit, block), (slot, Bytes(bytes)));
+                }
+                // What is nowhere is zeroes.
+                UnitPlace::Buffer | UnitPlace::Nowhere => in_memory += Bytes(bytes),
+            }
+            unit = next;
+        }
+        if in_memory > Bytes::ZERO {
+            self.counters.cache_hits += u64::from(in_memory == moving.bytes);
+            self.send(at, slot, in_memory);
+        }
+    }
+
+    fn slot(&mut self, moving: DataCommand) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.moving[slot as usize] = moving;
+            return slot;
+        }
+        self.moving.push(moving);
+        self.moving.len() as u32 - 1
+    }
+
+    /// Data leaves for the buffer, which has room for it. Unless it must be on the medium, the
+    /// write is done when the data has arrived.
+    fn begin_write(&mut self, at: Nanos, write: DataCommand) {
+        self.unflushed = true;
+        self.flash.log.expect(write.units());
+        for unit in write.units() {
+            self.flash.map.buffer(unit);
+        }
+        let there = self.port.last_transfer(at, write.bytes);
+        let waits = write.request.fua && !self.power_loss_protection;
+        #[cfg(test)]
+        let waits = waits && !Bug::LostFua.is_planted();
+        if !waits {
+            let DataCommand { request, started, .. } = write;
+            self.port.finish(Completion { id: request.id, at: there, started });
+        }
+        let slot = self.slot(DataCommand { to_send: Bytes::ZERO, ..write });
+        self.flash.agenda.schedule(there, FlashEvent::Written(slot));
+    }
+
+    fn accept_flush(&mut self, at: Nanos, request: Request) {
+        let pays = std::mem::take(&mut self.unflushed);
+        let waits = !self.power_loss_protection;
+        #[cfg(test)]
+        let waits = waits && !Bug::LostFlush.is_planted();
+        let place = if waits { self.flash.log.force() } else { 0 };
+        self.durable.push_back(DurableCommand { place, request, started: at, pays });
+        self.flash.program(at);
+        self.finish_durable(at);
+    }
+
+    fn handle(&mut self, at: Nanos, event: FlashEvent) {
+        let outcome = match event {
+            FlashEvent::Die(die) => self.flash.die_event(at, die),
+            FlashEvent::Channel(channel) => self.flash.channel_event(at, channel),
+            FlashEvent::Firm(die) => return self.flash.firm_event(at, die),
+            FlashEvent::Written(slot) => return self.finish_write(at, slot),
+            FlashEvent::Rest => {
+                self.rest_planned = false;
+                if self.quiet_since.is_some_and(|since| since.saturating_add(REST_AFTER) <= at) {
+                    self.flash.rest(at);
+                }
+                return;
+            }
+        };
+        match outcome {
+            FlashOutcome::Nothing => {}
+            FlashOutcome::Out(read) => {
+                self.counters.media_read_sectors += read.bytes.sectors().0;
+                self.send(at, read.request, read.bytes);
+            }
+            FlashOutcome::Programmed => {
+                self.finish_durable(at);
+                self.admit_stalled(at);
+            }
+        }
+    }
+
+    /// A part of a read's data goes over the link.
+    fn send(&mut self, at: Nanos, slot: u32, bytes: Bytes) {
+        let read = &mut self.moving[slot as usize];
+        read.to_send = read.to_send.saturating_sub(bytes);
+        if read.to_send > Bytes::ZERO {
+            self.port.transfer(at, bytes);
+            return;
+        }
+        let (id, started) = (read.request.id, read.started);
+        let done = self.port.last_transfer(at, bytes);
+        self.port.finish(Completion { id, at: done, started });
+        self.free.push(slot);
+    }
+
+    /// A write's data is in the buffer.
+    fn finish_write(&mut self, at: Nanos, slot: u32) {
+        let write = self.moving[slot as usize];
+        self.free.push(slot);
+        self.flash.log.arrive(write.units().len() as u64);
+        let waits = write.request.fua && !self.power_loss_protection;
+        #[cfg(test)]
+        let waits = waits && !Bug::LostFua.is_planted();
+        if waits {
+            let DataCommand { request, started, .. } = write;
+            let place = self.flash.log.force();
+            self.durable.push_back(DurableCommand { place, request, started, pays: false });
+        }
+        self.flash.program(at);
+        self.keep_moving(at);
+    }
+
+    fn admit_stalled(&mut self, at: Nanos) {
+        while let Some(&write) = self.stalled.front() {
+            if !self.flash.log.fits(write.units().len() as u64) {
+                break;
+            }
+            self.stalled.pop_front();
+            self.begin_write(at, DataCommand { started: at, ..write });
+        }
+        // As many as the next row that is programmed makes room for.
+        for write in self.stalled.iter().take(self.flash.map.shape.units_per_row as usize) {
+            self.flash.map.expect_write(write.units().start);
+        }
+        self.flash.favour_programs = !self.stalled.is_empty();
+        self.keep_moving(at);
+    }
+
+    /// A write that waits for room must not wait for a row that nothing would fill.
+    fn keep_moving(&mut self, at: Nanos) {
+        if !self.stalled.is_empty() && self.flash.log.is_still() {
+            self.flash.log.force();
+            self.flash.program(at);
+        }
+    }
+
+    /// Completes what waited for data that is on the medium by now.
+    fn finish_durable(&mut self, at: Nanos) {
+        while let Some(&DurableCommand { place, request, started, pays }) = self.durable.front() {
+            if place > self.flash.log.safe {
+                break;
+            }
+            self.durable.pop_front();
+            self.counters.flushes += u64::from(request.op == Op::Flush);
+            let done = self.port.last_transfer(at, Bytes::ZERO);
+            let done = done.saturating_add(if pays { self.flush } else { Nanos::ZERO });
+            self.port.finish(Completion { id: request.id, at: done, started });
+        }
+    }
+
+    /// No command in service completes before. A read's last data must come out of a die, and all
+    /// that is left of it cross the link; a write or flush whose end is not settled waits for a row
+    /// to be programmed.
+    fn earliest_end(&self) -> Option<Nanos> {
+        let reads =
+            || self.moving.iter().map(|read| read.to_send).filter(|&bytes| bytes > Bytes::ZERO);
+        let read = reads().min().zip(self.flash.earliest_out());
+        let read = read.map(|(to_send, out)| self.port.earliest_transfer(out, to_send));
+        let others = self.port.in_service() as usize > reads().count();
+        let other =
+            if others { self.flash.earliest_programmed(self.flash.agenda.next_at()) } else { None };
+        earlier(read, other)
+    }
+}
+
+impl Disk for SsdDisk {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        if request.sector < self.sectors {
+            self.flash.map.expect((request.sector * Sectors::SIZE / UNIT.0) as u32);
+        }
+        self.port.submit(now, request);
+        self.run(now);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        let settled = self.port.next_completion();
+        if self.port.is_quiet() {
+            return settled;
+        }
+        let sure = earlier(settled, self.port.next_command());
+        // Nothing ends that is not settled before something happens inside.
+        match self.flash.agenda.next_at() {
+            Some(next) if sure.is_none_or(|sure| next < sure) => earlier(sure, self.earliest_end()),
+            _ => sure,
+        }
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.run(now);
+        self.port.deliver(now, done);
+    }
+
+    fn counters(&self) -> Counters {
+        let done = &self.flash.work_done;
+        Counters {
+            busy_ns: self.flash.busy(self.port.clock).0,
+            destages: done.programs,
+            media_written_sectors: (self.flash.row * done.programs).sectors().0,
+            moved_sectors: done.moved.sectors().0,
+            erased_blocks: done.erased_blocks,
+            ..self.counters
+        }
+    }
+
+    fn record_events(&mut self) {
+        self.port.event_log.open();
+        self.flash.event_log.open();
+    }
+
+    fn events(&mut self, into: &mut Vec<DiskEvent>) {
+        self.port.event_log.drain(into);
+        self.flash.event_log.drain(into);
+    }
+}

@@ -1,0 +1,43 @@
+//! How the flash is divided, and how its parts are counted.
+
+use disklab_config::device::Ssd;
+use disklab_units::Bytes;
+
+pub(crate) const UNIT: Bytes = Bytes::kib(4);
+
+/// Which block, counted over all dies, those of each die together.
+pub(crate) type BlockId = u32;
+
+/// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is
+/// lost to over-provisioning.
+pub(crate) const FEW: usize = 4;
+
+pub(crate) struct FlashShape {
+    /// Of the disk as the host sees it.
+    pub units: u32,
+    pub dies: u32,
+    pub blocks_per_die: u32,
+    pub rows_per_block: u32,
+    pub units_per_row: u32,
+}
+
+impl FlashShape {
+    pub fn new(model: &Ssd, bytes: Bytes) -> Self {
+        let dies = model.dies();
+        Self {
+            units: (bytes.0 / UNIT.0) as u32,
+            dies,
+            blocks_per_die: (model.raw_size.0 / model.block().0 / u64::from(dies)) as u32,
+            rows_per_block: model.pages_per_block,
+            units_per_row: (model.row().0 / UNIT.0) as u32,
+        }
+    }
+}
+
+/// A unit that collection found valid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeptUnit {
+    pub unit: u32,
+    /// Which of its block's marks says that it is there no more.
+    pub mark: u32,
+}
