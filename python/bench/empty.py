@@ -1,4 +1,5 @@
-"""10,000 trials that take no time, through all that a sweep has: plan, Ray, parts that come back, the record.
+"""10,000 trials that take no time, through all that a sweep has: plan, Ray, parts that come back,
+the record.
 
 What a node does is not measured: it answers with a record as small as one can be.
 """
@@ -54,7 +55,9 @@ def sweep(folder: Path) -> dict[str, float]:
         # In the words of the record's own manifest.
         manifest = (gatherer.record / "manifest.toml").read_text()
         for name in LISTED:
-            manifest = re.sub(rf"^{name} = \[.*?^\]", f"{name} = []", manifest, count=1, flags=re.M | re.S)
+            manifest = re.sub(
+                rf"^{name} = \[.*?^\]", f"{name} = []", manifest, count=1, flags=re.M | re.S
+            )
         table = {trial["key"]: (at, trial) for at, trial in enumerate(plan["trials"])}
         known = ray.put((manifest, table))
 
@@ -65,7 +68,12 @@ def sweep(folder: Path) -> dict[str, float]:
             if not here:
                 here.append(ray.get(known))
             manifest, table = here[0]
-            return {"node": "", "host": "", "suspects": {}, "part": part(manifest, table, order["trials"])}
+            return {
+                "node": "",
+                "host": "",
+                "suspects": {},
+                "part": part(manifest, table, order["trials"]),
+            }
 
         measured = Measured(question, plan, gatherer, work)
         measured.carry_out()
@@ -76,11 +84,16 @@ def sweep(folder: Path) -> dict[str, float]:
     assert lines == SEEDS * DEPTHS, f"{lines} trials"
     half, end = measured.memory[len(measured.memory) // 2], measured.memory[-1]
     print(
-        f"{lines} empty trials: {took:.1f} s, {planned - begun:.1f} s of it the plan; at half of them and in the end "
+        f"{lines} empty trials: {took:.1f} s, {planned - begun:.1f} s of it the plan; "
+        f"at half of them and in the end "
         f"the driver has {half[0]} and {end[0]} MiB, disklab gather {half[1]} and {end[1]}",
         file=sys.stderr,
     )
-    return {"empty_seconds": took, "grown_mib": end[0] - half[0], "gather_grown_mib": end[1] - half[1]}
+    return {
+        "empty_seconds": took,
+        "grown_mib": end[0] - half[0],
+        "gather_grown_mib": end[1] - half[1],
+    }
 
 
 class Measured(Sweep):
@@ -105,10 +118,12 @@ def own_memory(process: int | str) -> int:
 
 def part(manifest: str, table: dict[str, tuple[int, dict[str, Any]]], keys: list[str]) -> bytes:
     """A packed record of some trials."""
-    trials = sorted((table[key] for key in keys), key=lambda it: it[0])
+    trials = sorted((table[key] for key in keys), key=lambda trial: trial[0])
     text = manifest
     for name, key in LISTED.items():
-        text = text.replace(f"\n{name} = []", f"\n{name} = {json.dumps([it[key] for _, it in trials])}", 1)
+        text = text.replace(
+            f"\n{name} = []", f"\n{name} = {json.dumps([trial[key] for _, trial in trials])}", 1
+        )
     own = f"[part]\nof = {len(table)}\nat = {[at for at, _ in trials]}\n\n"
     files = {"manifest.toml": text.replace("\n[", f"\n{own}[", 1), "lock": "", "trials.jsonl": ""}
     for _, trial in trials:
@@ -140,5 +155,7 @@ def line(trial: dict[str, Any], outputs: dict[str, str]) -> dict[str, Any]:
         "sample": None,
         "remarks": [],
         "raw": f"raw/{trial['id']}",
-        "files": {name: hashlib.sha256(output.encode()).hexdigest() for name, output in outputs.items()},
+        "files": {
+            name: hashlib.sha256(output.encode()).hexdigest() for name, output in outputs.items()
+        },
     }

@@ -1,7 +1,7 @@
 """What a cluster costs: `cargo xtask bench sweep`.
 
-10,000 trials that do nothing, and the memory of driver and gatherer meanwhile; the overhead of Ray beside runs without
-it, for trials of about 5 s.
+10,000 trials that do nothing, and the memory of driver and gatherer meanwhile; the overhead of Ray
+beside runs without it, for trials of about 5 s.
 """
 
 from __future__ import annotations
@@ -46,7 +46,11 @@ def main() -> None:
     ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False)
     # Beside the environment: what a killed one leaves is in nobody's work tree.
     with tempfile.TemporaryDirectory(dir=Path(sys.prefix).parent) as folder:
-        measured = {**empty.sweep(Path(folder)), **overhead(Path(folder), asked.seeds), **parquet(Path(folder))}
+        measured = {
+            **empty.sweep(Path(folder)),
+            **overhead(Path(folder), asked.seeds),
+            **parquet(Path(folder)),
+        }
     print(json.dumps(measured))
 
 
@@ -65,7 +69,10 @@ def overhead(folder: Path, seeds: int) -> dict[str, float]:
     trials = (folder / "here" / "trials.jsonl").read_text().count("\n")
     local = (here + again) / 2
     say(f"{trials} trials: {here:.1f} s and {again:.1f} s without Ray, {there:.1f} s with it")
-    return {"trial_seconds": local * (os.cpu_count() or 1) / trials, "overhead_percent": (there / local - 1) * 100}
+    return {
+        "trial_seconds": local * (os.cpu_count() or 1) / trials,
+        "overhead_percent": (there / local - 1) * 100,
+    }
 
 
 def parquet(folder: Path) -> dict[str, float]:

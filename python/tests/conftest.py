@@ -1,4 +1,6 @@
-"""A record made here without a cluster, and clusters of several nodes on this machine, each with a cache of its own."""
+"""A record made here without a cluster, and clusters of several nodes on this machine, each with a
+cache of its own.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def mounted(folder: Path, size: str) -> Iterator[Path]:
     """A filesystem of that size."""
     folder.mkdir()
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder],
+        capture_output=True,
+        check=False,
     )
     if done.returncode != 0:
         skip_without_root(f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
@@ -89,7 +93,8 @@ class Nodes:
 
         self._folder = folder
         self._cluster = Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": SOON, **_frugal()}
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "_system_config": SOON, **_frugal()},
         )
         self.address = self._cluster.address
 
@@ -128,7 +133,9 @@ class Nodes:
 
     @contextlib.contextmanager
     def occupied(self, node: Any) -> Iterator[Callable[[], None]]:
-        """Its processor has something else to do until it is let go. Sweeps meanwhile are this process's."""
+        """Its processor has something else to do until it is let go. Sweeps meanwhile are this
+        process's.
+        """
         import ray
 
         class Occupation:
@@ -138,7 +145,9 @@ class Nodes:
         occupation: Any = ray.remote(Occupation)
         ray.init(self.address, log_to_driver=False)
         try:
-            actor = occupation.options(num_cpus=1, label_selector={"ray.io/node-id": node.node_id}).remote()
+            actor = occupation.options(
+                num_cpus=1, label_selector={"ray.io/node-id": node.node_id}
+            ).remote()
             ray.get(actor.begin.remote())
             yield lambda: ray.kill(actor)
         finally:
@@ -168,15 +177,22 @@ def nodes(_cluster: Nodes) -> Iterator[Nodes]:
 
 
 def raw_outputs(record: Path) -> dict[str, str]:
-    """A digest of each raw output that must repeat, by trial and file; without what is only about to be put there."""
+    """A digest of each raw output that must repeat, by trial and file; without what is only about
+    to be put there.
+    """
     named = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
     files = [path for path in (record / "raw").glob("[!.]*/**/*") if path.name in named]
-    return {str(path.relative_to(record)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {
+        str(path.relative_to(record)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
 
 
 def assert_same(first: Path, second: Path) -> None:
     """To disklab, and to whoever compares files without asking it."""
-    same = subprocess.run([program.find(), "same", first, second], capture_output=True, text=True, check=False)
+    same = subprocess.run(
+        [program.find(), "same", first, second], capture_output=True, text=True, check=False
+    )
     assert same.returncode == 0, same.stdout + same.stderr
     assert not [*first.glob("raw/.*"), *second.glob("raw/.*")]
     outputs = raw_outputs(first)
@@ -199,4 +215,6 @@ def wait_for(record: Path, count: int) -> None:
 def driver(address: str, suite: Path, out: Path) -> subprocess.Popen[str]:
     """A sweep in a process of its own, which can be killed."""
     text = f"import disklab; disklab.sweep({str(suite)!r}, {address!r}, out={str(out)!r})"
-    return subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )

@@ -24,9 +24,9 @@ from disklab.question import Question, Settings
 
 SEEDS = 3
 # Each trial writes more than the disk below has, once its clock moves.
-WRITES = SUITE.replace("seeds = 12", f"seeds = {SEEDS}").replace("20ms", "500ms").replace(', "round-robin:4k"', "") + (
-    '"workload.rw" = ["randwrite"]\n'
-)
+WRITES = SUITE.replace("seeds = 12", f"seeds = {SEEDS}").replace("20ms", "500ms").replace(
+    ', "round-robin:4k"', ""
+) + ('"workload.rw" = ["randwrite"]\n')
 
 
 def test_a_disk_that_fills_up_in_a_trial_is_no_result(
@@ -65,9 +65,14 @@ def test_a_disk_that_fills_up_in_a_trial_is_no_result(
 
 def recorded(record: Path, outcomes: list[tuple[str, str, str | None]]) -> None:
     """Trials, each with its status and its fault; and a line that is not whole."""
-    told = [{"trial": it, "status": status, "reason": f"{it}'s own", "fault": fault} for it, status, fault in outcomes]
+    told = [
+        {"trial": name, "status": status, "reason": f"{name}'s own", "fault": fault}
+        for name, status, fault in outcomes
+    ]
     record.mkdir(exist_ok=True)
-    (record / "trials.jsonl").write_text("".join(json.dumps(it) + "\n" for it in told) + '{"trial": "e", "sta')
+    (record / "trials.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in told) + '{"trial": "e", "sta'
+    )
 
 
 OWN: list[tuple[str, str, str | None]] = [
@@ -78,7 +83,7 @@ OWN: list[tuple[str, str, str | None]] = [
 
 def test_what_failed_is_told_in_the_end(tmp_path: Path) -> None:
     recorded(tmp_path, OWN)
-    outcomes = Outcomes.of(tmp_path)
+    outcomes = Outcomes.read(tmp_path)
     outcomes.complain()
     assert outcomes.line(5) == (
         "4 of 5 trials, 2 of them failed (b first: b's own); "
@@ -88,7 +93,7 @@ def test_what_failed_is_told_in_the_end(tmp_path: Path) -> None:
 
 def test_what_may_be_the_machines_fault_is_an_error(tmp_path: Path) -> None:
     recorded(tmp_path, [*OWN, ("c", "failed", "machine")])
-    outcomes = Outcomes.of(tmp_path)
+    outcomes = Outcomes.read(tmp_path)
     assert outcomes.line(5).startswith("3 of 5 trials, 2 of them failed (b first")
     with pytest.raises(disklab.Error) as raised:
         outcomes.complain()
@@ -101,9 +106,13 @@ def test_a_full_disk_below_a_record_made_here_is_an_error(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with mounted(tmp_path / "full", "3m") as folder:
-        with pytest.raises(disklab.Error, match=r"12 trials have no result.*\n.*needs about \d+ MiB") as raised:
+        with pytest.raises(
+            disklab.Error, match=r"12 trials have no result.*\n.*needs about \d+ MiB"
+        ) as raised:
             disklab.sweep(suite, settings={"policy": "pid"}, out=folder / "record")
-        assert f"sweep(..., out='{folder}/record', retry_failed=True) runs them again" in str(raised.value)
+        assert f"sweep(..., out='{folder}/record', retry_failed=True) runs them again" in str(
+            raised.value
+        )
     assert capsys.readouterr().err == "0 of 12 trials\n"
 
 
@@ -114,8 +123,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def make(script: str) -> None:
         path = tmp_path / "disklab"
         path.write_text(
-            '#!/bin/sh\ncase "$*" in *plan*) echo \'{"kernels": [], "trials": [1, 2, 3, 4, 5]}\'; exit;; esac\n'
-            + script
+            '#!/bin/sh\ncase "$*" in *plan*) '
+            'echo \'{"kernels": [], "trials": [1, 2, 3, 4, 5]}\'; exit;; esac\n' + script
         )
         path.chmod(0o755)
         monkeypatch.setenv("DISKLAB_PROGRAM", str(path))
@@ -123,19 +132,26 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return make
 
 
-def test_what_failed_here_by_itself_is_told(program: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_failed_here_by_itself_is_told(
+    program: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     record = tmp_path / "record"
     recorded(record, OWN)
     program(f"""echo '{{"record": "{record}"}}'; exit 1""")
     assert disklab.sweep("suite") == record
-    assert capsys.readouterr().err.startswith("4 of 5 trials, 2 of them failed (b first: b's own); sweep(")
+    assert capsys.readouterr().err.startswith(
+        "4 of 5 trials, 2 of them failed (b first: b's own); sweep("
+    )
 
 
 def test_a_program_that_could_not_go_on_is_an_error(program: Any, tmp_path: Path) -> None:
     record = tmp_path / "record"
     recorded(record, OWN)
     program(f"""echo '{{"record": "{record}"}}'; exit 5""")
-    with pytest.raises(disklab.Error, match=r"ended with 5; .*is kept, and sweep\(\.\.\., out='.*/record'\) goes on"):
+    with pytest.raises(
+        disklab.Error,
+        match=r"ended with 5; .*is kept, and sweep\(\.\.\., out='.*/record'\) goes on",
+    ):
         disklab.sweep("suite")
     program("kill -9 $$")
     with pytest.raises(disklab.Error, match="ended with -9 and said nothing"):
@@ -145,20 +161,27 @@ def test_a_program_that_could_not_go_on_is_an_error(program: Any, tmp_path: Path
 def test_ctrl_c_here_says_what_is_kept(suite: Path, tmp_path: Path) -> None:
     record = tmp_path / "record"
     text = f"import disklab; disklab.sweep({str(suite)!r}, out={str(record)!r}, jobs=1)"
-    here = subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    here = subprocess.Popen(
+        [sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     wait_for(record, 1)
     here.send_signal(signal.SIGINT)
     _, said = here.communicate(timeout=60)
     assert here.returncode != 0
-    assert f"disklab: interrupted; what ended is kept, and sweep(..., out='{record}') goes on\n" in said, said
-    assert f"\n{Outcomes.of(record).ended} of 24 trials\n" in said, said
+    assert (
+        f"disklab: interrupted; what ended is kept, and sweep(..., out='{record}') goes on\n"
+        in said
+    ), said
+    assert f"\n{Outcomes.read(record).ended} of 24 trials\n" in said, said
 
 
 def test_a_gatherer_that_is_killed_says_what_is_kept(suite: Path, tmp_path: Path) -> None:
     gatherer = Gatherer(Question(str(suite), {}, None), tmp_path / "record", False)
     os.kill(gatherer.process, signal.SIGKILL)
     try:
-        with pytest.raises(disklab.Error, match=r"ended with -9 and .* kept, and sweep\(.*/record'\) goes on"):
+        with pytest.raises(
+            disklab.Error, match=r"ended with -9 and .* kept, and sweep\(.*/record'\) goes on"
+        ):
             while True:
                 gatherer.check()
     finally:
@@ -166,10 +189,16 @@ def test_a_gatherer_that_is_killed_says_what_is_kept(suite: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("half", ["", '{"part": "'], ids=["between", "within a line"])
-def test_an_answer_that_never_comes_is_not_waited_for(program: Any, tmp_path: Path, half: str) -> None:
+def test_an_answer_that_never_comes_is_not_waited_for(
+    program: Any, tmp_path: Path, half: str
+) -> None:
     (tmp_path / "part").write_bytes(b"")
-    packed = subprocess.run(["tar", "-C", tmp_path, "-c", "part"], capture_output=True, check=True).stdout
-    program(f"""echo '{{"record": "{tmp_path}/record"}}'; read part; printf '%s' '{half}'; kill -9 $$""")
+    packed = subprocess.run(
+        ["tar", "-C", tmp_path, "-c", "part"], capture_output=True, check=True
+    ).stdout
+    program(
+        f"""echo '{{"record": "{tmp_path}/record"}}'; read part; printf '%s' '{half}'; kill -9 $$"""
+    )
     gatherer = Gatherer(Question("suite", {}, None), None, False)
     try:
         with pytest.raises(disklab.Error, match="ended with -9"):
@@ -178,12 +207,17 @@ def test_an_answer_that_never_comes_is_not_waited_for(program: Any, tmp_path: Pa
         gatherer.close()
 
 
-def test_the_answer_to_an_earlier_part_is_not_taken_for_a_later_ones(program: Any, tmp_path: Path) -> None:
+def test_the_answer_to_an_earlier_part_is_not_taken_for_a_later_ones(
+    program: Any, tmp_path: Path
+) -> None:
     """Where Ctrl-C came between."""
     (tmp_path / "part").write_bytes(b"")
-    packed = subprocess.run(["tar", "-C", tmp_path, "-c", "part"], capture_output=True, check=True).stdout
+    packed = subprocess.run(
+        ["tar", "-C", tmp_path, "-c", "part"], capture_output=True, check=True
+    ).stdout
     program(
-        f"""echo '{{"record": "{tmp_path}/record"}}'; echo '{{"part": "earlier", "added": ["a"]}}'; read part
+        f"""echo '{{"record": "{tmp_path}/record"}}'; echo '{{"part": "earlier", "added": ["a"]}}';
+        read part
 part=${{part%/part*}}; echo '{{"part": "'"${{part#*: \\"}}"'/part", "added": ["b"]}}'; read part"""
     )
     gatherer = Gatherer(Question("suite", {}, None), None, False)
@@ -201,15 +235,22 @@ def test_a_full_disk_below_the_record_is_said(nodes: Nodes, suite: Path, tmp_pat
         assert str(folder) in str(raised.value)
 
 
-def test_a_cluster_that_is_not_there_is_said_before_a_record_is_begun(suite: Path, tmp_path: Path) -> None:
-    with pytest.raises(disklab.Error, match=r"no Ray cluster answers at 127\.0\.0\.1:1: Connection refused"):
+def test_a_cluster_that_is_not_there_is_said_before_a_record_is_begun(
+    suite: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        disklab.Error, match=r"no Ray cluster answers at 127\.0\.0\.1:1: Connection refused"
+    ):
         disklab.sweep(suite, "127.0.0.1:1", out=tmp_path / "record")
     assert not (tmp_path / "record").exists()
 
 
 def test_an_address_of_another_cluster_is_said(nodes: Nodes, suite: Path, tmp_path: Path) -> None:
     node = nodes.add("good")
-    with nodes.occupied(node), pytest.raises(disklab.Error, match=r"is on the Ray cluster at .* already"):
+    with (
+        nodes.occupied(node),
+        pytest.raises(disklab.Error, match=r"is on the Ray cluster at .* already"),
+    ):
         disklab.sweep(suite, "192.0.2.7:6379", out=tmp_path / "record")
     assert not (tmp_path / "record").exists()
 
@@ -241,7 +282,10 @@ def test_settings_may_be_numbers() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ({"linear": [1, 4], "steps": 3}, r"settings: workload\.iodepth: ranges stand in a suite's file, in \[axes\]"),
+        (
+            {"linear": [1, 4], "steps": 3},
+            r"settings: workload\.iodepth: ranges stand in a suite's file, in \[axes\]",
+        ),
         ([None], r"settings: workload\.iodepth: None is neither a number nor a text"),
         ([[1, 4]], r"settings: workload\.iodepth: \[1, 4\] is neither"),
     ],
@@ -272,7 +316,9 @@ def joined(cause: str) -> Exception:
 
 def test_a_cluster_that_wants_a_token_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     # In some of its versions a text is all that is left of the cause.
-    trace = "cannot: Traceback:\n  File x\nray.exceptions.AuthenticationError: the token is missing\n"
+    trace = (
+        "cannot: Traceback:\n  File x\nray.exceptions.AuthenticationError: the token is missing\n"
+    )
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     said = "Failed to connect: ray.exceptions.AuthenticationError: the token is missing"
     assert _why(joined(trace)) == f"{said}; the cluster wants a token: set RAY_AUTH_MODE=token"

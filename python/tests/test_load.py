@@ -27,7 +27,10 @@ def rows(frame: object) -> list[dict[str, object]]:
         return frame.to_dicts()
     assert isinstance(frame, pandas.DataFrame)
     told = frame.to_dict("records")
-    return [{str(name): None if pandas.isna(value) else value for name, value in row.items()} for row in told]
+    return [
+        {str(name): None if pandas.isna(value) else value for name, value in row.items()}
+        for row in told
+    ]
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
@@ -52,12 +55,24 @@ def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: Frame) -> 
     trial = json.loads((here / "trials.jsonl").read_text().splitlines()[0])["trial"]
     bins = rows(disklab.load(here, "histograms", frame))
     report = json.loads((here / "raw" / trial / "fio.json").read_text())
-    found = sum(row["requests"] for row in bins if row["trial"] == trial and row["latency"] == "clat")  # type: ignore[misc]
+    found = sum(
+        row["requests"] for row in bins if row["trial"] == trial and row["latency"] == "clat"
+    )  # type: ignore[misc]
     assert found == sum(report["jobs"][0]["read"]["clat_ns"]["bins"].values())
-    told = subprocess.run([program.find(), "trace", here, trial], capture_output=True, text=True, check=True).stdout
-    requests = [row for row in rows(disklab.load(here, "traces", frame)) if row["trial"] == trial and not row["mark"]]
+    told = subprocess.run(
+        [program.find(), "trace", here, trial], capture_output=True, text=True, check=True
+    ).stdout
+    requests = [
+        row
+        for row in rows(disklab.load(here, "traces", frame))
+        if row["trial"] == trial and not row["mark"]
+    ]
     names = ("sector", "sectors", "submitted_ns", "started_ns", "ended_ns")
-    expected = [[int(row[name]) for name in names] for row in csv.DictReader(io.StringIO(told)) if row["disk"]]
+    expected = [
+        [int(row[name]) for name in names]
+        for row in csv.DictReader(io.StringIO(told))
+        if row["disk"]
+    ]
     assert [[row[name] for name in names] for row in requests] == expected
     assert len(expected) > 100
 
@@ -78,7 +93,9 @@ def test_what_is_no_record_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
 @pytest.mark.parametrize("table", ["results", "trials", "metrics", "histograms", "traces"])
-def test_a_record_without_trials_is_an_empty_frame(here: Path, tmp_path: Path, table: Table, frame: Frame) -> None:
+def test_a_record_without_trials_is_an_empty_frame(
+    here: Path, tmp_path: Path, table: Table, frame: Frame
+) -> None:
     shutil.copytree(here, tmp_path / "empty", ignore=shutil.ignore_patterns("raw"))
     (tmp_path / "empty" / "trials.jsonl").write_text("")
     (tmp_path / "empty" / "raw").mkdir()
@@ -89,7 +106,9 @@ def test_a_record_without_trials_is_an_empty_frame(here: Path, tmp_path: Path, t
 
 def test_what_there_is_none_of_is_said(here: Path) -> None:
     for table in ("no", "../../etc"):
-        with pytest.raises(disklab.Error, match=f"table: there is no '{table}'; there are results, trials, metrics"):
+        with pytest.raises(
+            disklab.Error, match=f"table: there is no '{table}'; there are results, trials, metrics"
+        ):
             disklab.load(here, table)  # type: ignore[arg-type]
     with pytest.raises(disklab.Error, match="frame: there is no 'spark'; there are pandas, polars"):
         disklab.load(here, frame="spark")  # type: ignore[arg-type]
@@ -97,7 +116,10 @@ def test_what_there_is_none_of_is_said(here: Path) -> None:
 
 AXES: dict[str, tuple[list[str | None], list[object]]] = {
     "ramp": (["0", "9ms", "1.5us", "60s"], [0, 9_000_000, 1_500, 60_000_000_000]),
-    "memory": (["900MiB", "1GiB", "1.5GB", "1000000000"], [900 << 20, 1 << 30, 1_500_000_000, 1_000_000_000]),
+    "memory": (
+        ["900MiB", "1GiB", "1.5GB", "1000000000"],
+        [900 << 20, 1 << 30, 1_500_000_000, 1_000_000_000],
+    ),
     "device.rate_outer": (["210MB/s", "190MiB/s", "0", "4kB/s"], [210_000_000, 190 << 20, 0, 4000]),
     "disk.2.seek": (["1", "1.414", "2", None], [1.0, 1.414, 2.0, None]),
     "disks": (["2", None, "4", "8"], [2, None, 4, 8]),
@@ -108,18 +130,31 @@ AXES: dict[str, tuple[list[str | None], list[object]]] = {
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_axes_over_numbers_have_numbers(tmp_path: Path, frame: Frame, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [{axis: values[at] for axis, (values, _) in AXES.items() if values[at] is not None} for at in range(4)]
+def test_axes_over_numbers_have_numbers(
+    tmp_path: Path, frame: Frame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [
+        {axis: values[at] for axis, (values, _) in AXES.items() if values[at] is not None}
+        for at in range(4)
+    ]
     trials = {
         "trial": list("abcd"),
         "jobs": ["1", "16", None, "4"],
         "parameters": [json.dumps(cell) for cell in cells],
     }
-    metrics = {"trial": list("abcd"), "disk": [None] * 4, "metric": ["iops"] * 4, "value": [1.0, 2.0, 3.0, 4.0]}
+    metrics = {
+        "trial": list("abcd"),
+        "disk": [None] * 4,
+        "metric": ["iops"] * 4,
+        "value": [1.0, 2.0, 3.0, 4.0],
+    }
     text, number = pyarrow.string(), pyarrow.float64()
     schemas = {
         "trials": (trials, pyarrow.schema([(name, text) for name in trials])),
-        "metrics": (metrics, pyarrow.schema([(name, number if name == "value" else text) for name in metrics])),
+        "metrics": (
+            metrics,
+            pyarrow.schema([(name, number if name == "value" else text) for name in metrics]),
+        ),
     }
 
     def export(words: list[str]) -> None:
@@ -145,7 +180,9 @@ def test_axes_over_numbers_have_numbers(tmp_path: Path, frame: Frame, monkeypatc
 def test_whole_numbers_beside_missing_ones_are_not_rounded(
     tmp_path: Path, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More than a floating number holds, in a column where another is missing, as a trace's marks have none."""
+    """More than a floating number holds, in a column where another is missing, as a trace's marks
+    have none.
+    """
     number = 2**53 + 1
     rows_there = {"started_ns": [number, None], "fua": [True, None]}
     schema = pyarrow.schema([("started_ns", pyarrow.uint64()), ("fua", pyarrow.bool_())])

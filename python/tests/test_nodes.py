@@ -38,19 +38,25 @@ def another_version(tmp_path: Path) -> Path:
 
 
 def with_fio(replacement: Path, folder: Path) -> str:
-    """A program that finds that in fio's place, as on another machine: disklab looks for tools in no `PATH`."""
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
+    """A program that finds that in fio's place, as on another machine: disklab looks for tools in
+    no `PATH`.
+    """
+    if (
+        subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode
+        != 0
+    ):
         skip_without_root("no mount namespace can be made here")
     real, fio = program.find(), shutil.which("fio")
     assert fio
     folder.mkdir()
     path = folder / "disklab"
     path.write_text(
-        f'#!/bin/sh\nexec unshare --mount sh -c \'mount --bind {replacement} {fio} && exec {real} "$@"\' sh "$@"\n'
+        f"#!/bin/sh\nexec unshare --mount sh -c "
+        f'\'mount --bind {replacement} {fio} && exec {real} "$@"\' sh "$@"\n'
     )
     path.chmod(0o755)
     # A node is asked for the library beside its program.
-    library = next(it for it in real.parent.rglob("libdisklab_guest.so"))
+    library = next(path for path in real.parent.rglob("libdisklab_guest.so"))
     (folder / library.name).symlink_to(library)
     return str(path)
 
@@ -67,13 +73,19 @@ def broken(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def another_kernel(tmp_path: Path) -> Path:
-    """A cache with a kernel by the same name that was built anew there, by another compiler, and is another program."""
-    (kernel,) = {Path(it["path"]).parent for it in program.ask(["plan", "smoke"])["kernels"]}
+    """A cache with a kernel by the same name that was built anew there, by another compiler, and is
+    another program.
+    """
+    (kernel,) = {
+        Path(planned["path"]).parent for planned in program.ask(["plan", "smoke"])["kernels"]
+    }
     copy = tmp_path / "kernels" / "disklab" / "kernels" / kernel.name
     shutil.copytree(kernel, copy)
     with open(copy / "linux", "ab") as file:
         file.write(b"another build")
-    was, now = (hashlib.sha256((it / "linux").read_bytes()).hexdigest() for it in (kernel, copy))
+    was, now = (
+        hashlib.sha256((folder / "linux").read_bytes()).hexdigest() for folder in (kernel, copy)
+    )
     about = (copy / "kernel.toml").read_text()
     assert was in about
     (copy / "kernel.toml").write_text(about.replace(was, now))
@@ -141,7 +153,11 @@ def test_nodes_that_cannot_are_named_and_left_out(
         "kernel": ["kernel newest", "SHA-256"],
         "broken": ["UnicodeDecodeError"],
     }.items():
-        told = [part for part in said.split("disklab: ") if part.startswith(f"node {unfit[name].node_id[:8]}")]
+        told = [
+            part
+            for part in said.split("disklab: ")
+            if part.startswith(f"node {unfit[name].node_id[:8]}")
+        ]
         assert len(told) == 1, said
         assert all(word in told[0] for word in words), told[0]
     assert good.node_id[:8] not in said
@@ -155,7 +171,9 @@ def test_without_a_node_that_can_it_says_why_and_goes_on_later(
     nodes.add("only", DISKLAB_PROGRAM=str(another_version))
     # It counts as one that is there, for some seconds.
     nodes.kill(nodes.add("gone"))
-    with pytest.raises(disklab.Error, match=r"no node is left that can run trials:\nnode \w{8} .*disklab 0\.0\.1"):
+    with pytest.raises(
+        disklab.Error, match=r"no node is left that can run trials:\nnode \w{8} .*disklab 0\.0\.1"
+    ):
         disklab.sweep(suite, nodes.address, out=tmp_path / "record")
     assert (tmp_path / "record" / "manifest.toml").exists()
 
@@ -173,7 +191,9 @@ def test_a_node_that_cannot_even_begin_a_batch_is_named(
         work = importlib.import_module("only_here").work
         gatherer = Gatherer(question, tmp_path / "record", False)
         try:
-            with pytest.raises(disklab.Error, match=r"no node is left that can run trials:\n.*only_here") as raised:
+            with pytest.raises(
+                disklab.Error, match=r"no node is left that can run trials:\n.*only_here"
+            ) as raised:
                 Sweep(question, question.plan(), gatherer, work).carry_out()
         finally:
             gatherer.close()

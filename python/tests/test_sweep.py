@@ -66,14 +66,20 @@ def test_a_cluster_without_a_node_is_waited_for_and_told(
     record = disklab.sweep(suite, nodes.address, out=tmp_path / "record")
     killer.join()
     said = capfd.readouterr().err
-    assert said.count("disklab: no node is there; waiting for one; Ctrl-C keeps what ended\n") == 1, said
+    assert (
+        said.count("disklab: no node is there; waiting for one; Ctrl-C keeps what ended\n") == 1
+    ), said
     assert said.count(" is there; it goes on\n") == 1, said
     assert "its trials go to the others" not in said
     assert_same(here, record)
 
 
 def test_the_last_line_counts_what_is_in_the_record(
-    nodes: Nodes, suite: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    nodes: Nodes,
+    suite: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also what was added in the moment of Ctrl-C."""
     nodes.add("steady")

@@ -1,4 +1,4 @@
-"""The wheel has all that it needs: in a bare environment, one line runs the suite of `make demo`."""
+"""The wheel has all that it needs: one line runs the suite of `make demo` in a bare environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ def test_a_bare_environment_runs_the_demo(tmp_path: Path) -> None:
         pytest.skip("DISKLAB_WHEEL names no wheel; `make test-python` makes one")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     python = tmp_path / "bare" / "bin" / "python"
-    pip: list[str | Path] = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", python]
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--python",
+        python,
+    ]
     subprocess.run([*pip, "install", "--no-index", Path(wheel).absolute()], check=True)
     # Neither the source nor another program is in its way.
     left_out = ("PYTHONPATH", "DISKLAB_PROGRAM", "DISKLAB_HOME")
@@ -25,7 +33,12 @@ def test_a_bare_environment_runs_the_demo(tmp_path: Path) -> None:
     # One seed in place of three: a third of the time.
     line = "import disklab; print(disklab.sweep('read-policy-quick', seeds=1))"
     done = subprocess.run(
-        [python, "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [python, "-c", line],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     record = tmp_path / done.stdout.strip()

@@ -1,4 +1,6 @@
-"""The real Linux kernel, on disks you describe, in virtual time: thousands of trials, and their results as frames."""
+"""The real Linux kernel, on disks you describe, in virtual time: thousands of trials, and their
+results as frames.
+"""
 
 from disklab.frames import load
 from disklab.program import Error

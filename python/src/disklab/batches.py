@@ -28,9 +28,14 @@ class Trial:
     memory: int
 
     @classmethod
-    def of(cls, planned: dict[str, Any]) -> Trial:
-        it = planned
-        return cls(it["id"], it["key"], it["wall_ms"], it["processors"], it["memory"])
+    def read(cls, planned: dict[str, Any]) -> Trial:
+        return cls(
+            planned["id"],
+            planned["key"],
+            planned["wall_ms"],
+            planned["processors"],
+            planned["memory"],
+        )
 
 
 @dataclass
@@ -64,7 +69,7 @@ def cut(trials: Iterable[Trial], disks: str | None, length_ms: int) -> Iterator[
     for trial in trials:
         needs = (trial.processors, trial.memory)
         batch = open_ones.setdefault(needs, [])
-        took = sum(it.wall_ms for it in batch)
+        took = sum(trial.wall_ms for trial in batch)
         if batch and (took + trial.wall_ms > length_ms or len(batch) >= MOST_TRIALS):
             yield Batch(batch, disks)
             open_ones[needs] = batch = []

@@ -33,7 +33,9 @@ Order = Callable[[Batch], "dict[str, Any]"]
 class Cluster:
     """Runs batches on the nodes of a cluster, and tells of each answer once."""
 
-    def __init__(self, order: Order, remark: Callable[[str], None], work: Callable[..., Any] = node.task) -> None:
+    def __init__(
+        self, order: Order, remark: Callable[[str], None], work: Callable[..., Any] = node.task
+    ) -> None:
         # By value, so that a node without this package can say so.
         ray.cloudpickle.register_pickle_by_value(node)
         self._task = ray.remote(max_retries=0)(work)
@@ -65,7 +67,9 @@ class Cluster:
         return {batch.disks for batch in (*self._pending, *self._running.values())}
 
     def answers(self, timeout: float) -> Iterable[tuple[Batch, dict[str, Any]]]:
-        """Those that come within so many seconds; each is gone from here when the next is asked for."""
+        """Those that come within so many seconds; each is gone from here when the next is asked
+        for.
+        """
         # The last fit one may be lost after the others were left out.
         if self._excluded and not self.others(set()):
             raise self._none_left()
@@ -81,7 +85,9 @@ class Cluster:
             yield from self._answer(ref)
 
     def _look(self) -> None:
-        """To wait for a node looks like a trial that takes long, and is told. It is no error: clusters grow."""
+        """To wait for a node looks like a trial that takes long, and is told. It is no error:
+        clusters grow.
+        """
         there = nodes()
         if there and self.waiting:
             self._remark(f"{next(iter(there.values()))} is there; it goes on")
@@ -138,7 +144,10 @@ class Cluster:
             left_out = {*self._excluded, *batch.elsewhere}
             selector = {NODE_ID: f"!in({','.join(sorted(left_out))})"} if left_out else None
             task = self._task.options(
-                num_cpus=batch.processors, memory=batch.memory, label_selector=selector, name=batch.trials[0].name
+                num_cpus=batch.processors,
+                memory=batch.memory,
+                label_selector=selector,
+                name=batch.trials[0].name,
             )
             self._running[task.remote(self._order(batch))] = batch
 
@@ -178,7 +187,10 @@ class Cluster:
         there = nodes()
         gone = set(self._nodes) - set(there)
         for node_id in gone:
-            self._remark(f"{self._nodes.pop(node_id)} was lost{'; its trials go to the others' if there else ''}")
+            self._remark(
+                f"{self._nodes.pop(node_id)} was lost"
+                f"{'; its trials go to the others' if there else ''}"
+            )
         if not gone:
             self._remark(f"a worker was lost with {batch.trials[0].name}: {error}".splitlines()[0])
         self._again(batch, str(error))
@@ -187,14 +199,18 @@ class Cluster:
         batch.lost += 1
         if batch.lost >= MOST_LOST:
             trials = ", ".join(trial.name for trial in batch.trials)
-            raise Error(f"nodes or their workers were lost {batch.lost} times with {trials}; the last time: {reason}")
+            raise Error(
+                f"nodes or their workers were lost {batch.lost} times with {trials}; "
+                f"the last time: {reason}"
+            )
         self.again(batch)
 
 
 def nodes() -> dict[str, str]:
     """Those that are there and can run something, by id, as messages name them."""
+    able = (node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1)
     return {
-        it["NodeID"]: f"node {it['NodeID'][:8]} ({it['NodeManagerHostname']}, {it['NodeManagerAddress']})"
-        for it in ray.nodes()
-        if it["Alive"] and it["Resources"].get("CPU", 0) >= 1
+        node["NodeID"]: f"node {node['NodeID'][:8]} "
+        f"({node['NodeManagerHostname']}, {node['NodeManagerAddress']})"
+        for node in able
     }

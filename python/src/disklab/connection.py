@@ -1,4 +1,6 @@
-"""A Ray cluster by its address: that it is there, and the one that is meant, before anything is begun."""
+"""A Ray cluster by its address: that it is there, and the one that is meant, before anything is
+begun.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def connected(address: str) -> Iterator[None]:
         import ray
         from ray.exceptions import RayError
     except ImportError as error:
-        raise program.Error("an address is Ray's, which is not here: pip install 'disklab[ray]'") from error
+        raise program.Error(
+            "an address is Ray's, which is not here: pip install 'disklab[ray]'"
+        ) from error
     if ray.is_initialized():
         _check_same(address, ray.get_runtime_context().gcs_address)
         yield
@@ -31,7 +35,9 @@ def connected(address: str) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     except (OSError, RuntimeError, ValueError, RayError) as error:
-        raise program.Error(f"no Ray cluster can be joined by the address {address!r}: {_why(error)}") from error
+        raise program.Error(
+            f"no Ray cluster can be joined by the address {address!r}: {_why(error)}"
+        ) from error
     try:
         yield
     finally:
@@ -70,7 +76,8 @@ def _check_same(address: str, here: str) -> None:
     if place is None or asked == here or _same(place, _place(here)):
         return
     raise program.Error(
-        f"this process is on the Ray cluster at {here} already, and the address is {address}: ray.shutdown() first, "
+        f"this process is on the Ray cluster at {here} already, and the address is {address}: "
+        f"ray.shutdown() first, "
         'or say address="auto" for the one that it is on'
     )
 
@@ -86,7 +93,7 @@ def _same(one: tuple[str, int], other: tuple[str, int] | None) -> bool:
         return False
     own = {"127.0.0.1", *_addresses(socket.gethostname())}
     both = [_addresses(one[0]), _addresses(other[0])]
-    return bool(both[0] & both[1]) or all(it & own for it in both)
+    return bool(both[0] & both[1]) or all(numbers & own for numbers in both)
 
 
 def _addresses(host: str) -> set[str]:

@@ -23,13 +23,16 @@ NAME = ["suite", "run", "trial"]
 
 
 def load(
-    runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], table: Table = "results", frame: Frame = "pandas"
+    runs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    table: Table = "results",
+    frame: Frame = "pandas",
 ) -> pandas.DataFrame | polars.DataFrame:
     """A table of one record or several.
 
-    `results` has a row for each trial: the axes and the parameters of its cell, and each number of the whole trial in a
-    column of its own. An axis whose values are all numbers of one kind has numbers: of times the ns, of sizes the
-    bytes, of rates the bytes a second. The other tables are as `disklab export` writes them (docs/FORMAT.md, Tables).
+    `results` has a row for each trial: the axes and the parameters of its cell, and each number of
+    the whole trial in a column of its own. An axis whose values are all numbers of one kind has
+    numbers: of times the ns, of sizes the bytes, of rates the bytes a second. The other tables are
+    as `disklab export` writes them (docs/FORMAT.md, Tables).
     """
     _check("table", table, get_args(Table))
     _check("frame", frame, get_args(Frame))
@@ -37,7 +40,9 @@ def load(
     with tempfile.TemporaryDirectory(prefix="disklab-") as folder:
         # Of a damaged record, no more than is needed has to be whole.
         wanted = "trials,metrics" if table == "results" else table
-        program.ask(["export", "--format", "parquet", "--output", folder, "--table", wanted, "--", *listed])
+        program.ask(
+            ["export", "--format", "parquet", "--output", folder, "--table", wanted, "--", *listed]
+        )
         tables = Path(folder)
         if frame == "polars":
             if table != "results":
@@ -59,7 +64,9 @@ def _pandas(folder: Path, table: str) -> pandas.DataFrame:
         import pyarrow
         import pyarrow.dataset
     except ImportError as error:
-        raise program.Error(f"a frame of pandas wants {error.name}: pip install 'disklab[pandas]'") from error
+        raise program.Error(
+            f"a frame of pandas wants {error.name}: pip install 'disklab[pandas]'"
+        ) from error
     names = pyarrow.schema([("suite", pyarrow.string()), ("run", pyarrow.string())])
     partitions = pyarrow.dataset.partitioning(names, flavor="hive")
     read = pyarrow.dataset.dataset(folder / table, partitioning=partitions).to_table()
@@ -77,7 +84,9 @@ def _polars(folder: Path, table: str) -> polars.DataFrame:
     try:
         import polars
     except ImportError as error:
-        raise program.Error("a frame of polars wants polars: pip install 'disklab[polars]'") from error
+        raise program.Error(
+            "a frame of polars wants polars: pip install 'disklab[polars]'"
+        ) from error
     files = str(folder / table / "**" / "*.parquet")
     return polars.read_parquet(files, hive_schema={"suite": polars.String, "run": polars.String})
 
@@ -89,9 +98,13 @@ def _join_pandas(trials: pandas.DataFrame, metrics: pandas.DataFrame) -> pandas.
     for axis, values in _axes(trials["jobs"], trials.pop("parameters")).items():
         found = numbers(values)
         kind = None if found is None else "Int64" if _are_whole(found) else "float64"
-        trials[axis] = pandas.Series(values if found is None else found, index=trials.index, dtype=kind)
+        trials[axis] = pandas.Series(
+            values if found is None else found, index=trials.index, dtype=kind
+        )
     # pandas cannot join by text that there is none of.
-    return trials if whole.empty else trials.merge(whole, how="left", left_on=NAME, right_index=True)
+    return (
+        trials if whole.empty else trials.merge(whole, how="left", left_on=NAME, right_index=True)
+    )
 
 
 def _join_polars(trials: polars.DataFrame, metrics: polars.DataFrame) -> polars.DataFrame:
@@ -101,9 +114,19 @@ def _join_polars(trials: polars.DataFrame, metrics: polars.DataFrame) -> polars.
     columns = []
     for axis, values in _axes(trials["jobs"], trials["parameters"]).items():
         found = numbers(values)
-        kind = polars.String if found is None else polars.Int64 if _are_whole(found) else polars.Float64
+        kind = (
+            polars.String
+            if found is None
+            else polars.Int64
+            if _are_whole(found)
+            else polars.Float64
+        )
         columns.append(polars.Series(axis, values if found is None else found, dtype=kind))
-    return trials.drop("parameters").with_columns(columns).join(whole, on=NAME, how="left", maintain_order="left")
+    return (
+        trials.drop("parameters")
+        .with_columns(columns)
+        .join(whole, on=NAME, how="left", maintain_order="left")
+    )
 
 
 def _axes(jobs: Iterable[object], parameters: Iterable[object]) -> dict[str, list[str | None]]:
@@ -111,10 +134,10 @@ def _axes(jobs: Iterable[object], parameters: Iterable[object]) -> dict[str, lis
     rows = [json.loads(told) if isinstance(told, str) else {} for told in parameters]
     names = dict.fromkeys(name for row in rows for name in row)
     return {
-        "jobs": [it if isinstance(it, str) else None for it in jobs],
+        "jobs": [value if isinstance(value, str) else None for value in jobs],
         **{name: [row.get(name) for row in rows] for name in names},
     }
 
 
 def _are_whole(found: Numbers) -> bool:
-    return not any(isinstance(it, float) for it in found)
+    return not any(isinstance(value, float) for value in found)

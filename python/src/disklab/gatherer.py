@@ -23,7 +23,8 @@ class Gatherer:
     """The record of a sweep while it is written: `begun` says what it lacks."""
 
     def __init__(self, question: Question, out: Path | None, retry_failed: bool) -> None:
-        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115 (open as long as the child may write)
+        # Open as long as the child may write.
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115
         # How a sweep goes on whose record is there.
         self._kept = ""
         folder = [] if out is None else [f"--out={out}"]
@@ -47,7 +48,9 @@ class Gatherer:
             raise self._gone()
         self.begun: dict[str, Any] = json.loads(line)
         self.record = Path(self.begun["record"])
-        self._kept = f"; what is in the record is kept, and sweep(..., out={str(self.record)!r}) goes on"
+        self._kept = (
+            f"; what is in the record is kept, and sweep(..., out={str(self.record)!r}) goes on"
+        )
         self.process = self._child.pid
         # The record's lock is ours: what is there was left by a driver that was killed.
         self._incoming = self.record.parent / f".{self.record.name}.incoming"
@@ -85,7 +88,9 @@ class Gatherer:
             raise self._gone()
 
     def add(self, part: bytes, without: Sequence[str] = ()) -> dict[str, Any]:
-        """Adds the trials of a packed record, and says which those are; when this returns they are safe on disk."""
+        """Adds the trials of a packed record, and says which those are; when this returns they are
+        safe on disk.
+        """
         folder = None
         try:
             folder = Path(tempfile.mkdtemp(dir=self._incoming))
@@ -102,13 +107,18 @@ class Gatherer:
     def _no_place(self, error: Exception) -> program.Error:
         why = getattr(error, "strerror", None) or error
         return program.Error(
-            f"what came from a node cannot be written to {self._incoming}: {why}; what is in the record is kept: make "
+            f"what came from a node cannot be written to {self._incoming}: {why}; "
+            f"what is in the record is kept: make "
             f"room there, and sweep(..., out={str(self.record)!r}) goes on"
         )
 
     def _add(self, part: Path, without: Sequence[str]) -> dict[str, Any]:
         try:
-            print(json.dumps({"part": str(part), "without": list(without)}), file=self._input, flush=True)
+            print(
+                json.dumps({"part": str(part), "without": list(without)}),
+                file=self._input,
+                flush=True,
+            )
         except BrokenPipeError:
             raise self._gone() from None
         while True:
@@ -132,7 +142,9 @@ class Gatherer:
         code = self._child.wait()
         self._stderr.seek(0)
         said = program.complaint(self._stderr.read())
-        return program.Error(said or f"disklab gather ended with {code} and said nothing{self._kept}")
+        return program.Error(
+            said or f"disklab gather ended with {code} and said nothing{self._kept}"
+        )
 
 
 def _unpack(part: bytes, folder: Path) -> None:

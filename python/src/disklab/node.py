@@ -1,6 +1,7 @@
 """What runs on a node of a cluster: a batch of trials, by the program there.
 
-It is sent to the nodes as it is, so that one without this package can say so: the standard library only.
+It is sent to the nodes as it is, so that one without this package can say so: the standard library
+only.
 """
 
 from __future__ import annotations
@@ -45,17 +46,24 @@ def task(order: dict[str, Any]) -> dict[str, Any]:
     node = ray.get_runtime_context().get_node_id()
     try:
         if node not in _guests:
-            _guests[node] = next(int(it["Resources"].get("CPU", 1)) for it in ray.nodes() if it["NodeID"] == node)
+            _guests[node] = next(
+                int(there["Resources"].get("CPU", 1))
+                for there in ray.nodes()
+                if there["NodeID"] == node
+            )
         answer = carry_out({**order, "guests": _guests[node]}, ray.get)
     except Exception as error:
         # Of the node or of the program; without its name nobody could tell which.
-        answer = {"problem": f"it failed in a way that nobody thought of: {type(error).__name__}: {error}"}
+        answer = {
+            "problem": f"it failed in a way that nobody thought of: {type(error).__name__}: {error}"
+        }
     answer["node"] = node
     return answer
 
 
 def carry_out(order: dict[str, Any], fetch: Callable[[Any], bytes]) -> dict[str, Any]:
-    """Runs the trials of an order, and answers with their record; or with what the node lacks, or is unfit for.
+    """Runs the trials of an order, and answers with their record; or with what the node lacks, or
+    is unfit for.
 
     `fetch` gets a piece of a parcel, by what the order calls it.
     """
@@ -64,7 +72,9 @@ def carry_out(order: dict[str, Any], fetch: Callable[[Any], bytes]) -> dict[str,
         program = _program(order)
         cache = _cache()
         with _shared(cache / "in-use"), _scratch(cache / "trials") as scratch:
-            lacking = [it["name"] for it in order["parcels"] if not _unpacked(it, cache, fetch)]
+            lacking = [
+                parcel["name"] for parcel in order["parcels"] if not _unpacked(parcel, cache, fetch)
+            ]
             if lacking:
                 answer["lacking"] = lacking
             else:
@@ -80,23 +90,29 @@ def carry_out(order: dict[str, Any], fetch: Callable[[Any], bytes]) -> dict[str,
 def _program(order: dict[str, Any]) -> Path:
     """The program, of the driver's version and with the driver's disk library."""
     if importlib.util.find_spec("disklab") is None and not os.environ.get("DISKLAB_PROGRAM"):
-        raise Problem(f"there is no Python package disklab; install the wheel of {order['version']} there")
+        raise Problem(
+            f"there is no Python package disklab; install the wheel of {order['version']} there"
+        )
     named = os.environ.get("DISKLAB_PROGRAM")
     beside = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
-    found = [it / "disklab" for it in beside if os.access(it / "disklab", os.X_OK)]
+    found = [folder / "disklab" for folder in beside if os.access(folder / "disklab", os.X_OK)]
     path = named or (str(found[0]) if found else shutil.which("disklab"))
     if path is None or not os.access(path, os.X_OK):
         raise Problem(f"there is no program disklab; install the wheel of {order['version']} there")
     program = Path(path).resolve()
     if _checked.get(str(program)) != order["library"]:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, check=False
+        ).stdout.strip()
         if said != order["version"]:
             raise Problem(
-                f"{program} is {said or 'no disklab'}, and the driver's is {order['version']}; install that there"
+                f"{program} is {said or 'no disklab'}, and the driver's is {order['version']}; "
+                "install that there"
             )
         if library_of(program) != order["library"]:
             raise Problem(
-                f"{program} has another disk library than the driver's, though both are {said}: results could differ; "
+                f"{program} has another disk library than the driver's, though both are {said}: "
+                f"results could differ; "
                 "install the driver's wheel there"
             )
         _checked[str(program)] = order["library"]
@@ -131,7 +147,9 @@ def _shared(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _scratch(parent: Path) -> Iterator[Path]:
-    """A temporary folder; what a killed one leaves is removed by the next run of disklab, since its lock is free."""
+    """A temporary folder; what a killed one leaves is removed by the next run of disklab, since its
+    lock is free.
+    """
     folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
     try:
         with open(folder / ".lock", "w") as lock:
@@ -143,9 +161,14 @@ def _scratch(parent: Path) -> Iterator[Path]:
 
 
 def pack(folder: Path, below: Sequence[str] = ("",)) -> Iterator[bytes]:
-    """The files of a folder without their holes, in pieces. The first tells their names, modes and sizes."""
+    """The files of a folder without their holes, in pieces. The first tells their names, modes and
+    sizes.
+    """
     files = sorted(path for part in below for path in (folder / part).rglob("*") if path.is_file())
-    heads = [(str(path.relative_to(folder)), path.stat().st_mode & 0o777, path.stat().st_size) for path in files]
+    heads = [
+        (str(path.relative_to(folder)), path.stat().st_mode & 0o777, path.stat().st_size)
+        for path in files
+    ]
     yield zlib.compress(json.dumps(heads).encode())
     extents: list[tuple[int, int, int]] = []
     data = io.BytesIO()
@@ -207,7 +230,9 @@ def unpack(pieces: Iterator[bytes], folder: Path) -> None:
 
 
 def _unpacked(parcel: dict[str, Any], cache: Path, fetch: Callable[[Any], bytes]) -> bool:
-    """Whether the kernel or the disks of a parcel are in the cache, now. Others who make the same are waited for."""
+    """Whether the kernel or the disks of a parcel are in the cache, now. Others who make the same
+    are waited for.
+    """
     parent = cache / parcel["kind"]
     folder = parent / parcel["folder"]
     if (folder / parcel["last"]).exists():
@@ -224,7 +249,8 @@ def _unpacked(parcel: dict[str, Any], cache: Path, fetch: Callable[[Any], bytes]
         if free < parcel["bytes"]:
             needed = parcel["bytes"] >> 20
             raise Problem(
-                f"{parcel['what']} take {needed} MiB in {parent}, and {free >> 20} MiB are free: make room there"
+                f"{parcel['what']} take {needed} MiB in {parent}, and {free >> 20} MiB are free: "
+                "make room there"
             )
         try:
             temporary.mkdir()
@@ -250,8 +276,21 @@ def _run(
         path.write_text(order["text"])
         suite = str(path)
     part = scratch / "part"
-    command = [str(program), "run", suite, *order["options"], "--trial", ",".join(order["trials"]), "--out", str(part)]
-    folders = {it["name"]: str(cache / "kernels" / it["folder"]) for it in order["parcels"] if it["kind"] == "kernels"}
+    command = [
+        str(program),
+        "run",
+        suite,
+        *order["options"],
+        "--trial",
+        ",".join(order["trials"]),
+        "--out",
+        str(part),
+    ]
+    folders = {
+        parcel["name"]: str(cache / "kernels" / parcel["folder"])
+        for parcel in order["parcels"]
+        if parcel["kind"] == "kernels"
+    }
     kernels = [(name, folders[key]) for name, key in order["kernels"].items()]
     given = "".join(f"{_quoted(name)} = {_quoted(path)}\n" for name, path in kernels)
     environment = {
@@ -265,7 +304,9 @@ def _run(
         code, said = _wait([*command, "--jobs", "1", "--json"], environment, processor, scratch)
     # 1 is a trial that failed, which is a result.
     if code not in (0, 1) or not (part / "manifest.toml").exists():
-        raise Problem(said.removeprefix("disklab: ") or f"disklab run ended with {code} and said nothing")
+        raise Problem(
+            said.removeprefix("disklab: ") or f"disklab run ended with {code} and said nothing"
+        )
     return {"suspects": _suspects(part), "part": _packed(part)}
 
 
@@ -276,7 +317,9 @@ def _quoted(text: str) -> str:
 
 @contextlib.contextmanager
 def _processor() -> Iterator[int | None]:
-    """A processor that no other batch on this machine has, while there are such; guests are kept on one."""
+    """A processor that no other batch on this machine has, while there are such; guests are kept on
+    one.
+    """
     folder = Path(tempfile.gettempdir()) / f"disklab-processors-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     for processor in sorted(os.sched_getaffinity(0)):
@@ -290,8 +333,13 @@ def _processor() -> Iterator[int | None]:
     yield None
 
 
-def _wait(command: list[str], environment: dict[str, str], processor: int | None, scratch: Path) -> tuple[int, str]:
-    """How a command ended, and what it complained of. It ends with this process, however that ends."""
+def _wait(
+    command: list[str], environment: dict[str, str], processor: int | None, scratch: Path
+) -> tuple[int, str]:
+    """How a command ended, and what it complained of.
+
+    It ends with this process, however that ends.
+    """
     with open(scratch / "stderr", "w+") as stderr:
         child = subprocess.Popen(
             command,
@@ -312,7 +360,9 @@ def _wait(command: list[str], environment: dict[str, str], processor: int | None
 
 
 def ends_with_parent(processor: int | None = None) -> None:
-    """In a child before it begins: it is interrupted when its parent ends, and has one processor where one is named."""
+    """In a child before it begins: it is interrupted when its parent ends, and has one processor
+    where one is named.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
     if processor is not None:
         os.sched_setaffinity(0, {processor})
@@ -321,7 +371,9 @@ def ends_with_parent(processor: int | None = None) -> None:
 def _suspects(part: Path) -> dict[str, str]:
     """Trials that failed, with the reason, where that may be this machine's fault."""
     lines = [json.loads(line) for line in (part / "trials.jsonl").read_text().splitlines()]
-    failed = [line for line in lines if line["status"] == "failed" and line.get("fault") == "machine"]
+    failed = [
+        line for line in lines if line["status"] == "failed" and line.get("fault") == "machine"
+    ]
     return {line["trial"]: line["reason"] for line in failed}
 
 

@@ -24,7 +24,7 @@ class Outcomes:
     suspects: dict[str, str]
 
     @classmethod
-    def of(cls, record: Path) -> Outcomes:
+    def read(cls, record: Path) -> Outcomes:
         ended: set[str] = set()
         failed: dict[str, str] = {}
         suspects: dict[str, str] = {}
@@ -72,5 +72,6 @@ def without_result(reasons: Mapping[str, str], whose: str, again: str) -> progra
     if len(reasons) > MOST_TOLD:
         listed.append(f"and {len(reasons) - MOST_TOLD} more")
     return program.Error(
-        f"{count} no result, which may be the fault of {whose}, and {again} runs them again:\n" + "\n".join(listed)
+        f"{count} no result, which may be the fault of {whose}, and {again} runs them again:\n"
+        + "\n".join(listed)
     )

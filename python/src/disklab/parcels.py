@@ -1,4 +1,6 @@
-"""Kernels, prepared disks and the lab, for nodes that lack them: named by content, packed when first asked for."""
+"""Kernels, prepared disks and the lab, for nodes that lack them: named by content, packed when
+first asked for.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class Parcels:
         what = f"prepared disks ({key})"
         self._disks[key] = _parcel("disks", key, Path(path), "disks.sha256", what)
 
-    def of(self, disks: str | None) -> list[dict[str, Any]]:
+    def needed_by(self, disks: str | None) -> list[dict[str, Any]]:
         """What a batch needs, as orders have it."""
         return [*self._kernels, *([self._disks[disks]] if disks in self._disks else [])]
 

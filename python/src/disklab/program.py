@@ -18,7 +18,9 @@ class Error(Exception):
 
 
 def find() -> Path:
-    """The program: `$DISKLAB_PROGRAM`, else the one that was installed with this package, else the first in `$PATH`."""
+    """The program: `$DISKLAB_PROGRAM`, else the one that was installed with this package, else the
+    first in `$PATH`.
+    """
     named = os.environ.get("DISKLAB_PROGRAM")
     if named:
         if os.access(named, os.X_OK):
@@ -30,16 +32,23 @@ def find() -> Path:
             return beside
     in_path = shutil.which("disklab")
     if in_path is None:
-        raise Error("there is no program `disklab`; install the wheel that has it (python/README.md)")
+        raise Error(
+            "there is no program `disklab`; install the wheel that has it (python/README.md)"
+        )
     return Path(in_path)
 
 
 def ask(arguments: Sequence[str | os.PathLike[str]]) -> Any:
     """What the program answers as JSON."""
     command = [find(), "--json", *arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
-        raise Error(complaint(done.stderr) or f"{_shown(command)} ended with {done.returncode} and said nothing")
+        raise Error(
+            complaint(done.stderr)
+            or f"{_shown(command)} ended with {done.returncode} and said nothing"
+        )
     return answer(done.stdout)
 
 
@@ -52,13 +61,17 @@ def answer(said: str) -> Any:
 
 def version() -> str:
     """As `disklab --version` prints it."""
-    return subprocess.run([find(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [find(), "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def tell(arguments: Sequence[str | os.PathLike[str]]) -> None:
     """Lets the program do something that may take long; it says itself how far it is."""
     command = [find(), *arguments]
-    code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), check=False).returncode
+    code = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), check=False
+    ).returncode
     if code != 0:
         raise Error(f"{_shown(command)} ended with {code}; it says above why")
 

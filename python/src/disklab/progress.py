@@ -30,7 +30,10 @@ class Progress:
         if now - self._told < (OFTEN if self._terminal else SELDOM):
             return
         self._told = now
-        line = f"{self._done} of {self._trials} trials, {running} batches on the cluster{self._left(now)}"
+        line = (
+            f"{self._done} of {self._trials} trials, {running} batches on the cluster"
+            f"{self._left(now)}"
+        )
         print(
             f"\r\033[K{line}" if self._terminal else line,
             end="" if self._terminal else "\n",

@@ -1,4 +1,4 @@
-"""Values of an axis as numbers: of times the ns, of sizes the bytes, of rates the bytes a second."""
+"""Values of an axis as numbers: times in ns, sizes in bytes, rates in bytes a second."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST = 1 << 63
 
 
 def numbers(values: Iterable[str | None]) -> Numbers | None:
-    """All whole, or all floating; `None` where one is something else, or not of the others' kind."""
+    """All whole, or all floating; `None` where one is neither, or not of the others' kind."""
     kinds = set()
     amounts: list[Decimal | None] = []
     for value in values:
@@ -46,6 +46,9 @@ def numbers(values: Iterable[str | None]) -> Numbers | None:
     # A size without a unit is of bytes.
     if len(kinds) > 1 and kinds != {"plain", "size"}:
         return None
-    if all(it is None or (abs(it) < MOST and it == it.to_integral_value()) for it in amounts):
-        return [None if it is None else int(it) for it in amounts]
-    return [None if it is None else float(it) for it in amounts]
+    if all(
+        amount is None or (abs(amount) < MOST and amount == amount.to_integral_value())
+        for amount in amounts
+    ):
+        return [None if amount is None else int(amount) for amount in amounts]
+    return [None if amount is None else float(amount) for amount in amounts]

@@ -24,7 +24,9 @@ Settings = Mapping[str, Union[Value, Iterable[Value]]]
 
 @dataclass(frozen=True)
 class Question:
-    """A suite by its name in the lab, or its file; with the values that some of its axes are to have."""
+    """A suite by its name in the lab, or its file; with the values that some of its axes are to
+    have.
+    """
 
     suite: str
     settings: Settings
@@ -34,7 +36,10 @@ class Question:
         """What is changed, as the command line wants it."""
         words = []
         for axis, values in self.settings.items():
-            words += ["--set", f"{axis}={','.join(_spelled(axis, it) for it in _listed(axis, values))}"]
+            words += [
+                "--set",
+                f"{axis}={','.join(_spelled(axis, value) for value in _listed(axis, values))}",
+            ]
         if self.seeds is not None:
             words += ["--seeds", str(self.seeds)]
         return words
@@ -66,10 +71,15 @@ class Question:
 def _listed(axis: str, values: object) -> Iterable[object]:
     if isinstance(values, Mapping):
         raise program.Error(
-            f"settings: {axis}: ranges stand in a suite's file, in [axes] (docs/FORMAT.md); give the values, as a list"
+            f"settings: {axis}: ranges stand in a suite's file, in [axes] (docs/FORMAT.md); "
+            "give the values, as a list"
         )
     # An array without a dimension is a number.
-    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) and getattr(values, "ndim", None) != 0:
+    if (
+        isinstance(values, Iterable)
+        and not isinstance(values, (str, bytes))
+        and getattr(values, "ndim", None) != 0
+    ):
         return values
     return [values]
 

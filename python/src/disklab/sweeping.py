@@ -37,11 +37,12 @@ def sweep(
 ) -> Path:
     """Carries a suite out, and returns the folder of its record.
 
-    The suite is one of the lab by its name, or a file; `settings` changes axes of it, as `--set` does. Without an
-    `address`, trials run here, `jobs` at a time (one for each processor unless said); with one, on the Ray cluster
-    there ("auto": the one that this machine is of). `out` is the record's folder, a new one in ./records unless said;
-    one that exists is continued. Whatever ends a sweep, trials that ended are kept. The last line says how many
-    failed by themselves. That some failed by what may be a machine's fault is an error.
+    The suite is one of the lab by its name, or a file; `settings` changes axes of it, as `--set`
+    does. Without an `address`, trials run here, `jobs` at a time (one for each processor unless
+    said); with one, on the Ray cluster there ("auto": the one that this machine is of). `out` is
+    the record's folder, a new one in ./records unless said; one that exists is continued. Whatever
+    ends a sweep, trials that ended are kept. The last line says how many failed by themselves. That
+    some failed by what may be a machine's fault is an error.
     """
     question = Question(os.fspath(suite), settings or {}, seeds)
     plan = question.plan()
@@ -69,9 +70,14 @@ def _on_cluster(
     return outcomes
 
 
-def _here(question: Question, plan: dict[str, Any], out: Path | None, jobs: int | None, retry_failed: bool) -> Outcomes:
+def _here(
+    question: Question, plan: dict[str, Any], out: Path | None, jobs: int | None, retry_failed: bool
+) -> Outcomes:
     """By one process of the program, which knows how many guests this machine can have."""
-    words = [*([] if out is None else [f"--out={out}"]), *([] if jobs is None else ["--jobs", str(jobs)])]
+    words = [
+        *([] if out is None else [f"--out={out}"]),
+        *([] if jobs is None else ["--jobs", str(jobs)]),
+    ]
     words += [*(["--retry-failed"] if retry_failed else []), *question.words()]
     child = subprocess.Popen(
         [program.find(), "run", "--json", *words],
@@ -94,7 +100,9 @@ def _here(question: Question, plan: dict[str, Any], out: Path | None, jobs: int 
         raise
     ended = f"disklab run ended with {child.returncode}"
     if not said:
-        raise program.Error(f"{ended} and said nothing" if child.returncode < 0 else f"{ended}; it says above why")
+        raise program.Error(
+            f"{ended} and said nothing" if child.returncode < 0 else f"{ended}; it says above why"
+        )
     outcomes = _told(Path(program.answer(said)["record"]), plan)
     # 1 is a trial that failed, which is a result.
     if child.returncode not in (0, 1):
@@ -105,7 +113,7 @@ def _here(question: Question, plan: dict[str, Any], out: Path | None, jobs: int 
 
 def _told(record: Path, plan: dict[str, Any]) -> Outcomes:
     """The last line: nobody writes the record any more."""
-    outcomes = Outcomes.of(record)
+    outcomes = Outcomes.read(record)
     print(outcomes.line(len(plan["trials"])), file=sys.stderr, flush=True)
     return outcomes
 
@@ -131,14 +139,16 @@ class Sweep:
         from disklab.parcels import Parcels
 
         self._question, self._gatherer = question, gatherer
-        trials = (Trial.of(it) for it in plan["trials"])
+        trials = (Trial.read(trial) for trial in plan["trials"])
         remaining = set(gatherer.begun["remaining"])
         self._trials = {trial.name: trial for trial in trials if trial.name in remaining}
         self._unready = set(self._trials)
         self._parcels = Parcels(gatherer.begun)
         self._fixed = self._fixed_order(plan)
         self._progress = Progress(
-            len(plan["trials"]), len(self._trials), sum(it.wall_ms for it in self._trials.values())
+            len(plan["trials"]),
+            len(self._trials),
+            sum(trial.wall_ms for trial in self._trials.values()),
         )
         self._cluster = Cluster(self._order, self._progress.remark, work)
         self._length = length(self._trials.values(), ray.cluster_resources().get("CPU", 1))
@@ -161,7 +171,7 @@ class Sweep:
 
     def _order(self, batch: Batch) -> dict[str, Any]:
         trials = [trial.key for trial in batch.trials]
-        return {**self._fixed, "trials": trials, "parcels": self._parcels.of(batch.disks)}
+        return {**self._fixed, "trials": trials, "parcels": self._parcels.needed_by(batch.disks)}
 
     def carry_out(self) -> None:
         try:
@@ -186,7 +196,9 @@ class Sweep:
             if said["path"]:
                 self._parcels.know(said["disks"], said["path"])
             # One by several names is asked for once, and comes back by all of them.
-            trials = {self._trials[name].key: self._trials[name] for name in reversed(said["trials"])}
+            trials = {
+                self._trials[name].key: self._trials[name] for name in reversed(said["trials"])
+            }
             self._unready.difference_update(said["trials"])
             self._cluster.add(cut(reversed(trials.values()), said["disks"], self._length))
 
@@ -221,10 +233,14 @@ class Sweep:
         if len(elsewhere) >= MOST_NODES or not self._cluster.others(elsewhere):
             named = self._cluster.name(where)
             self._open.update({name: f"on {named}: {reason}" for name, reason in suspects.items()})
-            self._progress.remark(f"{named}: {name} failed, and no other node is left for it: {reason}")
+            self._progress.remark(
+                f"{named}: {name} failed, and no other node is left for it: {reason}"
+            )
             return 0
         self._cluster.again(Batch(trials, batch.disks, elsewhere, batch.lost))
-        self._progress.remark(f"{self._cluster.name(where)}: {name} failed and is tried elsewhere: {reason}")
+        self._progress.remark(
+            f"{self._cluster.name(where)}: {name} failed and is tried elsewhere: {reason}"
+        )
         self._cluster.strike(where, reason)
         return len(trials)
 
