@@ -31,17 +31,22 @@ test:
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
 	@mkdir -p $(TESTED); failed=; for what in test-rust test-python test-fuzz lint; do \
 		began=$$(date +%s); \
-		$(MAKE) --no-print-directory $$what PROFILE=dev 2>&1 | tee $(TESTED)/$$what || failed="$$failed $$what"; \
+		$(MAKE) --no-print-directory $$what PROFILE=dev 2>&1 | tee $(TESTED)/$$what || \
+			failed="$$failed $$what"; \
 		echo "make: $$what took $$(($$(date +%s) - began)) s" | tee -a $(TESTED)/$$what; \
 	done; \
-	echo; cat $(TESTED)/* | grep -E '^(test result:|make: .* took )|(passed|failed).* in [0-9.]+s' | grep -v ' 0 passed; 0 failed'; \
+	echo; cat $(TESTED)/* | \
+		grep -E '^(test result:|make: .* took )|(passed|failed).* in [0-9.]+s' | \
+		grep -v ' 0 passed; 0 failed'; \
 	for what in $$failed; do $(FAILURES) $(TESTED)/$$what; done; \
 	test -z "$$failed" || { echo "make: failed:$$failed" >&2; false; }
 
 # What each part printed, and what of it is worth reading again below pages of other lines: what
 # tests said that failed.
 TESTED   := $(or $(CARGO_TARGET_DIR),target)/tested
-FAILURES := sed -nE -e '/^(failures:|=+ FAILURES =+)$$/,/^(test result:|=+ .* in [0-9.]+s)/p' -e '/^(error|warning)/,/^$$/p'
+FAILURES := sed -nE \
+	-e '/^(failures:|=+ FAILURES =+)$$/,/^(test result:|=+ .* in [0-9.]+s)/p' \
+	-e '/^(error|warning)/,/^$$/p'
 
 # What `make test` is made of, whichever of them fails; it has seen to what they need.
 test-rust:
@@ -62,11 +67,13 @@ wheel:
 	rm -rf $(WHEEL)
 	$(MAKE) --no-print-directory install PREFIX= DESTDIR=$(WHEEL)/data/data DISKLAB=$(BUILT)/disklab
 	rm -r $(WHEEL)/data/data/bin
-	cd python && $(abspath $(TARGET))/python/bin/maturin build --quiet --profile $(PROFILE) --out $(abspath $(WHEEL))
+	cd python && $(abspath $(TARGET))/python/bin/maturin build --quiet --profile $(PROFILE) \
+		--out $(abspath $(WHEEL))
 
 # The wheel in a bare environment, and the package on clusters of this machine.
 test-python: wheel
-	DISKLAB_NEED_GUEST=1 DISKLAB_WHEEL=$$(echo $(WHEEL)/*.whl) DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab \
+	DISKLAB_NEED_GUEST=1 DISKLAB_WHEEL=$$(echo $(WHEEL)/*.whl) \
+		DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab \
 		PYTHONPATH=python/src $(TARGET)/python/bin/python -m pytest -q -rs python
 	$(TARGET)/python/bin/ruff check python
 	$(TARGET)/python/bin/ruff format --check python
@@ -75,7 +82,8 @@ test-python: wheel
 # docs/seek-ratio.ipynb, run again from the sweep on.
 notebook: wheel
 	$(TARGET)/python/bin/pip --quiet install matplotlib nbconvert ipykernel
-	PATH=$(abspath $(TARGET))/python/bin:$$PATH DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab PYTHONPATH=$(CURDIR)/python/src \
+	PATH=$(abspath $(TARGET))/python/bin:$$PATH DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab \
+		PYTHONPATH=$(CURDIR)/python/src \
 		jupyter nbconvert --to notebook --execute --inplace docs/seek-ratio.ipynb
 
 # The report's panels are found by the build and not by a `mod`, so that cargo does not see them.
@@ -88,7 +96,8 @@ lint:
 install:
 	@test -x $(DISKLAB) || { echo "make: $(DISKLAB) is not there; run 'make build' first" >&2; false; }
 	install -D $(DISKLAB) $(DESTDIR)$(PREFIX)/bin/disklab
-	install -D -m 644 $(dir $(DISKLAB))libdisklab_guest.so $(DESTDIR)$(PREFIX)/lib/disklab/libdisklab_guest.so
+	install -D -m 644 $(dir $(DISKLAB))libdisklab_guest.so \
+		$(DESTDIR)$(PREFIX)/lib/disklab/libdisklab_guest.so
 	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel $(SHARE)/read-policies
 	mkdir -p $(SHARE)
 	cp -r lab guest-kernel $(SHARE)/

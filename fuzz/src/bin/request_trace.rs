@@ -16,7 +16,14 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         assert!(read.map(|(entry, _)| entry).eq(entries(data).map(Result::unwrap)));
     }
     let survey = Survey::of(entries(data));
-    let whole = TracePhase { name: String::new(), begin: 0, end: u64::MAX, ramp: 1, entries: 0..u64::MAX, cut: false };
+    let whole = TracePhase {
+        name: String::new(),
+        begin: 0,
+        end: u64::MAX,
+        ramp: 1,
+        entries: 0..u64::MAX,
+        cut: false,
+    };
     for phase in survey.phases.iter().chain([&whole]) {
         let shape = Shape { bins: 7, columns: 3, rows: 5 };
         Timeline::of(entries(data), &survey, phase, shape).expect("as far as the survey goes");
