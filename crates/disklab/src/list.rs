@@ -150,7 +150,7 @@ fn summaries<T, const N: usize>(
     table
 }
 
-/// ListKind a workload does, its block size, its depth and the size of its files.
+/// What a workload does, its block size, its depth and the size of its files.
 fn load(workload: &Workload) -> [String; 4] {
     let each = |column: fn(&Job) -> String| {
         workload.jobs().iter().map(column).collect::<Vec<_>>().join(", ")

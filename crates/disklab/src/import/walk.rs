@@ -31,7 +31,7 @@ pub struct ReadFile {
     pub rows: Vec<Row>,
 }
 
-/// FileContent came of looking.
+/// What came of looking.
 #[derive(Default)]
 pub struct FoundFiles {
     pub read: Vec<ReadFile>,
@@ -44,7 +44,7 @@ pub struct FoundFiles {
 }
 
 impl FoundFiles {
-    /// FileContent was passed over, each with the reason.
+    /// What was passed over, each with the reason.
     pub fn passed_over(&self) -> Vec<String> {
         let unreadable =
             self.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
@@ -93,12 +93,12 @@ struct NamedFile {
     named: bool,
 }
 
-/// FileContent a file is.
+/// What a file is.
 enum FileContent {
     Results(ReadFile),
     Unreadable(String),
     Unknown,
-    /// ReadFile together with another one.
+    /// Read together with another one.
     Beside,
 }
 
@@ -172,7 +172,7 @@ fn read(there: &NamedFile) -> Result<FileContent, String> {
     for row in &mut rows {
         let found = integrity::check(&row.claim);
         row.remarks.extend(found);
-        // FileContent a terminal would obey.
+        // What a terminal would obey.
         for (axis, value) in &mut row.cell {
             *axis = one_line(axis);
             *value = one_line(value);

@@ -14,7 +14,7 @@ use super::program::{AccessKind, FileAccess, ThreadAct, ThreadEvent};
 const PAGE: u64 = 4096;
 
 /// A file is read for the first time after its name is first used; what of it is in memory by then
-/// is not read again. `scale` makes the program's own time of strace's; `warm` is all of it. ThreadAct
+/// is not read again. `scale` makes the program's own time of strace's; `warm` is all of it. What
 /// several threads computed at the same time is shared out among them.
 pub fn threads(
     needed: &Needed,
@@ -41,7 +41,7 @@ pub fn threads(
         while lane.step(needed) {}
     }
     let mut threads = steps(lanes);
-    // ThreadAct it computed after the last name.
+    // What it computed after the last name.
     let rest = (warm.as_nanos() as u64).saturating_sub(threads.computing().0);
     let last = threads.0.first_mut().and_then(|steps| {
         steps.iter_mut().rev().find_map(|step| match step {
@@ -104,7 +104,7 @@ impl ThreadTree {
     }
 }
 
-/// ThreadAct the kernel said of one thread, and what came of it so far.
+/// What the kernel said of one thread, and what came of it so far.
 #[derive(Default)]
 struct Lane<'a> {
     events: VecDeque<LaneEvent<'a>>,
@@ -138,7 +138,7 @@ enum LaneStep {
 
 impl<'a> Lane<'a> {
     /// A name is used when what came before the kernel looked for it, or before the first access to
-    /// that file, and before the last thread that was started by then, has been done. ThreadAct it
+    /// that file, and before the last thread that was started by then, has been done. What it
     /// waited for before this is not seen, if nothing else is between; `goes_on` is whether it may
     /// be over by then.
     fn name(
@@ -306,7 +306,7 @@ struct LaneReader {
     since: Past,
 }
 
-/// AccessKind many uses of which threads are over at a moment.
+/// How many uses of which threads are over at a moment.
 type Past = BTreeMap<u32, u32>;
 
 /// The steps of each lane, once all its events are done. One who waits for a thread that only
@@ -395,7 +395,7 @@ mod tests {
         let mut first: Vec<LaneStep> = looks(2).collect();
         first.extend([LaneStep::Moment(1), LaneStep::After(4)]);
         first.extend(looks(1));
-        // ThreadAct it has waited for already.
+        // What it has waited for already.
         first.push(LaneStep::After(3));
         let second =
             vec![LaneStep::After(1), LaneStep::Moment(2), LaneStep::After(3), LaneStep::Moment(4)];

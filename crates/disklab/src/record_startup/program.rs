@@ -22,7 +22,7 @@ use crate::screen::Screen;
 use crate::signals;
 
 const SUITE: &str = r#"
-question = "ThreadAct does the program read?"
+question = "What does the program read?"
 seeds = 1
 memory = "2 GiB"
 kernel = "newest"
@@ -34,7 +34,7 @@ const SWIFT: &str = "constant-ext4";
 /// does.
 pub const COMPARED: [(&str, &str); 2] = [("a hard disk", "bfq-hdd"), ("an SSD", "bfq-ssd")];
 
-/// ThreadAct one of the program's threads or processes did; they are numbered in the order in which they
+/// What one of the program's threads or processes did; they are numbered in the order in which they
 /// were started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadEvent {
@@ -74,9 +74,9 @@ pub enum AccessKind {
 
 /// The program's start in a guest.
 pub struct Start {
-    /// ThreadAct it did on a disk that takes 50 us for everything, in order.
+    /// What it did on a disk that takes 50 us for everything, in order.
     pub events: Vec<ThreadEvent>,
-    /// AccessKind long it took there.
+    /// How long it took there.
     pub ready: Nanos,
     /// And on those of [`COMPARED`], which do nothing else.
     pub compared: [Nanos; 2],
@@ -104,7 +104,7 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     Ok(Start { events: events(&text), ready, compared })
 }
 
-/// AccessKind long the replay takes on those of [`COMPARED`] without computing, which takes no time in a
+/// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a
 /// guest.
 pub fn replayed(
     home: &Home,
@@ -169,7 +169,7 @@ impl StartRecord {
         Ok([hard_disk?.1, ssd?.1])
     }
 
-    /// AccessKind long it took on this array.
+    /// How long it took on this array.
     fn start(&self, array: &str) -> Result<(&Outcome, Nanos), Failure> {
         let outcome = self
             .record
