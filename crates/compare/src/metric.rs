@@ -8,7 +8,7 @@ use disklab_stats::Better;
 use serde::Serialize;
 
 /// A number of fio's, or one that a record has by that name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(into = "String")]
 pub enum Metric {
     Iops,

@@ -1,6 +1,6 @@
 //! Trials that were given up, and measures that may be nothing.
 
-use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge};
+use disklab_compare::{Comparison, DecisionRule, MatchedTrials, Metric, compare};
 use disklab_record::Outcome;
 use disklab_record::outcome::Cell;
 use disklab_results::measure::Measure;
@@ -22,8 +22,8 @@ fn times(values: &[f64]) -> Vec<Outcome> {
     (1..).zip(values.iter().map(measure)).map(|(seed, measure)| outcome(seed, measure)).collect()
 }
 
-fn judged(treatment: &[Outcome], baseline: &[Outcome]) -> Judgement {
-    let contest = Contest {
+fn judged(treatment: &[Outcome], baseline: &[Outcome]) -> Comparison {
+    let matched = MatchedTrials {
         cell: Cell(Vec::new()),
         treatment: "bfq".to_owned(),
         baseline: "none".to_owned(),
@@ -31,10 +31,10 @@ fn judged(treatment: &[Outcome], baseline: &[Outcome]) -> Judgement {
         treatments: treatment.iter().collect(),
         baselines: baseline.iter().collect(),
         left_out: Vec::new(),
-        again: Vec::new(),
+        repeated: Vec::new(),
     };
-    let terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
-    judge(&[contest], &[Metric::of_name("start-up")], terms, None).unwrap().swap_remove(0)
+    let rule = DecisionRule::DEFAULT;
+    compare(&[matched], &[Metric::of_name("start-up")], rule, None).unwrap().swap_remove(0)
 }
 
 #[test]
@@ -44,28 +44,34 @@ fn what_was_given_up_is_longer_by_so_much_or_more() {
     assert_eq!(better.verdict, Verdict::Better);
     let change = better.change.unwrap();
     assert!(change.percent < -96.0 && change.low <= -100.0 && change.high < 0.0, "{change:?}");
-    assert!(disklab_compare::answer::told(better.change, better.verdict).starts_with("≤ -9"));
+    assert!(
+        disklab_compare::answer::change_and_verdict(better.change, better.verdict)
+            .starts_with("≤ -9")
+    );
     let worse = judged(&never, &quick);
     assert_eq!(worse.verdict, Verdict::Worse);
     assert!(worse.change.unwrap().high.is_infinite());
-    assert!(disklab_compare::answer::told(worse.change, worse.verdict).contains("≥ x 30 worse"));
+    assert!(
+        disklab_compare::answer::change_and_verdict(worse.change, worse.verdict)
+            .contains("≥ x 30 worse")
+    );
 }
 
 #[test]
 fn of_two_that_were_given_up_nobody_knows_which_is_longer() {
     let never = times(&[60.0; 5]);
-    let judgement = judged(&never, &never);
-    assert_eq!((judgement.verdict, judgement.change), (Verdict::Undecided, None));
-    assert!(judgement.remarks.iter().any(|it| it.contains("of 5 pairs both sides were given up")));
+    let comparison = judged(&never, &never);
+    assert_eq!((comparison.verdict, comparison.change), (Verdict::Undecided, None));
+    assert!(comparison.remarks.iter().any(|it| it.contains("of 5 pairs both sides were given up")));
     // Medians are of all: those of the two pairs that are left would be the survivors'.
-    let judgement =
+    let comparison =
         judged(&times(&[60.0, 60.0, 60.0, 2.0, 2.0]), &times(&[60.0, 60.0, 60.0, 30.0, 31.0]));
-    assert_eq!((judgement.trials, judgement.treatment_median), ((2, 2), Some(60.0)));
-    assert_eq!(judgement.medians_in_words(), ("> 60 ns".to_owned(), "> 60 ns".to_owned()));
+    assert_eq!((comparison.trials, comparison.treatment_median), ((2, 2), Some(60.0)));
+    assert_eq!(comparison.medians_in_words(), ("> 60 ns".to_owned(), "> 60 ns".to_owned()));
     // What is left decides, if it is enough.
-    let judgement =
+    let comparison =
         judged(&times(&[60.0, 60.0, 2.0, 2.1, 2.0]), &times(&[60.0, 60.0, 30.0, 31.0, 60.0]));
-    assert_eq!((judgement.verdict, judgement.trials), (Verdict::Better, (3, 3)));
+    assert_eq!((comparison.verdict, comparison.trials), (Verdict::Better, (3, 3)));
 }
 
 #[test]
@@ -95,7 +101,10 @@ fn nothing_counts_as_the_least_there_can_be() {
     let (none, some) = (of(&[0.0; 5]), of(&[10.0, 11.0, 9.0, 10.0, 10.0]));
     let better = judged(&none, &some);
     assert_eq!((better.verdict, better.treatment_median), (Verdict::Better, Some(0.0)));
-    assert!(disklab_compare::answer::told(better.change, better.verdict).starts_with("≤ -9"));
+    assert!(
+        disklab_compare::answer::change_and_verdict(better.change, better.verdict)
+            .starts_with("≤ -9")
+    );
     assert!(better.remarks.iter().any(|it| it.contains("0 counts as 0.1")), "{:?}", better.remarks);
     assert_eq!(judged(&none, &none).verdict, Verdict::Same);
 }

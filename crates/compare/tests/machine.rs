@@ -1,7 +1,7 @@
 //! What a record of real disks says of its machine: how noisy it was, and whether it drifted.
 
-use disklab_compare::drift::{drift, in_time};
-use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge, of_machine};
+use disklab_compare::machine::{drift, in_time, sentences};
+use disklab_compare::{Comparison, DecisionRule, MatchedTrials, Metric, compare};
 use disklab_record::manifest::OnHost;
 use disklab_record::outcome::{Cell, again};
 use disklab_record::{Outcome, Record};
@@ -9,7 +9,7 @@ use disklab_results::measure::Measure;
 use disklab_stats::Verdict;
 use disklab_units::{Random, Seed};
 
-const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
+const RULE: DecisionRule = DecisionRule::DEFAULT;
 
 fn outcome(cell: &str, seed_index: u32, value: f64) -> Outcome {
     let trial = format!("{cell}+s{seed_index}");
@@ -25,7 +25,7 @@ fn metric() -> Metric {
 
 /// Five pairs of trials that differ by 5 %, nearly without noise, where the same differs from
 /// itself by so much.
-fn judged(noise: &[f64]) -> Judgement {
+fn judged(noise: &[f64]) -> Comparison {
     let all = |cell: &str, values: &[f64]| -> Vec<Outcome> {
         (1..).zip(values).map(|(seed, value)| outcome(cell, seed, *value)).collect()
     };
@@ -33,7 +33,7 @@ fn judged(noise: &[f64]) -> Judgement {
     let treatments = all("queue", &[1050.0, 1052.0, 1049.0, 1051.0, 1051.0]);
     let seconds: Vec<Outcome> =
         (1..).zip(noise).map(|(seed, by)| outcome("pid", seed, 1000.0 * by)).collect();
-    let contest = Contest {
+    let matched = MatchedTrials {
         cell: Cell(Vec::new()),
         treatment: "queue".to_owned(),
         baseline: "pid".to_owned(),
@@ -41,9 +41,9 @@ fn judged(noise: &[f64]) -> Judgement {
         treatments: treatments.iter().collect(),
         baselines: baselines.iter().collect(),
         left_out: Vec::new(),
-        again: baselines.iter().zip(&seconds).collect(),
+        repeated: baselines.iter().zip(&seconds).collect(),
     };
-    judge(&[contest], &[metric()], TERMS, None).unwrap().swap_remove(0)
+    compare(&[matched], &[metric()], RULE, None).unwrap().swap_remove(0)
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn second_measurements_are_in_no_cell_and_tell_the_noise() {
     let record = record(folder.path(), &trials);
     assert_eq!(record.outcomes().len(), 3);
     assert_eq!(record.pairs().len(), 2);
-    let told = of_machine(&record, &[metric()], TERMS);
+    let told = sentences(&record, &[metric()], RULE);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
         told[0].starts_with("ops: the same, measured twice, may differ by 3.00 % (pid)"),
@@ -147,7 +147,7 @@ fn a_level_that_changes_is_told_with_its_trial() {
     let (changes, trials) = drift(&in_time(&record), &metric());
     assert_eq!((changes.len(), trials), (1, 36), "{changes:?}");
     assert!((17..=21).contains(&changes[0].place) && changes[0].percent < -8.0, "{changes:?}");
-    let told = of_machine(&record, &[metric()], TERMS);
+    let told = sentences(&record, &[metric()], RULE);
     assert!(told.len() == 1 && told[0].starts_with("ops drifted"), "{told:?}");
 }
 

@@ -5,8 +5,8 @@ mod mmtests;
 use std::io::Write;
 
 use disklab_compare::{
-    CellIndex, Judgement, Limit, Looked, Metric, MetricUse, Terms, Trust, answer, contests,
-    default_metrics, interim_plan, judge, measured,
+    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, SequentialDesign, Trust,
+    answer, check_measured, conclusion, default_metrics, interim_plan, machine, match_trials,
 };
 use disklab_record::Record;
 
@@ -46,7 +46,7 @@ pub struct Args {
     baseline: Option<(String, String)>,
 
     /// How the cells are printed.
-    #[arg(long, value_enum, default_value_t = Format::TextTable)]
+    #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
@@ -93,18 +93,18 @@ pub enum LimitChoice {
     Any,
 }
 
-impl From<LimitChoice> for Limit {
+impl From<LimitChoice> for ErrorControl {
     fn from(choice: LimitChoice) -> Self {
         match choice {
-            LimitChoice::Share => Self::Share,
-            LimitChoice::Any => Self::Any,
+            LimitChoice::Share => Self::Fdr,
+            LimitChoice::Any => Self::Fwer,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    TextTable,
+    Table,
     Json,
     Csv,
     Markdown,
@@ -145,38 +145,36 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let runs = std::iter::once(&args.run).chain(&args.others);
     let records = runs.map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
     let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
-    let (_, contests) = contests(&indexes, args.baseline.clone(), args.of.trust())?;
+    let (_, matched) = match_trials(&indexes, args.baseline.clone(), args.of.trust())?;
     let metrics = args.of.metrics(&indexes);
-    measured(&contests, &metrics)?;
-    let terms = Terms {
+    check_measured(&matched, &metrics)?;
+    let rule = DecisionRule {
         alpha: args.of.alpha,
         smallest_effect: args.smallest_effect,
-        limit: args.limit.into(),
+        error_control: args.limit.into(),
     };
     let until = interim_plan(&records);
-    let looked = until.map(|until| Looked { until, upto: u32::MAX });
-    let judgements =
-        judge(&contests, &metrics, terms, looked.as_ref()).map_err(Failure::mistaken)?;
-    let sentences = answer::sentences(&judgements);
-    let machine: Vec<String> = records
-        .iter()
-        .flat_map(|record| disklab_compare::of_machine(record, &metrics, terms))
-        .collect();
+    let interim = until.map(|until| SequentialDesign { until, upto: u32::MAX });
+    let comparisons = disklab_compare::compare(&matched, &metrics, rule, interim.as_ref())
+        .map_err(Failure::mistaken)?;
+    let sentences = conclusion::sentences(&comparisons);
+    let of_machine: Vec<String> =
+        records.iter().flat_map(|record| machine::sentences(record, &metrics, rule)).collect();
     let format = if screen.json { Format::Json } else { args.format };
     let mut out = screen.out();
     match format {
         Format::Json => {
             let mut told =
-                serde_json::json!({ "terms": terms, "answer": sentences, "cells": judgements });
-            if !machine.is_empty() {
-                told["machine"] = machine.into();
+                serde_json::json!({ "terms": rule, "answer": sentences, "cells": comparisons });
+            if !of_machine.is_empty() {
+                told["machine"] = of_machine.into();
             }
             screen.json(&told)?;
             return Ok(Exit::Ok);
         }
         Format::Csv => {
             writeln!(out, "{}", HEAD.map(|(name, _)| csv(name)).join(","))?;
-            for row in judgements.iter().map(row) {
+            for row in comparisons.iter().map(row) {
                 writeln!(out, "{}", row.map(|field| csv(&field)).join(","))?;
             }
         }
@@ -188,29 +186,29 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
                 HEAD.map(|(name, _)| name).join(" | "),
                 rule.join(" | ")
             )?;
-            for row in judgements.iter().map(row) {
+            for row in comparisons.iter().map(row) {
                 writeln!(out, "| {} |", row.map(|field| field.replace('|', "\\|")).join(" | "))?;
             }
         }
-        Format::TextTable => print(&judgements, screen, &mut out)?,
+        Format::Table => print(&comparisons, screen, &mut out)?,
         Format::Mmtests => {
             let in_virtual_time = records[0].manifest().imported.is_none();
-            mmtests::print(&judgements, in_virtual_time, &mut out)?;
+            mmtests::print(&comparisons, in_virtual_time, &mut out)?;
         }
     }
     if format != Format::Csv {
         writeln!(out)?;
-        let seeds = answer::seeds_to_decide(&judgements);
+        let seeds = conclusion::seeds_to_decide(&comparisons);
         for sentence in sentences
             .into_iter()
             .chain(seeds)
-            .chain(machine)
-            .chain([terms.in_words(&contests, until)])
+            .chain(of_machine)
+            .chain([conclusion::basis(rule, &matched, until)])
         {
             let text = format!("{sentence}.");
             // What is pasted elsewhere is not broken here.
             let lines = match format {
-                Format::TextTable => words::wrapped(&text, screen.width, "  "),
+                Format::Table => words::wrapped(&text, screen.width, "  "),
                 _ => vec![text],
             };
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
@@ -238,29 +236,29 @@ const HEAD: [(&str, Align); 10] = [
 ];
 
 /// Medians are IOPS, bytes a second or ns.
-fn row(judgement: &Judgement) -> [String; 10] {
+fn row(comparison: &Comparison) -> [String; 10] {
     let number =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.6}"));
-    let change = judgement.change;
+    let change = comparison.change;
     [
-        answer::values(&judgement.cell),
-        judgement.metric.name().to_owned(),
-        judgement.treatment.clone(),
-        judgement.baseline.clone(),
-        judgement.trials_in_words(),
-        number(judgement.treatment_median),
-        number(judgement.baseline_median),
+        answer::values(&comparison.cell),
+        comparison.metric.name().to_owned(),
+        comparison.treatment.clone(),
+        comparison.baseline.clone(),
+        comparison.trials_in_words(),
+        number(comparison.treatment_median),
+        number(comparison.baseline_median),
         number(change.map(|change| change.percent)),
         change.map_or_else(
             || "-".to_owned(),
             |change| format!("{:.6} to {:.6}", change.low, change.high),
         ),
-        judgement.verdict.to_string(),
+        comparison.verdict.to_string(),
     ]
 }
 
 /// `undecided (about 14 seeds)`: so many would decide.
-fn verdict(it: &Judgement) -> String {
+fn verdict(it: &Comparison) -> String {
     it.seeds_to_decide.map_or_else(
         || it.verdict.to_string(),
         |seeds| format!("{} ({})", it.verdict, answer::seeds(seeds)),
@@ -275,14 +273,14 @@ fn csv(field: &str) -> String {
     }
 }
 
-fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut heads: Vec<(String, &Judgement)> = Vec::new();
-    for judgement in judgements {
-        let parts = [answer::values(&judgement.cell), judgement.metric.name().to_owned()];
+fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut heads: Vec<(String, &Comparison)> = Vec::new();
+    for comparison in comparisons {
+        let parts = [answer::values(&comparison.cell), comparison.metric.name().to_owned()];
         let head =
             parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ");
         if heads.iter().all(|(known, _)| *known != head) {
-            heads.push((head, judgement));
+            heads.push((head, comparison));
         }
     }
     for (index, (head, first)) in heads.iter().enumerate() {
@@ -299,8 +297,8 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
             ("verdict", Align::Left),
         ];
         let mut table = TextTable::new(&columns, screen.color);
-        let same = |it: &&Judgement| it.cell == first.cell && it.metric == first.metric;
-        let own: Vec<&Judgement> = judgements.iter().filter(same).collect();
+        let same = |it: &&Comparison| it.cell == first.cell && it.metric == first.metric;
+        let own: Vec<&Comparison> = comparisons.iter().filter(same).collect();
         table.row([
             first.baseline.clone(),
             String::new(),

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use disklab_compare::contest::{Contest, Values};
-use disklab_compare::judgement::trials_in_words;
-use disklab_compare::noise::Noise;
+use disklab_compare::comparison::trials_in_words;
+use disklab_compare::matching::MatchedValues;
 use disklab_compare::{
-    CellIndex, Change, Limit, Metric, Terms, answer, contests, interim_plan, measured,
+    CellIndex, DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange, answer,
+    check_measured, interim_plan, match_trials,
 };
 use disklab_record::outcome::Cell;
 use disklab_stats::{Error, Finding, Gate, GateTest, GateVerdict};
@@ -49,7 +49,7 @@ struct Crossed {
     paired: bool,
     trials: (usize, usize),
     /// At 1 - 2 alpha: one side of it is certain to 1 - alpha.
-    change: Option<Change>,
+    change: Option<RelativeChange>,
     /// What the same differs by from itself, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     noise: Option<Noise>,
@@ -64,7 +64,7 @@ impl Crossed {
         let Some(noise) = self.noise else { return };
         let passage = gate.allow_for_noise(self.passage, crossing, answer::size(noise.percent));
         if passage != self.passage {
-            let (was, noise) = (word(self.passage), noise.told());
+            let (was, noise) = (word(self.passage), noise.in_words());
             self.remarks.push(format!(
                 "{was}, but within this machine's noise: the same, measured twice, may differ by \
                  {noise}"
@@ -90,13 +90,13 @@ const fn word(passage: GateVerdict) -> &'static str {
 pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let records = [open(&args.against)?, open(&args.run)?];
     let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
-    let (_, contests) = contests(&indexes, None, args.of.trust())?;
+    let (_, matched) = match_trials(&indexes, None, args.of.trust())?;
     let metrics = args.of.metrics(&indexes);
-    measured(&contests, &metrics)?;
+    check_measured(&matched, &metrics)?;
     // Seeds that were added by what was seen: each look has its part of alpha.
     let looks = interim_plan(&records).map_or(1, |until| until.looks.len());
-    let crossed = cross(&contests, &metrics, args, args.of.alpha / looks as f64)
-        .map_err(Failure::mistaken)?;
+    let crossed =
+        cross(&matched, &metrics, args, args.of.alpha / looks as f64).map_err(Failure::mistaken)?;
     let exit = if crossed.iter().any(|it| it.passage == GateVerdict::Regressed) {
         Exit::Regression
     } else if crossed.iter().any(|it| it.passage == GateVerdict::Undecided) {
@@ -122,34 +122,41 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 fn cross(
-    contests: &[Contest],
+    matched: &[MatchedTrials],
     metrics: &[Metric],
     args: &Args,
     alpha: f64,
 ) -> Result<Vec<Crossed>, Error> {
-    let cells = contests.len() * metrics.len();
-    let terms = Terms { alpha, smallest_effect: args.max_regression, limit: Limit::Any };
+    let cells = matched.len() * metrics.len();
+    let rule = DecisionRule {
+        alpha,
+        smallest_effect: args.max_regression,
+        error_control: ErrorControl::Fwer,
+    };
     let mut crossed = Vec::new();
     let mut found: Vec<(usize, Gate, GateTest)> = Vec::new();
-    for contest in contests {
+    for matched in matched {
         for metric in metrics {
-            let gate = Gate::new(alpha, args.max_regression, metric.better(contest.outcomes()))?;
-            let Values { treatment, baseline, mut remarks, .. } = contest.values(metric);
-            let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
+            let gate = Gate::new(alpha, args.max_regression, metric.better(matched.outcomes()))?;
+            let MatchedValues { treatment, baseline, mut remarks, .. } = matched.values(metric);
+            let finding = if matched.paired { Finding::paired } else { Finding::unpaired };
             let crossing = finding(&treatment, &baseline, gate.least_alpha(cells))
                 .and_then(|finding| gate.test(&finding));
-            let change = crossing.as_ref().ok().map(|crossing| Change::of(crossing.log_ratio));
+            let change = crossing
+                .as_ref()
+                .ok()
+                .map(|crossing| RelativeChange::from_log_ratio(crossing.log_ratio));
             match crossing {
                 Ok(crossing) => found.push((crossed.len(), gate, crossing)),
                 Err(error) => remarks.push(error.to_string()),
             }
             crossed.push(Crossed {
-                cell: contest.cell.clone(),
+                cell: matched.cell.clone(),
                 metric: metric.clone(),
-                paired: contest.paired,
+                paired: matched.paired,
                 trials: (treatment.len(), baseline.len()),
                 change,
-                noise: Noise::of(&contest.again, metric, terms),
+                noise: Noise::of(&matched.repeated, metric, rule),
                 passage: GateVerdict::Undecided,
                 remarks,
             });
@@ -256,7 +263,7 @@ mod tests {
         let baselines = outcomes(&[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 1000.0]);
         let treatments = outcomes(&[1001.0, 1000.0, 1000.0, 999.0, 1002.0, 1001.0]);
         let seconds = outcomes(&noise.iter().map(|by| 1000.0 * by).collect::<Vec<_>>());
-        let contest = Contest {
+        let matched = MatchedTrials {
             cell: Cell(Vec::new()),
             treatment: "now".to_owned(),
             baseline: "before".to_owned(),
@@ -264,11 +271,11 @@ mod tests {
             treatments: treatments.iter().collect(),
             baselines: baselines.iter().collect(),
             left_out: Vec::new(),
-            again: baselines.iter().zip(&seconds).collect(),
+            repeated: baselines.iter().zip(&seconds).collect(),
         };
         let of = Of { metric: Vec::new(), alpha: 0.05, with_doubtful: false };
         let args = Args { run: String::new(), against: String::new(), max_regression: 0.03, of };
-        cross(&[contest], &[Metric::of_name("ops")], &args, 0.05).expect("a gate").swap_remove(0)
+        cross(&[matched], &[Metric::of_name("ops")], &args, 0.05).expect("a gate").swap_remove(0)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use disklab_compare::{Metric, answer};
+use disklab_compare::{Metric, answer, conclusion};
 use disklab_units::prose::{count, visible};
 
 use crate::MARKER;
@@ -37,7 +37,10 @@ pub fn markdown(source: &Source) -> String {
     if !sentences.is_empty() {
         line(
             &mut out,
-            &format!("\n{}.\n", plain(&source.terms.in_words(&source.contests, source.until))),
+            &format!(
+                "\n{}.\n",
+                plain(&conclusion::basis(source.terms, &source.contests, source.until))
+            ),
         );
     }
     for sentence in source.merged.iter().flat_map(|report| &report.machine) {
@@ -143,7 +146,8 @@ fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> St
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let judgement = source.judgement(group, &choice.value, metric);
     let median = judgement.and_then(|it| it.treatment_median).unwrap_or(spread.median);
-    let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
+    let told =
+        judgement.map_or_else(String::new, |it| answer::change_and_verdict(it.change, it.verdict));
     let verdict = if told.is_empty() { told } else { format!(", {told}") };
     let failed = if choice.has_failed(metric) { " ✕" } else { "" };
     plain(&format!("{}{verdict}{failed}", choice.known(metric, median, &unit)))

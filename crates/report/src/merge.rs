@@ -172,7 +172,7 @@ impl<'a> Report<'a> {
             trials: Tally::of(record),
             goes_on: goes_on(record),
             validity: validity(record),
-            machine: disklab_compare::of_machine(record, &usual, TERMS),
+            machine: disklab_compare::machine::sentences(record, &usual, TERMS),
             groups: groups(index),
         }
     }

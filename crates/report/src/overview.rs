@@ -1,7 +1,7 @@
 //! All cells in one picture: each one's change against the baseline, a row for each choice. Shapes
 //! tell verdicts to those who see no colours.
 
-use disklab_compare::{Judgement, Metric, answer};
+use disklab_compare::{Comparison, Metric, RelativeChange, answer};
 use disklab_stats::Verdict;
 use maud::{Markup, html};
 
@@ -75,7 +75,7 @@ pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
 /// The cells of one choice, each with the place of its group.
 struct Row<'s> {
     choice: &'s str,
-    judged: Vec<(usize, &'s Judgement)>,
+    judged: Vec<(usize, &'s Comparison)>,
     /// Without a change because trials of it or of the baseline failed or were given up, and which.
     without: Vec<(usize, String)>,
 }
@@ -97,7 +97,7 @@ impl<'s> Row<'s> {
     /// A field of the table.
     fn told(&self, group: usize) -> String {
         if let Some((_, it)) = self.judged.iter().find(|(at, _)| *at == group) {
-            return answer::told(it.change, it.verdict);
+            return answer::change_and_verdict(it.change, it.verdict);
         }
         let why = self.without.iter().find(|(at, _)| *at == group);
         why.map_or_else(|| "-".to_owned(), |(_, why)| format!("✕ {why}"))
@@ -176,8 +176,8 @@ fn tick(percent: f64) -> String {
 }
 
 /// A cell: its shape is its verdict.
-fn mark(source: &Source, group: usize, it: &Judgement, axis: &Axis, y: f64) -> Markup {
-    let change = it.change.unwrap_or(disklab_compare::Change { percent: 0.0, low: 0.0, high: 0.0 });
+fn mark(source: &Source, group: usize, it: &Comparison, axis: &Axis, y: f64) -> Markup {
+    let change = it.change.unwrap_or(RelativeChange { percent: 0.0, low: 0.0, high: 0.0 });
     let (low, high) = (axis.x(change.low), axis.x(change.high));
     let title = source.groups[group].title();
     let (told, interval) = answer::change_and_interval(it.change);

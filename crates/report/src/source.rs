@@ -7,8 +7,9 @@ pub use groups::{Choice, Group, Tried};
 pub use open::Records;
 
 use disklab_compare::{
-    CellIndex, Contest, Error, Judgement, Limit, Looked, Metric, MetricUse, Terms, Trust, answer,
-    contests, default_axis, default_metrics, interim_plan, judge, measured,
+    CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, SequentialDesign,
+    Trust, answer, check_measured, compare, conclusion, default_axis, default_metrics,
+    interim_plan, match_trials,
 };
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
@@ -18,7 +19,7 @@ use disklab_stats::Verdict;
 use crate::merge::Report;
 
 /// As `compare` judges unless told.
-pub const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
+pub const TERMS: DecisionRule = DecisionRule::DEFAULT;
 
 /// What somebody wants to see.
 #[derive(Debug, Default)]
@@ -55,11 +56,11 @@ pub struct Source<'a> {
     pub baseline: Option<String>,
     /// One at least.
     pub metrics: Vec<Metric>,
-    pub terms: Terms,
+    pub terms: DecisionRule,
     pub until: Option<&'a UntilDecided>,
-    pub contests: Vec<Contest<'a>>,
+    pub contests: Vec<MatchedTrials<'a>>,
     /// Of each contest in each metric.
-    pub judgements: Vec<Judgement>,
+    pub judgements: Vec<Comparison>,
     /// Why there are none.
     pub no_judgements: Option<String>,
     /// Cells that differ in `compared` only, in the order of the records.
@@ -80,20 +81,20 @@ impl<'a> Source<'a> {
         };
         let asked = !wanted.metrics.is_empty() || wanted.baseline.is_some();
         let (compared, contests, no_judgements) =
-            match contests(&indexes, wanted.baseline.clone(), Trust::Sound) {
+            match match_trials(&indexes, wanted.baseline.clone(), Trust::Sound) {
                 Ok((compared, contests)) => (Some(compared), contests, None),
                 Err(error) if asked => return Err(error),
                 Err(error) => (None, Vec::new(), Some(error.to_string())),
             };
         if !wanted.metrics.is_empty() {
-            measured(&contests, &metrics)?;
+            check_measured(&contests, &metrics)?;
         }
-        let terms = until.map_or(Ok(TERMS), Terms::recorded)?;
-        let looked = until.map(|until| Looked { until, upto: u32::MAX });
+        let terms = until.map_or(Ok(TERMS), DecisionRule::recorded)?;
+        let looked = until.map(|until| SequentialDesign { until, upto: u32::MAX });
         let families = families(&metrics, until);
         let judged: Result<Vec<_>, _> = families
             .iter()
-            .map(|family| judge(&contests, family, terms, looked.as_ref()))
+            .map(|family| compare(&contests, family, terms, looked.as_ref()))
             .collect();
         let (judgements, no_judgements) = match judged {
             Ok(judgements) => (judgements.concat(), no_judgements),
@@ -167,22 +168,22 @@ impl<'a> Source<'a> {
 
     /// The verdicts in words, of the first metric.
     pub fn sentences(&self) -> Vec<String> {
-        let first: Vec<Judgement> = self.of_first_metric().cloned().collect();
-        answer::sentences(&first)
+        let first: Vec<Comparison> = self.of_first_metric().cloned().collect();
+        conclusion::sentences(&first)
     }
 
     /// How many seeds would decide what the first metric leaves undecided, in words.
     pub fn seeds_to_decide(&self) -> Option<String> {
-        answer::seeds_to_decide(&self.of_first_metric().cloned().collect::<Vec<_>>())
+        conclusion::seeds_to_decide(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
     /// The judgements of the matrix.
-    pub fn of_first_metric(&self) -> impl Iterator<Item = &Judgement> {
+    pub fn of_first_metric(&self) -> impl Iterator<Item = &Comparison> {
         self.judgements.iter().filter(|judgement| Some(&judgement.metric) == self.metrics.first())
     }
 
     /// The verdict on one choice of a group.
-    pub fn judgement(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Judgement> {
+    pub fn judgement(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Comparison> {
         self.judgements.iter().find(|judgement| {
             judgement.treatment == choice
                 && judgement.metric == *metric
@@ -193,7 +194,7 @@ impl<'a> Source<'a> {
     /// The place of the group to begin with: where the change that is certain is greatest, else
     /// any; without one the first that has a result.
     pub fn striking(&self) -> usize {
-        let rank = |it: &Judgement| {
+        let rank = |it: &Comparison| {
             let size = answer::size(it.change?.percent);
             let certain = matches!(it.verdict, Verdict::Better | Verdict::Worse);
             Some((certain, if size.is_finite() { size } else { 0.0 }))
@@ -202,7 +203,7 @@ impl<'a> Source<'a> {
         let greatest = ranked.max_by(|((certain, size), _), ((other, another), _)| {
             certain.cmp(other).then(size.total_cmp(another))
         });
-        let place = |it: &Judgement| self.groups.iter().position(|group| group.cell == it.cell);
+        let place = |it: &Comparison| self.groups.iter().position(|group| group.cell == it.cell);
         let first = self.metrics.first();
         let has_failed = |group: &Group| {
             group.choices.iter().any(|choice| first.is_some_and(|metric| choice.has_failed(metric)))

@@ -6,7 +6,8 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use disklab_compare::{
-    CellIndex, Contest, Judgement, Looked, Metric, Terms, Trust, contests, interim_plan, judge,
+    CellIndex, Comparison, DecisionRule, MatchedTrials, Metric, SequentialDesign, Trust, compare,
+    interim_plan, match_trials,
 };
 use disklab_record::{Record, Status};
 use disklab_stats::Verdict;
@@ -31,18 +32,21 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     );
     let suites = [decided, fixed].map(|record| record.manifest().suite.sha256());
     anyhow::ensure!(suites[0] == suites[1], "the two records are of different suites");
-    let terms = Terms::recorded(until)?;
+    let rule = DecisionRule::recorded(until)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
-    let judged = |record, looked: Option<&Looked>, most: u32| -> anyhow::Result<Vec<Judgement>> {
-        let contests = contests(&[CellIndex::new(record)], None, Trust::Sound)?.1;
-        let contests: Vec<Contest> =
-            contests.into_iter().map(|contest| upto(contest, most)).collect();
-        Ok(judge(&contests, &metrics, terms, looked)?)
+    let judged = |record,
+                  interim: Option<&SequentialDesign>,
+                  most: u32|
+     -> anyhow::Result<Vec<Comparison>> {
+        let matched = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?.1;
+        let matched: Vec<MatchedTrials> =
+            matched.into_iter().map(|matched| upto(matched, most)).collect();
+        Ok(compare(&matched, &metrics, rule, interim)?)
     };
     let sequential = Design {
         name: format!("until decided, looking after {}", listed_numbers(&until.looks)),
         trials: ran(decided),
-        judgements: judged(decided, Some(&Looked { until, upto: u32::MAX }), u32::MAX)?,
+        comparisons: judged(decided, Some(&SequentialDesign { until, upto: u32::MAX }), u32::MAX)?,
     };
     let most = fixed.lines().iter().map(|outcome| outcome.seed_index).max().unwrap_or(0);
     let last = until.looks.last().copied().unwrap_or(0);
@@ -55,7 +59,7 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     for seeds in FEWEST..=most {
         let trials = fixed.lines().iter().filter(|outcome| outcome.seed_index <= seeds).count();
         let name = format!("{seeds} seeds of each cell");
-        designs.push(Design { name, trials, judgements: judged(fixed, None, seeds)? });
+        designs.push(Design { name, trials, comparisons: judged(fixed, None, seeds)? });
     }
     let mut page = format!(
         "# Seeds until it is decided, and a fixed number of them\n\nMade by a command from \
@@ -87,12 +91,12 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
 struct Design {
     name: String,
     trials: usize,
-    judgements: Vec<Judgement>,
+    comparisons: Vec<Comparison>,
 }
 
 impl Design {
     fn of(&self, verdict: Verdict) -> usize {
-        self.judgements.iter().filter(|it| it.verdict == verdict).count()
+        self.comparisons.iter().filter(|it| it.verdict == verdict).count()
     }
 }
 
@@ -115,13 +119,13 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
     };
     let Some(full) = designs.last() else { return text };
     let pairs = || {
-        sequential.judgements.iter().filter_map(|one| {
-            let same = |other: &&Judgement| {
+        sequential.comparisons.iter().filter_map(|one| {
+            let same = |other: &&Comparison| {
                 other.cell == one.cell
                     && other.treatment == one.treatment
                     && other.metric == one.metric
             };
-            Some((one.verdict, full.judgements.iter().find(same)?.verdict))
+            Some((one.verdict, full.comparisons.iter().find(same)?.verdict))
         })
     };
     let (better, worse) = (Verdict::Better, Verdict::Worse);
@@ -132,16 +136,16 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
         "\nOf {} verdicts, {other} are not the one that all seeds give, {opposite} of them its \
          opposite. Both kinds of design limit how many verdicts of better and worse are wrong to \
          the same share; the one that looks pays for its looks.",
-        sequential.judgements.len()
+        sequential.comparisons.len()
     );
     text
 }
 
 /// The trials of the first seeds alone.
-fn upto(mut contest: Contest, most: u32) -> Contest {
-    contest.treatments.retain(|outcome| outcome.seed_index <= most);
-    contest.baselines.retain(|outcome| outcome.seed_index <= most);
-    contest
+fn upto(mut matched: MatchedTrials, most: u32) -> MatchedTrials {
+    matched.treatments.retain(|outcome| outcome.seed_index <= most);
+    matched.baselines.retain(|outcome| outcome.seed_index <= most);
+    matched
 }
 
 fn ran(record: &Record) -> usize {

@@ -5,7 +5,9 @@
 //! neither like the one nor like the other is decided too, and what is left open are steps at the
 //! border itself.
 
-use disklab_compare::{CellIndex, Change, Contest, Metric, Trust, across, answer, measured};
+use disklab_compare::{
+    CellIndex, MatchedTrials, Metric, RelativeChange, Trust, answer, check_measured, match_across,
+};
 use disklab_kernels::Answer;
 use disklab_record::{Record, Status};
 use disklab_stats::{Estimate, Finding, Rule, Verdict};
@@ -28,7 +30,7 @@ pub enum EndsSeen {
 pub enum Ends {
     Numbers {
         /// Of the bad end, against the good one.
-        change: Change,
+        change: RelativeChange,
         better: bool,
         /// As the logarithm of the ratio to the good end.
         middle: f64,
@@ -94,7 +96,7 @@ impl Ends {
             });
         }
         let contests = contests(good, bad)?;
-        measured(&contests, std::slice::from_ref(metric))?;
+        check_measured(&contests, std::slice::from_ref(metric))?;
         let Some((contest, finding)) = found(&contests, metric, alpha) else {
             return Ok(EndsSeen::Open("too few trials of both ends have a result".to_owned()));
         };
@@ -102,7 +104,7 @@ impl Ends {
         let better = metric.better(contest.outcomes());
         let rule = Rule::new(alpha, asked.smallest_effect, better).map_err(Failure::mistaken)?;
         let estimate = finding.estimate();
-        let change = Change::of(Estimate { value: estimate, interval });
+        let change = RelativeChange::from_log_ratio(Estimate { value: estimate, interval });
         let what = format!("{} of the bad end is {}", metric.name(), in_words(change, contest));
         Ok(match rule.verdict(interval) {
             verdict @ (Verdict::Better | Verdict::Worse) => EndsSeen::Apart(Self::Numbers {
@@ -147,7 +149,8 @@ impl Ends {
             return Ok(StepSide::Open("too few trials have a result".to_owned()));
         };
         let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
-        let change = Change::of(Estimate { value: finding.estimate(), interval });
+        let change =
+            RelativeChange::from_log_ratio(Estimate { value: finding.estimate(), interval });
         Ok(by_border(&finding, *middle, alpha, in_words(change, contest)))
     }
 }
@@ -175,16 +178,16 @@ fn by_border(finding: &Finding, middle: f64, alpha: f64, why: String) -> StepSid
     }
 }
 
-fn contests<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<Contest<'a>>, Failure> {
-    Ok(across(&CellIndex::new(good), &CellIndex::new(other), "kernel", Trust::Sound)?)
+fn contests<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<MatchedTrials<'a>>, Failure> {
+    Ok(match_across(&CellIndex::new(good), &CellIndex::new(other), "kernel", Trust::Sound)?)
 }
 
 /// What the one contest says; `None` of too few trials.
 fn found<'a, 'b>(
-    contests: &'b [Contest<'a>],
+    contests: &'b [MatchedTrials<'a>],
     metric: &Metric,
     alpha: f64,
-) -> Option<(&'b Contest<'a>, Finding)> {
+) -> Option<(&'b MatchedTrials<'a>, Finding)> {
     let contest = contests.first()?;
     let values = contest.values(metric);
     let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
@@ -192,7 +195,7 @@ fn found<'a, 'b>(
 }
 
 /// `+1.2 % (0.8 % to 1.6 %) against the good end, 4 seeds`
-fn in_words(change: Change, contest: &Contest) -> String {
+fn in_words(change: RelativeChange, contest: &MatchedTrials) -> String {
     let (change, interval) = answer::change_and_interval(Some(change));
     format!(
         "{change} ({interval}) against the good end, {}",

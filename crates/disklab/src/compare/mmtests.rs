@@ -9,7 +9,7 @@
 
 use std::io::{self, Write};
 
-use disklab_compare::{Judgement, answer};
+use disklab_compare::{Comparison, answer};
 use disklab_config::suite::Axis;
 use disklab_record::outcome::Cell;
 use disklab_stats::{Better, Verdict};
@@ -24,15 +24,15 @@ const COLUMN: usize = VALUE + 1 + PERCENT + 1 + WORD;
 
 /// `in_virtual_time`: the records are of guests, and not of real machines.
 pub fn print(
-    judgements: &[Judgement],
+    comparisons: &[Comparison],
     in_virtual_time: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut tables: Vec<(&Judgement, Cell)> = Vec::new();
-    for judgement in judgements {
-        let of = table_of(&judgement.cell);
-        if tables.iter().all(|(known, table)| known.metric != judgement.metric || *table != of) {
-            tables.push((judgement, of));
+    let mut tables: Vec<(&Comparison, Cell)> = Vec::new();
+    for comparison in comparisons {
+        let of = table_of(&comparison.cell);
+        if tables.iter().all(|(known, table)| known.metric != comparison.metric || *table != of) {
+            tables.push((comparison, of));
         }
     }
     for (index, (first, of)) in tables.iter().enumerate() {
@@ -40,7 +40,7 @@ pub fn print(
             writeln!(out)?;
         }
         let own =
-            judgements.iter().filter(|it| it.metric == first.metric && table_of(&it.cell) == *of);
+            comparisons.iter().filter(|it| it.metric == first.metric && table_of(&it.cell) == *of);
         table(&own.collect::<Vec<_>>(), first, of, out)?;
     }
     if in_virtual_time {
@@ -62,22 +62,22 @@ fn table_of(cell: &Cell) -> Cell {
 }
 
 fn table(
-    judgements: &[&Judgement],
-    first: &Judgement,
+    comparisons: &[&Comparison],
+    first: &Comparison,
     of_cell: &Cell,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut treatments: Vec<&str> = Vec::new();
-    let mut cells: Vec<&Judgement> = Vec::new();
-    for judgement in judgements {
-        if !treatments.contains(&judgement.treatment.as_str()) {
-            treatments.push(&judgement.treatment);
+    let mut cells: Vec<&Comparison> = Vec::new();
+    for comparison in comparisons {
+        if !treatments.contains(&comparison.treatment.as_str()) {
+            treatments.push(&comparison.treatment);
         }
-        if cells.iter().all(|known| known.cell != judgement.cell) {
-            cells.push(judgement);
+        if cells.iter().all(|known| known.cell != comparison.cell) {
+            cells.push(comparison);
         }
     }
-    let label = |it: &Judgement| match it.cell.value(Axis::Jobs.as_str()) {
+    let label = |it: &Comparison| match it.cell.value(Axis::Jobs.as_str()) {
         Some(jobs) => format!("Median    {jobs}"),
         None => format!("Median    {}", answer::values(&it.cell)),
     };
@@ -100,7 +100,7 @@ fn table(
         let mut fields = vec![field(cell.baseline_median.map(|it| it / scale), Some(0.0), false)];
         for treatment in &treatments {
             let found =
-                judgements.iter().find(|it| it.cell == cell.cell && it.treatment == *treatment);
+                comparisons.iter().find(|it| it.cell == cell.cell && it.treatment == *treatment);
             fields.push(found.map_or_else(|| " ".repeat(COLUMN), |it| of(it, scale)));
         }
         writeln!(out, "{}", format!("{:width$}  {}", label(cell), fields.join("  ")).trim_end())?;
@@ -117,18 +117,18 @@ fn scaled(unit: &str) -> (&str, f64) {
     }
 }
 
-fn of(judgement: &Judgement, scale: f64) -> String {
-    let sign = match judgement.better {
+fn of(comparison: &Comparison, scale: f64) -> String {
+    let sign = match comparison.better {
         Better::Higher => 1.0,
         Better::Lower => -1.0,
     };
-    let certain = matches!(judgement.verdict, Verdict::Better | Verdict::Worse);
+    let certain = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
     let field = field(
-        judgement.treatment_median.map(|it| it / scale),
-        judgement.change.map(|change| sign * change.percent),
+        comparison.treatment_median.map(|it| it / scale),
+        comparison.change.map(|change| sign * change.percent),
         certain,
     );
-    format!("{field} {:WORD$}", judgement.verdict.to_string())
+    format!("{field} {:WORD$}", comparison.verdict.to_string())
 }
 
 fn field(value: Option<f64>, percent: Option<f64>, certain: bool) -> String {
@@ -148,10 +148,10 @@ fn shortened(name: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use disklab_compare::{Change, Metric};
+    use disklab_compare::{Metric, RelativeChange};
 
-    fn judgement(metric: Metric, better: Better, percent: f64, verdict: Verdict) -> Judgement {
-        Judgement {
+    fn comparison(metric: Metric, better: Better, percent: f64, verdict: Verdict) -> Comparison {
+        Comparison {
             cell: Cell(vec![("array".to_owned(), "hdd-raid1".to_owned())]),
             metric,
             treatment: "queue".to_owned(),
@@ -164,7 +164,7 @@ mod tests {
             better,
             treatment_median: Some(100.0 + percent),
             baseline_median: Some(100.0),
-            change: Some(Change { percent, low: percent, high: percent }),
+            change: Some(RelativeChange { percent, low: percent, high: percent }),
             noise: None,
             verdict,
             seeds_to_decide: None,
@@ -175,12 +175,12 @@ mod tests {
     #[test]
     fn a_gain_is_positive_whichever_way_is_good() {
         let all = [
-            judgement(Metric::Iops, Better::Higher, 12.5, Verdict::Better),
-            judgement(Metric::P99, Better::Lower, 1.5, Verdict::Undecided),
-            Judgement {
+            comparison(Metric::Iops, Better::Higher, 12.5, Verdict::Better),
+            comparison(Metric::P99, Better::Lower, 1.5, Verdict::Undecided),
+            Comparison {
                 unit: "ns".to_owned(),
                 baseline_median: Some(2e6),
-                ..judgement(Metric::Mean, Better::Lower, 0.0, Verdict::Same)
+                ..comparison(Metric::Mean, Better::Lower, 0.0, Verdict::Same)
             },
         ];
         let mut out = Vec::new();
@@ -209,11 +209,11 @@ Median    hdd-raid1          2.00 (    0.00%)          0.00 (    0.00%) same
             let axes = [("workload", workload), ("jobs", jobs)];
             let cell = axes.map(|(axis, value)| (axis.to_owned(), value.to_owned())).to_vec();
             let treatment = kernel.to_owned();
-            Judgement {
+            Comparison {
                 cell: Cell(cell),
                 treatment,
                 baseline: "7.2".to_owned(),
-                ..judgement(Metric::Iops, Better::Higher, percent, verdict)
+                ..comparison(Metric::Iops, Better::Higher, percent, verdict)
             }
         };
         let all = [

@@ -1,8 +1,8 @@
 //! Each number that was measured beside its prediction: how far off that is, how far off the same
 //! is from itself, and which measurements are in doubt.
 
-use disklab_compare::noise::{self, Noise, Pair};
-use disklab_compare::{CellIndex, Metric, Trust};
+use disklab_compare::matching::{RepeatedTrial, repeated_trials};
+use disklab_compare::{CellIndex, Metric, Noise, Trust};
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
 use disklab_report::measures::Measured;
@@ -36,7 +36,7 @@ pub struct PredictedNumber {
 
 /// Each number that both records have, and the cells that have numbers on one side only.
 pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumber>, Vec<String>) {
-    let twice = noise::pairs(measured, Trust::Sound);
+    let twice = repeated_trials(measured, Trust::Sound);
     let [measured, predicted] =
         [measured, predicted].map(|record| Report::of(&CellIndex::new(record)));
     let (mut rows, mut lacking) = (Vec::new(), Vec::new());
@@ -70,7 +70,7 @@ pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumb
 }
 
 /// Of a cell's trials that were measured twice, as a share.
-fn noise_of(pairs: &[Pair], metric: &Metric) -> Option<f64> {
+fn noise_of(pairs: &[RepeatedTrial], metric: &Metric) -> Option<f64> {
     Noise::of(pairs, metric, TERMS).map(|noise| noise.percent / 100.0)
 }
 
@@ -85,7 +85,7 @@ fn of_others<'a>(
     cell: &'a str,
     measured: &'a [Measured],
     predicted: &'a [Measured],
-    pairs: &'a [Pair],
+    pairs: &'a [RepeatedTrial],
 ) -> impl Iterator<Item = PredictedNumber> + 'a {
     measured.iter().filter_map(move |one| {
         let other =
@@ -110,7 +110,7 @@ fn of_fio<'a>(
     cell: &'a str,
     measured: &'a Numbers,
     predicted: &'a Numbers,
-    pairs: &'a [Pair],
+    pairs: &'a [RepeatedTrial],
 ) -> impl Iterator<Item = PredictedNumber> + 'a {
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
     let count = |value: f64| digits(value);

@@ -1,7 +1,7 @@
 //! A run that adds seeds where a verdict is open, and none where it is given.
 //!
-//! It looks at planned numbers of seeds only ([`InterimAnalyses`]); each look has its part of alpha,
-//! so that
+//! It looks at planned numbers of seeds only ([`InterimAnalyses`]); each look has its part of
+//! alpha, so that
 //! looking costs no certainty (crates/stats/src/interim.rs). A trial runs where any cell that it
 //! is held against, or that is held against it, is open.
 
@@ -9,7 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_compare::{
-    CellIndex, Judgement, Limit, Looked, Metric, Terms, Trust, answer, contests, judge,
+    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, SequentialDesign, Trust, answer,
+    compare, match_trials,
 };
 use disklab_config::suite::Seeds;
 use disklab_config::{Suite, Trial};
@@ -92,7 +93,7 @@ impl VerdictArgs {
             metrics: self.metrics(&question.suite),
             alpha: self.alpha,
             smallest_effect: self.smallest_effect,
-            limit: Limit::from(self.limit).name().to_owned(),
+            limit: ErrorControl::from(self.limit).name().to_owned(),
             looks: looks.trials().iter().map(|&trials| seeds.first() - 1 + trials as u32).collect(),
         })
     }
@@ -198,7 +199,7 @@ impl ComparedSides {
 
 /// Those of which neither side was left out.
 fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
-    let (axis, contests) = contests(&[CellIndex::new(record)], None, Trust::Sound)?;
+    let (axis, contests) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
     let sides = contests.iter().map(|contest| ComparedSides {
         cell: contest.cell.clone(),
         axis: axis.clone(),
@@ -235,19 +236,20 @@ fn undecided(
     until: &UntilDecided,
     look: u32,
 ) -> Result<Vec<OpenVerdict>, Failure> {
-    let (axis, contests) = contests(&[CellIndex::new(record)], None, Trust::Sound)?;
+    let (axis, contests) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
-    let terms = Terms::recorded(until)?;
-    let judgements = judge(&contests, &metrics, terms, Some(&Looked { until, upto: look }))
-        .map_err(Failure::mistaken)?;
-    let open = |judged: Judgement| OpenVerdict {
-        has_both: judged.trials.0 > 0 && judged.trials.1 > 0,
+    let terms = DecisionRule::recorded(until)?;
+    let judgements =
+        compare(&contests, &metrics, terms, Some(&SequentialDesign { until, upto: look }))
+            .map_err(Failure::mistaken)?;
+    let open = |comparison: Comparison| OpenVerdict {
+        has_both: comparison.trials.0 > 0 && comparison.trials.1 > 0,
         sides: ComparedSides {
-            cell: judged.cell,
+            cell: comparison.cell,
             axis: axis.clone(),
-            values: [judged.treatment, judged.baseline],
+            values: [comparison.treatment, comparison.baseline],
         },
-        metric: judged.metric.name().to_owned(),
+        metric: comparison.metric.name().to_owned(),
     };
     Ok(judgements
         .into_iter()

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use disklab_compare::{CellIndex, Judgement, MetricUse, answer, default_metrics};
+use disklab_compare::{CellIndex, Comparison, MetricUse, answer, default_metrics};
 use disklab_record::{Record, Status};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
@@ -191,7 +191,7 @@ fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> S
     let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
     let value =
         |axis: &str| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
-    let is_its = |judged: &&Judgement| {
+    let is_its = |judged: &&Comparison| {
         value(&source.compared) == Some(judged.treatment.as_str())
             && judged.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
     };
@@ -199,7 +199,10 @@ fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> S
         let is_baseline = value(&source.compared) == source.baseline.as_deref();
         return if is_baseline { "baseline".to_owned() } else { String::new() };
     };
-    screen.paint(&answer::told(judgement.change, judgement.verdict), judgement.verdict.into())
+    screen.paint(
+        &answer::change_and_verdict(judgement.change, judgement.verdict),
+        judgement.verdict.into(),
+    )
 }
 
 #[cfg(test)]

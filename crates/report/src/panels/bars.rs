@@ -132,7 +132,7 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
         metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
     let bar = |choice: &'s Choice| {
         let judgement = source.judgement(group, &choice.value, metric);
-        let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
+        let told = judgement.map_or_else(String::new, |it| answer::change_and_verdict(it.change, it.verdict));
         Bar {
             choice: &choice.value,
             series: all.iter().position(|known| *known == choice.value).unwrap_or(0),

@@ -1,6 +1,6 @@
 //! Every cell: how it did, against its baseline, and what went wrong in it.
 
-use disklab_compare::{Judgement, Metric, answer};
+use disklab_compare::{Comparison, Metric, answer};
 use disklab_stats::Verdict;
 use disklab_units::prose::{self, count};
 use maud::{Markup, html};
@@ -132,7 +132,7 @@ fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric)
             a href={"#bars-" (group.name)} {
                 @match (choice.spread(metric), judgement) {
                     (None, _) => { (nothing(choice, metric)) },
-                    (Some(_), Some(it)) if it.change.is_some() => { (answer::told(it.change, it.verdict)) },
+                    (Some(_), Some(it)) if it.change.is_some() => { (answer::change_and_verdict(it.change, it.verdict)) },
                     (Some(_), _) => { (uncompared(choice, metric, is_baseline)) },
                 }
             }
@@ -180,7 +180,7 @@ fn row<'a>(
                     @if fate.failed { div.failure { span.x aria-hidden="true" { "✕ " } (fate.text) } } @else { div { (fate.text) } }
                 }
                 @for why in judgement.into_iter().flat_map(|it| &it.remarks).filter(|it| !repeats(it, &fates)) { div { (why) } }
-                @if let Some(why) = judgement.and_then(|it| answer::why_undecided(it, family, source.terms.smallest_effect)) { div { (why) } }
+                @if let Some(why) = judgement.and_then(|it| it.why_undecided(family, source.terms.smallest_effect)) { div { (why) } }
                 @if let Some(seeds) = judgement.and_then(|it| it.seeds_to_decide) { div { (answer::seeds(seeds)) " would decide" } }
                 @for it in &remarked {
                     a.note href={"#matrix-note-" (it.number) "-" (it.row)} title=(it.told) { "[" (it.number) "]" } " "
@@ -266,7 +266,7 @@ fn repeats(remark: &str, fates: &[Fate]) -> bool {
 }
 
 /// A verdict in a word.
-pub fn verdict(judgement: Option<&Judgement>, is_baseline: bool) -> Markup {
+pub fn verdict(judgement: Option<&Comparison>, is_baseline: bool) -> Markup {
     html! {
         @match judgement.filter(|it| it.change.is_some()).map(|it| it.verdict) {
             Some(verdict) => span class={"verdict-" (verdict)} { (verdict) },
@@ -283,7 +283,7 @@ pub fn summary(source: &Source, group: &Group, metric: &Metric) -> String {
         let change = judgement.change?;
         let told = match judgement.verdict {
             Verdict::Undecided => Verdict::Undecided.to_string(),
-            verdict => answer::told(Some(change), verdict),
+            verdict => answer::change_and_verdict(Some(change), verdict),
         };
         // A line ends between choices, not within one.
         Some(format!("{} {told}", choice.value).replace(' ', "\u{a0}"))

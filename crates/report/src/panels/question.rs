@@ -40,7 +40,7 @@ fn answer(source: &Source) -> Markup {
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (told(sentence)) "." } } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
-            p.terms { (source.terms.in_words(&source.contests, source.until)) ". "
+            p.terms { (disklab_compare::conclusion::basis(source.terms, &source.contests, source.until)) ". "
                 (count(source.judgements.len(), "verdict")) " in all, on "
                 (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 { ", the limit holding for each of these by itself" } "." }

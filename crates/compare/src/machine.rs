@@ -1,11 +1,18 @@
-//! Whether the level of a machine's results changed while a run went on: its disks filled, warmed
+//! What a record says of the machine that it was made on: how far the same, measured twice, is
+//! apart; and whether the level of results changed while the run went on, as disks filled, warmed
 //! up or wore, or others came and went.
 
+use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
+use disklab_results::Spread;
 use disklab_stats::{change_points, penalty, percent};
+use disklab_units::prose::{count, listed};
 
 use crate::answer;
+use crate::decision::DecisionRule;
+use crate::matching::{RepeatedTrial, Trust, repeated_trials};
 use crate::metric::Metric;
+use crate::noise::Noise;
 
 /// Fewer trials have no course.
 const FEWEST: usize = 10;
@@ -14,7 +21,7 @@ const LEAST: f64 = 2.0;
 
 /// A trial with which another level begins.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct LevelChange {
     pub trial: String,
     /// Its place among those that count, from 1.
     pub place: usize,
@@ -33,7 +40,7 @@ struct Beside<'a> {
 
 /// Where the level of trials changed that are in the order of time, all cells together; and how
 /// many were looked at.
-pub fn drift(in_time: &[&Outcome], metric: &Metric) -> (Vec<Change>, usize) {
+pub fn drift(in_time: &[&Outcome], metric: &Metric) -> (Vec<LevelChange>, usize) {
     let series = series(in_time, metric);
     (changes(&series), series.len())
 }
@@ -47,7 +54,7 @@ pub fn in_time(record: &Record) -> Vec<&Outcome> {
     record.lines().iter().filter(|it| it.status == Status::Ok).filter(is_last).collect()
 }
 
-fn changes(series: &[Beside]) -> Vec<Change> {
+fn changes(series: &[Beside]) -> Vec<LevelChange> {
     let standard: Vec<f64> = series.iter().map(|it| it.standard).collect();
     if series.len() < FEWEST {
         return Vec::new();
@@ -56,10 +63,12 @@ fn changes(series: &[Beside]) -> Vec<Change> {
         .and_then(|penalty| change_points(&standard, penalty))
         .unwrap_or_default();
     let ends: Vec<usize> = std::iter::once(0).chain(cuts).chain([series.len()]).collect();
-    let level =
-        |piece: &[usize]| median(series[piece[0]..piece[1]].iter().map(|it| it.off).collect());
+    let level = |piece: &[usize]| {
+        let piece = series[piece[0]..piece[1]].iter();
+        Spread::of(piece.map(|beside| beside.off)).map_or(0.0, |spread| spread.median)
+    };
     let levels: Vec<f64> = ends.windows(2).map(level).collect();
-    let change = |(pair, &at): (&[f64], &usize)| Change {
+    let change = |(pair, &at): (&[f64], &usize)| LevelChange {
         trial: series[at].outcome.trial.clone(),
         place: at + 1,
         percent: percent(pair[1] - pair[0]),
@@ -88,36 +97,53 @@ fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
     valued.iter().filter_map(beside).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
+/// What there is to say of the machine that a record was made on, and of how the run went on it:
+/// sentences without their full stops. Empty for modelled disks.
+pub fn sentences(record: &Record, metrics: &[Metric], rule: DecisionRule) -> Vec<String> {
+    if record.manifest().on_host.is_none() {
+        return Vec::new();
     }
+    let cells = repeated_trials(record, Trust::Sound);
+    let noise = metrics.iter().filter_map(|metric| noise_in_words(&cells, metric, rule));
+    noise.chain(metrics.iter().filter_map(|metric| drift_in_words(record, metric))).collect()
 }
 
-/// A sentence without its full stop, where the level changed.
-pub fn sentence(record: &Record, metric: &Metric) -> Option<String> {
+fn noise_in_words(
+    cells: &[(Cell, Vec<RepeatedTrial>)],
+    metric: &Metric,
+    rule: DecisionRule,
+) -> Option<String> {
+    let noise = |(cell, trials): &(Cell, Vec<RepeatedTrial>)| {
+        Some((answer::values(cell), Noise::of(trials, metric, rule)?))
+    };
+    let mut all: Vec<(String, Noise)> = cells.iter().filter_map(noise).collect();
+    all.sort_by(|(_, one), (_, other)| one.percent.total_cmp(&other.percent));
+    let (cell, most) = all.last()?;
+    let from = match all.as_slice() {
+        [(cell, least), _, ..] => format!("{:.2} % ({cell}) to ", least.percent),
+        _ => String::new(),
+    };
+    Some(format!(
+        "{}: the same, measured twice, may differ by {from}{:.2} % ({cell}): what differs by less \
+         is this machine's noise ({})",
+        metric.name(),
+        most.percent,
+        count(all.iter().map(|(_, noise)| noise.pairs).sum(), "pair")
+    ))
+}
+
+fn drift_in_words(record: &Record, metric: &Metric) -> Option<String> {
     let (changes, trials) = drift(&in_time(record), metric);
-    let told: Vec<String> = changes
-        .iter()
-        .map(|it| {
-            format!(
-                "by {} with trial {} of {trials} ({})",
-                answer::change(it.percent),
-                it.place,
-                it.trial
-            )
-        })
-        .collect();
-    (!told.is_empty()).then(|| {
+    let in_words = |LevelChange { trial, place, percent }: &LevelChange| {
+        format!("by {} with trial {place} of {trials} ({trial})", answer::change(*percent))
+    };
+    let changes: Vec<String> = changes.iter().map(in_words).collect();
+    (!changes.is_empty()).then(|| {
         format!(
             "{} drifted: the level of all cells together changed {}; each cell is spread over the \
              whole run, so that this widens intervals and favours none",
             metric.name(),
-            disklab_units::prose::listed(&told)
+            listed(&changes)
         )
     })
 }

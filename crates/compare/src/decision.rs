@@ -1,0 +1,62 @@
+//! The rule by which verdicts are given, and how many of them may be wrong.
+
+use disklab_record::manifest::UntilDecided;
+use disklab_stats::Correction;
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// How verdicts come about.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DecisionRule {
+    pub alpha: f64,
+    /// The least change of interest, as a share.
+    pub smallest_effect: f64,
+    #[serde(rename = "limit")]
+    pub error_control: ErrorControl,
+}
+
+/// What alpha limits, where there are many cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum ErrorControl {
+    /// The false discovery rate: of the verdicts better and worse, this share is wrong on average
+    /// at most (Benjamini and Hochberg).
+    #[serde(rename = "share")]
+    Fdr,
+    /// The familywise error rate: the chance that any verdict is wrong (Holm). Needs more seeds.
+    #[serde(rename = "any")]
+    Fwer,
+}
+
+impl ErrorControl {
+    /// The word that is typed and recorded.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fdr => "share",
+            Self::Fwer => "any",
+        }
+    }
+
+    pub(crate) const fn correction(self) -> Correction {
+        match self {
+            Self::Fdr => Correction::BenjaminiHochberg,
+            Self::Fwer => Correction::Holm,
+        }
+    }
+}
+
+impl DecisionRule {
+    /// The rule of `disklab compare` without options, and of every report.
+    pub const DEFAULT: Self =
+        Self { alpha: 0.05, smallest_effect: 0.02, error_control: ErrorControl::Fdr };
+
+    /// The rule that a run decided by.
+    pub fn recorded(until: &UntilDecided) -> Result<Self, Error> {
+        let UntilDecided { alpha, smallest_effect, ref limit, .. } = *until;
+        let error_control = [ErrorControl::Fdr, ErrorControl::Fwer]
+            .into_iter()
+            .find(|control| control.name() == limit)
+            .ok_or_else(|| Error::UnknownLimit { limit: limit.clone() })?;
+        Ok(Self { alpha, smallest_effect, error_control })
+    }
+}

@@ -1,0 +1,358 @@
+//! Which trials are compared with which: those of one seed where seeds are shared, otherwise all of
+//! one side with all of the other.
+
+use std::collections::BTreeMap;
+
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Record, Status};
+use disklab_units::prose::{count, listed};
+use indexmap::IndexMap;
+
+use crate::error::Error;
+use crate::index::{CellIndex, RECORD};
+use crate::metric::Metric;
+
+/// The trials of a cell and those that it is compared with, all else being equal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchedTrials<'a> {
+    /// What is equal on both sides: axes and values.
+    pub cell: Cell,
+    /// What differs, in the words of the suite, or the names of two records.
+    pub treatment: String,
+    pub baseline: String,
+    /// Whether trials at one place of both sides are of one seed, and so share the disks' phase and
+    /// the sequence of requests. Otherwise the two sides share nothing.
+    pub paired: bool,
+    pub treatments: Vec<&'a Outcome>,
+    pub baselines: Vec<&'a Outcome>,
+    /// Why other trials are left out.
+    pub left_out: Vec<String>,
+    /// Trials of the cell that were measured twice.
+    pub repeated: Vec<RepeatedTrial<'a>>,
+}
+
+/// A trial's first measurement and its second.
+pub type RepeatedTrial<'a> = (&'a Outcome, &'a Outcome);
+
+/// Which trials count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Those whose numbers do not contradict each other.
+    Sound,
+    /// All that gave a result.
+    All,
+}
+
+/// The trials of a cell by seed; those that do not count with the reason.
+type Seeds<'a> = BTreeMap<u32, Result<&'a Outcome, String>>;
+
+/// The trials of every cell beside those that they are compared with, and the axis in which the two
+/// differ. The cells of one record are compared with those that have the baseline's value, which is
+/// the suite's unless another is `wanted`; those of several records, with the same cells of the
+/// first.
+pub fn match_trials<'a>(
+    records: &[CellIndex<'a>],
+    wanted: Option<(String, String)>,
+    trust: Trust,
+) -> Result<(String, Vec<MatchedTrials<'a>>), Error> {
+    let (first, others) = match records {
+        [only] => return match_baseline(only, wanted, trust),
+        [first, others @ ..] => (first, others),
+        [] => return Ok((RECORD.to_owned(), Vec::new())),
+    };
+    first.compared_axes()?;
+    let all = others.iter().map(|other| match_records(first, other, None, trust));
+    Ok((RECORD.to_owned(), all.collect::<Result<Vec<_>, _>>()?.concat()))
+}
+
+/// The trials of two records that differ in the axis `apart`, of which each has one value.
+pub fn match_across<'a>(
+    first: &CellIndex<'a>,
+    other: &CellIndex<'a>,
+    apart: &str,
+    trust: Trust,
+) -> Result<Vec<MatchedTrials<'a>>, Error> {
+    first.compared_axes()?;
+    match_records(first, other, Some(apart), trust)
+}
+
+/// All cells of a record beside those that differ in the baseline's axis only.
+fn match_baseline<'a>(
+    index: &CellIndex<'a>,
+    wanted: Option<(String, String)>,
+    trust: Trust,
+) -> Result<(String, Vec<MatchedTrials<'a>>), Error> {
+    let (record, axes) = (index.name(), index.compared_axes()?.to_vec());
+    let Some((compared, baseline)) = wanted.or_else(|| index.baseline()) else {
+        return Err(Error::NoBaseline { record, axes });
+    };
+    let cells = cells(index, trust);
+    let repeated = repeated_trials(index.record, trust);
+    let mut all = Vec::new();
+    for (cell, seeds) in &cells {
+        let Some(value) = cell.value(&compared).filter(|value| *value != baseline) else {
+            continue;
+        };
+        let rest = cell.without(&compared);
+        let is_baseline = |other: &Cell| {
+            other.value(&compared) == Some(&baseline) && other.without(&compared) == rest
+        };
+        if let Some((_, others)) = cells.iter().find(|(other, _)| is_baseline(other)) {
+            let seeded = !is_imported(index.record);
+            let mut matched = MatchedTrials::new(rest, (value, seeds), (&baseline, others), seeded);
+            matched.take_repeated(&repeated, Some(&compared));
+            all.push(matched);
+        }
+    }
+    if all.is_empty() {
+        return Err(Error::NothingAgainst { record, compared, value: baseline, axes });
+    }
+    Ok((compared, all))
+}
+
+/// Each cell of `treatment` beside the same cell of `baseline`; their names are the records'. Of an
+/// axis in which the records are `apart`, each has one value, which does not count.
+fn match_records<'a>(
+    baseline: &CellIndex<'a>,
+    treatment: &CellIndex<'a>,
+    apart: Option<&str>,
+    trust: Trust,
+) -> Result<Vec<MatchedTrials<'a>>, Error> {
+    let cells_of = |index| -> IndexMap<Cell, Seeds<'a>> {
+        let cells = cells(index, trust).into_iter();
+        cells.map(|(cell, seeds)| (without(cell, apart), seeds)).collect()
+    };
+    let (first, second) = (cells_of(baseline), cells_of(treatment));
+    let (one, other) = (baseline.name(), treatment.name());
+    if !first.keys().any(|cell| second.contains_key(cell)) {
+        return Err(Error::NoCellInCommon { first: one, other });
+    }
+    let seeded = !is_imported(baseline.record) && !is_imported(treatment.record);
+    let none = Seeds::new();
+    let repeated = [baseline, treatment].map(|index| repeated_trials(index.record, trust)).concat();
+    // In the order of the treatment, then what it lacks.
+    let lacked = first.keys().filter(|cell| !second.contains_key(*cell));
+    let matched = |cell: &Cell| {
+        let (ours, theirs) = (second.get(cell).unwrap_or(&none), first.get(cell).unwrap_or(&none));
+        let mut matched = MatchedTrials::new(cell.clone(), (&other, ours), (&one, theirs), seeded);
+        matched.take_repeated(&repeated, apart);
+        for (name, seeds) in [(&other, ours), (&one, theirs)] {
+            if seeds.is_empty() {
+                matched.left_out.push(format!("{name} has no such cell"));
+            }
+        }
+        matched
+    };
+    Ok(second.keys().chain(lacked).map(matched).collect())
+}
+
+/// Repeats on real disks share nothing but the number.
+fn is_imported(record: &Record) -> bool {
+    record.manifest().imported.is_some()
+}
+
+/// The trials of each cell, in the order of the record.
+fn cells<'a>(index: &CellIndex<'a>, trust: Trust) -> IndexMap<Cell, Seeds<'a>> {
+    let mut cells: IndexMap<Cell, Seeds> = IndexMap::new();
+    for trial in &index.trials {
+        let Some(seed) = trial.seed_index else { continue };
+        let counted = match trial.outcome {
+            Some(outcome) if outcome.status == Status::Spared => continue,
+            Some(outcome) => counted(outcome, trust),
+            None => Err("has not run".to_owned()),
+        };
+        cells.entry(trial.cell.clone()).or_default().insert(seed, counted);
+    }
+    cells
+}
+
+/// The trials of a record that were measured twice and count, by their cell.
+pub fn repeated_trials(record: &Record, trust: Trust) -> Vec<(Cell, Vec<RepeatedTrial<'_>>)> {
+    let mut cells: IndexMap<Cell, Vec<RepeatedTrial>> = IndexMap::new();
+    for (first, second) in record.pairs() {
+        if counted(first, trust).and(counted(second, trust)).is_ok() {
+            cells.entry(first.cell.clone()).or_default().push((first, second));
+        }
+    }
+    cells.into_iter().collect()
+}
+
+/// A trial that counts, or why it does not.
+fn counted(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
+    if outcome.status != Status::Ok {
+        return Err(outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string()));
+    }
+    match outcome.remarks.iter().find(|remark| remark.doubts()) {
+        Some(remark) if trust == Trust::Sound => Err(remark.in_doubt()),
+        _ => Ok(outcome),
+    }
+}
+
+fn without(cell: Cell, axis: Option<&str>) -> Cell {
+    axis.map_or_else(|| cell.clone(), |axis| cell.without(axis))
+}
+
+/// Both sides in one metric; in pairs where trials are paired.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MatchedValues {
+    pub treatment: Vec<f64>,
+    pub baseline: Vec<f64>,
+    /// The least value at which a trial of the treatment was given up, so that it is more than
+    /// that; and of the baseline.
+    pub given_up: (Option<f64>, Option<f64>),
+    /// The seeds of the pairs, rising; empty where nothing is paired.
+    pub seeds: Vec<u32>,
+    /// Pairs that were left out since both sides were given up.
+    pub unknown: usize,
+    /// Why trials are left out.
+    pub remarks: Vec<String>,
+}
+
+/// A value, and whether the trial was given up then.
+type Censored = (f64, bool);
+
+impl MatchedValues {
+    fn push_treatment(&mut self, (value, given_up): Censored) {
+        self.treatment.push(value);
+        self.given_up.0 = least(self.given_up.0, given_up.then_some(value));
+    }
+
+    fn push_baseline(&mut self, (value, given_up): Censored) {
+        self.baseline.push(value);
+        self.given_up.1 = least(self.given_up.1, given_up.then_some(value));
+    }
+}
+
+fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).min_by(f64::total_cmp)
+}
+
+impl<'a> MatchedTrials<'a> {
+    fn new(
+        cell: Cell,
+        (treatment, ours): (&str, &Seeds<'a>),
+        (baseline, theirs): (&str, &Seeds<'a>),
+        seeded: bool,
+    ) -> Self {
+        let paired = seeded && ours.keys().any(|seed| theirs.contains_key(seed));
+        let mut matched = Self {
+            cell,
+            treatment: treatment.to_owned(),
+            baseline: baseline.to_owned(),
+            paired,
+            treatments: Vec::new(),
+            baselines: Vec::new(),
+            left_out: Vec::new(),
+            repeated: Vec::new(),
+        };
+        if paired {
+            matched.pair(ours, theirs);
+            return matched;
+        }
+        let Self { treatments, baselines, left_out, .. } = &mut matched;
+        for (name, seeds, kept) in [(treatment, ours, treatments), (baseline, theirs, baselines)] {
+            for (seed, outcome) in seeds {
+                match outcome {
+                    Ok(outcome) => kept.push(outcome),
+                    Err(reason) => left_out.push(format!("repeat {seed} of {name}: {reason}")),
+                }
+            }
+        }
+        matched
+    }
+
+    fn pair(&mut self, ours: &Seeds<'a>, theirs: &Seeds<'a>) {
+        let (treatment, baseline) = (&self.treatment, &self.baseline);
+        let mut left_out: IndexMap<String, Vec<String>> = IndexMap::new();
+        for (seed, ours) in ours {
+            let reason = match (ours, theirs.get(seed)) {
+                (Ok(ours), Some(Ok(theirs))) => {
+                    self.treatments.push(ours);
+                    self.baselines.push(theirs);
+                    continue;
+                }
+                (Err(reason), _) => format!(" of {treatment}: {reason}"),
+                (_, Some(Err(reason))) => format!(" of {baseline}: {reason}"),
+                // A baseline may have been needed for longer, by others.
+                (_, None) => format!(": {baseline} has none such"),
+            };
+            left_out.entry(reason).or_default().push(seed.to_string());
+        }
+        self.left_out.extend(left_out.into_iter().map(|(reason, seeds)| {
+            let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+            format!("{noun} {}{reason}", listed(&seeds))
+        }));
+    }
+
+    /// Takes those of the same cell, but for the axis in which the two sides differ.
+    fn take_repeated(&mut self, all: &[(Cell, Vec<RepeatedTrial<'a>>)], but: Option<&str>) {
+        let own = all.iter().filter(|(cell, _)| without(cell.clone(), but) == self.cell);
+        self.repeated = own.flat_map(|(_, trials)| trials.clone()).collect();
+    }
+
+    pub fn outcomes(&self) -> impl Iterator<Item = &'a Outcome> {
+        self.treatments.iter().chain(&self.baselines).copied()
+    }
+
+    pub fn values(&self, metric: &Metric) -> MatchedValues {
+        let value = |outcome: &&Outcome| -> Option<Censored> {
+            Some((metric.of(outcome)?, metric.is_given_up(outcome)))
+        };
+        let treatment = self.treatments.iter().map(value);
+        let baseline = self.baselines.iter().map(value);
+        let mut values =
+            MatchedValues { remarks: self.left_out.clone(), ..MatchedValues::default() };
+        let all = self.treatments.len() + self.baselines.len();
+        let without = self.outcomes().filter(|outcome| metric.of(outcome).is_none()).count();
+        if without > 0 {
+            let name = metric.name();
+            values.remarks.push(format!("{without} of {all} trials have no {name}"));
+        }
+        let given_up = self.outcomes().filter(|outcome| metric.is_given_up(outcome)).count();
+        if given_up > 0 {
+            values.remarks.push(format!(
+                "{given_up} of {all} trials were given up at their limit, and are more than that"
+            ));
+        }
+        if !self.paired {
+            treatment.flatten().for_each(|ours| values.push_treatment(ours));
+            baseline.flatten().for_each(|theirs| values.push_baseline(theirs));
+            return values;
+        }
+        for ((outcome, ours), theirs) in self.treatments.iter().zip(treatment).zip(baseline) {
+            match ours.zip(theirs) {
+                Some(((_, true), (_, true))) => values.unknown += 1,
+                Some((ours, theirs)) => {
+                    values.seeds.push(outcome.seed_index);
+                    values.push_treatment(ours);
+                    values.push_baseline(theirs);
+                }
+                None => {}
+            }
+        }
+        if values.unknown > 0 {
+            values.remarks.push(format!(
+                "of {} both sides were given up, and nobody knows which is more",
+                count(values.unknown, "pair")
+            ));
+        }
+        values
+    }
+}
+
+/// Refuses a metric that no trial has, such as a name that was mistyped.
+pub fn check_measured(all: &[MatchedTrials], metrics: &[Metric]) -> Result<(), Error> {
+    let outcomes = || all.iter().flat_map(MatchedTrials::outcomes);
+    let is_missing = |metric: &&Metric| !outcomes().any(|outcome| metric.of(outcome).is_some());
+    match metrics.iter().find(is_missing) {
+        Some(metric) if outcomes().next().is_some() => {
+            let names = outcomes().flat_map(|outcome| outcome.measures.keys());
+            let mut found: Vec<String> = names.cloned().collect();
+            found.sort_unstable();
+            found.dedup();
+            let metric = metric.name().to_owned();
+            Err(Error::NoMetric { metric, known: Metric::known(), found })
+        }
+        _ => Ok(()),
+    }
+}
