@@ -14,7 +14,8 @@ pub use svg::number;
 use disklab_compare::answer;
 use disklab_record::outcome::Cell;
 use disklab_units::prose::visible;
-use kuva::prelude::{Layout, Plot, render_to_svg};
+use kuva::prelude::{Layout, Plot};
+use kuva::render::render::render_multiple;
 use maud::{Markup, PreEscaped, html};
 
 use crate::MARKER;
@@ -75,8 +76,9 @@ impl Chart {
         layout: Layout,
         table: Table,
     ) -> Self {
-        let drawn = svg::taken_apart(&render_to_svg(plots, layout));
-        Self::of_svg(kind, title, says, (drawn.width, drawn.height), drawn.inner, table)
+        let scene = render_multiple(plots, layout);
+        let size = (scene.width, scene.height);
+        Self::of_svg(kind, title, says, size, svg::inside(&scene), table)
     }
 
     /// The first row of the table is told where the pointer is between the first two places along
