@@ -14,6 +14,7 @@ pub use svg::number;
 use disklab_compare::answer;
 use disklab_record::outcome::Cell;
 use disklab_units::prose::visible;
+use itertools::Itertools;
 use kuva::prelude::{Layout, Plot};
 use kuva::render::render::render_multiple;
 use maud::{Markup, PreEscaped, html};
@@ -58,6 +59,13 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+fn fields<T: Into<String>>(
+    first: impl Into<String>,
+    others: impl IntoIterator<Item = T>,
+) -> Vec<String> {
+    std::iter::once(first.into()).chain(others.into_iter().map(Into::into)).collect()
+}
+
 /// Where a picture that stands alone is from.
 #[derive(Debug, Clone)]
 pub struct Provenance {
@@ -98,7 +106,7 @@ impl Chart {
     fn full_title(&self) -> String {
         let cell = answer::values(&self.cell);
         let parts = [&self.title, &self.about, &cell];
-        parts.into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ")
+        parts.into_iter().filter(|part| !part.is_empty()).cloned().join(": ")
     }
 
     /// Of what no plot of the library is: `inner` goes into the `svg` element as it is, its text
@@ -136,7 +144,8 @@ impl Chart {
                 figcaption { (self.title) @if !self.about.is_empty() { span.about { (self.about) } }
                     @if !self.note.is_empty() { span.note { (self.note) } } }
                 div.picture {
-                    svg role="img" viewBox=(size) width=(svg::number(self.width)) height=(svg::number(self.height))
+                    svg role="img" viewBox=(size) width=(svg::number(self.width))
+                        height=(svg::number(self.height))
                         data-edges=[self.edges()] aria-label=(self.full_title()) {
                         desc { (self.says) }
                         (PreEscaped(&self.inner))
@@ -159,15 +168,18 @@ impl Chart {
         let size = ((self.width - 24.0) / (title.chars().count() as f64 * 0.65)).min(15.0);
         let text = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" width=(width) height=(height)
-                viewBox={"0 0 " (width) " " (height)} aria-labelledby="title desc" font-family=(ink::FONTS) {
+                viewBox={"0 0 " (width) " " (height)} aria-labelledby="title desc"
+                    font-family=(ink::FONTS) {
                 title id="title" { (title) }
                 desc id="desc" { (self.says) }
                 metadata { "disklab " (disklab) "; record: " (records) "; made by: " (command) }
                 style { (PreEscaped(ink::standalone())) }
                 @if self.inner.contains(ink::HATCHED) { defs { (ink::hatches()) } }
                 rect.paper width="100%" height="100%" fill="#ffffff" {}
-                text x="12" y="22" font-size=(svg::number(size)) font-weight="600" fill=(ink::TEXT) { (title) }
-                g transform={"translate(0," (ink::TITLE) ")"} { (PreEscaped(svg::as_seen(&self.inner))) }
+                text x="12" y="22" font-size=(svg::number(size)) font-weight="600" fill=(ink::TEXT)
+                    { (title) }
+                g transform={"translate(0," (ink::TITLE) ")"} {
+                    (PreEscaped(svg::as_seen(&self.inner))) }
             }
         };
         format!("{MARKER}\n{}\n", visible(&text.into_string()))
@@ -175,12 +187,20 @@ impl Chart {
 }
 
 impl Table {
-    pub fn new<T: Into<String>>(head: impl IntoIterator<Item = T>) -> Self {
-        Self { head: head.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    /// A table whose rows have names below the first head.
+    pub fn new<T: Into<String>>(
+        first: impl Into<String>,
+        heads: impl IntoIterator<Item = T>,
+    ) -> Self {
+        Self { head: fields(first, heads), rows: Vec::new() }
     }
 
-    pub fn row<T: Into<String>>(&mut self, fields: impl IntoIterator<Item = T>) {
-        self.rows.push(fields.into_iter().map(Into::into).collect());
+    pub fn row<T: Into<String>>(
+        &mut self,
+        name: impl Into<String>,
+        others: impl IntoIterator<Item = T>,
+    ) {
+        self.rows.push(fields(name, others));
     }
 
     pub fn markup(&self, caption: &str) -> Markup {
@@ -193,7 +213,8 @@ impl Table {
                         @for row in &self.rows {
                             tr {
                                 @for (at, field) in row.iter().enumerate() {
-                                    @if at == 0 { th scope="row" { (field) } } @else { td { (field) } }
+                                    @if at == 0 { th scope="row" { (field) } } @else { td {
+                                        (field) } }
                                 }
                             }
                         }

@@ -8,7 +8,7 @@ use disklab_units::prose::listed;
 use crate::merge::TrialRow;
 
 /// Trials with the same fate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fate {
     /// `seeds 1 and 3: failed: no answer within 60 s`.
     pub text: String,

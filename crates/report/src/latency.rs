@@ -120,9 +120,8 @@ pub fn sides(group: &Group) -> &'static [Side] {
 /// The curves of a group, and a sentence on each that is missing or of less than all seeds.
 pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<String>) {
     let (mut curves, mut missing) = (Vec::new(), Vec::new());
-    let all = source.choices();
     for choice in &group.choices {
-        let series = all.iter().position(|known| *known == choice.value).unwrap_or(0);
+        let series = source.series(choice);
         let (histograms, why) = histograms(choice, side);
         missing.extend(why.iter().map(|why| format!("{}, {why}", choice.value)));
         let (origin, requests, points) = match merged(&histograms) {
@@ -139,7 +138,8 @@ pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<St
         } else {
             if origin == Origin::Percentiles {
                 missing.push(format!(
-                    "{}: no histograms; the marks are the recorded percentiles, the median over the seeds",
+                    "{}: no histograms; the marks are the recorded percentiles, the median over \
+                        the seeds",
                     choice.value
                 ));
             }

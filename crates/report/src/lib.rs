@@ -8,7 +8,8 @@
 //!   verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
 //! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces;
-//!   [`over_time`]: their pictures, with [`addresses`], [`raster`] and [`embedded`];
+//!   [`watched`]: such a trial; [`over_time`]: their pictures, with [`addresses`], [`raster`] and
+//!   [`embedded`];
 //! - [`overview`]: all cells in one picture; [`limits`]: what no record says;
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
@@ -39,6 +40,7 @@ pub mod tally;
 pub mod text;
 pub mod to_watch;
 pub mod traces;
+pub mod watched;
 
 /// The panels, one file each.
 pub mod panels {

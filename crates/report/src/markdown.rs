@@ -113,7 +113,7 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
     let mut failures: Vec<String> = Vec::new();
     for group in &source.groups {
         let field = |value: &&str| {
-            let choice = group.choices.iter().find(|choice| choice.value == **value);
+            let choice = group.choice(value);
             choice.map_or_else(|| "-".to_owned(), |choice| field(source, group, choice, metric))
         };
         let fields: Vec<String> = choices.iter().map(field).collect();
@@ -129,7 +129,8 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
         line(
             out,
-            "\nTrials without a result, or with no more than that it takes longer than their limit:\n",
+            "\nTrials without a result, or with no more than that it takes longer than their \
+                limit:\n",
         );
         for failure in &failures {
             line(out, &format!("- {}", plain(failure)));
@@ -145,9 +146,11 @@ fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> St
     };
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let judgement = source.judgement(group, &choice.value, metric);
-    let median = judgement.and_then(|it| it.treatment_median).unwrap_or(spread.median);
-    let told =
-        judgement.map_or_else(String::new, |it| answer::change_and_verdict(it.change, it.verdict));
+    let median =
+        judgement.and_then(|judgement| judgement.treatment_median).unwrap_or(spread.median);
+    let told = judgement.map_or_else(String::new, |judgement| {
+        answer::change_and_verdict(judgement.change, judgement.verdict)
+    });
     let verdict = if told.is_empty() { told } else { format!(", {told}") };
     let failed = if choice.has_failed(metric) { " ✕" } else { "" };
     plain(&format!("{}{verdict}{failed}", choice.known(metric, median, &unit)))

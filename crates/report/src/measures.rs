@@ -5,8 +5,6 @@ use disklab_record::{Outcome, Status};
 use disklab_results::Spread;
 use serde::Serialize;
 
-use crate::merge::Group;
-
 /// Over the trials of a cell that are ok.
 #[derive(Debug, Serialize)]
 pub struct Measured {
@@ -53,11 +51,6 @@ pub fn over(outcomes: &[&Outcome]) -> Vec<Measured> {
     names.into_iter().filter_map(spread).collect()
 }
 
-/// Whether a group has nothing of fio's.
-pub fn has_only(group: &Group) -> bool {
-    group.cells.iter().all(|cell| cell.measured.is_none())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,7 +60,8 @@ mod tests {
     fn counts_are_added_up_so_that_one_trial_shows() {
         let survived = |count: f64| Measure { of: Some(3.0), ..Measure::rate(count, "cuts") };
         let outcome = |count: f64| {
-            let text = r#"{"trial":"x+s1","cell":{},"seed_index":1,"seed":1,"status":"ok","reason":null,"virtual_ns":null,
+            let text = r#"{"trial":"x+s1","cell":{},"seed_index":1,"seed":1,"status":"ok",
+                "reason":null,"virtual_ns":null,
                 "wall_ms":0,"sample":null,"remarks":[],"raw":null}"#;
             let mut outcome: Outcome = serde_json::from_str(text).expect("an outcome");
             outcome.measures.insert("power cuts survived".to_owned(), survived(count));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use disklab_compare::{CellIndex, MetricUse, default_metrics};
+use disklab_compare::{CellIndex, DecisionRule, MetricUse, default_metrics};
 use disklab_record::manifest::Manifest;
 use disklab_record::outcome::{Cell, seed_of_id};
 use disklab_record::{Outcome, Record, Status};
@@ -14,16 +14,19 @@ use serde::Serialize;
 
 use crate::limits;
 use crate::measures;
-use crate::source::TERMS;
 use crate::tally::Tally;
+use crate::text::find_or_add;
 
 /// Of results that were imported nothing is known but what their files say.
-const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab audit` says what of them \
+const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab \
+    audit` says what of them \
                         cannot be true.";
 
 /// Of real disks.
-const ON_HOST: &str = "Disks of a machine, in its own time: what else the machine did is in the numbers, the disks were in one state \
-                       of many, and the same run again gives other numbers. Each trial's environment.json has what was seen.";
+const ON_HOST: &str = "Disks of a machine, in its own time: what else the machine did is in the \
+    numbers, the disks were in one state \
+                       of many, and the same run again gives other numbers. Each trial's \
+                       environment.json has what was seen.";
 
 /// What a record's numbers do not say.
 pub fn validity(record: &Record) -> &'static str {
@@ -84,6 +87,13 @@ pub struct Group<'a> {
     /// The axes of the rows.
     pub axes: Vec<String>,
     pub cells: Vec<CellRow<'a>>,
+}
+
+impl Group<'_> {
+    /// Whether it has nothing of fio's.
+    pub fn is_foreign(&self) -> bool {
+        self.cells.iter().all(|cell| cell.measured.is_none())
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -172,7 +182,7 @@ impl<'a> Report<'a> {
             trials: Tally::of(record),
             goes_on: goes_on(record),
             validity: validity(record),
-            machine: disklab_compare::machine::sentences(record, &usual, TERMS),
+            machine: disklab_compare::machine::sentences(record, &usual, DecisionRule::DEFAULT),
             groups: groups(index),
         }
     }
@@ -232,14 +242,6 @@ fn groups<'a>(index: &CellIndex<'a>) -> Vec<Group<'a>> {
         cell.measures = measures::over(&cell.outcomes);
     }
     groups
-}
-
-fn find_or_add<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
-    let at = all.iter().position(is).unwrap_or_else(|| {
-        all.push(new());
-        all.len() - 1
-    });
-    &mut all[at]
 }
 
 impl<'a> TrialRow<'a> {

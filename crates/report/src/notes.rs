@@ -5,6 +5,7 @@ use std::mem::discriminant;
 
 use disklab_results::Remark;
 use disklab_units::prose::{count, listed};
+use itertools::Itertools;
 
 /// So many other trials are named by their ids.
 const NAMED: usize = 3;
@@ -18,7 +19,8 @@ pub struct Notes<'a> {
 impl<'a> Notes<'a> {
     /// The number of a remark's kind, counted from 1.
     pub fn number(&mut self, remark: &'a Remark, trial: &'a str) -> usize {
-        let known = self.all.iter().position(|(it, _)| discriminant(*it) == discriminant(remark));
+        let known =
+            self.all.iter().position(|(known, _)| discriminant(*known) == discriminant(remark));
         let at = known.unwrap_or(self.all.len());
         if known.is_none() {
             self.all.push((remark, Vec::new()));
@@ -31,14 +33,8 @@ impl<'a> Notes<'a> {
 
     /// The number of each kind that is among the remarks on a trial, counted from 1.
     pub fn numbers(&mut self, remarks: &'a [Remark], trial: &'a str) -> Vec<usize> {
-        let mut numbers = Vec::new();
-        for remark in remarks.iter().filter(|remark| !remark.doubts()) {
-            let number = self.number(remark, trial);
-            if !numbers.contains(&number) {
-                numbers.push(number);
-            }
-        }
-        numbers
+        let said = remarks.iter().filter(|remark| !remark.doubts());
+        said.map(|remark| self.number(remark, trial)).unique().collect()
     }
 
     /// In the order of their numbers: the first of its kind in full.

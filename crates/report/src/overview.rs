@@ -31,15 +31,15 @@ const APART: f64 = 48.0;
 /// `None` where nothing is held against anything in this metric.
 pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
     let baseline = source.baseline.as_deref()?;
-    let rows: Vec<Row> = source
+    let rows: Vec<ChoiceRow> = source
         .choices()
         .into_iter()
         .filter(|choice| *choice != baseline)
-        .map(|choice| Row::of(source, choice, metric))
+        .map(|choice| ChoiceRow::of(source, choice, metric))
         .filter(|row| !row.judged.is_empty() || !row.without.is_empty())
         .collect();
     let has_crosses = rows.iter().any(|row| !row.without.is_empty());
-    let axis = Axis::of(&rows, if has_crosses { LANE } else { 0.0 })?;
+    let axis = ChangeAxis::of(&rows, if has_crosses { LANE } else { 0.0 })?;
     let each = (source.groups.len() as f64 * CELL + 8.0).clamp(ROW.0, ROW.1);
     let bottom = ABOVE + rows.len() as f64 * each;
     let inner = html! {
@@ -47,25 +47,32 @@ pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
             (key(has_crosses))
             @for percent in axis.ticks() {
                 @let x = number(axis.x(percent));
-                path d={"M" (x) " " (ABOVE - 4.0) "V" (number(bottom + 4.0))} stroke=(if percent == 0.0 { ink::LINE } else { ink::GRID }) {}
+                path d={"M" (x) " " (ABOVE - 4.0) "V" (number(bottom + 4.0))}
+                    stroke=(if percent == 0.0 { ink::LINE } else { ink::GRID }) {}
                 text x=(x) y=(number(bottom + 18.0)) text-anchor="middle" { (tick(percent)) }
             }
             @for (at, row) in rows.iter().enumerate() {
                 @let top = ABOVE + at as f64 * each;
                 @if at > 0 { path d={"M0 " (number(top)) "H" (WIDTH)} stroke=(ink::GRID) {} }
-                text x=(number(axis.left - 8.0)) y=(number(top + each / 2.0 + 4.0)) text-anchor="end" { (ink::shortened(row.choice, NAME)) }
-                @let y = |group: usize| top + each * (group as f64 + 0.5) / source.groups.len() as f64;
-                @for (group, it) in &row.judged { (mark(source, *group, it, &axis, y(*group))) }
-                @for (group, why) in &row.without { g.tt { title { (why) } (cross(WIDTH - RIGHT, y(*group))) } }
+                text x=(number(axis.left - 8.0)) y=(number(top + each / 2.0 + 4.0))
+                    text-anchor="end" { (ink::shortened(row.choice, NAME)) }
+                @let y = |group: usize| top + each * (group as f64 + 0.5) / source.groups.len() as
+                    f64;
+                @for (group, judgement) in &row.judged {
+                    (mark(source, *group, judgement, &axis, y(*group))) }
+                @for (group, why) in &row.without { g.tt { title { (why) }
+                    (cross(WIDTH - RIGHT, y(*group))) } }
             }
-            text x=(number(axis.left.midpoint(axis.right))) y=(number(bottom + 36.0)) text-anchor="middle" {
+            text x=(number(axis.left.midpoint(axis.right))) y=(number(bottom + 36.0))
+                text-anchor="middle" {
                 (metric.name()) ", change against " (ink::shortened(baseline, NAME))
             }
         }
     };
     let title = format!("{} of all cells", metric.name());
     let says = source.sentences().join(". ")
-        + ". A mark is a cell, the line through it its interval. Crosses stand for cells without a verdict, because trials failed or were \
+        + ". A mark is a cell, the line through it its interval. Crosses stand for cells without a \
+            verdict, because trials failed or were \
                 given up.";
     let table = table(source, &rows);
     let size = (WIDTH, bottom + BELOW);
@@ -73,21 +80,22 @@ pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
 }
 
 /// The cells of one choice, each with the place of its group.
-struct Row<'s> {
+struct ChoiceRow<'s> {
     choice: &'s str,
     judged: Vec<(usize, &'s Comparison)>,
     /// Without a change because trials of it or of the baseline failed or were given up, and which.
     without: Vec<(usize, String)>,
 }
 
-impl<'s> Row<'s> {
+impl<'s> ChoiceRow<'s> {
     fn of(source: &'s Source, choice: &'s str, metric: &Metric) -> Self {
         let (mut judged, mut without) = (Vec::new(), Vec::new());
         for (at, group) in source.groups.iter().enumerate() {
             let judgement = source.judgement(group, choice, metric);
-            match judgement.filter(|it| it.change.is_some_and(|change| change.percent.is_finite()))
-            {
-                Some(it) => judged.push((at, it)),
+            match judgement.filter(|judgement| {
+                judgement.change.is_some_and(|change| change.percent.is_finite())
+            }) {
+                Some(judgement) => judged.push((at, judgement)),
                 None => without.extend(fates(source, group, choice, metric).map(|why| (at, why))),
             }
         }
@@ -96,8 +104,8 @@ impl<'s> Row<'s> {
 
     /// A field of the table.
     fn told(&self, group: usize) -> String {
-        if let Some((_, it)) = self.judged.iter().find(|(at, _)| *at == group) {
-            return answer::change_and_verdict(it.change, it.verdict);
+        if let Some((_, judgement)) = self.judged.iter().find(|(at, _)| *at == group) {
+            return answer::change_and_verdict(judgement.change, judgement.verdict);
         }
         let why = self.without.iter().find(|(at, _)| *at == group);
         why.map_or_else(|| "-".to_owned(), |(_, why)| format!("✕ {why}"))
@@ -108,7 +116,7 @@ impl<'s> Row<'s> {
 fn fates(source: &Source, group: &Group, choice: &str, metric: &Metric) -> Option<String> {
     let names = [Some(choice), source.baseline.as_deref()];
     names.into_iter().flatten().find_map(|name| {
-        let choice = group.choices.iter().find(|it| it.value == name)?;
+        let choice = group.choice(name)?;
         let failed: Vec<String> = choice
             .fates(metric)
             .into_iter()
@@ -120,7 +128,7 @@ fn fates(source: &Source, group: &Group, choice: &str, metric: &Metric) -> Optio
 }
 
 /// Changes along the width: twice and half are equally far from none.
-struct Axis {
+struct ChangeAxis {
     left: f64,
     right: f64,
     /// Logarithms of the least and the greatest ratio.
@@ -132,16 +140,17 @@ fn ratio(percent: f64) -> f64 {
     (1.0 + percent / 100.0).max(1e-3).ln()
 }
 
-impl Axis {
+impl ChangeAxis {
     /// `lane`: the pixels beside it that crosses take.
-    fn of(rows: &[Row], lane: f64) -> Option<Self> {
-        let changes = rows.iter().flat_map(|row| &row.judged).filter_map(|(_, it)| it.change);
+    fn of(rows: &[ChoiceRow], lane: f64) -> Option<Self> {
+        let changes =
+            rows.iter().flat_map(|row| &row.judged).filter_map(|(_, judgement)| judgement.change);
         let ratios: Vec<f64> = changes.map(|change| ratio(change.percent)).collect();
         if ratios.is_empty() {
             return None;
         }
         let (least, most) =
-            ratios.iter().fold((0.0_f64, 0.0_f64), |(a, b), it| (a.min(*it), b.max(*it)));
+            ratios.iter().fold((0.0_f64, 0.0_f64), |(a, b), ratio| (a.min(*ratio), b.max(*ratio)));
         let pad = ((most - least) * 0.08).max(0.01);
         let longest =
             rows.iter().map(|row| row.choice.chars().count().min(NAME)).max().unwrap_or(0);
@@ -159,7 +168,9 @@ impl Axis {
         let mut chosen: Vec<f64> = Vec::new();
         for percent in TICKS {
             let within = (self.from..self.to).contains(&ratio(percent));
-            if within && chosen.iter().all(|it| (self.x(*it) - self.x(percent)).abs() >= APART) {
+            if within
+                && chosen.iter().all(|known| (self.x(*known) - self.x(percent)).abs() >= APART)
+            {
                 chosen.push(percent);
             }
         }
@@ -176,16 +187,24 @@ fn tick(percent: f64) -> String {
 }
 
 /// A cell: its shape is its verdict.
-fn mark(source: &Source, group: usize, it: &Comparison, axis: &Axis, y: f64) -> Markup {
-    let change = it.change.unwrap_or(RelativeChange { percent: 0.0, low: 0.0, high: 0.0 });
+fn mark(
+    source: &Source,
+    group: usize,
+    judgement: &Comparison,
+    axis: &ChangeAxis,
+    y: f64,
+) -> Markup {
+    let change = judgement.change.unwrap_or(RelativeChange { percent: 0.0, low: 0.0, high: 0.0 });
     let (low, high) = (axis.x(change.low), axis.x(change.high));
     let title = source.groups[group].title();
-    let (told, interval) = answer::change_and_interval(it.change);
+    let (told, interval) = answer::change_and_interval(judgement.change);
     html! {
         g.tt {
-            title { (it.treatment) ", " (title) ": " (told) " (" (interval) "), " (it.verdict) }
-            path d={"M" (number(low)) " " (number(y)) "H" (number(high))} stroke=(ink::LINE) stroke-opacity="0.35" {}
-            (shape(it.verdict, axis.x(change.percent), y))
+            title { (judgement.treatment) ", " (title) ": " (told) " (" (interval) "), "
+                (judgement.verdict) }
+            path d={"M" (number(low)) " " (number(y)) "H" (number(high))} stroke=(ink::LINE)
+                stroke-opacity="0.35" {}
+            (shape(judgement.verdict, axis.x(change.percent), y))
         }
     }
 }
@@ -233,12 +252,10 @@ fn key(has_crosses: bool) -> Markup {
 }
 
 /// A row for each cell, a column for each choice.
-fn table(source: &Source, rows: &[Row]) -> Table {
-    let mut table = Table::new(
-        std::iter::once(String::new()).chain(rows.iter().map(|row| row.choice.to_owned())),
-    );
+fn table(source: &Source, rows: &[ChoiceRow]) -> Table {
+    let mut table = Table::new("", rows.iter().map(|row| row.choice));
     for (at, group) in source.groups.iter().enumerate() {
-        table.row(std::iter::once(group.title()).chain(rows.iter().map(|row| row.told(at))));
+        table.row(group.title(), rows.iter().map(|row| row.told(at)));
     }
     table
 }

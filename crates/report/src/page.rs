@@ -10,7 +10,8 @@ use crate::panels;
 use crate::source::Source;
 
 /// No request to anywhere: what the page needs is in it.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+    img-src data: blob:";
 
 /// The whole page.
 pub fn html(source: &Source) -> String {
@@ -33,17 +34,21 @@ pub fn html(source: &Source) -> String {
             }
             body {
                 a.skip href="#content" { "To the content" }
-                svg.hatches aria-hidden="true" width="0" height="0" { defs { (crate::chart::ink::hatches()) } }
+                svg.hatches aria-hidden="true" width="0" height="0" { defs {
+                    (crate::chart::ink::hatches()) } }
                 (head(source))
                 nav.contents aria-label="Panels" {
-                    ul { @for (panel, _) in &drawn { li { a href={"#" (panel.name)} { (panel.title) } } } }
+                    ul { @for (panel, _) in &drawn { li { a href={"#" (panel.name)} {
+                        (panel.title) } } } }
                 }
                 main id="content" {
-                    @for sentence in source.unfinished() { section.unfinished aria-label="Unfinished" { p { (sentence) } } }
+                    @for sentence in source.unfinished() { section.unfinished
+                        aria-label="Unfinished" { p { (sentence) } } }
                     (lost(source))
                     @for (_, markup) in &drawn { (markup) }
                 }
-                footer { p { "Made by disklab " (source.wanted.version) ": " code { (source.wanted.command) } } }
+                footer { p { "Made by disklab " (source.wanted.version) ": " code {
+                    (source.wanted.command) } } }
                 script { (PreEscaped(include_str!("page.js"))) }
             }
         }
@@ -58,7 +63,8 @@ fn head(source: &Source) -> Markup {
         header {
             p.kicker { "disklab report" }
             h1 { (question.unwrap_or(&names)) }
-            p.record { @for report in source.merged.iter().take(1) { @if !report.suite.is_empty() { (report.suite) " · " } } (names) }
+            p.record { @for report in source.merged.iter().take(1) { @if !report.suite.is_empty() {
+                (report.suite) " · " } } (names) }
         }
     }
 }
@@ -107,7 +113,8 @@ fn folded(section: &Section, within: &str) -> Markup {
     let id = format!("{within}-{}", section.name);
     html! {
         details.group id=(id) open[section.open] data-cell=(section.title) {
-            summary { h3 { (section.title) } @if !section.summary.is_empty() { span.summary { (section.summary) } } }
+            summary { h3 { (section.title) } @if !section.summary.is_empty() { span.summary {
+                (section.summary) } } }
             div.pieces { (pieces_of(&section.pieces, &id)) }
         }
     }

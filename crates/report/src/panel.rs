@@ -4,7 +4,7 @@ use disklab_record::outcome::Cell;
 use maud::Markup;
 
 use crate::chart::Chart;
-use crate::source::Source;
+use crate::source::{Group, Source};
 
 /// One file of `src/panels` declares one, as `pub const PANEL`.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +48,35 @@ impl From<&str> for Nothing {
     fn from(why: &str) -> Self {
         Self::Missing(why.to_owned())
     }
+}
+
+/// Words, and other pieces below them.
+pub fn with_words(words: Markup, pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
+    std::iter::once(Piece::Words(words)).chain(pieces).collect()
+}
+
+/// Words, and below them a section for each group of which there is something to show: its summary
+/// and its pieces. The group to begin with is open. An error where there is nothing to show of any.
+pub fn of_groups<'s, 'a>(
+    source: &'s Source<'a>,
+    words: Markup,
+    nothing: &str,
+    mut show: impl FnMut(&'s Group<'a>) -> Option<(String, Vec<Piece>)>,
+) -> Result<Vec<Piece>, Nothing> {
+    let striking = source.striking();
+    let mut sections = Vec::new();
+    for (index, group) in source.groups.iter().enumerate() {
+        let Some((summary, pieces)) = show(group) else { continue };
+        sections.push(Piece::Section(Section {
+            name: group.name.clone(),
+            title: group.title(),
+            summary,
+            open: index == striking,
+            cell: group.cell.clone(),
+            pieces,
+        }));
+    }
+    if sections.is_empty() { Err(nothing.into()) } else { Ok(with_words(words, sections)) }
 }
 
 /// A part of a panel.

@@ -2,11 +2,12 @@
 
 use disklab_compare::answer;
 use disklab_record::outcome::Cell;
+use itertools::Itertools;
 
 use crate::chart::Chart;
 use crate::panel::{Nothing, Piece};
 use crate::panels;
-use crate::source::Source;
+use crate::source::{Source, values_by_axis};
 
 /// A picture that was asked for.
 #[derive(Debug)]
@@ -25,10 +26,8 @@ pub fn find(
     cell: &[(String, String)],
 ) -> Result<Found, String> {
     let all = panels::in_order();
-    let with_pictures = || {
-        let names = all.iter().filter(|it| !it.pictures.is_empty()).map(|panel| panel.name);
-        names.collect::<Vec<_>>().join(", ")
-    };
+    let with_pictures =
+        || all.iter().filter(|panel| !panel.pictures.is_empty()).map(|panel| panel.name).join(", ");
     let of_name = all.iter().find(|known| known.name == panel);
     let Some(found) = of_name else {
         let name = panel.escape_debug();
@@ -49,7 +48,7 @@ pub fn find(
     if let Some(kind) = kind
         && charts.iter().all(|(chart, _)| chart.kind != kind)
     {
-        let kinds = kinds(&charts);
+        let kinds = charts.iter().map(|(chart, _)| &chart.kind).unique().join(", ");
         return Err(format!(
             "panel {panel} has no picture `{}`; it has {kinds}",
             kind.escape_debug()
@@ -63,33 +62,21 @@ pub fn find(
         |chart: &Chart| cell.iter().all(|(axis, value)| chart.cell.value(axis) == Some(value));
     let mut fitting = charts.into_iter().map(|(chart, _)| chart).filter(fits);
     let chart = fitting.next().ok_or_else(|| no_such_cell(cell, &cells))?;
-    let mut others: Vec<String> = Vec::new();
-    for other in fitting.filter(|it| it.cell != chart.cell).map(|it| answer::values(&it.cell)) {
-        if !others.contains(&other) {
-            others.push(other);
-        }
-    }
+    let others = fitting.filter(|other| other.cell != chart.cell);
+    let others = others.map(|other| answer::values(&other.cell)).unique().collect();
     Ok(Found { chart, others })
 }
 
 /// Which of the wanted values there is not, and which there are.
 fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
-    let mut axes: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (axis, value) in cells.iter().flat_map(|cell| &cell.0) {
-        match axes.iter_mut().find(|(known, _)| known == axis) {
-            Some((_, values)) if values.contains(&value.as_str()) => {}
-            Some((_, values)) => values.push(value),
-            None => axes.push((axis, vec![value])),
-        }
-    }
+    let axes = values_by_axis(cells.iter());
     for (axis, value) in wanted {
         match axes.iter().find(|(known, _)| known == axis) {
             None if axes.is_empty() => {
                 return "these pictures are of no cell; leave --cell out".to_owned();
             }
             None => {
-                let names: Vec<&str> = axes.iter().map(|(axis, _)| *axis).collect();
-                let names = names.join(", ");
+                let names = axes.iter().map(|(axis, _)| axis).join(", ");
                 return format!(
                     "no picture is of a cell with an axis `{}`; axes: {names}",
                     axis.escape_debug()
@@ -105,8 +92,8 @@ fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
             Some(_) => {}
         }
     }
-    let all: Vec<String> = cells.iter().map(answer::values).collect();
-    format!("no picture is of a cell with all of these values; cells: {}", all.join("; "))
+    let all = cells.iter().map(answer::values).join("; ");
+    format!("no picture is of a cell with all of these values; cells: {all}")
 }
 
 /// Pictures with the cells of their sections, and whether these are open.
@@ -122,14 +109,4 @@ fn gather(pieces: Vec<Piece>, cell: &Cell, open: bool, charts: &mut Vec<(Chart, 
             Piece::Section(section) => gather(section.pieces, &section.cell, section.open, charts),
         }
     }
-}
-
-fn kinds(charts: &[(Chart, bool)]) -> String {
-    let mut kinds: Vec<&str> = Vec::new();
-    for (chart, _) in charts {
-        if !kinds.contains(&chart.kind.as_str()) {
-            kinds.push(&chart.kind);
-        }
-    }
-    kinds.join(", ")
 }

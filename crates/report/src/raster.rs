@@ -32,14 +32,14 @@ pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
         0 if grow => {
             let beside = [
                 (column.checked_sub(1), Some(row)),
-                (Some(column + 1).filter(|it| *it < width), Some(row)),
+                (Some(column + 1).filter(|place| *place < width), Some(row)),
                 (Some(column), row.checked_sub(1)),
-                (Some(column), Some(row + 1).filter(|it| *it < height)),
+                (Some(column), Some(row + 1).filter(|place| *place < height)),
             ];
             beside
                 .into_iter()
                 .filter_map(|(column, row)| Some(own(column?, row?)))
-                .fold(0, |all, it| all | it)
+                .fold(0, |all, place| all | place)
         }
         own => own,
     };

@@ -3,7 +3,7 @@
 mod groups;
 mod open;
 
-pub use groups::{Choice, Group, Tried};
+pub use groups::{Choice, Group, Tried, values_by_axis};
 pub use open::Records;
 
 use disklab_compare::{
@@ -15,11 +15,9 @@ use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
 use disklab_record::record::name_of;
 use disklab_stats::Verdict;
+use itertools::Itertools;
 
 use crate::merge::Report;
-
-/// As `compare` judges unless told.
-pub const TERMS: DecisionRule = DecisionRule::DEFAULT;
 
 /// What somebody wants to see.
 #[derive(Debug, Default)]
@@ -65,6 +63,7 @@ pub struct Source<'a> {
     pub no_judgements: Option<String>,
     /// Cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
+    choices: Vec<String>,
 }
 
 impl<'a> Source<'a> {
@@ -89,7 +88,7 @@ impl<'a> Source<'a> {
         if !wanted.metrics.is_empty() {
             check_measured(&contests, &metrics)?;
         }
-        let terms = until.map_or(Ok(TERMS), DecisionRule::recorded)?;
+        let terms = until.map_or(Ok(DecisionRule::DEFAULT), DecisionRule::recorded)?;
         let looked = until.map(|until| SequentialDesign { until, upto: u32::MAX });
         let families = families(&metrics, until);
         let judged: Result<Vec<_>, _> = families
@@ -102,6 +101,8 @@ impl<'a> Source<'a> {
         };
         let compared = compared.or_else(|| default_axis(&indexes)).unwrap_or_default();
         let groups = groups::of(&indexes, &compared);
+        let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
+        let choices = values.cloned().unique().collect();
         let baseline = contests.first().map(|contest| contest.baseline.clone());
         Ok(Self {
             wanted,
@@ -118,19 +119,19 @@ impl<'a> Source<'a> {
             judgements,
             no_judgements,
             groups,
+            choices,
         })
     }
 
     /// All values of what is compared, in the order in which the groups have them: colours go by
     /// their places.
     pub fn choices(&self) -> Vec<&str> {
-        let mut choices: Vec<&str> = Vec::new();
-        for choice in self.groups.iter().flat_map(|group| &group.choices) {
-            if !choices.contains(&choice.value.as_str()) {
-                choices.push(&choice.value);
-            }
-        }
-        choices
+        self.choices.iter().map(String::as_str).collect()
+    }
+
+    /// The place of a choice among all, by which its colour goes.
+    pub fn series(&self, choice: &Choice) -> usize {
+        self.choices.iter().position(|known| *known == choice.value).unwrap_or(0)
     }
 
     /// How a later command names the records.
@@ -194,16 +195,19 @@ impl<'a> Source<'a> {
     /// The place of the group to begin with: where the change that is certain is greatest, else
     /// any; without one the first that has a result.
     pub fn striking(&self) -> usize {
-        let rank = |it: &Comparison| {
-            let size = answer::size(it.change?.percent);
-            let certain = matches!(it.verdict, Verdict::Better | Verdict::Worse);
+        let rank = |judgement: &Comparison| {
+            let size = answer::size(judgement.change?.percent);
+            let certain = matches!(judgement.verdict, Verdict::Better | Verdict::Worse);
             Some((certain, if size.is_finite() { size } else { 0.0 }))
         };
-        let ranked = self.of_first_metric().filter_map(|it| Some((rank(it)?, it)));
+        let ranked =
+            self.of_first_metric().filter_map(|judgement| Some((rank(judgement)?, judgement)));
         let greatest = ranked.max_by(|((certain, size), _), ((other, another), _)| {
             certain.cmp(other).then(size.total_cmp(another))
         });
-        let place = |it: &Comparison| self.groups.iter().position(|group| group.cell == it.cell);
+        let place = |judgement: &Comparison| {
+            self.groups.iter().position(|group| group.cell == judgement.cell)
+        };
         let first = self.metrics.first();
         let has_failed = |group: &Group| {
             group.choices.iter().any(|choice| first.is_some_and(|metric| choice.has_failed(metric)))
@@ -211,7 +215,7 @@ impl<'a> Source<'a> {
         let with_result =
             |group: &Group| group.choices.iter().any(|choice| choice.results().next().is_some());
         greatest
-            .and_then(|(_, it)| place(it))
+            .and_then(|(_, judgement)| place(judgement))
             .or_else(|| self.groups.iter().position(has_failed))
             .or_else(|| self.groups.iter().position(with_result))
             .unwrap_or(0)

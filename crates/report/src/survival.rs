@@ -40,7 +40,8 @@ pub fn sentence(record: &Record) -> Option<String> {
     let (named, more) = losers.split_at(losers.len().min(NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     Some(format!(
-        "After {survived} of {cuts} in {trials}, everything that had been promised was found; not so in {}{more}: \
+        "After {survived} of {cuts} in {trials}, everything that had been promised was found; not \
+            so in {}{more}: \
          disklab show {} TRIAL says what was lost{unknown}",
         listed(named),
         record_name(record)

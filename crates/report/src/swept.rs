@@ -7,7 +7,9 @@ use disklab_config::suite::sweep::Number;
 use disklab_config::suite::{Axis, SuiteAxis};
 use disklab_record::outcome::Cell;
 
+use crate::panel::{Piece, Section};
 use crate::source::{Choice, Source};
+use crate::text::find_or_add;
 
 /// A choice with all values of its cell, the compared one among them.
 pub struct Full<'s, 'a> {
@@ -16,21 +18,36 @@ pub struct Full<'s, 'a> {
 }
 
 /// What an axis goes over, all else but the compared axis equal.
-pub struct Line<'s, 'a> {
+pub struct SweepLine<'s, 'a> {
     /// What is equal.
     pub rest: Cell,
     /// In rising order.
-    pub points: Vec<Point<'s, 'a>>,
+    pub points: Vec<SweepPoint<'s, 'a>>,
     /// Samples: other numbers vary together with this one.
     pub is_sampled: bool,
 }
 
 /// A value of the axis.
-pub struct Point<'s, 'a> {
+pub struct SweepPoint<'s, 'a> {
     pub value: String,
     pub at: f64,
     /// In the order of [`series`]; `None`: there is no such cell.
     pub choices: Vec<Option<&'s Choice<'a>>>,
+}
+
+/// Sections that are drawn; the matrix has all cells.
+const MOST: usize = 24;
+
+/// The sections of the first of all things that are drawn, the first one open, and how many are
+/// left.
+pub fn sections<T>(
+    all: impl IntoIterator<Item = T>,
+    section: impl Fn(T, bool) -> Section,
+) -> (Vec<Piece>, usize) {
+    let mut all = all.into_iter();
+    let drawn = all.by_ref().take(MOST).enumerate();
+    let sections = drawn.map(|(index, one)| Piece::Section(section(one, index == 0))).collect();
+    (sections, all.count())
 }
 
 /// Said where there is nothing to show.
@@ -85,7 +102,7 @@ fn place(full: &Full, source: &Source, series: &[&str]) -> Option<usize> {
     if series == [""] {
         Some(0)
     } else {
-        series.iter().position(|it| full.cell.value(&source.compared) == Some(*it))
+        series.iter().position(|name| full.cell.value(&source.compared) == Some(*name))
     }
 }
 
@@ -100,24 +117,25 @@ fn lines<'s, 'a>(
     cells: &'s [Full<'s, 'a>],
     axis: &str,
     series: &[&str],
-) -> Vec<Line<'s, 'a>> {
-    let mut lines: Vec<Line> = Vec::new();
+) -> Vec<SweepLine<'s, 'a>> {
+    let mut lines: Vec<SweepLine> = Vec::new();
     for full in cells {
         let (Some(value), Some(own)) = (full.cell.value(axis), place(full, source, series)) else {
             continue;
         };
         let Some(at) = number(axis, value) else { continue };
         let rest = without(&full.cell, &[axis, &source.compared]);
-        let line = lines.iter().position(|line| line.rest == rest).unwrap_or_else(|| {
-            lines.push(Line { rest, points: Vec::new(), is_sampled: false });
-            lines.len() - 1
-        });
-        let points = &mut lines[line].points;
-        let point = points.iter().position(|point| point.value == value).unwrap_or_else(|| {
-            points.push(Point { value: value.to_owned(), at, choices: vec![None; series.len()] });
-            points.len() - 1
-        });
-        points[point].choices[own] = Some(full.choice);
+        let line = find_or_add(
+            &mut lines,
+            |line| line.rest == rest,
+            || SweepLine { rest: rest.clone(), points: Vec::new(), is_sampled: false },
+        );
+        let point = find_or_add(
+            &mut line.points,
+            |point| point.value == value,
+            || SweepPoint { value: value.to_owned(), at, choices: vec![None; series.len()] },
+        );
+        point.choices[own] = Some(full.choice);
     }
     for line in &mut lines {
         line.points.sort_by(|one, other| one.at.total_cmp(&other.at));
@@ -133,24 +151,27 @@ fn samples<'s, 'a>(
     axis: &str,
     sampled: &[&str],
     series: &[&str],
-) -> Vec<Line<'s, 'a>> {
+) -> Vec<SweepLine<'s, 'a>> {
     let of = |cloud: Cloud<'s, 'a>| {
-        let mut points: Vec<(Cell, Point)> = Vec::new();
+        let mut points: Vec<(Cell, SweepPoint)> = Vec::new();
         for (own, numbers, choice) in cloud.marks {
             let Some((value, at)) =
-                numbers.value(axis).and_then(|it| Some((it.to_owned(), number(axis, it)?)))
+                numbers.value(axis).and_then(|text| Some((text.to_owned(), number(axis, text)?)))
             else {
                 continue;
             };
             let point =
                 points.iter().position(|(sample, _)| *sample == numbers).unwrap_or_else(|| {
-                    points.push((numbers, Point { value, at, choices: vec![None; series.len()] }));
+                    points.push((
+                        numbers,
+                        SweepPoint { value, at, choices: vec![None; series.len()] },
+                    ));
                     points.len() - 1
                 });
             points[point].1.choices[own] = Some(choice);
         }
         points.sort_by(|(_, one), (_, other)| one.at.total_cmp(&other.at));
-        Line {
+        SweepLine {
             rest: cloud.rest,
             points: points.into_iter().map(|(_, point)| point).collect(),
             is_sampled: true,
@@ -166,7 +187,7 @@ fn samples<'s, 'a>(
 /// What goes along an axis: its lines, or samples where there are none.
 pub struct Along<'s, 'a> {
     pub axis: String,
-    pub line: Line<'s, 'a>,
+    pub line: SweepLine<'s, 'a>,
     /// As [`series`] has them.
     pub series: Vec<&'s str>,
 }
@@ -211,7 +232,7 @@ impl Along<'_, '_> {
             })
             .collect();
         let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
-        let better = metric.better(all().flat_map(|it| it.results()).map(|(_, outcome)| outcome));
+        let better = metric.better(all().flat_map(|choice| choice.outcomes()));
         let points: Vec<&str> = line.points.iter().map(|point| point.value.as_str()).collect();
         let sentence = if line.is_sampled {
             winner::sentence_of_samples(&spreads, better, &points, &choices)
@@ -220,9 +241,8 @@ impl Along<'_, '_> {
         };
         // Of one seed each, whatever is first is so in all of its seeds.
         let of_one = all().all(|choice| choice.results().count() < 2);
-        sentence.map(|it| {
-            if of_one { format!("{it} (one seed each: another may say otherwise)") } else { it }
-        })
+        let caution = if of_one { " (one seed each: another may say otherwise)" } else { "" };
+        sentence.map(|sentence| sentence + caution)
     }
 
     /// `IOPS over disk.2.seek`
@@ -232,7 +252,7 @@ impl Along<'_, '_> {
 }
 
 /// Cells over two axes, all else equal.
-pub struct Field<'s, 'a> {
+pub struct SweepMap<'s, 'a> {
     pub rest: Cell,
     /// Values of each axis, and the choice.
     pub marks: Vec<([String; 2], &'s Choice<'a>)>,
@@ -244,16 +264,14 @@ pub fn fields<'s, 'a>(
     cells: &'s [Full<'s, 'a>],
     axes: [&str; 2],
     sampled: &[&str],
-) -> Vec<Field<'s, 'a>> {
-    let mut fields: Vec<Field> = Vec::new();
+) -> Vec<SweepMap<'s, 'a>> {
+    let mut fields: Vec<SweepMap> = Vec::new();
     for full in cells {
         let [Some(x), Some(y)] = axes.map(|axis| full.cell.value(axis)) else { continue };
         let rest = without(&full.cell, &[axes.as_slice(), sampled].concat());
         let mark = ([x.to_owned(), y.to_owned()], full.choice);
-        match fields.iter_mut().find(|field| field.rest == rest) {
-            Some(field) => field.marks.push(mark),
-            None => fields.push(Field { rest, marks: vec![mark] }),
-        }
+        let new = || SweepMap { rest: rest.clone(), marks: Vec::new() };
+        find_or_add(&mut fields, |field| field.rest == rest, new).marks.push(mark);
     }
     fields
 }
@@ -279,10 +297,8 @@ pub fn clouds<'s, 'a>(
             full.cell.0.iter().filter(|(axis, _)| axes.contains(&axis.as_str())).cloned().collect(),
         );
         let mark = (own, numbers, full.choice);
-        match clouds.iter_mut().find(|cloud| cloud.rest == rest) {
-            Some(cloud) => cloud.marks.push(mark),
-            None => clouds.push(Cloud { rest, marks: vec![mark] }),
-        }
+        let new = || Cloud { rest: rest.clone(), marks: Vec::new() };
+        find_or_add(&mut clouds, |cloud| cloud.rest == rest, new).marks.push(mark);
     }
     clouds
 }

@@ -38,8 +38,9 @@ impl Tally {
                 None => &mut tally.not_run,
             } += 1;
             let not_survived = |remark: &Remark| matches!(remark, Remark::NotSurvived { .. });
-            tally.lost +=
-                usize::from(outcome.is_some_and(|it| it.remarks.iter().any(not_survived)));
+            tally.lost += usize::from(
+                outcome.is_some_and(|outcome| outcome.remarks.iter().any(not_survived)),
+            );
         }
         tally
     }

@@ -9,9 +9,9 @@ use disklab_units::prose::count;
 use maud::{Markup, html};
 
 use crate::disks;
-use crate::over_time::Watched;
 use crate::source::{Choice, Group, Source};
-use crate::traces::{Detail, Surveyed, share_addresses};
+use crate::traces::{Surveyed, share_addresses};
+use crate::watched::{Detail, WatchedTrial};
 
 /// After so many damaged traces no more are tried: each was read to where it is damaged.
 const DAMAGED: usize = 24;
@@ -70,18 +70,18 @@ impl Reading {
     }
 
     /// The first pass over a trial's trace, unless it is known that there is nothing to be seen.
-    fn surveyed(&mut self, it: &Trial) -> Option<Surveyed> {
-        let known = |(_, trials): &(String, Vec<String>)| trials.contains(&it.label);
+    fn surveyed(&mut self, trial: &Trial) -> Option<Surveyed> {
+        let known = |(_, trials): &(String, Vec<String>)| trials.contains(&trial.label);
         if self.damaged >= DAMAGED || self.lost.iter().any(known) {
             return None;
         }
-        let error = match Surveyed::of(&it.label, it.record, it.outcome) {
+        let error = match Surveyed::of(&trial.label, trial.record, trial.outcome) {
             Ok(surveyed) => return Some(surveyed),
             Err(error) => error,
         };
         let is_there = |raw: std::path::PathBuf| disklab_trace::find(&raw).is_some();
-        self.damaged += usize::from(it.record.raw(it.outcome).is_some_and(is_there));
-        self.lose(&it.label, error);
+        self.damaged += usize::from(trial.record.raw(trial.outcome).is_some_and(is_there));
+        self.lose(&trial.label, error);
         None
     }
 
@@ -90,16 +90,16 @@ impl Reading {
         &mut self,
         mut all: Vec<Surveyed>,
         detail: impl Fn(&str) -> Detail,
-    ) -> Vec<Watched> {
+    ) -> Vec<WatchedTrial> {
         share_addresses(&mut all);
         let mut found = Vec::new();
-        for it in &all {
-            match it.drawn(detail(&it.label)) {
+        for trial in &all {
+            match trial.drawn(detail(&trial.label)) {
                 Ok(watched) => {
                     found.push(watched);
-                    self.cut.extend(it.cut());
+                    self.cut.extend(trial.cut());
                 }
-                Err(why) => self.lose(&it.label, why),
+                Err(why) => self.lose(&trial.label, why),
             }
         }
         found
@@ -131,7 +131,8 @@ impl Reading {
                 }
             }
             @if let Some(first) = self.cut.first() { p.missing { (first)
-                @if self.cut.len() > 1 { "; the like of " (count(self.cut.len() - 1, "trial")) " more" } "." } }
+                @if self.cut.len() > 1 { "; the like of " (count(self.cut.len() - 1, "trial"))
+                    " more" } "." } }
         }
     }
 }
@@ -140,14 +141,15 @@ impl Reading {
 /// with, and in the place of those that cannot be read any others.
 pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
     let asked = asked(source);
-    let mut pair: Vec<Surveyed> = asked.iter().filter_map(|it| reading.surveyed(it)).collect();
+    let mut pair: Vec<Surveyed> =
+        asked.iter().filter_map(|trial| reading.surveyed(trial)).collect();
     if !pair.is_empty() {
         return pair;
     }
     let striking = source.striking();
     let Some(group) = source.groups.get(striking) else { return pair };
     for list in usual(source, group) {
-        pair.extend(list.iter().find_map(|it| reading.surveyed(it)));
+        pair.extend(list.iter().find_map(|trial| reading.surveyed(trial)));
     }
     if reading.lost() == 0 && !pair.is_empty() {
         return pair;
@@ -155,12 +157,12 @@ pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
     let others =
         source.groups.iter().enumerate().filter(|(at, _)| *at != striking).map(|(_, group)| group);
     let all = std::iter::once(group).chain(others).flat_map(|group| &group.choices);
-    for it in all.flat_map(|choice| results(source, choice)) {
+    for trial in all.flat_map(|choice| results(source, choice)) {
         if pair.len() >= 2 {
             break;
         }
-        if pair.iter().all(|known| known.label != it.label) {
-            pair.extend(reading.surveyed(&it));
+        if pair.iter().all(|known| known.label != trial.label) {
+            pair.extend(reading.surveyed(&trial));
         }
     }
     pair
@@ -175,7 +177,7 @@ fn asked<'a>(source: &Source<'a>) -> Vec<Trial<'a>> {
         let mut named =
             named.filter_map(|tried| Some(trial(source, tried.id, tried.record, tried.outcome?)));
         // The same id again is another record's.
-        let other = named.find(|it| found.iter().all(|known| known.label != it.label));
+        let other = named.find(|trial| found.iter().all(|known| known.label != trial.label));
         found.extend(other);
     }
     found
@@ -189,7 +191,9 @@ fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
             .metrics
             .first()
             .and_then(|metric| source.judgement(group, &choice.value, metric));
-        judgement.and_then(|it| it.change).map_or(0.0, |change| answer::size(change.percent))
+        judgement
+            .and_then(|judgement| judgement.change)
+            .map_or(0.0, |change| answer::size(change.percent))
     };
     let (baseline, mut others): (Vec<&Choice>, Vec<&Choice>) =
         group.choices.iter().partition(is_baseline);
@@ -206,11 +210,11 @@ fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
 pub fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Group<'a>> {
     let labels = |group: &'s Group<'a>| -> Vec<String> {
         let all = group.choices.iter().flat_map(|choice| results(source, choice));
-        all.map(|it| it.label).collect()
+        all.map(|trial| trial.label).collect()
     };
     source.groups.iter().find(|group| {
         let own = labels(group);
-        pair.iter().all(|it| own.contains(&it.label))
+        pair.iter().all(|trial| own.contains(&trial.label))
     })
 }
 
@@ -225,15 +229,15 @@ pub fn line_up(
     let mut found = Vec::new();
     for choice in &group.choices {
         let trials = results(source, choice);
-        if trials.iter().any(|it| without.contains(&it.label)) {
+        if trials.iter().any(|trial| without.contains(&trial.label)) {
             continue;
         }
-        for it in trials {
-            let sample = disks::sample(it.record, it.outcome);
+        for trial in trials {
+            let sample = disks::sample(trial.record, trial.outcome);
             let devices = sample.as_ref().map_or(&[][..], |sample| &sample.devices);
-            let requests = devices.iter().map(|it| it.reads + it.writes).sum();
+            let requests = devices.iter().map(|device| device.reads + device.writes).sum();
             let Some(room) = reading.room.checked_sub(requests) else { return found };
-            if let Some(surveyed) = reading.surveyed(&it) {
+            if let Some(surveyed) = reading.surveyed(&trial) {
                 reading.room = room;
                 found.push(surveyed);
                 break;

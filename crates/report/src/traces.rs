@@ -12,21 +12,12 @@ use disklab_units::prose::digits;
 
 use crate::addresses::{self, Outside, Places, Reach};
 use crate::disks;
-use crate::over_time::Watched;
+use crate::watched::{Detail, WatchedTrial};
 
 /// Of time; and pixels of all disks' addresses together, and of each one's at least and at most.
 const BINS: usize = 180;
 const COLUMNS: usize = 330;
 const ROWS: (usize, usize, usize) = (300, 50, 120);
-
-/// How much of a trace a picture of addresses shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// A point for each pixel.
-    Usual,
-    /// Twice as many each way, for who looks closer.
-    Fine,
-}
 
 /// A trace that was read once.
 pub struct Surveyed {
@@ -131,7 +122,7 @@ impl Surveyed {
     }
 
     /// The second pass, over the frames that [`share_addresses`] has set.
-    pub fn drawn(&self, detail: Detail) -> Result<Watched, String> {
+    pub fn drawn(&self, detail: Detail) -> Result<WatchedTrial, String> {
         let (all, least, most) = ROWS;
         let rows = (all / self.survey.disks.len().max(1)).clamp(least, most);
         let times = if detail == Detail::Fine { 2 } else { 1 };
@@ -161,7 +152,7 @@ impl Surveyed {
             .zip(outside)
             .map(|(disk, outside)| outside.taken_out(time, &mut disk.reads, &mut disk.writes))
             .collect();
-        Ok(Watched {
+        Ok(WatchedTrial {
             label: self.label.clone(),
             names: self.names.clone(),
             line,
@@ -188,16 +179,16 @@ fn missing(raw: &Path, outcome: &Outcome, closing: Option<&Closing>) -> String {
 
 /// Has each disk drawn over the addresses where nearly all requests of these trials to it are.
 pub fn share_addresses(all: &mut [Surveyed]) {
-    let disks = all.iter().map(|it| it.survey.disks.len()).max().unwrap_or(0);
+    let disks = all.iter().map(|trial| trial.survey.disks.len()).max().unwrap_or(0);
     let mut frames: Vec<Reach> = Vec::new();
     for disk in 0..disks {
-        let own = all.iter().filter_map(|it| it.survey.disks.get(disk)?.touched);
+        let own = all.iter().filter_map(|trial| trial.survey.disks.get(disk)?.touched);
         let touched = own.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
         let mut places = Places::default();
-        all.iter().filter_map(|it| it.places.get(disk)).for_each(|own| places.join(own));
+        all.iter().filter_map(|trial| trial.places.get(disk)).for_each(|own| places.join(own));
         frames.push(places.frame(touched.unwrap_or_default()));
     }
-    for it in all.iter_mut() {
-        it.frames = frames[..it.survey.disks.len()].to_vec();
+    for trial in all.iter_mut() {
+        trial.frames = frames[..trial.survey.disks.len()].to_vec();
     }
 }

@@ -2,12 +2,11 @@
 //! is from itself, and which measurements are in doubt.
 
 use disklab_compare::matching::{RepeatedTrial, repeated_trials};
-use disklab_compare::{CellIndex, Metric, Noise, Trust};
+use disklab_compare::{CellIndex, DecisionRule, Metric, Noise, Trust};
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
 use disklab_report::measures::Measured;
 use disklab_report::merge::{CellRow, Numbers, Report};
-use disklab_report::source::TERMS;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 use serde::Serialize;
@@ -71,7 +70,7 @@ pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumb
 
 /// Of a cell's trials that were measured twice, as a share.
 fn noise_of(pairs: &[RepeatedTrial], metric: &Metric) -> Option<f64> {
-    Noise::of(pairs, metric, TERMS).map(|noise| noise.percent / 100.0)
+    Noise::of(pairs, metric, DecisionRule::DEFAULT).map(|noise| noise.percent / 100.0)
 }
 
 fn name_of(head: &[(String, String)], cell: &CellRow) -> String {

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use disklab_compare::{CellIndex, Comparison, MetricUse, answer, default_metrics};
 use disklab_record::{Record, Status};
-use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
 use disklab_report::notes::Notes;
 use disklab_report::source::{Records, Source, Wanted};
@@ -37,7 +36,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
             writeln!(out, "{}", screen.paint(&head.join(", "), Paint::Strong))?;
         }
         let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
-        if has_only(group) {
+        if group.is_foreign() {
             let judged = judged(source.as_ref()).map(|(source, head)| {
                 let verdict = |cell: &CellRow| verdict(group, cell, source, screen);
                 (head, group.cells.iter().map(verdict).collect::<Vec<_>>())

@@ -6,7 +6,6 @@ use std::io::Write;
 
 use disklab_record::Status;
 use disklab_report::fates::{Fate, fates};
-use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Group, Report, TrialRow, made_with};
 use disklab_report::notes::Notes;
 use disklab_units::prose::count;
@@ -35,14 +34,14 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         if !disks.is_empty() {
             lines(&format!("disks: {disks}"), "  ", screen, out)?;
         }
-        if !has_only(group) {
+        if !group.is_foreign() {
             Layout::fitting(group, rows, screen).print(rows, screen, out)?;
         }
-        if has_only(group) || group.cells.iter().any(|cell| !cell.measures.is_empty()) {
+        if group.is_foreign() || group.cells.iter().any(|cell| !cell.measures.is_empty()) {
             let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
             measures::print(group, &labels, None, screen, out)?;
         }
-        for row in rows.iter().filter(|_| has_only(group)) {
+        for row in rows.iter().filter(|_| group.is_foreign()) {
             for (text, paint) in &row.below {
                 lines(
                     &format!("{}: {}", row.label, screen.paint(text, *paint)),

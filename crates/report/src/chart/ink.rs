@@ -1,8 +1,10 @@
 //! What pictures are drawn with: inks, the [`palette`]'s colours with dashes and marks beside them,
 //! and the layout that all have in common.
 
-use kuva::plot::{LineStyle, MarkerShape};
-use kuva::prelude::{Layout, LegendEntry, LegendShape, Theme};
+use std::sync::Arc;
+
+use kuva::plot::{LinePlot, LineStyle, MarkerShape, ScatterPlot};
+use kuva::prelude::{Layout, LegendEntry, LegendPosition, LegendShape, Theme, TickFormat};
 use maud::{Markup, html};
 
 use super::palette::{self, COLOURS};
@@ -102,13 +104,36 @@ impl Series {
         LegendEntry { shape: LegendShape::Marker(self.mark), dasharray: None, ..self.entry(name) }
     }
 
-    pub fn line(self) -> LineStyle {
-        if self.dash.is_empty() {
-            LineStyle::Solid
-        } else {
-            LineStyle::Custom(self.dash.to_owned())
-        }
+    /// A line through these points, so many pixels wide.
+    pub fn line(self, points: Vec<(f64, f64)>, width: f64) -> LinePlot {
+        let style = match self.dash {
+            "" => LineStyle::Solid,
+            dash => LineStyle::Custom(dash.to_owned()),
+        };
+        let line = LinePlot::new().with_data(points).with_color(self.colour);
+        line.with_stroke_width(width).with_line_style(style)
     }
+
+    /// A mark at each of these points.
+    pub fn marks(self, points: Vec<(f64, f64)>) -> ScatterPlot {
+        ScatterPlot::new().with_data(points).with_color(self.colour).with_marker(self.mark)
+    }
+}
+
+/// A legend below the picture: of each series that has a name, in their order.
+pub fn with_legend<T: AsRef<str>>(
+    layout: Layout,
+    names: &[T],
+    entry: fn(Series, &str) -> LegendEntry,
+) -> Layout {
+    let named = names.iter().map(AsRef::as_ref).enumerate().filter(|(_, name)| !name.is_empty());
+    let entries = named.map(|(index, name)| entry(Series::of(index), name)).collect();
+    layout.with_legend_entries(entries).with_legend_position(LegendPosition::OutsideBottomColumns)
+}
+
+/// Says what stands at a tick of an axis.
+pub fn ticks(words: impl Fn(f64) -> String + Send + Sync + 'static) -> TickFormat {
+    TickFormat::Custom(Arc::new(words))
 }
 
 /// Of exactly these ranges, in pixels at natural size; the fonts and inks of all pictures.

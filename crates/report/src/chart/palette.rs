@@ -57,14 +57,14 @@ mod tests {
         })
     }
 
-    fn times(matrix: [Rgb; 3], it: Rgb) -> Rgb {
-        matrix.map(|row| row.iter().zip(it).map(|(one, other)| one * other).sum())
+    fn times(matrix: [Rgb; 3], colour: Rgb) -> Rgb {
+        matrix.map(|row| row.iter().zip(colour).map(|(one, other)| one * other).sum())
     }
 
     /// WCAG 2.
     fn contrast(one: &str, other: &str) -> f64 {
-        let [one, other] =
-            [one, other].map(|it| times([[0.2126, 0.7152, 0.0722]; 3], light(it))[0] + 0.05);
+        let [one, other] = [one, other]
+            .map(|colour| times([[0.2126, 0.7152, 0.0722]; 3], light(colour))[0] + 0.05);
         one.max(other) / one.min(other)
     }
 
@@ -85,7 +85,7 @@ mod tests {
         // Points of addresses have one colour for both.
         for (point, ground) in [raster::READ, raster::WRITE, raster::BOTH]
             .into_iter()
-            .flat_map(|it| [(it, WHITE), (it, DARK)])
+            .flat_map(|colour| [(colour, WHITE), (colour, DARK)])
         {
             assert!(
                 contrast(point, ground) >= 3.0,

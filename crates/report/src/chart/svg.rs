@@ -3,6 +3,7 @@
 //! page and a picture that stands alone have a ground and a style sheet of their own, ids of clip
 //! paths would be the same in all pictures, and whoever draws asks for ranges that hold all.
 
+use itertools::Itertools;
 use kuva::render::color::Color;
 use kuva::render::math::to_unicode;
 use kuva::render::render::{Primitive, Scene, TextAnchor, TextSpan};
@@ -12,12 +13,33 @@ use super::ink;
 
 /// Returns what is within the `svg` element. Text in it is escaped.
 pub fn inside(scene: &Scene) -> String {
-    let elements = html! { @for element in &scene.elements { (drawn(element)) } };
+    // Lines of one ink that follow each other are one path: none covers another.
+    let runs = scene.elements.chunk_by(|one, next| {
+        matches!((segment(one), segment(next)), (Some((_, one)), Some((_, next))) if one == next)
+    });
+    let elements = html! { @for run in runs { (drawn_run(run)) } };
     html! { g fill=(ink::TEXT) font-size=(FONT_SIZE) { (elements) } }.into_string()
 }
 
 /// The size of most letters, in pixels.
 const FONT_SIZE: u32 = 12;
+
+/// Draws lines of one ink, or an element that is none.
+fn drawn_run(run: &[Primitive]) -> Markup {
+    let ways: String = run.iter().filter_map(|element| Some(segment(element)?.0)).collect();
+    let [first, ..] = run else { return html! {} };
+    segment(first).map_or_else(|| drawn(first), |(_, ink)| path(&ways, &ink, None))
+}
+
+/// The way and the ink of a line.
+fn segment(element: &Primitive) -> Option<(String, String)> {
+    let Primitive::Line { x1, y1, x2, y2, stroke, stroke_width, stroke_dasharray } = element else {
+        return None;
+    };
+    let mut ink = paint(None, None, Some(stroke), Some(*stroke_width));
+    ink.extend(stroke_dasharray.as_ref().map(|on| format!(r#" stroke-dasharray="{on}""#)));
+    Some((line(&[(*x1, *y1), (*x2, *y2)]), ink))
+}
 
 fn drawn(element: &Primitive) -> Markup {
     match element {
@@ -40,10 +62,6 @@ fn drawn(element: &Primitive) -> Markup {
             };
             html! { @for field in fills.iter().enumerate() { (one(field)) } }
         }
-        Primitive::Line { x1, y1, x2, y2, stroke, stroke_width, stroke_dasharray } => {
-            let paint = paint(None, None, Some(stroke), Some(*stroke_width));
-            path(&line(&[(*x1, *y1), (*x2, *y2)]), &paint, stroke_dasharray.as_deref())
-        }
         Primitive::PolyLine { points, stroke, stroke_width, stroke_dasharray } => {
             let paint = paint(None, None, Some(stroke), Some(*stroke_width));
             path(&line(&seen(points)), &paint, stroke_dasharray.as_deref())
@@ -61,7 +79,9 @@ fn drawn(element: &Primitive) -> Markup {
             // Categories that have no name have no letters.
             html! { @if !content.is_empty() {
                 text x=(number(*x)) y=(number(*y)) font-size=[size] text-anchor=[anchor]
-                    font-weight=[weight] fill=[colour] transform=[turn.map(|turn| format!("rotate({turn})"))] { (to_unicode(content)) }
+                    font-weight=[weight] fill=[colour]
+                        transform=[turn.map(|turn| format!("rotate({turn})"))] {
+                            (to_unicode(content)) }
             } }
         }
         Primitive::RichText { x, y, spans, size, anchor, color } => drawn(&Primitive::Text {
@@ -79,7 +99,7 @@ fn drawn(element: &Primitive) -> Markup {
             @if let Some(title) = title { title { (title) } }
         },
         Primitive::GroupEnd => PreEscaped("</g>".to_owned()),
-        Primitive::ClipStart { .. } | Primitive::ClipEnd => html! {},
+        Primitive::Line { .. } | Primitive::ClipStart { .. } | Primitive::ClipEnd => html! {},
     }
 }
 
@@ -150,7 +170,7 @@ fn rounded(data: &str) -> String {
         return line(&seen(&points)) + if data.ends_with('Z') { "z" } else { "" };
     }
     let word = |word: &str| word.parse().map_or_else(|_| word.to_owned(), number);
-    words().map(word).collect::<Vec<_>>().join(" ")
+    words().map(word).join(" ")
 }
 
 /// The points of a line without those that cannot be seen: nearer than a fifth of a pixel to the

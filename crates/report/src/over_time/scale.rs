@@ -1,6 +1,7 @@
 //! How far the axes of a trial's pictures go.
 
-use super::{MEASURES, Watched};
+use super::measure::MEASURES;
+use crate::watched::WatchedTrial;
 
 /// As far as the greatest of the trials wants that are held against each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,33 +20,33 @@ const FACTOR: f64 = 2.0;
 
 impl Scale {
     /// For each of these trials, in their order: those of about one length have the same.
-    pub fn of_each(all: &[Watched]) -> Vec<Self> {
-        let mut sorted: Vec<&Watched> = all.iter().collect();
+    pub fn of_each(all: &[WatchedTrial]) -> Vec<Self> {
+        let mut sorted: Vec<&WatchedTrial> = all.iter().collect();
         sorted.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
-        let mut alike: Vec<Vec<&Watched>> = Vec::new();
-        for it in sorted {
+        let mut alike: Vec<Vec<&WatchedTrial>> = Vec::new();
+        for trial in sorted {
             match alike.last_mut() {
-                Some(own) if it.seconds <= FACTOR * own[0].seconds => own.push(it),
-                _ => alike.push(vec![it]),
+                Some(own) if trial.seconds <= FACTOR * own[0].seconds => own.push(trial),
+                _ => alike.push(vec![trial]),
             }
         }
         let several = alike.len() > 1;
         let scales = alike.iter().enumerate().map(|(at, own)| Self::of(at, own, several));
         let scales: Vec<Self> = scales.collect();
-        let place = |it: &Watched| {
-            let longer = scales.iter().position(|scale| it.seconds <= scale.seconds);
+        let place = |trial: &WatchedTrial| {
+            let longer = scales.iter().position(|scale| trial.seconds <= scale.seconds);
             scales[longer.unwrap_or(scales.len() - 1)].clone()
         };
         all.iter().map(place).collect()
     }
 
-    fn of(number: usize, own: &[&Watched], one_of_several: bool) -> Self {
-        let bins = || own.iter().flat_map(|it| &it.line.disks).flat_map(|disk| &disk.bins);
-        let tops = MEASURES.iter().map(|it| {
-            let most = bins().map(it.of).fold(0.0, f64::max);
-            if it.unit == "%" { 100.0 } else { (most * 1.05).max(0.01) }
+    fn of(number: usize, own: &[&WatchedTrial], one_of_several: bool) -> Self {
+        let bins = || own.iter().flat_map(|trial| &trial.line.disks).flat_map(|disk| &disk.bins);
+        let tops = MEASURES.iter().map(|measure| {
+            let most = bins().map(measure.of).fold(0.0, f64::max);
+            if measure.unit == "%" { 100.0 } else { (most * 1.05).max(0.01) }
         });
-        let seconds = own.iter().map(|it| it.seconds).fold(0.0, f64::max);
+        let seconds = own.iter().map(|trial| trial.seconds).fold(0.0, f64::max);
         Self { number, tops: tops.collect(), seconds, one_of_several }
     }
 }

@@ -4,15 +4,13 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::table::table;
-use super::{
-    DRAWN, LEFT, ROOM_FOR_A_NAME, Scale, Watched, finished, missing, place, short, tick_step,
-};
+use super::frame::{DRAWN, LEFT, short, table, tick_step};
+use super::scale::Scale;
 use crate::addresses::Beyond;
 use crate::chart::{Chart, WIDTH, ink, number};
 use crate::embedded::base64;
 use crate::raster;
-use crate::traces::Detail;
+use crate::watched::{Detail, WatchedTrial};
 use disklab_trace::timeline::{DiskTimeline, Raster};
 
 /// Pixels between the strips of disks, above and below them all.
@@ -24,15 +22,15 @@ const FOOT: f64 = 40.0;
 const INKS: [(&str, &str); 3] =
     [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")];
 
-pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
-    let Watched { line, names, .. } = it;
-    let times = if it.detail == Detail::Fine { 2.0 } else { 1.0 };
+pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
+    let WatchedTrial { line, names, .. } = trial;
+    let times = if trial.detail == Detail::Fine { 2.0 } else { 1.0 };
     let strip = line.disks.first().map_or(0.0, |disk| (disk.reads.rows() as f64 / times).round());
     let height = HEAD + line.disks.len() as f64 * (strip + GAP) + FOOT;
     let top = |index: usize| HEAD + index as f64 * (strip + GAP);
     let step = tick_step(scale.seconds);
     let ticks = (0..=8).map(|at| f64::from(at) * step).filter(|tick| *tick <= scale.seconds);
-    let end = place(it.told(), scale);
+    let end = scale.place(trial.told());
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
             @for (at, (colour, word)) in INKS.iter().enumerate() {
@@ -41,37 +39,45 @@ pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
             }
             text x=(LEFT + DRAWN + 6.0) y="14" { "GiB" }
             @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
-                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 5)) }
-                rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none" stroke=(ink::GRID) {}
-                (points(disk, it.detail, (top(index), strip, end - LEFT)))
-                (ends(it, index, (top(index), strip, end - LEFT)))
+                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" {
+                    (ink::shortened(name, 5)) }
+                rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none"
+                    stroke=(ink::GRID) {}
+                (points(disk, trial.detail, (top(index), strip, end - LEFT)))
+                (ends(trial, index, (top(index), strip, end - LEFT)))
             }
-            @for (name, from, to) in &it.phases {
-                line x1=(number(place(*from, scale))) x2=(number(place(*from, scale))) y1=(HEAD) y2=(number(height - FOOT - GAP)) stroke=(ink::LINE) stroke-dasharray="2 3" {}
-                @if (to - from) / scale.seconds.max(1e-9) >= ROOM_FOR_A_NAME {
-                    text x=(number(place(from.midpoint(*to), scale))) y=(height - FOOT) text-anchor="middle" { (name) }
+            @for (name, from, to) in &trial.phases {
+                line x1=(number(scale.place(*from))) x2=(number(scale.place(*from))) y1=(HEAD)
+                    y2=(number(height - FOOT - GAP)) stroke=(ink::LINE) stroke-dasharray="2 3" {}
+                @if scale.has_room(*from, *to) {
+                    text x=(number(scale.place(from.midpoint(*to)))) y=(height - FOOT)
+                        text-anchor="middle" { (name) }
                 }
             }
-            @if it.cut {
-                rect x=(number(end)) y=(HEAD) width=(number(LEFT + DRAWN - end)) height=(height - HEAD - FOOT - GAP) fill=(ink::GRID) {}
-                @if let Some((middle, words)) = missing(it, scale) {
-                    text x=(number(place(middle, scale))) y=(number(HEAD.midpoint(height - FOOT))) text-anchor="middle" { (words) }
+            @if trial.cut {
+                rect x=(number(end)) y=(HEAD) width=(number(LEFT + DRAWN - end))
+                    height=(height - HEAD - FOOT - GAP) fill=(ink::GRID) {}
+                @if let Some((middle, words)) = scale.missing(trial) {
+                    text x=(number(scale.place(middle))) y=(number(HEAD.midpoint(height - FOOT)))
+                        text-anchor="middle" { (words) }
                 }
             }
             @for tick in ticks {
-                text x=(number(place(tick, scale))) y=(height - 24.0) text-anchor="middle" { (short(tick, step)) }
+                text x=(number(scale.place(tick))) y=(height - 24.0) text-anchor="middle" {
+                    (short(tick, step)) }
             }
-            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase" }
+            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" {
+                "s of the measured phase" }
         }
     };
-    let note = note(it);
+    let note = note(trial);
     let says = format!(
-        "A point for each stretch of time and of addresses of a disk in which requests ended; {} disks, one above the other, \
+        "A point for each stretch of time and of addresses of a disk in which requests ended; {} \
+            disks, one above the other, \
          the highest address of each on top. {note}",
         line.disks.len()
     );
-    let numbers =
-        table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
+    let numbers = table(trial, |bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
     let kind = format!("{side}-addresses");
     let mut chart = Chart::of_svg(
         &kind,
@@ -82,7 +88,7 @@ pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
         numbers,
     );
     chart.note = note;
-    finished(chart, it, scale)
+    scale.finish(chart, trial)
 }
 
 /// Where requests were. What is twice as fine is seen where the picture is larger: in its usual
@@ -109,22 +115,24 @@ fn image(
 ) -> Markup {
     let hidden = if class == Some("fine") { ";display:none" } else { "" };
     html! {
-        image class=[class] x=(LEFT) y=(top) width=(number(width)) height=(strip) preserveAspectRatio="none"
-            style={"image-rendering:pixelated" (hidden)} href={"data:image/png;base64," (base64(&raster::png(reads, writes)))} {}
+        image class=[class] x=(LEFT) y=(top) width=(number(width)) height=(strip)
+            preserveAspectRatio="none"
+            style={"image-rendering:pixelated" (hidden)} href={"data:image/png;base64,"
+                (base64(&raster::png(reads, writes)))} {}
     }
 }
 
 /// The addresses at both ends of a strip, in GiB, with as many places as tell them apart; and what
 /// is beyond them.
-fn ends(it: &Watched, index: usize, (top, strip, width): (f64, f64, f64)) -> Markup {
-    let (first, last) = it.frames.get(index).copied().unwrap_or_default();
+fn ends(trial: &WatchedTrial, index: usize, (top, strip, width): (f64, f64, f64)) -> Markup {
+    let (first, last) = trial.frames.get(index).copied().unwrap_or_default();
     if last <= first {
         return html! {};
     }
     let gib = |sector: u64| sector as f64 / f64::from(1 << 21);
     let step = (gib(last) - gib(first)).max(1e-4) / 10.0;
-    let columns = it.line.disks.get(index).map_or(1, |disk| disk.reads.columns);
-    let [above, below] = it.beyond.get(index).cloned().unwrap_or_default();
+    let columns = trial.line.disks.get(index).map_or(1, |disk| disk.reads.columns);
+    let [above, below] = trial.beyond.get(index).cloned().unwrap_or_default();
     let x = LEFT + DRAWN + 6.0;
     let edges = [
         (above, "▲", (top - 1.0, -6.0), top + 22.0),
@@ -171,9 +179,9 @@ fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
 }
 
 /// What is beyond the frames, in words; nothing where nothing is.
-fn note(it: &Watched) -> String {
+fn note(trial: &WatchedTrial) -> String {
     let mut told: Vec<String> = Vec::new();
-    for (name, beyond) in it.names.iter().zip(&it.beyond) {
+    for (name, beyond) in trial.names.iter().zip(&trial.beyond) {
         let own: Vec<String> = beyond.iter().filter_map(Beyond::told).collect();
         if !own.is_empty() {
             told.push(format!("{name} {}", own.join(", ")));
@@ -182,5 +190,6 @@ fn note(it: &Watched) -> String {
     if told.is_empty() {
         return String::new();
     }
-    format!("The frames hold nearly all requests; beyond their edges (▲ ▼): {}.", told.join("; "))
+    let told = told.join("; ");
+    format!("The frames hold nearly all requests; beyond their edges (▲ ▼): {told}.")
 }

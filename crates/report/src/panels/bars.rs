@@ -2,14 +2,15 @@
 //! result is an X.
 
 use disklab_compare::{Metric, answer};
+use itertools::Itertools;
 use kuva::plot::annotations::TextAnnotation;
 use kuva::plot::{BarPlot, MarkerShape, ScatterPlot};
-use kuva::prelude::Plot;
+use kuva::prelude::{Layout, Plot};
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::fates::Fate;
-use crate::panel::{Nothing, Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::summary;
 use crate::source::{Choice, Group, Source};
 use crate::text::slug;
@@ -67,44 +68,40 @@ impl Bar<'_> {
 
     /// Why trials have no result.
     fn reasons(&self) -> String {
-        self.fates.iter().map(|fate| fate.text.as_str()).collect::<Vec<_>>().join("; ")
+        self.fates.iter().map(|fate| fate.text.as_str()).join("; ")
     }
 }
 
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
-    if source.groups.is_empty() {
-        return Err("The record has no trials.".into());
-    }
-    let metric = source.metrics.first().ok_or("No number was asked for.")?;
-    let striking = source.striking();
-    let sections = source.groups.iter().enumerate().map(|(at, group)| {
-        Piece::Section(Section {
-            name: group.name.clone(),
-            title: group.title(),
-            summary: summary(source, group, metric),
-            open: at == striking,
-            cell: group.cell.clone(),
-            pieces: pieces(source, group),
-        })
-    });
-    let said = html! {
-        p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest seed, and ▸ where that was given up and is more; ✕ is a trial that gave no \
-                  result that verdicts may rest on. The open group is the one with the greatest change, of those that are certain where any is; without any, one with a ✕. Undecided is what too few seeds \
-                  tell; the remarks under " a href="#matrix" { "All cells" } " say how many would." }
+    let Some(metric) = source.metrics.first() else {
+        let why = if source.groups.is_empty() { NO_TRIALS } else { "No number was asked for." };
+        return Err(why.into());
     };
-    Ok(std::iter::once(Piece::Words(said)).chain(sections).collect())
+    let words = html! {
+        p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest \
+            seed, and ▸ where that was given up and is more; ✕ is a trial that gave no \
+                  result that verdicts may rest on. The open group is the one with the greatest \
+                  change, of those that are certain where any is; without any, one with a ✕. \
+                  Undecided is what too few seeds \
+                  tell; the remarks under " a href="#matrix" { "All cells" }
+                  " say how many would." }
+    };
+    of_groups(source, words, NO_TRIALS, |group| {
+        Some((summary(source, group, metric), pieces(source, group)))
+    })
 }
 
-fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
+const NO_TRIALS: &str = "The record has no trials.";
+
+fn pieces<'s>(source: &'s Source, group: &'s Group) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
-    let fates: Vec<(&str, Fate)> = group
-        .choices
-        .iter()
-        .flat_map(|choice| {
-            all_fates(source, choice).into_iter().map(|fate| (choice.value.as_str(), fate))
-        })
-        .collect();
+    // Of any of the metrics, each once.
+    let of_choice = |choice: &'s Choice| {
+        let all = source.metrics.iter().flat_map(|metric| choice.fates(metric)).unique();
+        all.map(|fate| (choice.value.as_str(), fate))
+    };
+    let fates: Vec<(&str, Fate)> = group.choices.iter().flat_map(of_choice).collect();
     if !fates.is_empty() {
         pieces.push(Piece::Words(html! {
             ul.failures { @for (choice, fate) in &fates { li {
@@ -115,27 +112,16 @@ fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
     pieces
 }
 
-/// Of any of the metrics, each once.
-fn all_fates(source: &Source, choice: &Choice) -> Vec<Fate> {
-    let mut all: Vec<Fate> = Vec::new();
-    for fate in source.metrics.iter().flat_map(|metric| choice.fates(metric)) {
-        if !all.contains(&fate) {
-            all.push(fate);
-        }
-    }
-    all
-}
-
 fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> {
-    let all = source.choices();
-    let unit =
-        metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
+    let unit = group.unit(metric);
     let bar = |choice: &'s Choice| {
         let judgement = source.judgement(group, &choice.value, metric);
-        let told = judgement.map_or_else(String::new, |it| answer::change_and_verdict(it.change, it.verdict));
+        let told = judgement.map_or_else(String::new, |judgement| {
+            answer::change_and_verdict(judgement.change, judgement.verdict)
+        });
         Bar {
             choice: &choice.value,
-            series: all.iter().position(|known| *known == choice.value).unwrap_or(0),
+            series: source.series(choice),
             seeds: choice.spread(metric).map(|spread| (spread.min, spread.median, spread.max)),
             known: choice.spread(metric).map(|spread| {
                 [spread.min, spread.median, spread.max]
@@ -152,8 +138,7 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
 
 fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
     let bars = bars(source, group, metric);
-    let unit =
-        metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
+    let unit = group.unit(metric);
     let most = bars.iter().filter_map(|bar| bar.seeds).map(|(.., max)| max).fold(0.0, f64::max);
     let (label, scale) = axis(&unit, most);
     let most = if most > 0.0 { most * 1.02 / scale } else { 1.0 };
@@ -198,8 +183,8 @@ fn plots(
     bars: &[Bar],
     (most, scale): (f64, f64),
     (room, right): (f64, f64),
-    mut layout: kuva::prelude::Layout,
-) -> (Vec<Plot>, kuva::prelude::Layout) {
+    mut layout: Layout,
+) -> (Vec<Plot>, Layout) {
     let mut drawn = BarPlot::new()
         .with_horizontal(true)
         .with_width(0.62)
@@ -266,25 +251,19 @@ fn said(bar: &Bar) -> String {
 }
 
 fn says(bars: &[Bar]) -> String {
-    bars.iter().map(said).collect::<Vec<_>>().join(". ") + "."
+    bars.iter().map(said).join(". ") + "."
 }
 
 fn table(bars: &[Bar]) -> Table {
     let mut table =
-        Table::new(["", "median", "least", "greatest", "change", "trials", "without a result"]);
+        Table::new("", ["median", "least", "greatest", "change", "trials", "without a result"]);
     for bar in bars {
         let none = if bar.has_failed() { "✕" } else { "-" };
         let [least, median, greatest] =
             bar.known.clone().unwrap_or_else(|| [none; 3].map(str::to_owned));
-        table.row([
-            bar.choice.to_owned(),
-            median,
-            least,
-            greatest,
-            bar.told.clone(),
-            format!("{} of {}", bar.trials.0, bar.trials.1),
-            bar.reasons(),
-        ]);
+        let trials = format!("{} of {}", bar.trials.0, bar.trials.1);
+        let fields = [median, least, greatest, bar.told.clone(), trials, bar.reasons()];
+        table.row(bar.choice, fields);
     }
     table
 }

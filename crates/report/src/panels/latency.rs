@@ -2,13 +2,13 @@
 //! greatest and far into the tail.
 
 use disklab_compare::answer;
-use kuva::plot::{LinePlot, ScatterPlot};
-use kuva::prelude::{LegendPosition, Plot, TickFormat};
+use itertools::Itertools;
+use kuva::prelude::{LegendPosition, Plot};
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::latency::{self, Curve, Origin, Side};
-use crate::panel::{Nothing, Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::source::Source;
 
 pub const PANEL: Panel = Panel {
@@ -68,48 +68,39 @@ const TAIL: View = View {
 };
 
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
-    let striking = source.striking();
+    let words = html! {
+        p.says { "A line is all seeds of a choice together; the band around it reaches from the \
+            least to the greatest seed. Left: \
+                  every request, the fastest first. Right: the slowest, where each step is a tenth \
+                  of the requests of the one \
+                  before, to where one request is left. What is faster than the axis goes stands \
+                  at its lower edge; the numbers have it." }
+    };
+    const NONE: &str = "No trial has latencies: fio told none, or its reports are gone.";
     let mut any = false;
-    let mut pieces = vec![Piece::Words(html! {
-        p.says { "A line is all seeds of a choice together; the band around it reaches from the least to the greatest seed. Left: \
-                  every request, the fastest first. Right: the slowest, where each step is a tenth of the requests of the one \
-                  before, to where one request is left. What is faster than the axis goes stands at its lower edge; the numbers have it." }
-    })];
-    for (at, group) in source.groups.iter().enumerate() {
-        let mut own = Vec::new();
-        let mut summary = Vec::new();
-        let mut missing = Vec::new();
+    let pieces = of_groups(source, words, NONE, |group| {
+        let (mut pieces, mut summary) = (Vec::new(), Vec::new());
+        let mut missing: Vec<String> = Vec::new();
         for &side in latency::sides(group) {
             let (curves, why) = latency::curves(source, group, side);
             any |= !curves.is_empty();
-            own.extend(charts(&curves, side));
+            pieces.extend(charts(&curves, side));
             summary.extend(medians(&curves, side));
             // What is wrong with a trial's report is wrong of both sides.
-            missing
-                .extend(why.into_iter().filter(|why| !missing.contains(why)).collect::<Vec<_>>());
+            let told = missing.clone();
+            missing.extend(why.into_iter().filter(|why| !told.contains(why)));
         }
         if !missing.is_empty() {
-            own.push(Piece::Words(
+            pieces.push(Piece::Words(
                 html! { ul.failures { @for sentence in &missing { li { (sentence) } } } },
             ));
         }
-        pieces.push(Piece::Section(Section {
-            name: group.name.clone(),
-            title: group.title(),
-            summary: summary.join("; "),
-            open: at == striking,
-            cell: group.cell.clone(),
-            pieces: own,
-        }));
-    }
-    if any {
-        Ok(pieces)
-    } else {
-        Err("No trial has latencies: fio told none, or its reports are gone.".into())
-    }
+        Some((summary.join("; "), pieces))
+    })?;
+    if any { Ok(pieces) } else { Err(NONE.into()) }
 }
 
-/// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median of the seeds'
+/// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median over seeds
 /// that verdicts are of.
 fn medians(curves: &[Curve], side: Side) -> Option<String> {
     let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.at(99.0)?.of_all)));
@@ -127,10 +118,7 @@ fn charts(curves: &[Curve], side: Side) -> Vec<Piece> {
         return Vec::new();
     }
     let views = [(RANGE, Curve::range as fn(&Curve) -> _), (TAIL, Curve::tail)];
-    views
-        .into_iter()
-        .map(|(view, points)| Piece::Chart(chart(curves, &view.of(side), points)))
-        .collect()
+    views.map(|(view, points)| Piece::Chart(chart(curves, &view.of(side), points))).into()
 }
 
 impl View {
@@ -164,36 +152,23 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
         let line: Vec<(f64, f64)> =
             points.iter().map(|point| ((view.place)(point.percent), drawn(point.of_all))).collect();
         if curve.origin == Origin::Percentiles {
-            plots.push(
-                ScatterPlot::new()
-                    .with_data(line.clone())
-                    .with_color(series.colour)
-                    .with_marker(series.mark)
-                    .into(),
-            );
+            plots.push(series.marks(line.clone()).into());
         }
-        let line = LinePlot::new()
-            .with_data(line)
-            .with_color(series.colour)
-            .with_stroke_width(2.0)
-            .with_line_style(series.line())
-            .with_band(
-                points.iter().map(|point| drawn(point.least)),
-                points.iter().map(|point| drawn(point.greatest)),
-            );
+        let line = series.line(line, 2.0).with_band(
+            points.iter().map(|point| drawn(point.least)),
+            points.iter().map(|point| drawn(point.greatest)),
+        );
         plots.push(line.into());
     }
-    let tick = view.tick;
+    let entries = |curve: &Curve| ink::Series::of(curve.series).entry(&curve.choice);
     let layout = ink::layout(view.x, (floor, most * 1.1), WIDTH, HEIGHT)
         .with_force_margins(LEFT, RIGHT)
         .with_log_y()
         .with_x_label(view.x_label)
         .with_x_tick_step(view.step)
-        .with_x_tick_format(TickFormat::Custom(std::sync::Arc::new(tick)))
-        .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(time)))
-        .with_legend_entries(
-            curves.iter().map(|curve| ink::Series::of(curve.series).entry(&curve.choice)).collect(),
-        )
+        .with_x_tick_format(ink::ticks(view.tick))
+        .with_y_tick_format(ink::ticks(time))
+        .with_legend_entries(curves.iter().map(entries).collect())
         .with_legend_position(LegendPosition::OutsideBottomColumns);
     let (percents, table) = table(curves, view);
     let places: Vec<f64> = percents
@@ -223,26 +198,27 @@ fn says(curves: &[Curve]) -> String {
     };
     format!(
         "Latency over percentiles, on a logarithmic scale. {}.",
-        curves.iter().map(one).collect::<Vec<_>>().join("; ")
+        curves.iter().map(one).join("; ")
     )
 }
 
 /// The percentiles of a view that a curve has, and a row for each.
 fn table(curves: &[Curve], view: &View) -> (Vec<f64>, Table) {
-    let mut table = Table::new(
-        std::iter::once("percentile".to_owned()).chain(curves.iter().map(|it| it.choice.clone())),
-    );
+    let mut table = Table::new("percentile", curves.iter().map(|curve| &curve.choice));
     let mut percents = Vec::new();
     for &percent in view.table {
         let field = |curve: &Curve| {
             curve.at(percent).map_or_else(
                 || "-".to_owned(),
-                |it| format!("{} ({} to {})", time(it.of_all), time(it.least), time(it.greatest)),
+                |point| {
+                    let [all, least, most] = [point.of_all, point.least, point.greatest].map(time);
+                    format!("{all} ({least} to {most})")
+                },
             )
         };
         if curves.iter().any(|curve| curve.at(percent).is_some()) {
             percents.push(percent);
-            table.row(std::iter::once(percent.to_string()).chain(curves.iter().map(field)));
+            table.row(percent.to_string(), curves.iter().map(field));
         }
     }
     (percents, table)

@@ -3,6 +3,7 @@
 use disklab_compare::{Comparison, Metric, answer};
 use disklab_stats::Verdict;
 use disklab_units::prose::{self, count};
+use itertools::Itertools;
 use maud::{Markup, html};
 
 use crate::fates::Fate;
@@ -25,7 +26,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         div.scroll.matrix tabindex="0" role="group" aria-label="All cells" {
             table id="matrix-table" data-sortable {
                 caption { (metric.name()) " of each cell: the median over its seeds"
-                    @if let Some(baseline) = &source.baseline { ", and the change against " (baseline) " with its interval" } }
+                    @if let Some(baseline) = &source.baseline { ", and the change against "
+                        (baseline) " with its interval" } }
                 thead { tr {
                     @for axis in &axes { th scope="col" data-axis=(axis) { (axis) } }
                     th scope="col" data-axis=(source.compared) { (source.compared) }
@@ -71,16 +73,23 @@ type Kept<'a> = (Notes<'a>, Vec<Remarked>);
 /// Each kind once, and folded below it what is said of each trial.
 fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
     let sentences = notes.sentences();
+    let of_kind = |number: usize| -> Vec<&Remarked> {
+        all.iter().filter(|remarked| remarked.number == number).collect()
+    };
     html! {
         @if !sentences.is_empty() {
             ol.notes { @for (at, sentence) in sentences.iter().enumerate() {
                 li id={"matrix-note-" (at + 1)} {
                     (sentence)
-                    @let own: Vec<&Remarked> = all.iter().filter(|it| it.number == at + 1).collect();
+                    @let own = of_kind(at + 1);
                     details {
-                        summary { "What it says of each: " (count(own.iter().map(|it| it.trials).sum(), "trial")) " of " (count(own.len(), "cell")) }
-                        ul { @for it in own { li id={"matrix-note-" (at + 1) "-" (it.row)} {
-                            a href={"#matrix-" (it.row)} { (it.of) } ": " (it.told)
+                        summary { "What it says of each: "
+                            (count(own.iter().map(|remarked| remarked.trials).sum(), "trial"))
+                                " of " (count(own.len(), "cell")) }
+                        ul { @for remarked in own { li id={"matrix-note-" (at + 1) "-"
+                            (remarked.row)} {
+                            a href={"#matrix-" (remarked.row)} { (remarked.of) } ": "
+                                (remarked.told)
                         } } }
                     }
                 }
@@ -91,32 +100,35 @@ fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
 
 /// Those that tell groups apart; the conditions tell the others.
 fn axes<'a>(source: &'a Source) -> Vec<&'a str> {
-    let mut axes: Vec<&str> = Vec::new();
-    for (axis, value) in source.groups.iter().flat_map(|group| &group.cell.0) {
-        let differs = || source.groups.iter().any(|other| other.cell.value(axis) != Some(value));
-        if !axes.contains(&axis.as_str()) && differs() {
-            axes.push(axis);
-        }
-    }
-    axes
+    let differs = |(axis, value): &&(String, String)| {
+        source.groups.iter().any(|other| other.cell.value(axis) != Some(value))
+    };
+    let all = source.groups.iter().flat_map(|group| &group.cell.0).filter(differs);
+    all.map(|(axis, _)| axis.as_str()).unique().collect()
 }
 
 /// A row for each group, a column for each choice: what became of it, without the numbers.
 fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
     let choices = source.choices();
+    let named = |group: &Group, axis: &str| Some(answer::named(axis, group.cell.value(axis)?));
+    let glance = |group: &Group, value: &str| match group.choice(value) {
+        Some(choice) => at_a_glance(source, group, choice, metric),
+        None => html! { td {} },
+    };
     html! {
         div.scroll.glance tabindex="0" role="group" aria-label="At a glance" {
             table id="matrix-glance" {
-                caption { (metric.name()) " at a glance: the change against " (source.baseline.as_deref().unwrap_or_default()) }
+                caption { (metric.name()) " at a glance: the change against "
+                    (source.baseline.as_deref().unwrap_or_default()) }
                 thead { tr {
                     th scope="col" { (axes.join(", ")) }
                     @for choice in &choices { th scope="col" { (choice) } }
                 } }
                 tbody { @for group in &source.groups { tr {
-                    th scope="row" { (axes.iter().filter_map(|axis| Some(answer::named(axis, group.cell.value(axis)?))).collect::<Vec<_>>().join(", ")) }
+                    th scope="row" {
+                        (axes.iter().filter_map(|axis| named(group, axis)).join(", ")) }
                     @for choice in &choices {
-                        @let choice = group.choices.iter().find(|it| it.value == *choice);
-                        (choice.map_or_else(|| html! { td {} }, |choice| at_a_glance(source, group, choice, metric)))
+                        (glance(group, choice))
                     }
                 } } }
             }
@@ -128,11 +140,12 @@ fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric)
     let judgement = source.judgement(group, &choice.value, metric);
     let is_baseline = judgement.is_none() && source.baseline.as_deref() == Some(&choice.value);
     html! {
-        td data-verdict=[judgement.map(|it| it.verdict)] {
+        td data-verdict=[judgement.map(|judgement| judgement.verdict)] {
             a href={"#bars-" (group.name)} {
                 @match (choice.spread(metric), judgement) {
                     (None, _) => { (nothing(choice, metric)) },
-                    (Some(_), Some(it)) if it.change.is_some() => { (answer::change_and_verdict(it.change, it.verdict)) },
+                    (Some(_), Some(judgement)) if judgement.change.is_some() => {
+                        (answer::change_and_verdict(judgement.change, judgement.verdict)) },
                     (Some(_), _) => { (uncompared(choice, metric, is_baseline)) },
                 }
             }
@@ -150,12 +163,13 @@ fn row<'a>(
 ) -> Markup {
     let judgement = source.judgement(group, &choice.value, metric);
     let is_baseline = judgement.is_none() && source.baseline.as_deref() == Some(&choice.value);
-    let change = judgement.and_then(|it| it.change);
-    let (told, interval) =
-        judgement.map_or_else(Default::default, |it| answer::change_and_interval(it.change));
+    let change = judgement.and_then(|judgement| judgement.change);
+    let (told, interval) = judgement
+        .map_or_else(Default::default, |judgement| answer::change_and_interval(judgement.change));
     let spread = choice.spread(metric);
-    let median =
-        judgement.and_then(|it| it.treatment_median).or(spread.map(|spread| spread.median));
+    let median = judgement
+        .and_then(|judgement| judgement.treatment_median)
+        .or(spread.map(|spread| spread.median));
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let trials = choice.results().count();
     let family = if source.until.is_some() {
@@ -164,26 +178,38 @@ fn row<'a>(
         source.of_first_metric().count()
     };
     let (fates, remarked) = (choice.fates(metric), remarked(&mut notes.0, group, choice));
+    let said = judgement.into_iter().flat_map(|judgement| &judgement.remarks);
+    let said = said.filter(|remark| !repeats(remark, &fates));
+    let least = source.terms.smallest_effect;
+    let undecided = judgement.and_then(|judgement| judgement.why_undecided(family, least));
     let markup = html! {
-        tr id={"matrix-" (group.name) "--" (choice.name)} data-verdict=[judgement.map(|it| it.verdict)] {
-            @for axis in axes { @let value = group.cell.value(axis).unwrap_or_default(); td class=[short(value)] { (value) } }
-            th class=[short(&choice.value)] scope="row" { a href={"#bars-" (group.name)} { (choice.value) } }
+        tr id={"matrix-" (group.name) "--" (choice.name)}
+            data-verdict=[judgement.map(|judgement| judgement.verdict)] {
+            @for axis in axes { @let value = group.cell.value(axis).unwrap_or_default(); td
+                class=[short(value)] { (value) } }
+            th class=[short(&choice.value)] scope="row" { a href={"#bars-" (group.name)} {
+                (choice.value) } }
             @if source.baseline.is_some() {
                 td.verdict { (verdict(judgement, is_baseline)) }
                 td.number data-value=[number(change.map(|change| change.percent))] { (told) }
                 td.number data-value=[number(change.map(|change| change.low))] { (interval) }
             }
-            td.number data-value=[number(median)] { @if let Some(median) = median { (choice.known(metric, median, &unit)) } @else { (nothing(choice, metric)) } }
-            td.number data-value=(trials) { (trials) @if trials < choice.trials.len() { " of " (choice.trials.len()) } }
+            td.number data-value=[number(median)] { @if let Some(median) = median {
+                (choice.known(metric, median, &unit)) } @else { (nothing(choice, metric)) } }
+            td.number data-value=(trials) { (trials) @if trials < choice.trials.len() { " of "
+                (choice.trials.len()) } }
             td.remarks {
                 @for fate in &fates {
-                    @if fate.failed { div.failure { span.x aria-hidden="true" { "✕ " } (fate.text) } } @else { div { (fate.text) } }
+                    @if fate.failed { div.failure { span.x aria-hidden="true" { "✕ " }
+                        (fate.text) } } @else { div { (fate.text) } }
                 }
-                @for why in judgement.into_iter().flat_map(|it| &it.remarks).filter(|it| !repeats(it, &fates)) { div { (why) } }
-                @if let Some(why) = judgement.and_then(|it| it.why_undecided(family, source.terms.smallest_effect)) { div { (why) } }
-                @if let Some(seeds) = judgement.and_then(|it| it.seeds_to_decide) { div { (answer::seeds(seeds)) " would decide" } }
-                @for it in &remarked {
-                    a.note href={"#matrix-note-" (it.number) "-" (it.row)} title=(it.told) { "[" (it.number) "]" } " "
+                @for why in said { div { (why) } }
+                @if let Some(why) = undecided { div { (why) } }
+                @if let Some(seeds) = judgement.and_then(|judgement| judgement.seeds_to_decide) {
+                    div { (answer::seeds(seeds)) " would decide" } }
+                @for remarked in &remarked {
+                    a.note href={"#matrix-note-" (remarked.number) "-" (remarked.row)}
+                        title=(remarked.told) { "[" (remarked.number) "]" } " "
                 }
             }
         }
@@ -231,9 +257,9 @@ fn remarked<'a>(notes: &mut Notes<'a>, group: &Group<'a>, choice: &Choice<'a>) -
     for (number, text, seeds) in texts {
         let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
         let told = format!("{noun} {}: {text}", prose::listed(&seeds));
-        if let Some(it) = all.iter_mut().find(|it| it.number == number) {
-            it.told = [it.told.as_str(), &told].join("; ");
-            it.trials += seeds.len();
+        if let Some(remarked) = all.iter_mut().find(|remarked| remarked.number == number) {
+            remarked.told = [remarked.told.as_str(), &told].join("; ");
+            remarked.trials += seeds.len();
             continue;
         }
         let of = [group.title(), choice.value.clone()].join(", ");
@@ -245,7 +271,7 @@ fn remarked<'a>(notes: &mut Notes<'a>, group: &Group<'a>, choice: &Choice<'a>) -
             trials: seeds.len(),
         });
     }
-    all.sort_by_key(|it| it.number);
+    all.sort_by_key(|remarked| remarked.number);
     all
 }
 
@@ -268,8 +294,8 @@ fn repeats(remark: &str, fates: &[Fate]) -> bool {
 /// A verdict in a word.
 pub fn verdict(judgement: Option<&Comparison>, is_baseline: bool) -> Markup {
     html! {
-        @match judgement.filter(|it| it.change.is_some()).map(|it| it.verdict) {
-            Some(verdict) => span class={"verdict-" (verdict)} { (verdict) },
+        @match judgement.filter(|judgement| judgement.change.is_some()) {
+            Some(Comparison { verdict, .. }) => span class={"verdict-" (verdict)} { (verdict) },
             None if is_baseline => span.verdict-baseline { "baseline" },
             None => span.verdict-none { "no verdict" },
         }

@@ -5,17 +5,18 @@ use disklab_units::prose::count;
 use maud::{PreEscaped, html};
 
 use crate::embedded;
-use crate::over_time::{Scale, Watched, pictures};
+use crate::over_time::{Scale, pictures};
 use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::{Group, Source};
 use crate::to_watch::{Reading, home, line_up, pair};
-use crate::traces::Detail;
+use crate::watched::{Detail, WatchedTrial};
 
 pub const PANEL: Panel = Panel {
     place: 50,
     name: "over-time",
     title: "Over time",
-    pictures: "a-throughput, a-seeks, a-depth, a-utilisation, a-addresses; b-... of the other trial",
+    pictures: "a-throughput, a-seeks, a-depth, a-utilisation, a-addresses; b-... of the other \
+        trial",
     draw,
 };
 
@@ -27,38 +28,46 @@ const REQUESTS: u64 = 2_000_000;
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let mut reading = Reading::new(REQUESTS);
     let pair = pair(source, &mut reading);
-    let labels: Vec<String> = pair.iter().map(|it| it.label.clone()).collect();
+    let labels: Vec<String> = pair.iter().map(|trial| trial.label.clone()).collect();
     let home = home(source, &pair).filter(|_| !pair.is_empty());
     let beside = home.map_or_else(Vec::new, |group| line_up(source, group, &labels, &mut reading));
     // Only the two that the page begins with are larger in more detail: of all others it would take
     // the room of half of them.
     let detail = |label: &str| {
-        if labels.iter().any(|it| it == label) { Detail::Fine } else { Detail::Usual }
+        if labels.iter().any(|known| known == label) { Detail::Fine } else { Detail::Usual }
     };
     // Addresses are those of the cell; trials of two cells have their own.
     let all: Vec<_> = pair.into_iter().chain(beside).collect();
     let alike =
-        if home.is_some() { vec![all] } else { all.into_iter().map(|it| vec![it]).collect() };
-    let all: Vec<Watched> = alike.into_iter().flat_map(|all| reading.drawn(all, detail)).collect();
+        if home.is_some() { vec![all] } else { all.into_iter().map(|trial| vec![trial]).collect() };
+    let all: Vec<WatchedTrial> =
+        alike.into_iter().flat_map(|all| reading.drawn(all, detail)).collect();
     let scales = Scale::of_each(&all);
     let (pair, beside): (Vec<_>, Vec<_>) =
-        all.into_iter().zip(scales).partition(|(it, _)| labels.contains(&it.label));
+        all.into_iter().zip(scales).partition(|(trial, _)| labels.contains(&trial.label));
     if pair.is_empty() {
         return Err(reading.why_nothing().into());
     }
     let shown = Shown { pair, beside };
     let (scripts, left) = to_choose_from(source, home, &shown, &mut reading);
     let words = html! {
-        p { "The measured phase, disk by disk. A seek is a read or write that does not begin where the one that ended before \
+        p { "The measured phase, disk by disk. A seek is a read or write that does not begin where \
+            the one that ended before \
              it on its disk had ended." }
         (reading.told())
-        div.filters hidden data-choose data-a=[shown.label(0)] data-b=[shown.label(1)] role="group" aria-label="Trials" {}
-        p.terms hidden[!shown.is_apart()] data-apart role="status" { "The axes of these two go differently far: they are not of one cell, or one is much shorter." }
-        @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial")) ". Any two are shown by "
+        div.filters hidden data-choose data-a=[shown.label(0)] data-b=[shown.label(1)] role="group"
+            aria-label="Trials" {}
+        p.terms hidden[!shown.is_apart()] data-apart role="status" {
+            "The axes of these two go differently far: they are not of one cell, or one is much \
+                shorter." }
+        @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial"))
+            ". Any two are shown by "
             code { "disklab report " (source.names().join(" ")) " --trial ID --trial ID" } "."
-            @if source.records.len() > 1 { " The same id twice is that trial of the first two records." } } }
-        @for it in &scripts {
-            script type="text/plain" data-trial=(it.label) data-scale=(it.scale) data-shown=[it.shown] { (PreEscaped(&it.pictures)) }
+            @if source.records.len() > 1 { " The same id twice is that trial of the first two \
+                records." } } }
+        @for packed in &scripts {
+            script type="text/plain" data-trial=(packed.label) data-scale=(packed.scale)
+                data-shown=[packed.shown] { (PreEscaped(&packed.pictures)) }
         }
     };
     let section = Section {
@@ -77,8 +86,8 @@ const SIDES: [&str; 2] = ["a", "b"];
 
 /// The two trials that the page begins with, and those of their cell to choose from.
 struct Shown {
-    pair: Vec<(Watched, Scale)>,
-    beside: Vec<(Watched, Scale)>,
+    pair: Vec<(WatchedTrial, Scale)>,
+    beside: Vec<(WatchedTrial, Scale)>,
 }
 
 impl Shown {
@@ -88,18 +97,18 @@ impl Shown {
     }
 
     fn labels(&self) -> Vec<String> {
-        self.pair.iter().map(|(it, _)| it.label.clone()).collect()
+        self.pair.iter().map(|(trial, _)| trial.label.clone()).collect()
     }
 
     fn label(&self, at: usize) -> Option<&str> {
-        self.pair.get(at).map(|(it, _)| it.label.as_str())
+        self.pair.get(at).map(|(trial, _)| trial.label.as_str())
     }
 
     /// Left and right in turn.
     fn pieces(&self) -> Vec<Piece> {
         let drawn = self.pair.iter().zip(SIDES);
         let sides: Vec<Vec<_>> =
-            drawn.map(|((it, scale), side)| pictures(it, side, scale)).collect();
+            drawn.map(|((trial, scale), side)| pictures(trial, side, scale)).collect();
         let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
         let mut sides: Vec<_> = sides.into_iter().map(Vec::into_iter).collect();
         let mut pieces = Vec::new();
@@ -111,13 +120,13 @@ impl Shown {
 
     /// Those of the pair are on the page already.
     fn packed(&self) -> Vec<Packed> {
-        let of_pair = self.pair.iter().zip(SIDES).map(|((it, scale), side)| Packed {
-            label: it.label.clone(),
+        let of_pair = self.pair.iter().zip(SIDES).map(|((trial, scale), side)| Packed {
+            label: trial.label.clone(),
             scale: named("pair", scale),
             pictures: String::new(),
             shown: Some(side),
         });
-        let beside = self.beside.iter().map(|(it, scale)| Packed::of(it, scale, "pair"));
+        let beside = self.beside.iter().map(|(trial, scale)| Packed::of(trial, scale, "pair"));
         of_pair.chain(beside).collect()
     }
 }
@@ -138,13 +147,13 @@ struct Packed {
 }
 
 impl Packed {
-    fn of(it: &Watched, scale: &Scale, among: &str) -> Self {
-        let charts = pictures(it, "side", scale);
+    fn of(trial: &WatchedTrial, scale: &Scale, among: &str) -> Self {
+        let charts = pictures(trial, "side", scale);
         let figures = charts
             .iter()
             .map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
         let pictures = embedded::packed(&figures.collect::<String>());
-        Self { label: it.label.clone(), scale: named(among, scale), pictures, shown: None }
+        Self { label: trial.label.clone(), scale: named(among, scale), pictures, shown: None }
     }
 }
 
@@ -158,14 +167,14 @@ fn to_choose_from(
 ) -> (Vec<Packed>, usize) {
     let mut packed = shown.packed();
     let labels = shown.labels();
-    let mut room = BUDGET.saturating_sub(packed.iter().map(|it| it.pictures.len()).sum());
+    let mut room = BUDGET.saturating_sub(packed.iter().map(|packed| packed.pictures.len()).sum());
     let others =
         source.groups.iter().filter(|group| home.is_none_or(|home| home.name != group.name));
     'all: for group in others {
         let own = line_up(source, group, &labels, reading);
         let own = reading.drawn(own, |_| Detail::Usual);
-        for (it, scale) in own.iter().zip(Scale::of_each(&own)) {
-            let one = Packed::of(it, &scale, &group.name);
+        for (trial, scale) in own.iter().zip(Scale::of_each(&own)) {
+            let one = Packed::of(trial, &scale, &group.name);
             if one.pictures.len() > room {
                 break 'all;
             }

@@ -1,19 +1,21 @@
 //! What was asked, what came out, under which conditions, and what it does not hold for.
 
+use itertools::Itertools;
 use maud::{Markup, html};
 
-use disklab_compare::{CellIndex, RECORD};
+use disklab_compare::conclusion::basis;
+use disklab_compare::{CellIndex, Metric, RECORD};
 use disklab_config::disk_times::DiskTimes;
 use disklab_record::Record;
 use disklab_record::manifest::HostDisk;
 use disklab_record::record::name_of;
-use disklab_units::prose::count;
+use disklab_units::prose::{count, listed};
 
 use crate::limits;
 use crate::merge::made_with;
 use crate::overview::overview;
 use crate::panel::{Nothing, Panel, Piece};
-use crate::source::Source;
+use crate::source::{Source, values_by_axis};
 use crate::survival;
 
 pub const PANEL: Panel =
@@ -40,13 +42,16 @@ fn answer(source: &Source) -> Markup {
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (told(sentence)) "." } } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
-            p.terms { (disklab_compare::conclusion::basis(source.terms, &source.contests, source.until)) ". "
+            p.terms { (basis(source.terms, &source.contests, source.until)) ". "
                 (count(source.judgements.len(), "verdict")) " in all, on "
-                (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()))
-                @if source.until.is_none() && source.metrics.len() > 1 { ", the limit holding for each of these by itself" } "." }
+                (listed(&source.metrics.iter().map(Metric::name).collect::<Vec<_>>()))
+                @if source.until.is_none() && source.metrics.len() > 1 {
+                    ", the limit holding for each of these by itself" } "." }
         }
-        @for sentence in source.merged.iter().flat_map(|report| &report.machine) { p { (sentence) "." } }
-        @for sentence in source.records.iter().filter_map(survival::sentence) { p { (sentence) "." } }
+        @for sentence in source.merged.iter().flat_map(|report| &report.machine) { p { (sentence)
+            "." } }
+        @for sentence in source.records.iter().filter_map(survival::sentence) { p { (sentence)
+            "." } }
     }
 }
 
@@ -74,21 +79,18 @@ pub fn validities(source: &Source) -> Vec<&'static str> {
 pub fn facts(source: &Source) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if source.compared == RECORD || source.baseline.is_some() {
-        let baseline =
-            source.baseline.as_deref().map_or_else(String::new, |it| format!(" (baseline: {it})"));
+        let baseline = source.baseline.as_deref().map_or_else(String::new, |baseline| {
+            format!(
+                " (baseline: \
+                {baseline})"
+            )
+        });
         facts.push((
             format!("compared: {}", source.compared),
             format!("{}{baseline}", source.choices().join(", ")),
         ));
     }
-    let mut axes: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (axis, value) in source.groups.iter().flat_map(|group| &group.cell.0) {
-        match axes.iter_mut().find(|(known, _)| known == axis) {
-            Some((_, values)) if values.contains(&value.as_str()) => {}
-            Some((_, values)) => values.push(value),
-            None => axes.push((axis, vec![value])),
-        }
-    }
+    let axes = values_by_axis(source.groups.iter().map(|group| &group.cell));
     facts.extend(axes.into_iter().map(|(axis, values)| (axis.to_owned(), values.join(", "))));
     for (index, report) in source.indexes.iter().zip(&source.merged) {
         let record = index.record;
@@ -123,7 +125,7 @@ fn disks(record: &Record) -> Option<String> {
             format!("{} ({model}, {})", disk.named.display(), disk.bytes)
         };
         let at = on.at.iter().map(|path| format!("at {}", path.display()));
-        return Some(at.chain(on.disks.iter().map(disk)).collect::<Vec<_>>().join(", "));
+        return Some(at.chain(on.disks.iter().map(disk)).join(", "));
     }
     let mut arrays: Vec<(&str, Vec<&str>)> = Vec::new();
     for outcome in record.lines() {
@@ -135,15 +137,9 @@ fn disks(record: &Record) -> Option<String> {
         }
     }
     let told = |(array, models): &(&str, Vec<&str>)| {
-        let mut counts: Vec<(&str, usize)> = Vec::new();
-        for model in models {
-            match counts.iter_mut().find(|(known, _)| known == model) {
-                Some((_, number)) => *number += 1,
-                None => counts.push((model, 1)),
-            }
-        }
+        let number = |model: &&str| models.iter().filter(|other| *other == model).count();
         let counts: Vec<String> =
-            counts.iter().map(|(model, number)| format!("{number} {model}")).collect();
+            models.iter().unique().map(|model| format!("{} {model}", number(model))).collect();
         let of = if array.is_empty() { String::new() } else { format!("{array}: ") };
         format!("{of}{}", counts.join(", "))
     };

@@ -9,6 +9,7 @@ use disklab_record::outcome::Outcome;
 use disklab_record::record::name_of;
 use disklab_record::{Record, manifest::Fact};
 use disklab_units::prose::count;
+use itertools::Itertools;
 use maud::{Markup, html};
 
 use crate::panel::{Nothing, Panel, Piece};
@@ -42,8 +43,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 /// The command that prints the same verdicts.
 fn verdicts(source: &Source) -> Piece {
     let families = families(&source.metrics, source.until);
-    let typed =
-        |family: &[Metric]| family.iter().cloned().map(String::from).collect::<Vec<_>>().join(",");
+    let typed = |family: &[Metric]| family.iter().cloned().map(String::from).join(",");
     let baseline = source.wanted.baseline.as_ref();
     let baseline =
         baseline.map_or_else(String::new, |(axis, value)| format!(" --baseline {axis}={value}"));
@@ -51,7 +51,8 @@ fn verdicts(source: &Source) -> Piece {
         h3 { "The verdicts and this page" }
         pre {
             @for family in families {
-                "disklab compare " (source.names().join(" ")) " --metric " (typed(family)) (baseline) "\n"
+                "disklab compare " (source.names().join(" ")) " --metric " (typed(family))
+                    (baseline) "\n"
             }
             (source.wanted.command)
         }
@@ -62,7 +63,8 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
     let manifest = record.manifest();
     let words = words(&manifest.command);
     html! {
-        @if words.is_empty() { p.missing { "The record does not say by which command it was made." } } @else { pre { (words) } }
+        @if words.is_empty() { p.missing { "The record does not say by which command it was \
+            made." } } @else { pre { (words) } }
         dl.facts {
             @if !manifest.disklab.is_empty() { (fact("disklab", &disklab(record))) }
             (fact("seeds", &seeds(record)))
@@ -74,14 +76,17 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
                 @if !kernel.compiler.is_empty() { (fact("its compiler", &kernel.compiler)) }
             }
             @for Fact { name, value } in &manifest.tools { (fact(name, value)) }
-            @for Fact { name, value } in manifest.host.iter().filter(|fact| fact.name != COMMIT) { (fact(&format!("host: {name}"), value)) }
+            @for Fact { name, value } in manifest.host.iter().filter(|fact| fact.name != COMMIT) {
+                (fact(&format!("host: {name}"), value)) }
         }
         @if !manifest.suite.text().is_empty() {
-            details { summary { "The suite " (manifest.suite.name) ", SHA-256 " (manifest.suite.sha256()) } pre { (manifest.suite.text()) } }
+            details { summary { "The suite " (manifest.suite.name) ", SHA-256 "
+                (manifest.suite.sha256()) } pre { (manifest.suite.text()) } }
         }
         @if !manifest.inputs.is_empty() {
             details {
-                summary { (count(manifest.inputs.len(), "file")) " of the lab that it was made of, with SHA-256" }
+                summary { (count(manifest.inputs.len(), "file"))
+                    " of the lab that it was made of, with SHA-256" }
                 dl.facts { @for Fact { name, value } in &manifest.inputs { (fact(name, value)) } }
             }
         }
@@ -109,7 +114,7 @@ fn words(command: &[String]) -> String {
         let file = Path::new(word).file_name().filter(|_| at == 0);
         in_shell(&file.map_or_else(|| word.clone(), |file| file.to_string_lossy().into_owned()))
     };
-    command.iter().enumerate().map(name).collect::<Vec<_>>().join(" ")
+    command.iter().enumerate().map(name).join(" ")
 }
 
 fn seeds(record: &Record) -> String {
@@ -122,7 +127,7 @@ fn seeds(record: &Record) -> String {
         [first, .., last] if (last - first) as usize + 1 == seeds.len() => {
             format!("{first} to {last}")
         }
-        _ => seeds.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+        _ => seeds.iter().map(u32::to_string).join(", "),
     }
 }
 
@@ -133,11 +138,14 @@ fn raw(record: &Record, link: Option<&str>) -> Markup {
     html! {
         @if let Some(link) = link {
             details {
-                summary { "Raw output of " (count(with_raw.len(), "trial")) ", as long as page and record stay where they are" }
+                summary { "Raw output of " (count(with_raw.len(), "trial"))
+                    ", as long as page and record stay where they are" }
                 ul.raw {
                     @for (id, outcome) in &with_raw {
                         li {
-                            @if let Some(raw) = &outcome.raw { a href=(href(&format!("{link}/{raw}/"))) { (id) } } @else { (id) ": none" }
+                            @if let Some(raw) = &outcome.raw { a
+                                href=(href(&format!("{link}/{raw}/"))) { (id) } } @else { (id)
+                                    ": none" }
                         }
                     }
                 }

@@ -7,11 +7,12 @@ use disklab_results::sample::DeviceSample;
 use disklab_results::{Sample, Spread};
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
+use itertools::Itertools;
 use maud::{Markup, html};
 
 use crate::chart::{Chart, Table, WIDTH, ink, number};
 use crate::disks;
-use crate::panel::{Nothing, Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::source::{Choice, Group, Source};
 
 pub const PANEL: Panel =
@@ -28,22 +29,16 @@ const DISK: usize = 12;
 const LETTER: f64 = 7.2;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
-    let striking = source.striking();
-    let sections: Vec<Piece> = source
-        .groups
-        .iter()
-        .enumerate()
-        .filter_map(|(at, group)| section(source, group, at == striking))
-        .collect();
-    if sections.is_empty() {
-        return Err("No trial has a record of what its disks did.".into());
-    }
     let words = html! {
-        p { "A bar is a seed: of each choice the first " (SEEDS) ", where it has more. The tables have medians over all seeds, with \
-             their ranges. Counted is what the disks did while a trial measured, for whomever: a background's requests too." }
+        p { "A bar is a seed: of each choice the first " (SEEDS)
+            ", where it has more. The tables have medians over all seeds, with \
+             their ranges. Counted is what the disks did while a trial measured, for whomever: a \
+             background's requests too." }
         (columns(source))
     };
-    Ok([Piece::Words(words)].into_iter().chain(sections).collect())
+    of_groups(source, words, "No trial has a record of what its disks did.", |group| {
+        Some((String::new(), vec![piece(&source.compared, group)?]))
+    })
 }
 
 /// What the columns of the tables are.
@@ -59,7 +54,8 @@ fn columns(source: &Source) -> Markup {
             summary { "What the columns of the tables are" }
             dl.facts {
                 @for (name, what) in COLUMNS { div { dt { (name) } dd { (what) } } }
-                @if has_stats { @for (name, what) in OF_BTRFS { div { dt { (name) } dd { (what) } } } }
+                @if has_stats { @for (name, what) in OF_BTRFS { div { dt { (name) } dd {
+                    (what) } } } }
             }
         }
     }
@@ -77,62 +73,52 @@ const COLUMNS: [(&str, &str); 5] = [
 const OF_BTRFS: [(&str, &str); 3] = [
     (
         "ignored",
-        "btrfs's count: decisions that passed the disk over, less those for it. Below zero it was chosen more often than passed \
-         over: -1023 is 1023 times more. A decision adds one to one mirror and takes one from the other, so that such numbers \
+        "btrfs's count: decisions that passed the disk over, less those for it. Below zero it was \
+            chosen more often than passed \
+         over: -1023 is 1023 times more. A decision adds one to one mirror and takes one from the \
+         other, so that such numbers \
          come in pairs.",
     ),
     (
         "age",
-        "Decisions in the end that passed the disk over since one was for it. Above 10000 btrfs forgets its latency, and the age \
+        "Decisions in the end that passed the disk over since one was for it. Above 10000 btrfs \
+            forgets its latency, and the age \
          begins at -100: below zero the disk is about to be tried again.",
     ),
     (
         "btrfs's latency",
-        "The mean of its reads, from btrfs to btrfs, since btrfs last forgot it; 0: none has ended since. Policies by latency go \
+        "The mean of its reads, from btrfs to btrfs, since btrfs last forgot it; 0: none has ended \
+            since. Policies by latency go \
          by it; others do not look.",
     ),
 ];
 
-fn section(source: &Source, group: &Group, open: bool) -> Option<Piece> {
-    let choices: Vec<Served> = group.choices.iter().filter_map(Served::of).collect();
+/// `None` where nothing is known of the disks.
+fn piece(compared: &str, group: &Group) -> Option<Piece> {
+    let choices: Vec<ChoiceService> = group.choices.iter().filter_map(ChoiceService::of).collect();
     if choices.is_empty() {
         return None;
     }
-    let table = table(&source.compared, &choices);
-    let piece = if choices.iter().all(|choice| choice.disks.len() == 1) {
+    let table = table(compared, &choices);
+    if choices.iter().all(|choice| choice.disks.len() == 1) {
         // A bar of one disk is always full.
-        Piece::Words(table.markup("What the disk did"))
-    } else {
-        let (height, inner) = picture(&choices);
-        Piece::Chart(Chart::of_svg(
-            "shares",
-            "Reads of each disk",
-            says(&choices),
-            (WIDTH, height),
-            inner,
-            table,
-        ))
-    };
-    Some(Piece::Section(Section {
-        name: group.name.clone(),
-        title: group.title(),
-        summary: String::new(),
-        open,
-        cell: group.cell.clone(),
-        pieces: vec![piece],
-    }))
+        return Some(Piece::Words(table.markup("What the disk did")));
+    }
+    let (height, inner) = picture(&choices);
+    let (size, says) = ((WIDTH, height), says(&choices));
+    Some(Piece::Chart(Chart::of_svg("shares", "Reads of each disk", says, size, inner, table)))
 }
 
 /// A choice over its seeds.
-struct Served {
+struct ChoiceService {
     name: String,
     /// Of each seed, the share of the reads that each disk served.
     seeds: Vec<Vec<f64>>,
-    disks: Vec<Disk>,
+    disks: Vec<DiskService>,
     switches: Option<Spread>,
 }
 
-struct Disk {
+struct DiskService {
     name: String,
     /// As it is called in the samples, with what it is a model of.
     told: String,
@@ -145,7 +131,7 @@ struct Disk {
     latency: Option<Spread>,
 }
 
-impl Served {
+impl ChoiceService {
     fn of(choice: &Choice) -> Option<Self> {
         let samples = disks::samples(choice);
         let widest = samples.iter().max_by_key(|sample| sample.devices.len())?;
@@ -155,22 +141,24 @@ impl Served {
             };
             let model =
                 named.device.as_ref().map_or_else(String::new, |device| format!(" ({device})"));
-            Disk {
+            DiskService {
                 name: named.name.clone(),
                 told: format!("{}{model}", named.name),
                 share: over(&|disk| disk.read_share),
                 utilisation: over(&|disk| Some(disk.utilisation)),
-                service: over(&|disk| disk.service_mean_ns.map(|it| it.0 as f64)),
+                service: over(&|disk| disk.service_mean_ns.map(|mean| mean.0 as f64)),
                 depth: over(&|disk| disk.depth_mean),
-                ignored: over(&|disk| disk.read_stats.map(|it| it.ignored as f64)),
-                age: over(&|disk| disk.read_stats.map(|it| it.age as f64)),
-                latency: over(&|disk| disk.read_stats.map(|it| it.checkpoint_avg_ns.0 as f64)),
+                ignored: over(&|disk| disk.read_stats.map(|stats| stats.ignored as f64)),
+                age: over(&|disk| disk.read_stats.map(|stats| stats.age as f64)),
+                latency: over(&|disk| {
+                    disk.read_stats.map(|stats| stats.checkpoint_avg_ns.0 as f64)
+                }),
             }
         };
-        let disks: Vec<Disk> = widest.devices.iter().enumerate().map(disk).collect();
+        let disks: Vec<DiskService> = widest.devices.iter().enumerate().map(disk).collect();
         let switches = Spread::of(samples.iter().filter_map(|sample| sample.read_switches));
         let shares = |sample: &Cow<Sample>| {
-            sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect()
+            sample.devices.iter().map(|device| device.read_share.unwrap_or(0.0)).collect()
         };
         let seeds = samples.iter().map(shares).collect();
         (!disks.is_empty()).then(|| Self { name: choice.value.clone(), seeds, disks, switches })
@@ -178,19 +166,19 @@ impl Served {
 }
 
 /// A row of the picture: the name beside it, and what the bar is made of.
-struct Row {
+struct BarRow {
     name: String,
     parts: Vec<f64>,
 }
 
 /// From above: the seeds of each choice, its name in their middle, with empty rows below where they
 /// are few.
-fn rows(choices: &[Served]) -> Vec<Row> {
+fn rows(choices: &[ChoiceService]) -> Vec<BarRow> {
     let least = (CHOICE / BAR).ceil() as usize;
-    let of = |choice: &Served| -> Vec<Row> {
+    let of = |choice: &ChoiceService| -> Vec<BarRow> {
         let seeds = choice.seeds.len().min(SEEDS);
         let height = (seeds + 1).max(least);
-        let row = |at: usize| Row {
+        let row = |at: usize| BarRow {
             name: if at == (seeds.max(1) - 1) / 2 {
                 ink::shortened(&choice.name, NAME)
             } else {
@@ -205,7 +193,7 @@ fn rows(choices: &[Served]) -> Vec<Row> {
 
 /// The bars, the axis below them and the disks below that. A disk has a colour and a hatch, so that
 /// nobody has to see colours.
-fn picture(choices: &[Served]) -> (f64, String) {
+fn picture(choices: &[ChoiceService]) -> (f64, String) {
     let rows = rows(choices);
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let left = 12.0 + LETTER * longest as f64;
@@ -235,9 +223,11 @@ fn picture(choices: &[Served]) -> (f64, String) {
                 (filled(&bars, ink::Series::of(disk)))
             }
             @for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.name.is_empty()) {
-                text x=(left - 8.0) y=(number(6.0 + (at as f64 + 0.5) * BAR + 4.0)) text-anchor="end" { (row.name) }
+                text x=(left - 8.0) y=(number(6.0 + (at as f64 + 0.5) * BAR + 4.0))
+                    text-anchor="end" { (row.name) }
             }
-            text x=(number(left + room / 2.0)) y=(number(bottom + 33.0)) text-anchor="middle" { "% of the reads of each seed" }
+            text x=(number(left + room / 2.0)) y=(number(bottom + 33.0)) text-anchor="middle" {
+                "% of the reads of each seed" }
             @for (at, name) in names.iter().enumerate() {
                 @let (x, y) = place(at);
                 (filled(&format!("M{} {}h16v12h-16z", number(x), number(y)), ink::Series::of(at)))
@@ -250,7 +240,7 @@ fn picture(choices: &[Served]) -> (f64, String) {
 
 /// The parts of all bars that are a disk's, as one way: they stand beside each other in the disks'
 /// order.
-fn bars(rows: &[Row], disk: usize, left: f64, room: f64) -> String {
+fn bars(rows: &[BarRow], disk: usize, left: f64, room: f64) -> String {
     let mut way = String::new();
     for (at, row) in rows.iter().enumerate() {
         let Some(part) = row.parts.get(disk).filter(|part| **part > 0.0) else { continue };
@@ -278,23 +268,23 @@ fn filled(way: &str, series: ink::Series) -> Markup {
     }
 }
 
-fn says(choices: &[Served]) -> String {
-    let told = |choice: &Served| {
-        let share = |disk: &Disk| {
+fn says(choices: &[ChoiceService]) -> String {
+    let told = |choice: &ChoiceService| {
+        let share = |disk: &DiskService| {
             disk.share.map(|share| format!("{} {:.0} %", disk.name, share.median * 100.0))
         };
         let shares: Vec<String> = choice.disks.iter().filter_map(share).collect();
         format!("{}: {}", choice.name, shares.join(", "))
     };
-    choices.iter().map(told).collect::<Vec<_>>().join("; ")
+    choices.iter().map(told).join("; ")
 }
 
-fn table(compared: &str, choices: &[Served]) -> Table {
+fn table(compared: &str, choices: &[ChoiceService]) -> Table {
     let has_stats =
         choices.iter().flat_map(|choice| &choice.disks).any(|disk| disk.ignored.is_some());
     let of_btrfs = OF_BTRFS.map(|(name, _)| name).into_iter().filter(|_| has_stats);
-    let heads = [compared, "disk"].into_iter().chain(COLUMNS.map(|(name, _)| name)).chain(of_btrfs);
-    let mut table = Table::new(heads);
+    let heads = ["disk"].into_iter().chain(COLUMNS.map(|(name, _)| name)).chain(of_btrfs);
+    let mut table = Table::new(compared, heads);
     for choice in choices {
         for (at, disk) in choice.disks.iter().enumerate() {
             let share = |spread| told(spread, |value| format!("{:.0} %", value * 100.0));
@@ -307,7 +297,6 @@ fn table(compared: &str, choices: &[Served]) -> Table {
                 time(disk.latency),
             ];
             let row = [
-                choice.name.clone(),
                 disk.told.clone(),
                 share(disk.share),
                 share(disk.utilisation),
@@ -315,7 +304,8 @@ fn table(compared: &str, choices: &[Served]) -> Table {
                 told(disk.depth, digits),
                 switches,
             ];
-            table.row(row.into_iter().chain(of_btrfs.into_iter().filter(|_| has_stats)));
+            let of_btrfs = of_btrfs.into_iter().filter(|_| has_stats);
+            table.row(&choice.name, row.into_iter().chain(of_btrfs));
         }
     }
     table

@@ -1,14 +1,16 @@
 //! Throughput against the slowest of a thousand requests: which cells no other beats in both.
 
 use disklab_compare::{Metric, answer};
+use disklab_record::outcome::Cell;
 use disklab_units::prose::count;
-use kuva::plot::{LinePlot, ScatterPlot};
-use kuva::prelude::{LegendPosition, Plot, TickFormat};
+use itertools::Itertools;
+use kuva::plot::LinePlot;
+use kuva::prelude::Plot;
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::panel::{Nothing, Panel, Piece, Section};
-use crate::source::Source;
+use crate::panel::{Nothing, Panel, Piece, Section, with_words};
+use crate::source::{Choice, Source};
 use crate::swept::{self, Cloud};
 use crate::text::slug;
 
@@ -23,12 +25,11 @@ pub const PANEL: Panel = Panel {
 const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 24.0;
-const MOST: usize = 24;
 const THROUGHPUT: Metric = Metric::Iops;
 const LATENCY: Metric = Metric::P999;
 
 /// A cell that has both numbers.
-struct Mark {
+struct CellMark {
     series: usize,
     /// Its numbers, and what is compared.
     name: String,
@@ -45,18 +46,12 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     }
     let axes: Vec<&str> = axes.iter().map(String::as_str).collect();
     let series = swept::series(source, &axes);
-    let (mut sections, mut untold) = (Vec::new(), 0);
-    for cloud in swept::clouds(source, &cells, &axes) {
-        let marks = marks(&cloud, &series);
-        if marks.len() < 2 {
-            continue;
-        }
-        if sections.len() < MOST {
-            sections.push(section(&cloud, &marks, &series, sections.is_empty()));
-        } else {
-            untold += 1;
-        }
-    }
+    let clouds = swept::clouds(source, &cells, &axes);
+    let all = clouds.iter().map(|cloud| (cloud, marks(cloud, &series)));
+    let (sections, left) =
+        swept::sections(all.filter(|(_, marks)| marks.len() > 1), |(cloud, marks), open| {
+            section(cloud, &marks, &series, open)
+        });
     if sections.is_empty() {
         return Err(
             "No two cells have both IOPS and a p99.9, for which a trial needs a thousand requests."
@@ -64,35 +59,28 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         );
     }
     let words = html! {
-        p.says { "A mark is a cell: medians over its seeds, of all values of the ranges. The line joins those that no other cell beats in both: \
+        p.says { "A mark is a cell: medians over its seeds, of all values of the ranges. The line \
+            joins those that no other cell beats in both: \
                   who wants more requests a second than one of them has to take slower ones." }
-        @if untold > 0 { p { "Not drawn: " (count(untold, "more picture")) "." } }
+        @if left > 0 { p { "Not drawn: " (count(left, "more picture")) "." } }
     };
-    Ok(std::iter::once(Piece::Words(words))
-        .chain(sections.into_iter().map(Piece::Section))
-        .collect())
+    Ok(with_words(words, sections))
 }
 
-fn marks(cloud: &Cloud, series: &[&str]) -> Vec<Mark> {
-    let mark = |(own, numbers, choice): &(
-        usize,
-        disklab_record::outcome::Cell,
-        &crate::source::Choice,
-    )| {
+fn marks(cloud: &Cloud, series: &[&str]) -> Vec<CellMark> {
+    let mark = |(own, numbers, choice): &(usize, Cell, &Choice)| {
         let own_name = series.get(*own).copied().unwrap_or_default();
-        let numbers: Vec<String> =
-            numbers.0.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
-        let name =
-            [own_name.to_owned(), numbers.join(", ")].into_iter().filter(|part| !part.is_empty());
-        Some(Mark {
+        let numbers = numbers.0.iter().map(|(axis, value)| format!("{axis} {value}")).join(", ");
+        let parts = [own_name, &numbers];
+        Some(CellMark {
             series: *own,
-            name: name.collect::<Vec<_>>().join(", "),
+            name: parts.into_iter().filter(|part| !part.is_empty()).join(", "),
             throughput: choice.spread(&THROUGHPUT)?.median,
             latency: choice.spread(&LATENCY)?.median,
             is_on_front: false,
         })
     };
-    let mut marks: Vec<Mark> = cloud.marks.iter().filter_map(mark).collect();
+    let mut marks: Vec<CellMark> = cloud.marks.iter().filter_map(mark).collect();
     let points: Vec<(f64, f64)> =
         marks.iter().map(|mark| (mark.throughput, mark.latency)).collect();
     for at in disklab_stats::front(&points, (THROUGHPUT.better([]), LATENCY.better([]))) {
@@ -102,8 +90,8 @@ fn marks(cloud: &Cloud, series: &[&str]) -> Vec<Mark> {
     marks
 }
 
-fn section(cloud: &Cloud, marks: &[Mark], series: &[&str], open: bool) -> Section {
-    let front: Vec<&Mark> = marks.iter().filter(|mark| mark.is_on_front).collect();
+fn section(cloud: &Cloud, marks: &[CellMark], series: &[&str], open: bool) -> Section {
+    let front: Vec<&CellMark> = marks.iter().filter(|mark| mark.is_on_front).collect();
     let title = swept::title(&cloud.rest);
     let ends = [front.first(), front.last()]
         .map(|mark| mark.map(|mark| mark.name.as_str()).unwrap_or_default());
@@ -122,64 +110,44 @@ fn section(cloud: &Cloud, marks: &[Mark], series: &[&str], open: bool) -> Sectio
     }
 }
 
-fn chart(marks: &[Mark], front: &[&Mark], series: &[&str]) -> Chart {
-    let most = |of: fn(&Mark) -> f64| marks.iter().map(of).fold(1.0, f64::max);
+fn chart(marks: &[CellMark], front: &[&CellMark], series: &[&str]) -> Chart {
+    let most = |of: fn(&CellMark) -> f64| marks.iter().map(of).fold(1.0, f64::max);
     let least =
         marks.iter().map(|mark| mark.latency).filter(|ns| *ns > 0.0).fold(f64::INFINITY, f64::min);
     let floor = if least.is_finite() { least * 0.8 } else { 1.0 };
-    let drawn = |mark: &Mark| (mark.throughput, mark.latency.max(floor));
+    let drawn = |mark: &CellMark| (mark.throughput, mark.latency.max(floor));
     let line = LinePlot::new()
         .with_data(front.iter().map(|mark| drawn(mark)).collect::<Vec<_>>())
         .with_color(ink::LINE)
         .with_stroke_width(1.5);
     let mut plots: Vec<Plot> = vec![line.into()];
     for (at, _) in series.iter().enumerate() {
-        let own: Vec<&Mark> = marks.iter().filter(|mark| mark.series == at).collect();
+        let own: Vec<&CellMark> = marks.iter().filter(|mark| mark.series == at).collect();
         if own.is_empty() {
             continue;
         }
-        let ink = ink::Series::of(at);
-        let points = ScatterPlot::new()
-            .with_data(own.iter().map(|mark| drawn(mark)).collect::<Vec<_>>())
-            .with_color(ink.colour)
-            .with_marker(ink.mark)
+        let points = ink::Series::of(at)
+            .marks(own.iter().map(|mark| drawn(mark)).collect())
             .with_size(5.0)
             .with_tooltips()
             .with_tooltip_labels(own.iter().map(|mark| mark.name.clone()).collect::<Vec<_>>());
         plots.push(points.into());
     }
-    let value = |unit: &'static str| {
-        TickFormat::Custom(std::sync::Arc::new(move |value: f64| answer::value(value, unit)))
-    };
-    let layout = ink::layout(
-        (0.0, most(|mark| mark.throughput) * 1.05),
-        (floor, most(|mark| mark.latency) * 1.25),
-        WIDTH,
-        HEIGHT,
-    )
-    .with_force_margins(LEFT, RIGHT)
-    .with_log_y()
-    .with_x_label("IOPS")
-    .with_x_tick_format(value("1/s"))
-    .with_y_tick_format(value("ns"))
-    .with_legend_entries(
-        series
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| !name.is_empty())
-            .map(|(at, name)| ink::Series::of(at).mark_entry(name))
-            .collect(),
-    )
-    .with_legend_position(LegendPosition::OutsideBottomColumns);
-    let mut table = Table::new(["cell", "IOPS", "p99.9", "on the front"]);
+    let x = (0.0, most(|mark| mark.throughput) * 1.05);
+    let y = (floor, most(|mark| mark.latency) * 1.25);
+    let layout = ink::layout(x, y, WIDTH, HEIGHT)
+        .with_force_margins(LEFT, RIGHT)
+        .with_log_y()
+        .with_x_label("IOPS")
+        .with_x_tick_format(ink::ticks(|iops| answer::value(iops, "1/s")))
+        .with_y_tick_format(ink::ticks(|ns| answer::value(ns, "ns")));
+    let layout = ink::with_legend(layout, series, ink::Series::mark_entry);
+    let mut table = Table::new("cell", ["IOPS", "p99.9", "on the front"]);
     for mark in marks {
         let on = if mark.is_on_front { "yes" } else { "" };
-        table.row([
-            mark.name.clone(),
-            answer::value(mark.throughput, "1/s"),
-            answer::value(mark.latency, "ns"),
-            on.to_owned(),
-        ]);
+        let (iops, p999) =
+            (answer::value(mark.throughput, "1/s"), answer::value(mark.latency, "ns"));
+        table.row(&mark.name, [iops, p999, on.to_owned()]);
     }
     let names: Vec<&str> = front.iter().map(|mark| mark.name.as_str()).collect();
     let says = format!(

@@ -3,21 +3,21 @@
 
 use disklab_compare::{Metric, answer};
 use disklab_units::prose::count;
-use kuva::plot::{LinePlot, ScatterPlot};
-use kuva::prelude::{LegendPosition, Plot, TickFormat};
+use kuva::prelude::Plot;
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::panel::{Nothing, Panel, Piece, Section};
-use crate::source::Source;
-use crate::swept::{self, Along, Line};
+use crate::panel::{Nothing, Panel, Piece, Section, with_words};
+use crate::source::{Choice, Source};
+use crate::swept::{self, Along, SweepLine};
 use crate::text::slug;
 
 pub const PANEL: Panel = Panel {
     place: 32,
     name: "sweep-lines",
     title: "Over a range",
-    pictures: "a metric each, over each axis that goes over numbers: iops, bandwidth, mean-latency, p50, p99",
+    pictures: "a metric each, over each axis that goes over numbers: iops, bandwidth, \
+        mean-latency, p50, p99",
     draw,
 };
 
@@ -25,8 +25,6 @@ const HEIGHT: f64 = 300.0;
 /// Pixels beside what is drawn.
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 24.0;
-/// Sections that are drawn; the matrix has all cells.
-const MOST: usize = 24;
 /// Names of points that there is room for.
 const MOST_TICKS: usize = 8;
 
@@ -36,29 +34,25 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     if axes.is_empty() {
         return Err(Nothing::Elsewhere(swept::NONE.to_owned()));
     }
-    let (mut sections, mut untold, mut has_samples) = (Vec::new(), 0, false);
-    for along in swept::along(source, &cells) {
-        if sections.len() < MOST {
-            has_samples |= along.line.is_sampled;
-            sections.push(section(source, &along, sections.is_empty()));
-        } else {
-            untold += 1;
-        }
-    }
+    let along = swept::along(source, &cells);
+    let (sections, left) = swept::sections(&along, |along, open| section(source, along, open));
+    let has_samples = along.iter().take(sections.len()).any(|along| along.line.is_sampled);
     if sections.is_empty() {
         return Err("Along no range there is more than one cell.".into());
     }
     let words = html! {
-        p.says { "A line is the medians of a choice over its seeds; the band around it reaches from the least to the greatest seed. Points \
-                  stand in equal distances, whatever their values. A choice is first where its worst seed is better than the best seed of \
+        p.says { "A line is the medians of a choice over its seeds; the band around it reaches \
+            from the least to the greatest seed. Points \
+                  stand in equal distances, whatever their values. A choice is first where its \
+                  worst seed is better than the best seed of \
                   each other." }
-        @if has_samples { p.says { "Where numbers vary together, as samples of a hypercube do, there is a mark for each sample and no \
+        @if has_samples { p.says { "Where numbers vary together, as samples of a hypercube do, \
+            there is a mark for each sample and no \
                   line: neighbours differ in the other numbers, too." } }
-        @if untold > 0 { p { "Not drawn: " (count(untold, "more line")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
+        @if left > 0 { p { "Not drawn: " (count(left, "more line")) "; " a href="#matrix" {
+            "All cells" } " has their numbers." } }
     };
-    Ok(std::iter::once(Piece::Words(words))
-        .chain(sections.into_iter().map(Piece::Section))
-        .collect())
+    Ok(with_words(words, sections))
 }
 
 fn section(source: &Source, along: &Along, open: bool) -> Section {
@@ -66,7 +60,8 @@ fn section(source: &Source, along: &Along, open: bool) -> Section {
     let told: Vec<(&Metric, String)> =
         source.metrics.iter().filter_map(|metric| Some((metric, along.winner(metric)?))).collect();
     let words = html! {
-        @if !told.is_empty() { ul.winners { @for (metric, sentence) in &told { li { (along.title(metric)) ": " (sentence) "." } } } }
+        @if !told.is_empty() { ul.winners { @for (metric, sentence) in &told { li {
+            (along.title(metric)) ": " (sentence) "." } } } }
     };
     let charts =
         source.metrics.iter().filter_map(|metric| chart(source, along, metric)).map(Piece::Chart);
@@ -80,7 +75,7 @@ fn section(source: &Source, along: &Along, open: bool) -> Section {
             .unwrap_or_default(),
         open,
         cell: line.rest.clone(),
-        pieces: std::iter::once(Piece::Words(words)).chain(charts).collect(),
+        pieces: with_words(words, charts),
     }
 }
 
@@ -88,7 +83,7 @@ fn section(source: &Source, along: &Along, open: bool) -> Section {
 fn chart(source: &Source, along: &Along, metric: &Metric) -> Option<Chart> {
     let Along { axis, line, series } = along;
     let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
-    let unit = metric.unit(all().flat_map(|choice| choice.results()).map(|(_, outcome)| outcome));
+    let unit = metric.unit(all().flat_map(|choice| choice.outcomes()));
     let spreads = || all().filter_map(|choice| choice.spread(metric));
     let most = spreads().map(|spread| spread.max).reduce(f64::max)?;
     let mut plots: Vec<Plot> = Vec::new();
@@ -98,46 +93,33 @@ fn chart(source: &Source, along: &Along, metric: &Metric) -> Option<Chart> {
     let values: Vec<String> = line.points.iter().map(|point| point.value.clone()).collect();
     let last = values.len().saturating_sub(1);
     let step = values.len().div_ceil(MOST_TICKS).max(1);
-    let (names, told) = (values.clone(), unit.clone());
-    let layout = ink::layout(
-        (-0.2, last as f64 + 0.2),
-        (0.0, if most > 0.0 { most * 1.08 } else { 1.0 }),
-        WIDTH,
-        HEIGHT,
-    )
-    .with_force_margins(LEFT, RIGHT)
-    .with_x_label(ink::plain(axis))
-    .with_x_tick_step(step as f64)
-    .with_x_tick_format(TickFormat::Custom(std::sync::Arc::new(move |x: f64| {
+    let x = (-0.2, last as f64 + 0.2);
+    let y = (0.0, if most > 0.0 { most * 1.08 } else { 1.0 });
+    let edges = edges(values.len());
+    let name = move |x: f64| {
         let is_point = (x - x.round()).abs() < 1e-6 && x >= 0.0;
-        names.get(x.round() as usize).filter(|_| is_point).cloned().unwrap_or_default()
-    })))
-    .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(move |y: f64| {
-        answer::value(y, &told)
-    })))
-    .with_legend_entries(
-        series
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| !name.is_empty())
-            .map(|(at, name)| {
-                let ink = ink::Series::of(at);
-                if line.is_sampled { ink.mark_entry(name) } else { ink.entry(name) }
-            })
-            .collect(),
-    )
-    .with_legend_position(LegendPosition::OutsideBottomColumns);
+        values.get(x.round() as usize).filter(|_| is_point).cloned().unwrap_or_default()
+    };
+    let of_unit = unit.clone();
+    let layout = ink::layout(x, y, WIDTH, HEIGHT)
+        .with_force_margins(LEFT, RIGHT)
+        .with_x_label(ink::plain(axis))
+        .with_x_tick_step(step as f64)
+        .with_x_tick_format(ink::ticks(name))
+        .with_y_tick_format(ink::ticks(move |y| answer::value(y, &of_unit)));
+    let entry = if line.is_sampled { ink::Series::mark_entry } else { ink::Series::entry };
+    let layout = ink::with_legend(layout, series, entry);
     let (table, says) = (table(along, metric, &unit), says(source, along, metric));
     Some(
         Chart::draw(&slug(metric.name()), along.title(metric), says, plots, layout, table)
-            .with_edges(edges(values.len())),
+            .with_edges(edges),
     )
 }
 
 /// A series: its band and its line; marks, so that points without a result are seen to be missing.
-fn one(line: &Line, at: usize, metric: &Metric) -> Vec<Plot> {
+fn one(line: &SweepLine, at: usize, metric: &Metric) -> Vec<Plot> {
     let ink = ink::Series::of(at);
-    let spread = |point: &swept::Point| {
+    let spread = |point: &swept::SweepPoint| {
         point.choices.get(at).copied().flatten().and_then(|choice| choice.spread(metric))
     };
     let known: Vec<(f64, disklab_results::Spread)> = line
@@ -150,23 +132,14 @@ fn one(line: &Line, at: usize, metric: &Metric) -> Vec<Plot> {
         return Vec::new();
     }
     let medians: Vec<(f64, f64)> = known.iter().map(|(x, spread)| (*x, spread.median)).collect();
-    let marks = ScatterPlot::new()
-        .with_data(medians.clone())
-        .with_color(ink.colour)
-        .with_marker(ink.mark)
-        .with_size(if line.is_sampled { 4.5 } else { 3.5 });
+    let marks = ink.marks(medians.clone()).with_size(if line.is_sampled { 4.5 } else { 3.5 });
     if line.is_sampled {
         return vec![marks.into()];
     }
-    let line = LinePlot::new()
-        .with_data(medians)
-        .with_color(ink.colour)
-        .with_stroke_width(2.0)
-        .with_line_style(ink.line())
-        .with_band(
-            known.iter().map(|(_, spread)| spread.min),
-            known.iter().map(|(_, spread)| spread.max),
-        );
+    let line = ink.line(medians, 2.0).with_band(
+        known.iter().map(|(_, spread)| spread.min),
+        known.iter().map(|(_, spread)| spread.max),
+    );
     vec![line.into(), marks.into()]
 }
 
@@ -181,9 +154,9 @@ fn edges(points: usize) -> Vec<f64> {
 fn table(along: &Along, metric: &Metric, unit: &str) -> Table {
     let Along { axis, line, series } = along;
     let heads = series.iter().map(|name| if name.is_empty() { metric.name() } else { *name });
-    let mut table = Table::new(std::iter::once(axis.as_str()).chain(heads));
+    let mut table = Table::new(axis, heads);
     for point in &line.points {
-        let field = |choice: Option<&crate::source::Choice>| {
+        let field = |choice: Option<&Choice>| {
             let Some(choice) = choice else { return "-".to_owned() };
             let Some(spread) = choice.spread(metric) else {
                 return choice.without_result(metric).0.to_owned();
@@ -192,9 +165,7 @@ fn table(along: &Along, metric: &Metric, unit: &str) -> Table {
                 .map(|value| choice.known(metric, value, unit));
             format!("{median} ({min} to {max})")
         };
-        table.row(
-            std::iter::once(point.value.clone()).chain(point.choices.iter().copied().map(field)),
-        );
+        table.row(&point.value, point.choices.iter().copied().map(field));
     }
     table
 }

@@ -9,9 +9,9 @@ use maud::{Markup, html};
 
 use crate::chart::palette::COLOURS;
 use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::panel::{Nothing, Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section, with_words};
 use crate::source::Source;
-use crate::swept::{self, Field, number};
+use crate::swept::{self, SweepMap, number};
 use crate::text::slug;
 
 pub const PANEL: Panel = Panel {
@@ -36,8 +36,6 @@ const MOST_NAMES: usize = 12;
 /// Letters on it can still be read, in the dark as well.
 const DARKEST: f64 = 0.55;
 const LIGHTEST: f64 = 0.06;
-/// Sections that are drawn.
-const MOST: usize = 24;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let cells = swept::all(source);
@@ -49,26 +47,20 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
             .map(|axis| format!("Only {axis} goes over numbers, and two axes are needed."));
         return Err(Nothing::Elsewhere(one.unwrap_or_else(|| swept::NONE.to_owned())));
     }
-    let (mut sections, mut untold) = (Vec::new(), 0);
-    for (at, x) in names.iter().enumerate() {
-        for y in &names[at + 1..] {
-            for field in fields(&cells, [*x, *y], &names) {
-                if sections.len() < MOST {
-                    sections.push(section(source, [*x, *y], &field, sections.is_empty()));
-                } else {
-                    untold += 1;
-                }
-            }
-        }
-    }
+    let pairs = names.iter().enumerate();
+    let pairs = pairs.flat_map(|(at, x)| names[at + 1..].iter().map(move |y| [*x, *y]));
+    let maps = pairs
+        .flat_map(|axes| fields(&cells, axes, &names).into_iter().map(move |field| (axes, field)));
+    let (sections, left) =
+        swept::sections(maps, |(axes, field), open| section(source, axes, &field, open));
     let words = html! {
-        p.says { "The darker a field is, the greater its median over the seeds; where there are few fields, they have their numbers. \
+        p.says { "The darker a field is, the greater its median over the seeds; where there are \
+            few fields, they have their numbers. \
                   A field that is crossed out has no result." }
-        @if untold > 0 { p { "Not drawn: " (count(untold, "more map")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
+        @if left > 0 { p { "Not drawn: " (count(left, "more map")) "; " a href="#matrix" {
+            "All cells" } " has their numbers." } }
     };
-    Ok(std::iter::once(Piece::Words(words))
-        .chain(sections.into_iter().map(Piece::Section))
-        .collect())
+    Ok(with_words(words, sections))
 }
 
 /// Those of a grid; where no two cells differ in these axes only, as of samples, all cells whatever
@@ -77,7 +69,7 @@ fn fields<'s, 'a>(
     cells: &'s [swept::Full<'s, 'a>],
     axes: [&str; 2],
     all: &[&str],
-) -> Vec<Field<'s, 'a>> {
+) -> Vec<SweepMap<'s, 'a>> {
     let grid = swept::fields(cells, axes, &[]);
     if grid.iter().any(|field| field.marks.len() > 1) {
         grid
@@ -86,7 +78,7 @@ fn fields<'s, 'a>(
     }
 }
 
-fn section(source: &Source, [x, y]: [&str; 2], field: &Field, open: bool) -> Section {
+fn section(source: &Source, [x, y]: [&str; 2], field: &SweepMap, open: bool) -> Section {
     let rest = swept::title(&field.rest);
     let charts = metrics(source).filter_map(|metric| chart([x, y], field, metric));
     Section {
@@ -109,23 +101,22 @@ fn metrics<'s>(source: &'s Source) -> impl Iterator<Item = &'s Metric> {
 }
 
 /// `IOPS: 512 to 1720`
-fn summary(source: &Source, field: &Field) -> String {
+fn summary(source: &Source, field: &SweepMap) -> String {
     let Some(metric) = source.metrics.first() else { return String::new() };
     let Some((least, most, unit)) = range(field, metric) else { return "no result".to_owned() };
     format!("{}: {} to {}", metric.name(), answer::value(least, &unit), answer::value(most, &unit))
 }
 
 /// Of all medians the least and the greatest, with their unit.
-fn range(field: &Field, metric: &Metric) -> Option<(f64, f64, String)> {
+fn range(field: &SweepMap, metric: &Metric) -> Option<(f64, f64, String)> {
     let medians =
         || field.marks.iter().filter_map(|(_, choice)| Some(choice.spread(metric)?.median));
-    let results = field.marks.iter().flat_map(|(_, choice)| choice.results());
-    let unit = metric.unit(results.map(|(_, outcome)| outcome));
+    let unit = metric.unit(field.marks.iter().flat_map(|(_, choice)| choice.outcomes()));
     Some((medians().reduce(f64::min)?, medians().reduce(f64::max)?, unit))
 }
 
 /// Values of an axis in rising order.
-fn values(axis: &str, field: &Field, at: usize) -> Vec<String> {
+fn values(axis: &str, field: &SweepMap, at: usize) -> Vec<String> {
     let distinct: BTreeSet<&String> = field.marks.iter().map(|(values, _)| &values[at]).collect();
     let mut values: Vec<String> = distinct.into_iter().cloned().collect();
     let of = |value: &String| number(axis, value).unwrap_or_default();
@@ -133,7 +124,7 @@ fn values(axis: &str, field: &Field, at: usize) -> Vec<String> {
     values
 }
 
-fn chart([x, y]: [&str; 2], field: &Field, metric: &Metric) -> Option<Chart> {
+fn chart([x, y]: [&str; 2], field: &SweepMap, metric: &Metric) -> Option<Chart> {
     let (least, most, unit) = range(field, metric)?;
     let (columns, rows) = (values(x, field, 0), values(y, field, 1));
     let height = (ROW * 8.0 / rows.len() as f64).clamp(LOWEST, ROW);
@@ -142,10 +133,10 @@ fn chart([x, y]: [&str; 2], field: &Field, metric: &Metric) -> Option<Chart> {
     let told = |value: f64| answer::value(value, &unit);
     let has_numbers = columns.len() <= MOST_NUMBERS && height >= 16.0;
     let mut drawn = Vec::new();
-    let mut table = Table::new([x, y, metric.name()]);
+    let mut table = Table::new(x, [y, metric.name()]);
     for (values, choice) in &field.marks {
         let place = |all: &[String], value: &String| {
-            all.iter().position(|it| it == value).unwrap_or_default() as f64
+            all.iter().position(|known| known == value).unwrap_or_default() as f64
         };
         let left = LEFT + width * place(&columns, &values[0]);
         let top = ABOVE + height * (rows.len() as f64 - 1.0 - place(&rows, &values[1]));
@@ -160,16 +151,19 @@ fn chart([x, y]: [&str; 2], field: &Field, metric: &Metric) -> Option<Chart> {
             &title,
             has_numbers.then_some(text.as_str()),
         ));
-        table.row([values[0].clone(), values[1].clone(), text]);
+        table.row(&values[0], [&values[1], &text]);
     }
     let inner = html! {
         g font-size="12" fill=(ink::TEXT) {
             @for field in &drawn { (field) }
             (names_below(&columns, width, full))
             (names_beside(&rows, height))
-            text x=(number_of(LEFT + (WIDTH - LEFT - RIGHT) / 2.0)) y=(number_of(full - 6.0)) text-anchor="middle" font-size="13" { (x) }
-            text x="12" y=(number_of(ABOVE + height * rows.len() as f64 / 2.0)) text-anchor="middle" font-size="13"
-                transform={"rotate(-90 12 " (number_of(ABOVE + height * rows.len() as f64 / 2.0)) ")"} { (y) }
+            text x=(number_of(LEFT + (WIDTH - LEFT - RIGHT) / 2.0)) y=(number_of(full - 6.0))
+                text-anchor="middle" font-size="13" { (x) }
+            text x="12" y=(number_of(ABOVE + height * rows.len() as f64 / 2.0))
+                text-anchor="middle" font-size="13"
+                transform={"rotate(-90 12 " (number_of(ABOVE + height * rows.len() as f64 / 2.0))
+                    ")"} { (y) }
         }
     };
     let says = format!(
@@ -204,13 +198,18 @@ fn one(
         g {
             title { (title) }
             @match share {
-                Some(share) => rect x=(number_of(left)) y=(number_of(top)) width=(number_of(width - 1.0)) height=(number_of(height - 1.0))
-                    fill=(COLOURS[0].0) fill-opacity=(format!("{:.2}", LIGHTEST + share * (DARKEST - LIGHTEST))) {},
-                None => path d={"M" (number_of(left)) " " (number_of(top)) "L" (number_of(right)) " " (number_of(bottom)) "M" (number_of(left)) " "
-                    (number_of(bottom)) "L" (number_of(right)) " " (number_of(top))} fill="none" stroke=(ink::BAD) stroke-width="1" {},
+                Some(share) => rect x=(number_of(left)) y=(number_of(top))
+                    width=(number_of(width - 1.0)) height=(number_of(height - 1.0))
+                    fill=(COLOURS[0].0)
+                        fill-opacity=(format!("{:.2}", LIGHTEST + share * (DARKEST - LIGHTEST))) {},
+                None => path d={"M" (number_of(left)) " " (number_of(top)) "L" (number_of(right))
+                    " " (number_of(bottom)) "M" (number_of(left)) " "
+                    (number_of(bottom)) "L" (number_of(right)) " " (number_of(top))} fill="none"
+                        stroke=(ink::BAD) stroke-width="1" {},
             }
             @if let Some(text) = text {
-                text x=(number_of(left + width / 2.0)) y=(number_of(top + height / 2.0 + 4.0)) text-anchor="middle" font-size="11" { (text) }
+                text x=(number_of(left + width / 2.0)) y=(number_of(top + height / 2.0 + 4.0))
+                    text-anchor="middle" font-size="11" { (text) }
             }
         }
     }
@@ -219,14 +218,16 @@ fn one(
 fn names_below(columns: &[String], width: f64, full: f64) -> Markup {
     let step = columns.len().div_ceil(MOST_NAMES / 2).max(1);
     html! { @for (at, name) in columns.iter().enumerate().step_by(step) {
-        text x=(number_of(LEFT + width * (at as f64 + 0.5))) y=(number_of(full - BELOW + 16.0)) text-anchor="middle" { (name) }
+        text x=(number_of(LEFT + width * (at as f64 + 0.5))) y=(number_of(full - BELOW + 16.0))
+            text-anchor="middle" { (name) }
     } }
 }
 
 fn names_beside(rows: &[String], height: f64) -> Markup {
     let step = rows.len().div_ceil(MOST_NAMES).max(1);
     html! { @for (at, name) in rows.iter().rev().enumerate().step_by(step) {
-        text x=(number_of(LEFT - 6.0)) y=(number_of(ABOVE + height * (at as f64 + 0.5) + 4.0)) text-anchor="end" { (name) }
+        text x=(number_of(LEFT - 6.0)) y=(number_of(ABOVE + height * (at as f64 + 0.5) + 4.0))
+            text-anchor="end" { (name) }
     } }
 }
 

@@ -1,17 +1,17 @@
 //! Two trials in one picture: what all disks of each move, and how often they seek, over time.
 
-use disklab_trace::Timeline;
-use disklab_trace::timeline::{TimelineBin, DiskTimeline};
+use disklab_trace::timeline::{DiskTimeline, TimelineBin};
 use disklab_units::prose::digits;
-use kuva::prelude::{LegendPosition, LinePlot, Plot};
+use itertools::Itertools;
+use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::over_time::{DRAWN, HEIGHT, LEFT, Measure, SEEKS, THROUGHPUT, Watched};
-use crate::panel::{Nothing, Panel, Piece};
+use crate::chart::{Chart, Table, ink};
+use crate::over_time::{DRAWN, DiskMeasure, LEFT, SEEKS, THROUGHPUT, over_seconds};
+use crate::panel::{Nothing, Panel, Piece, with_words};
 use crate::source::Source;
 use crate::to_watch::{Reading, pair};
-use crate::traces::Detail;
+use crate::watched::{Detail, WatchedTrial};
 
 pub const PANEL: Panel = Panel {
     place: 55,
@@ -36,14 +36,18 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         });
     };
     let words = html! {
-        p { "The two trials above on the same axes, all disks of each added up. " (one.label) " and " (other.label) "." }
+        p { "The two trials above on the same axes, all disks of each added up. " (one.label)
+            " and " (other.label) "." }
         (reading.told())
     };
     let names = told_apart(&one.label, &other.label);
-    let sides: Vec<Side> =
-        [one, other].into_iter().zip(names).map(|(it, name)| Side::of(it, name)).collect();
+    let sides: Vec<JoinedTrial> = [one, other]
+        .into_iter()
+        .zip(names)
+        .map(|(trial, name)| JoinedTrial::of(trial, name))
+        .collect();
     let charts = [SEEKS, THROUGHPUT].map(|measure| Piece::Chart(lines(&measure, &sides)));
-    Ok(std::iter::once(Piece::Words(words)).chain(charts).collect())
+    Ok(with_words(words, charts))
 }
 
 /// The parts of two ids that differ; the whole where they have other parts, or none.
@@ -59,7 +63,7 @@ fn told_apart(one: &str, other: &str) -> [String; 2] {
 }
 
 /// A trial, all its disks as one.
-struct Side {
+struct JoinedTrial {
     name: String,
     /// When each stretch of time was, s of what was measured; and what all disks did in it.
     bins: Vec<(f64, TimelineBin)>,
@@ -68,13 +72,12 @@ struct Side {
     phases: Vec<(String, f64, f64)>,
 }
 
-impl Side {
-    fn of(it: &Watched, name: String) -> Self {
-        let Timeline { bins, disks } = &it.line;
-        let middle =
-            |at: usize| (bins.edge(at).midpoint(bins.edge(at + 1)) - bins.begin) as f64 / 1e9;
-        let bins = (0..bins.count).map(|at| (middle(at), added_up(disks, at))).collect();
-        Self { name, bins, seconds: it.seconds, phases: it.phases.clone() }
+impl JoinedTrial {
+    fn of(trial: &WatchedTrial, name: String) -> Self {
+        let disks = &trial.line.disks;
+        let bins = 0..trial.line.bins.count;
+        let bins = bins.map(|bin| (trial.middle(bin), added_up(disks, bin))).collect();
+        Self { name, bins, seconds: trial.seconds, phases: trial.phases.clone() }
     }
 
     /// When each phase but the last ended, s.
@@ -100,11 +103,12 @@ impl Side {
 
 /// What all disks did in one stretch of time, which is as long as for one of them.
 fn added_up(disks: &[DiskTimeline], at: usize) -> TimelineBin {
-    let own: Vec<TimelineBin> = disks.iter().filter_map(|disk| disk.bins.get(at)).copied().collect();
+    let own: Vec<TimelineBin> =
+        disks.iter().filter_map(|disk| disk.bins.get(at)).copied().collect();
     TimelineBin { length: own.first().map_or(0, |bin| bin.length), ..TimelineBin::joined(&own) }
 }
 
-fn lines(measure: &Measure, sides: &[Side]) -> Chart {
+fn lines(measure: &DiskMeasure, sides: &[JoinedTrial]) -> Chart {
     let seconds = sides.iter().map(|side| side.seconds).fold(0.0, f64::max);
     let most = sides
         .iter()
@@ -112,22 +116,14 @@ fn lines(measure: &Measure, sides: &[Side]) -> Chart {
         .map(|(_, bin)| (measure.of)(bin))
         .fold(0.0, f64::max);
     let top = (most * 1.05).max(0.01);
-    let plot = |(index, side): (usize, &Side)| {
-        let series = ink::Series::of(index);
-        let points: Vec<(f64, f64)> =
-            side.bins.iter().map(|(at, bin)| (*at, (measure.of)(bin))).collect();
-        let plot =
-            LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
-        Plot::Line(plot.with_line_style(series.line()))
-    };
-    let entries =
-        sides.iter().enumerate().map(|(at, side)| ink::Series::of(at).entry(&side.name)).collect();
-    let layout = ink::layout((0.0, seconds), (0.0, top), WIDTH, HEIGHT)
-        .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
-        .with_x_label("s of what was measured")
-        .with_legend_entries(entries)
-        .with_legend_position(LegendPosition::OutsideBottomColumns);
-    let whole = |side: &Side| {
+    let points = sides
+        .iter()
+        .map(|side| side.bins.iter().map(|(middle, bin)| (*middle, (measure.of)(bin))).collect());
+    let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
+    let (mut plots, layout) =
+        over_seconds(&names, points, (seconds, top), "s of what was measured");
+    plots.extend(boundaries(sides, top));
+    let whole = |side: &JoinedTrial| {
         let all: Vec<TimelineBin> = side.bins.iter().map(|(_, bin)| *bin).collect();
         let (mean, length) = ((measure.of)(&TimelineBin::joined(&all)), digits(side.seconds));
         format!("{} {} over {length} s", side.name, digits(mean))
@@ -136,13 +132,12 @@ fn lines(measure: &Measure, sides: &[Side]) -> Chart {
         "{} of all disks together, {}: {}",
         measure.title,
         measure.unit,
-        sides.iter().map(whole).collect::<Vec<_>>().join("; ")
+        sides.iter().map(whole).join("; ")
     );
     let title = format!("{} of all disks ({})", measure.title, measure.unit);
-    let plots = sides.iter().enumerate().map(plot).chain(boundaries(sides, top)).collect();
     let mut chart =
         Chart::draw(measure.kind, title, says, plots, layout, table(measure, sides, seconds));
-    let phases: Vec<String> = sides.iter().filter_map(Side::told).collect();
+    let phases: Vec<String> = sides.iter().filter_map(JoinedTrial::told).collect();
     if !phases.is_empty() {
         chart.note =
             format!("Upright lines end phases, each in its trial's colour. {}.", phases.join("; "));
@@ -153,31 +148,25 @@ fn lines(measure: &Measure, sides: &[Side]) -> Chart {
 }
 
 /// An upright line at the end of each phase but the last.
-fn boundaries(sides: &[Side], top: f64) -> Vec<Plot> {
-    let line = |index: usize, at: f64| {
-        let series = ink::Series::of(index);
-        let line = LinePlot::new().with_data([(at, 0.0), (at, top)]).with_color(series.colour);
-        Plot::Line(line.with_stroke_width(0.8).with_line_style(series.line()))
+fn boundaries(sides: &[JoinedTrial], top: f64) -> Vec<Plot> {
+    let line = |index: usize, end: f64| {
+        Plot::Line(ink::Series::of(index).line(vec![(end, 0.0), (end, top)], 0.8))
     };
-    let of = |(index, side): (usize, &Side)| {
-        side.boundaries().map(|at| line(index, at)).collect::<Vec<_>>()
-    };
-    sides.iter().enumerate().flat_map(of).collect()
+    let ends = sides.iter().enumerate();
+    ends.flat_map(|(index, side)| side.boundaries().map(move |end| line(index, end))).collect()
 }
 
 /// A row for each stretch of time, a column for each trial; empty where that had ended.
-fn table(measure: &Measure, sides: &[Side], seconds: f64) -> Table {
-    let mut table = Table::new(
-        std::iter::once("s".to_owned()).chain(sides.iter().map(|side| side.name.clone())),
-    );
+fn table(measure: &DiskMeasure, sides: &[JoinedTrial], seconds: f64) -> Table {
+    let mut table = Table::new("s", sides.iter().map(|side| &side.name));
     let edge = |at: u32| seconds * f64::from(at) / f64::from(STRETCHES);
     for at in 0..STRETCHES {
         let (from, to) = (edge(at), edge(at + 1));
-        let field = |side: &Side| {
+        let field = |side: &JoinedTrial| {
             side.between(from, to).map_or_else(String::new, |bin| digits((measure.of)(&bin)))
         };
         let name = format!("{} to {}", digits(from), digits(to));
-        table.row(std::iter::once(name).chain(sides.iter().map(field)));
+        table.row(name, sides.iter().map(field));
     }
     table
 }
@@ -186,10 +175,15 @@ fn table(measure: &Measure, sides: &[Side], seconds: f64) -> Table {
 mod tests {
     use super::*;
 
-    fn side(name: &str, seconds: u32, seeks: u64) -> Side {
-        let bin = |_| TimelineBin { length: 1_000_000_000, seeks, read_bytes: 10 << 20, ..TimelineBin::default() };
+    fn side(name: &str, seconds: u32, seeks: u64) -> JoinedTrial {
+        let bin = |_| TimelineBin {
+            length: 1_000_000_000,
+            seeks,
+            read_bytes: 10 << 20,
+            ..TimelineBin::default()
+        };
         let bins = (0..seconds).map(|at| (f64::from(at) + 0.5, bin(at))).collect();
-        Side { name: name.to_owned(), bins, seconds: f64::from(seconds), phases: Vec::new() }
+        JoinedTrial { name: name.to_owned(), bins, seconds: f64::from(seconds), phases: Vec::new() }
     }
 
     #[test]
@@ -226,7 +220,7 @@ mod tests {
         assert_eq!(plain.note, "");
         let phases = [("create", 0.0, 8.0), ("read", 8.0, 12.0)];
         let phases = phases.map(|(name, from, to)| (name.to_owned(), from, to)).to_vec();
-        let sides = [Side { phases, ..side("one", 12, 5) }, side("two", 12, 8)];
+        let sides = [JoinedTrial { phases, ..side("one", 12, 5) }, side("two", 12, 8)];
         let chart = lines(&SEEKS, &sides);
         assert!(chart.note.ends_with("one: create to 8.00 s, read to 12.0 s."), "{}", chart.note);
         assert_eq!(boundaries(&sides, 1.0).len(), 1);

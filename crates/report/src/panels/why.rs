@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use disklab_compare::separation::{Fact, Separation, Side, separation};
 use disklab_compare::{Metric, answer};
-use disklab_record::{Outcome, Record};
 use disklab_protocol::closing::DeviceCounts;
+use disklab_record::{Outcome, Record};
 use disklab_results::{Sample, Spread};
 use disklab_stats::{Better, Verdict};
 use disklab_units::prose::listed;
@@ -13,7 +13,7 @@ use maud::html;
 
 use crate::chart::Table;
 use crate::disks;
-use crate::panel::{Nothing, Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::verdict;
 use crate::panels::served::told;
 use crate::source::{Choice, Group, Source};
@@ -25,27 +25,22 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         .baseline
         .as_deref()
         .ok_or("There is no baseline that anything could be held against.")?;
-    let striking = source.striking();
-    let sections: Vec<Piece> = source
-        .groups
-        .iter()
-        .enumerate()
-        .filter_map(|(at, group)| section(source, group, baseline, at == striking))
-        .collect();
-    if sections.is_empty() {
-        return Err("No group has two choices with what their disks did.".into());
-    }
     let rule = html! {
-        p { "Said is what differs in every trial: no trial of the one has a value within the range of the other, and the medians \
-             differ by what is of interest. These are numbers beside each other; which one is the cause of which is for \
-             the reader to judge. A disk that serves several requests at once, as one of flash does, shares itself among them: the more there \
+        p { "Said is what differs in every trial: no trial of the one has a value within the range \
+            of the other, and the medians \
+             differ by what is of interest. These are numbers beside each other; which one is the \
+             cause of which is for \
+             the reader to judge. A disk that serves several requests at once, as one of flash \
+             does, shares itself among them: the more there \
              are, the longer each is served." }
     };
-    Ok([Piece::Words(rule)].into_iter().chain(sections).collect())
+    const NONE: &str = "No group has two choices with what their disks did.";
+    of_groups(source, rule, NONE, |group| explanation(source, group, baseline))
 }
 
-fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option<Piece> {
-    let of_baseline = Recorded::of(group.choices.iter().find(|choice| choice.value == baseline)?)?;
+/// The summary of a group and what explains it; `None` where nothing does.
+fn explanation(source: &Source, group: &Group, baseline: &str) -> Option<(String, Vec<Piece>)> {
+    let of_baseline = Recorded::of(group.choice(baseline)?)?;
     let metric = source.metrics.first()?;
     let (explained, rest) = parted(source, group, baseline, metric);
     if explained.is_empty() {
@@ -53,33 +48,31 @@ fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option
     }
     let least = source.terms.smallest_effect;
     let samples = of_baseline.samples();
-    let of = |recorded: &Recorded| {
+    let separate = |recorded: &Recorded| {
         separation(recorded.side(&recorded.samples()), of_baseline.side(&samples), least)
     };
-    let explained: Vec<(&Recorded, Separation)> = explained.iter().map(|it| (it, of(it))).collect();
+    let explained: Vec<(&Recorded, Separation)> =
+        explained.iter().map(|recorded| (recorded, separate(recorded))).collect();
     let caption = format!("Medians over seeds, with their ranges; * is apart from {baseline}");
     let words = html! {
         @for (at, (recorded, separation)) in explained.iter().enumerate() {
             @let judged = source.judgement(group, recorded.name, metric);
-            @let said = html! { (answer::name(recorded.name)) " is " (verdict(judged, false)) " against " (answer::name(baseline)) ", in " (metric.name()) };
-            @let sentences = html! { ul { @for sentence in &separation.sentences { li { (sentence) "." } } } };
+            @let said = html! { (answer::name(recorded.name)) " is " (verdict(judged, false))
+                " against " (answer::name(baseline)) ", in " (metric.name()) };
+            @let sentences = html! { ul { @for sentence in &separation.sentences { li { (sentence)
+                "." } } } };
             // The best one is to be read first.
-            @if at == 0 { p { (said) "." } (sentences) } @else { details { summary { (said) } (sentences) } }
+            @if at == 0 { p { (said) "." } (sentences) } @else { details { summary { (said) }
+                (sentences) } }
         }
         @if !rest.is_empty() {
-            p.terms { "No difference from " (answer::name(baseline)) " is certain for " (listed(&rest.iter().map(|it| answer::name(it)).collect::<Vec<_>>())) "." }
+            p.terms { "No difference from " (answer::name(baseline)) " is certain for "
+                (listed(&rest.iter().map(|name| answer::name(name)).collect::<Vec<_>>())) "." }
         }
         (table(&of_baseline, &explained).markup(&caption))
     };
     let names: Vec<&str> = explained.iter().map(|(recorded, _)| recorded.name).collect();
-    Some(Piece::Section(Section {
-        name: group.name.clone(),
-        title: group.title(),
-        summary: format!("{} against {baseline}", listed(&names)),
-        open,
-        cell: group.cell.clone(),
-        pieces: vec![Piece::Words(words)],
-    }))
+    Some((format!("{} against {baseline}", listed(&names)), vec![Piece::Words(words)]))
 }
 
 /// The choices whose difference from the baseline is certain, the one with the best median first,
@@ -98,15 +91,15 @@ fn parted<'s>(
     let better = source
         .judgements
         .iter()
-        .find(|it| it.metric == *metric)
-        .map_or(Better::Higher, |it| it.better);
+        .find(|judgement| judgement.metric == *metric)
+        .map_or(Better::Higher, |judgement| judgement.better);
     ranked.sort_by(|(one, _), (other, _)| match better {
         Better::Higher => other.total_cmp(one),
         Better::Lower => one.total_cmp(other),
     });
     let is_certain = |recorded: &Recorded| {
         let judged = source.judgement(group, recorded.name, metric);
-        judged.is_some_and(|it| matches!(it.verdict, Verdict::Better | Verdict::Worse))
+        judged.is_some_and(|judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse))
     };
     let ranked = ranked.into_iter().map(|(_, recorded)| recorded);
     let (mut certain, mut rest): (Vec<Recorded>, Vec<Recorded>) = ranked.partition(is_certain);
@@ -146,7 +139,7 @@ fn queued(choice: &Choice) -> Vec<f64> {
         let closing = disks::closing(record, outcome)?;
         let devices = closing.measured()?.devices;
         let requests: u64 = devices.iter().map(DeviceCounts::requests).sum();
-        let waited = |it: &DeviceCounts| Some(it.wait.0.saturating_sub(it.service?.0));
+        let waited = |device: &DeviceCounts| Some(device.wait.0.saturating_sub(device.service?.0));
         let queued: u64 = devices.iter().map(waited).sum::<Option<_>>()?;
         (requests > 0).then(|| queued as f64 / requests as f64)
     };
@@ -156,19 +149,19 @@ fn queued(choice: &Choice) -> Vec<f64> {
 /// A column for each choice that is explained, behind the baseline's.
 fn table(baseline: &Recorded, explained: &[(&Recorded, Separation)]) -> Table {
     let names = explained.iter().map(|(recorded, _)| recorded.name);
-    let mut table = Table::new(["", baseline.name].into_iter().chain(names));
+    let mut table = Table::new("", [baseline.name].into_iter().chain(names));
     // All have the same facts in the same order.
     let facts = explained.first().map_or(&[][..], |(_, separation)| &separation.facts);
     for (at, fact) in facts.iter().enumerate() {
         let own: Vec<&Fact> =
             explained.iter().map(|(_, separation)| &separation.facts[at]).collect();
-        if fact.baseline.is_none() && own.iter().all(|it| it.treatment.is_none()) {
+        if fact.baseline.is_none() && own.iter().all(|fact| fact.treatment.is_none()) {
             continue;
         }
         let told = |spread: Option<Spread>| told(spread, |value| fact.unit.show(value));
-        let apart = |it: &Fact| if it.apart { " *" } else { "" };
-        let own = own.into_iter().map(|it| told(it.treatment) + apart(it));
-        table.row([fact.name.to_owned(), told(fact.baseline)].into_iter().chain(own));
+        let apart = |fact: &Fact| if fact.apart { " *" } else { "" };
+        let own = own.into_iter().map(|fact| told(fact.treatment) + apart(fact));
+        table.row(fact.name, [told(fact.baseline)].into_iter().chain(own));
     }
     table
 }

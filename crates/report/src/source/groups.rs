@@ -8,7 +8,7 @@ use disklab_results::Spread;
 
 use crate::fates::{Fate, NOT_RUN, NOT_YET, fates_in};
 use crate::merge::{TrialRow, goes_on};
-use crate::text::{distinct, slug};
+use crate::text::{distinct, find_or_add, slug};
 
 /// Choices with all else equal.
 #[derive(Debug)]
@@ -41,7 +41,17 @@ pub struct Tried<'a> {
     pub goes_on: bool,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    /// The choice of this value.
+    pub fn choice(&self, value: &str) -> Option<&Choice<'a>> {
+        self.choices.iter().find(|choice| choice.value == value)
+    }
+
+    /// The unit of a metric in the results of all choices.
+    pub fn unit(&self, metric: &Metric) -> String {
+        metric.unit(self.choices.iter().flat_map(Choice::outcomes))
+    }
+
     /// As [`answer::values`] has it.
     pub fn title(&self) -> String {
         if self.cell.0.is_empty() { "all".to_owned() } else { answer::values(&self.cell) }
@@ -53,12 +63,17 @@ impl<'a> Choice<'a> {
     pub fn results(&self) -> impl Iterator<Item = (&Tried<'a>, &'a Outcome)> {
         self.trials
             .iter()
-            .filter_map(|tried| Some((tried, tried.outcome.filter(|it| it.is_sound())?)))
+            .filter_map(|tried| Some((tried, tried.outcome.filter(|outcome| outcome.is_sound())?)))
     }
 
     /// Over the seeds of [`Choice::results`].
     pub fn spread(&self, metric: &Metric) -> Option<Spread> {
-        Spread::of(self.results().filter_map(|(_, outcome)| metric.of(outcome)))
+        Spread::of(self.outcomes().filter_map(|outcome| metric.of(outcome)))
+    }
+
+    /// The outcomes of [`Choice::results`].
+    pub fn outcomes(&self) -> impl Iterator<Item = &'a Outcome> {
+        self.results().map(|(_, outcome)| outcome)
     }
 
     /// A median, as far as it is known: `> 60 s`.
@@ -67,12 +82,12 @@ impl<'a> Choice<'a> {
         let is_less = |outcome: &Outcome| {
             metric.is_given_up(outcome) && metric.of(outcome).is_some_and(|limit| limit <= median)
         };
-        if self.results().any(|(_, outcome)| is_less(outcome)) { format!("> {told}") } else { told }
+        if self.outcomes().any(is_less) { format!("> {told}") } else { told }
     }
 
     /// The median as [`Choice::known`] has it, where that says that it is more.
     pub fn given_up(&self, metric: &Metric) -> Option<String> {
-        let unit = metric.unit(self.results().map(|(_, outcome)| outcome));
+        let unit = metric.unit(self.outcomes());
         let median = self.spread(metric)?.median;
         Some(self.known(metric, median, &unit)).filter(|told| *told != answer::value(median, &unit))
     }
@@ -109,6 +124,18 @@ impl Tried<'_> {
     }
 }
 
+/// The values of each axis of some cells, each once, both in the order in which they come.
+pub fn values_by_axis<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut axes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (axis, value) in cells.flat_map(|cell| &cell.0) {
+        let (_, values) = find_or_add(&mut axes, |(known, _)| known == axis, || (axis, Vec::new()));
+        if !values.contains(&value.as_str()) {
+            values.push(value);
+        }
+    }
+    axes
+}
+
 /// The trials of all records, by what is equal but for `compared`.
 pub fn of<'a>(indexes: &[CellIndex<'a>], compared: &str) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = Vec::new();
@@ -127,18 +154,23 @@ pub fn of<'a>(indexes: &[CellIndex<'a>], compared: &str) -> Vec<Group<'a>> {
 }
 
 fn add<'a>(groups: &mut Vec<Group<'a>>, cell: Cell, value: String, tried: Tried<'a>) {
-    let at = groups.iter().position(|group| group.cell == cell).unwrap_or_else(|| {
-        let taken = |name: &str| groups.iter().any(|group| group.name == name);
-        let name = distinct(slug(&answer::values(&cell)), "cell", groups.len() + 1, taken);
-        groups.push(Group { name, cell, choices: Vec::new() });
-        groups.len() - 1
-    });
-    let choices = &mut groups[at].choices;
-    if let Some(choice) = choices.iter_mut().find(|choice| choice.value == value) {
-        choice.trials.push(tried);
-        return;
-    }
-    let taken = |name: &str| choices.iter().any(|choice| choice.name == name);
-    let name = distinct(slug(&value), "choice", choices.len() + 1, taken);
-    choices.push(Choice { name, value, trials: vec![tried] });
+    let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
+    let group = find_or_add(
+        groups,
+        |group| group.cell == cell,
+        || {
+            let name = distinct(slug(&answer::values(&cell)), "cell", &names);
+            Group { name, cell: cell.clone(), choices: Vec::new() }
+        },
+    );
+    let names: Vec<String> = group.choices.iter().map(|choice| choice.name.clone()).collect();
+    let choice = find_or_add(
+        &mut group.choices,
+        |choice| choice.value == value,
+        || {
+            let name = distinct(slug(&value), "choice", &names);
+            Choice { name, value: value.clone(), trials: Vec::new() }
+        },
+    );
+    choice.trials.push(tried);
 }

@@ -1,0 +1,79 @@
+//! A number over time, a line for each disk or each trial.
+
+use disklab_trace::timeline::{DiskTimeline, TimelineBin};
+use disklab_units::prose::digits;
+use itertools::Itertools;
+use kuva::prelude::{Layout, Plot};
+use kuva::render::annotations::{ShadedRegion, TextAnnotation};
+
+use super::frame::{DRAWN, LEFT, table};
+use super::measure::DiskMeasure;
+use super::scale::Scale;
+use crate::chart::{Chart, WIDTH, ink};
+use crate::watched::WatchedTrial;
+
+const HEIGHT: f64 = 225.0;
+/// Of each further row of the legend; and names in a row.
+const LEGEND: f64 = 18.0;
+const IN_A_ROW: usize = 5;
+
+/// Lines over seconds, with a legend below them. `most`: how far the axes go.
+pub fn over_seconds(
+    names: &[String],
+    lines: impl Iterator<Item = Vec<(f64, f64)>>,
+    most: (f64, f64),
+    x_label: &str,
+) -> (Vec<Plot>, Layout) {
+    let plots = lines.enumerate().map(|(index, points)| ink::Series::of(index).line(points, 1.3));
+    let legend = names.len().saturating_sub(1) / IN_A_ROW;
+    let height = HEIGHT + legend as f64 * LEGEND;
+    let layout = ink::layout((0.0, most.0), (0.0, most.1), WIDTH, height)
+        .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
+        .with_x_label(x_label);
+    (plots.map(Plot::Line).collect(), ink::with_legend(layout, names, ink::Series::entry))
+}
+
+/// A line for each disk of a trial.
+pub fn lines(
+    measure: &DiskMeasure,
+    top: f64,
+    trial: &WatchedTrial,
+    side: &str,
+    scale: &Scale,
+) -> Chart {
+    let WatchedTrial { line, names, .. } = trial;
+    let points = line.disks.iter().map(|disk| {
+        let bins = disk.bins.iter().enumerate();
+        bins.map(|(index, bin)| (trial.middle(index), (measure.of)(bin))).collect()
+    });
+    let (plots, mut layout) =
+        over_seconds(names, points, (scale.seconds, top), "s of the measured phase");
+    // Every other one is shaded, so that where one ends is seen.
+    for (index, (name, from, to)) in trial.phases.iter().enumerate() {
+        if index % 2 == 1 {
+            let region = ShadedRegion::vertical(*from, *to);
+            layout = layout.with_shaded_region(region.with_color(ink::GRID).with_opacity(0.4));
+        }
+        if scale.has_room(*from, *to) {
+            let name = TextAnnotation::new(name.as_str(), from.midpoint(*to), top * 0.96);
+            layout = layout.with_annotation(name);
+        }
+    }
+    if trial.cut {
+        let region = ShadedRegion::vertical(trial.told(), scale.seconds);
+        layout = layout.with_shaded_region(region.with_color(ink::GRID).with_opacity(1.0));
+        if let Some((middle, words)) = scale.missing(trial) {
+            layout = layout.with_annotation(TextAnnotation::new(words, middle, top / 2.0));
+        }
+    }
+    let whole = |(disk, name): (&DiskTimeline, &String)| {
+        format!("{name} {}", digits((measure.of)(&TimelineBin::joined(&disk.bins))))
+    };
+    let whole = line.disks.iter().zip(names).map(whole).join(", ");
+    let over = if trial.cut { "as far as the trace goes" } else { "over the whole phase" };
+    let says = format!("{} of each disk in {}, {over}: {whole}", measure.title, measure.unit);
+    let title = format!("{} ({})", measure.title, measure.unit);
+    let table = table(trial, |bin| digits((measure.of)(bin)));
+    let chart = Chart::draw(&format!("{side}-{}", measure.kind), title, says, plots, layout, table);
+    scale.finish(chart, trial)
+}
