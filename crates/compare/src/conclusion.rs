@@ -95,7 +95,8 @@ pub fn seeds_to_decide(comparisons: &[Comparison]) -> Option<String> {
         0 => String::new(),
         unknown => format!("; of {unknown} more nothing can be said"),
     };
-    let metrics: IndexSet<&str> = comparisons.iter().map(|it| it.metric.name()).collect();
+    let metrics: IndexSet<&str> =
+        comparisons.iter().map(|comparison| comparison.metric.name()).collect();
     Some(format!(
         "Undecided on {}: {}. If effects and spreads are what they seem, a new run of {whole}, \
          each with a chance of {:.0} %{unknown}",

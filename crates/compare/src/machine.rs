@@ -51,11 +51,11 @@ pub fn in_time(record: &Record) -> Vec<&Outcome> {
     let is_last = |outcome: &&Outcome| {
         record.outcome(&outcome.trial).is_some_and(|last| std::ptr::eq(last, *outcome))
     };
-    record.lines().iter().filter(|it| it.status == Status::Ok).filter(is_last).collect()
+    record.lines().iter().filter(|outcome| outcome.status == Status::Ok).filter(is_last).collect()
 }
 
 fn changes(series: &[Beside]) -> Vec<LevelChange> {
-    let standard: Vec<f64> = series.iter().map(|it| it.standard).collect();
+    let standard: Vec<f64> = series.iter().map(|beside| beside.standard).collect();
     if series.len() < FEWEST {
         return Vec::new();
     }
@@ -78,9 +78,9 @@ fn changes(series: &[Beside]) -> Vec<LevelChange> {
 }
 
 fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
-    let value = |it: &Outcome| metric.of(it).filter(|value| *value > 0.0).map(f64::ln);
+    let value = |outcome: &Outcome| metric.of(outcome).filter(|value| *value > 0.0).map(f64::ln);
     let valued: Vec<(&Outcome, f64)> =
-        in_time.iter().filter_map(|it| Some((*it, value(it)?))).collect();
+        in_time.iter().filter_map(|outcome| Some((*outcome, value(outcome)?))).collect();
     let beside = |(outcome, value): &(&'a Outcome, f64)| {
         let own: Vec<f64> = valued
             .iter()

@@ -70,25 +70,26 @@ pub struct Separation {
 
 type Measure = fn(&Sample) -> Option<f64>;
 
-const LATENCY: (&str, Unit, Measure) = ("mean latency", Unit::Nanos, |it| positive(it.lat_mean_ns));
+const LATENCY: (&str, Unit, Measure) =
+    ("mean latency", Unit::Nanos, |sample| positive(sample.lat_mean_ns));
 const SERVICE: (&str, Unit, Measure) = ("mean service by the disks", Unit::Nanos, service);
 const WAITING: (&str, Unit, Measure) =
     ("mean waiting: latency without service", Unit::Nanos, waiting);
 const QUEUED: &str = "mean queueing at a disk, before its service";
 const BUSIEST_SHARE: (&str, Unit, Measure) =
-    ("reads of the disk with most of them", Unit::Share, |it| {
-        greatest(several(it)?, |d| d.read_share)
+    ("reads of the disk with most of them", Unit::Share, |sample| {
+        greatest(several(sample)?, |d| d.read_share)
     });
 const UTILISATION_GAP: (&str, Unit, Measure) =
-    ("utilisation, most used disk less least used", Unit::Share, |it| {
-        let it = several(it)?;
-        Some(greatest(it, |d| Some(d.utilisation))? - least(it, |d| Some(d.utilisation))?)
+    ("utilisation, most used disk less least used", Unit::Share, |sample| {
+        let sample = several(sample)?;
+        Some(greatest(sample, |d| Some(d.utilisation))? - least(sample, |d| Some(d.utilisation))?)
     });
 const DEEPEST: (&str, Unit, Measure) =
-    ("mean depth of the deepest disk", Unit::Count, |it| greatest(it, |d| d.depth_mean));
+    ("mean depth of the deepest disk", Unit::Count, |sample| greatest(sample, |d| d.depth_mean));
 const DISTANCE: (&str, Unit, Measure) =
-    ("mean distance from one request of a disk to the next", Unit::Bytes, |it| {
-        weighted(it, |d| d.distance_mean_bytes)
+    ("mean distance from one request of a disk to the next", Unit::Bytes, |sample| {
+        weighted(sample, |d| d.distance_mean_bytes)
     });
 
 /// What separates `treatment` from `baseline`, where changes below `smallest` (a share) are of no

@@ -60,7 +60,7 @@ const UNKNOWN: &str = "not every choice has a result";
 /// its seeds.` `None` without two choices anywhere.
 pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Option<String> {
     let point = |at: usize| points.get(at).copied().unwrap_or_default();
-    let range = |it: &Stretch| between(point(it.from), point(it.to));
+    let range = |stretch: &Stretch| between(point(stretch.from), point(stretch.to));
     if choices.len() < 2 || stretches.is_empty() {
         return None;
     }
@@ -71,22 +71,22 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
             Best::Unknown => return Some(format!("{UNKNOWN} anywhere")),
         }
     }
-    let won = stretches.iter().filter_map(|it| match it.best {
-        Best::Choice(at) => Some((*choices.get(at)?, it)),
+    let won = stretches.iter().filter_map(|stretch| match stretch.best {
+        Best::Choice(at) => Some((*choices.get(at)?, stretch)),
         Best::Open | Best::Unknown => None,
     });
     let everywhere = if stretches.len() == 1 { "everywhere, " } else { "" };
     let told: Vec<String> = won
         .enumerate()
-        .map(|(at, (choice, it))| match at {
-            0 => format!("{choice} is first {everywhere}{}", range(it)),
-            _ => format!("{choice} {}", range(it)),
+        .map(|(at, (choice, stretch))| match at {
+            0 => format!("{choice} is first {everywhere}{}", range(stretch)),
+            _ => format!("{choice} {}", range(stretch)),
         })
         .collect();
     let rest =
         [(Best::Open, OPEN), (Best::Unknown, UNKNOWN)].into_iter().filter_map(|(best, words)| {
             let own: Vec<String> =
-                stretches.iter().filter(|it| it.best == best).map(range).collect();
+                stretches.iter().filter(|stretch| stretch.best == best).map(range).collect();
             (!own.is_empty()).then(|| format!("{} {words}", own.join(" and ")))
         });
     let parts = std::iter::once(told.join(", ")).filter(|told| !told.is_empty()).chain(rest);
@@ -106,8 +106,9 @@ pub fn sentence_of_samples(
         return None;
     }
     let found: Vec<Best> = samples.iter().map(|spreads| best(spreads, better)).collect();
-    let places =
-        |best: Best| found.iter().enumerate().filter(move |(_, it)| **it == best).map(|(at, _)| at);
+    let places = |best: Best| {
+        found.iter().enumerate().filter(move |(_, known)| **known == best).map(|(at, _)| at)
+    };
     let range = |own: &[usize]| {
         let [first, last] = [own.first(), own.last()]
             .map(|at| at.and_then(|at| points.get(*at)).copied().unwrap_or_default());

@@ -62,7 +62,12 @@ fn of_two_that_were_given_up_nobody_knows_which_is_longer() {
     let never = times(&[60.0; 5]);
     let comparison = judged(&never, &never);
     assert_eq!((comparison.verdict, comparison.change), (Verdict::Undecided, None));
-    assert!(comparison.remarks.iter().any(|it| it.contains("of 5 pairs both sides were given up")));
+    assert!(
+        comparison
+            .remarks
+            .iter()
+            .any(|remark| remark.contains("of 5 pairs both sides were given up"))
+    );
     // Medians are of all: those of the two pairs that are left would be the survivors'.
     let comparison =
         judged(&times(&[60.0, 60.0, 60.0, 2.0, 2.0]), &times(&[60.0, 60.0, 60.0, 30.0, 31.0]));
@@ -105,6 +110,10 @@ fn nothing_counts_as_the_least_there_can_be() {
         disklab_compare::answer::change_and_verdict(better.change, better.verdict)
             .starts_with("≤ -9")
     );
-    assert!(better.remarks.iter().any(|it| it.contains("0 counts as 0.1")), "{:?}", better.remarks);
+    assert!(
+        better.remarks.iter().any(|remark| remark.contains("0 counts as 0.1")),
+        "{:?}",
+        better.remarks
+    );
     assert_eq!(judged(&none, &none).verdict, Verdict::Same);
 }

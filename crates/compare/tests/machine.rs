@@ -59,7 +59,9 @@ fn a_difference_within_what_the_same_differs_by_is_not_called_better() {
     let loud = judged(&[1.06, 0.95, 1.04, 0.97, 1.05]);
     assert_eq!(loud.verdict, Verdict::Undecided);
     assert!(
-        loud.remarks.iter().any(|it| it.starts_with("better, but within this machine's noise")),
+        loud.remarks
+            .iter()
+            .any(|remark| remark.starts_with("better, but within this machine's noise")),
         "{:?}",
         loud.remarks
     );

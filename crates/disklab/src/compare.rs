@@ -258,10 +258,10 @@ fn row(comparison: &Comparison) -> [String; 10] {
 }
 
 /// `undecided (about 14 seeds)`: so many would decide.
-fn verdict(it: &Comparison) -> String {
-    it.seeds_to_decide.map_or_else(
-        || it.verdict.to_string(),
-        |seeds| format!("{} ({})", it.verdict, answer::seeds(seeds)),
+fn verdict(comparison: &Comparison) -> String {
+    comparison.seeds_to_decide.map_or_else(
+        || comparison.verdict.to_string(),
+        |seeds| format!("{} ({})", comparison.verdict, answer::seeds(seeds)),
     )
 }
 
@@ -297,7 +297,9 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
             ("verdict", Align::Left),
         ];
         let mut table = TextTable::new(&columns, screen.color);
-        let same = |it: &&Comparison| it.cell == first.cell && it.metric == first.metric;
+        let same = |comparison: &&Comparison| {
+            comparison.cell == first.cell && comparison.metric == first.metric
+        };
         let own: Vec<&Comparison> = comparisons.iter().filter(same).collect();
         table.row([
             first.baseline.clone(),
@@ -307,19 +309,21 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
             String::new(),
             "baseline".to_owned(),
         ]);
-        for it in &own {
-            let (change, interval) = answer::change_and_interval(it.change);
+        for comparison in &own {
+            let (change, interval) = answer::change_and_interval(comparison.change);
             table.row([
-                it.treatment.clone(),
-                it.trials_in_words(),
-                it.medians_in_words().0,
+                comparison.treatment.clone(),
+                comparison.trials_in_words(),
+                comparison.medians_in_words().0,
                 change,
                 interval,
-                screen.paint(&verdict(it), it.verdict.into()),
+                screen.paint(&verdict(comparison), comparison.verdict.into()),
             ]);
         }
         table.print(screen, "  ", out)?;
-        for remark in own.iter().flat_map(|it| it.remarks.iter().map(move |remark| (it, remark))) {
+        for remark in own.iter().flat_map(|comparison| {
+            comparison.remarks.iter().map(move |remark| (comparison, remark))
+        }) {
             writeln!(out, "    {}: {}", remark.0.treatment, remark.1)?;
         }
     }

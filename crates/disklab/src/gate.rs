@@ -97,9 +97,9 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let looks = interim_plan(&records).map_or(1, |until| until.looks.len());
     let crossed =
         cross(&matched, &metrics, args, args.of.alpha / looks as f64).map_err(Failure::mistaken)?;
-    let exit = if crossed.iter().any(|it| it.passage == GateVerdict::Regressed) {
+    let exit = if crossed.iter().any(|cell| cell.passage == GateVerdict::Regressed) {
         Exit::Regression
-    } else if crossed.iter().any(|it| it.passage == GateVerdict::Undecided) {
+    } else if crossed.iter().any(|cell| cell.passage == GateVerdict::Undecided) {
         Exit::Undecided
     } else {
         Exit::Ok
@@ -185,26 +185,26 @@ fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<()
         ("", Align::Left),
     ];
     let mut table = TextTable::new(&columns, screen.color);
-    for it in crossed {
-        let (mark, paint) = match it.passage {
+    for cell in crossed {
+        let (mark, paint) = match cell.passage {
             GateVerdict::Passed => ("\u{2713}", Paint::Good),
             GateVerdict::Regressed => ("\u{25bc}", Paint::Bad),
             GateVerdict::Undecided => ("?", Paint::Strong),
         };
-        let (change, interval) = answer::change_and_interval(it.change);
+        let (change, interval) = answer::change_and_interval(cell.change);
         table.row([
-            answer::values(&it.cell),
-            it.metric.name().to_owned(),
-            trials_in_words(it.paired, it.trials),
+            answer::values(&cell.cell),
+            cell.metric.name().to_owned(),
+            trials_in_words(cell.paired, cell.trials),
             change,
             interval,
-            screen.paint(&format!("{mark} {}", word(it.passage)), paint),
+            screen.paint(&format!("{mark} {}", word(cell.passage)), paint),
         ]);
     }
     table.print(screen, "", out)?;
-    for it in crossed {
-        for remark in &it.remarks {
-            writeln!(out, "  {}: {remark}", answer::values(&it.cell))?;
+    for cell in crossed {
+        for remark in &cell.remarks {
+            writeln!(out, "  {}: {remark}", answer::values(&cell.cell))?;
         }
     }
     Ok(())
@@ -216,7 +216,8 @@ fn plain(percent: f64) -> f64 {
 }
 
 fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
-    let number = |passage: GateVerdict| crossed.iter().filter(|it| it.passage == passage).count();
+    let number =
+        |passage: GateVerdict| crossed.iter().filter(|cell| cell.passage == passage).count();
     let counts = [
         (GateVerdict::Passed, "passed in"),
         (GateVerdict::Regressed, "regression in"),

@@ -138,7 +138,7 @@ fn named(
         }
     }
     let (by_name, others): (Vec<&str>, Vec<&str>) =
-        others.into_iter().partition(|it| names.contains_key(it));
+        others.into_iter().partition(|name| names.contains_key(name));
     at.extend(by_name.iter().filter_map(|name| names.get(name)));
     if others.is_empty() {
         return Ok(at.into_iter().collect());

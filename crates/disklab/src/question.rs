@@ -69,7 +69,7 @@ impl Overrides {
     /// gave.
     pub fn with(&self, axis: &str, values: &str) -> Result<Self, Failure> {
         let setting: Setting = format!("{axis}={values}").parse().map_err(Failure::mistaken)?;
-        let others = self.set.iter().filter(|it| it.axis != axis).cloned();
+        let others = self.set.iter().filter(|setting| setting.axis != axis).cloned();
         Ok(Self { set: others.chain([setting]).collect(), ..self.clone() })
     }
 

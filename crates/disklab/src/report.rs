@@ -98,8 +98,10 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         links: folders.iter().map(|folder| link(folder, &output)).collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    if let Some(id) =
-        wanted.trials.iter().find(|id| records.all.iter().all(|it| it.outcome(id).is_none()))
+    if let Some(id) = wanted
+        .trials
+        .iter()
+        .find(|id| records.all.iter().all(|record| record.outcome(id).is_none()))
     {
         return Err(Failure::mistaken(format!(
             "--trial: no trial `{}` has run",

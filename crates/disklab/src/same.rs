@@ -43,7 +43,9 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         .manifest()
         .mismatches(second.manifest())
         .into_iter()
-        .map(|it| format!("{}: first {}, second {}", it.what, it.recorded, it.now))
+        .map(|mismatch| {
+            format!("{}: first {}, second {}", mismatch.what, mismatch.recorded, mismatch.now)
+        })
         .collect();
     let changed = [changed_in("first", first)?, changed_in("second", second)?].concat();
     let compared = first.lines().iter().filter(|line| line.status == Status::Ok).count();

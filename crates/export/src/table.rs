@@ -32,16 +32,11 @@ pub enum Field<'a> {
     Truth(bool),
 }
 
-const fn text(name: &'static str) -> Column {
-    Column { name, kind: Kind::Text }
-}
-
-const fn unsigned(name: &'static str) -> Column {
-    Column { name, kind: Kind::Unsigned }
-}
-
-const fn real(name: &'static str) -> Column {
-    Column { name, kind: Kind::Real }
+/// The columns of a table: a kind, and the names of the columns next to each other that have it.
+macro_rules! columns {
+    ($($kind:ident: $($name:literal),+;)+) => {
+        &[$($(Column { name: $name, kind: Kind::$kind }),+),+]
+    };
 }
 
 /// The axes that have a column of their own, in the order of the columns; those of a sweep are in
@@ -51,80 +46,50 @@ pub const AXES: [&str; 7] =
 
 pub const TRIALS: Table = Table {
     name: "trials",
-    columns: &[
-        text("trial"),
-        text("key"),
-        text("array"),
-        text("workload"),
-        text("jobs"),
-        text("background"),
-        text("policy"),
-        text("scheduler"),
-        text("kernel"),
-        text("parameters"),
-        unsigned("seed_index"),
-        unsigned("seed"),
-        text("status"),
-        text("reason"),
-        text("remarks"),
-        Column { name: "sound", kind: Kind::Truth },
-        unsigned("virtual_ns"),
-        unsigned("wall_ms"),
-    ],
+    columns: columns! {
+        Text: "trial", "key";
+        Text: "array", "workload", "jobs", "background", "policy", "scheduler", "kernel";
+        Text: "parameters";
+        Unsigned: "seed_index", "seed";
+        Text: "status", "reason", "remarks";
+        Truth: "sound";
+        Unsigned: "virtual_ns", "wall_ms";
+    },
 };
 
 pub const METRICS: Table = Table {
     name: "metrics",
-    columns: &[
-        text("trial"),
-        text("key"),
-        text("array"),
-        text("workload"),
-        text("jobs"),
-        text("background"),
-        text("policy"),
-        text("scheduler"),
-        text("kernel"),
-        text("parameters"),
-        unsigned("seed_index"),
-        Column { name: "sound", kind: Kind::Truth },
-        text("disk"),
-        text("device"),
-        text("metric"),
-        text("unit"),
-        text("better"),
-        real("value"),
-        // It was given up then: it is more than that.
-        Column { name: "censored", kind: Kind::Truth },
-        // Of a count: of so many.
-        real("of"),
-    ],
+    columns: columns! {
+        Text: "trial", "key";
+        Text: "array", "workload", "jobs", "background", "policy", "scheduler", "kernel";
+        Text: "parameters";
+        Unsigned: "seed_index";
+        Truth: "sound";
+        Text: "disk", "device", "metric", "unit", "better";
+        Real: "value";
+        // The trial was given up then: the number is more than that.
+        Truth: "censored";
+        // The number of which a count is a part.
+        Real: "of";
+    },
 };
 
 pub const HISTOGRAMS: Table = Table {
     name: "histograms",
-    columns: &[
-        text("trial"),
-        text("job"),
-        text("direction"),
-        text("latency"),
-        unsigned("latency_ns"),
-        unsigned("requests"),
-    ],
+    columns: columns! {
+        Text: "trial", "job", "direction", "latency";
+        Unsigned: "latency_ns", "requests";
+    },
 };
 
 pub const TRACES: Table = Table {
     name: "traces",
-    columns: &[
-        text("trial"),
-        unsigned("disk"),
-        text("op"),
-        Column { name: "fua", kind: Kind::Truth },
-        unsigned("sector"),
-        unsigned("sectors"),
-        unsigned("submitted_ns"),
-        unsigned("started_ns"),
-        unsigned("ended_ns"),
-        text("mark"),
-    ],
+    columns: columns! {
+        Text: "trial";
+        Unsigned: "disk";
+        Text: "op";
+        Truth: "fua";
+        Unsigned: "sector", "sectors", "submitted_ns", "started_ns", "ended_ns";
+        Text: "mark";
+    },
 };

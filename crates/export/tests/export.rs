@@ -102,7 +102,7 @@ fn exported(record: &Record, here: &Path, format: Format) -> BTreeMap<&'static s
     let done =
         export(record, &here.join("out"), Wanted { format, tables: &disklab_export::names() })
             .expect("tables");
-    done.into_iter().map(|it| (it.table, it)).collect()
+    done.into_iter().map(|exported| (exported.table, exported)).collect()
 }
 
 /// By column, as JSON has it.
@@ -256,7 +256,10 @@ fn what_cannot_be_read_is_named_and_leaves_nothing() {
     );
     let done =
         export(&record, &out, wanted(&["metrics", "trials"])).expect("these need none of it");
-    assert_eq!(done.iter().map(|it| it.table).collect::<Vec<_>>(), ["trials", "metrics"]);
+    assert_eq!(
+        done.iter().map(|exported| exported.table).collect::<Vec<_>>(),
+        ["trials", "metrics"]
+    );
 }
 
 #[test]

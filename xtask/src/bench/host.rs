@@ -165,7 +165,8 @@ fn as_a_trial(
 fn alone(command: &[String], here: &Path) -> anyhow::Result<Numbers> {
     let report = here.join("alone.json");
     let output = format!("--output={}", report.display());
-    let words = command.iter().map(|it| if it.starts_with("--output=") { &output } else { it });
+    let words =
+        command.iter().map(|word| if word.starts_with("--output=") { &output } else { word });
     let run = Command::new("unshare")
         .args(["--mount", "sh", "-c", "mount -t tmpfs tmpfs /tmp && exec \"$@\"", "sh"])
         .args(words)

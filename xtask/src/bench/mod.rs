@@ -77,59 +77,53 @@ fn goal_in_words(goal: Option<f64>, unit: &str) -> String {
     goal.map_or_else(String::new, |goal| format!(", goal {goal}{unit}"))
 }
 
-type Section = fn(&guest::Place) -> anyhow::Result<Vec<Figure>>;
+enum Section {
+    /// Needs no guest.
+    Bare(fn() -> anyhow::Result<Vec<Figure>>),
+    /// Runs guests, and needs a kernel.
+    Guests(fn(&guest::Place) -> anyhow::Result<Vec<Figure>>),
+}
 
-/// Those that need a kernel.
-const SECTIONS: [(&str, Section); 5] = [
-    ("requests", rate::run),
-    ("start", start::run),
-    ("memory", memory::run),
-    ("cells", cells::run),
-    ("starts", starts::run),
-];
+use Section::{Bare, Guests};
 
-type Bare = fn() -> anyhow::Result<Vec<Figure>>;
-
-/// Those that need no guest.
-const BARE: [(&str, Bare); 10] = [
-    ("disks", disks::run),
-    ("full-disk", disks::full),
-    ("decisions", || Ok(decisions::run())),
-    ("compare", || Ok(compare::run())),
-    ("import", import::run),
-    ("report", report::run),
-    ("sweep", sweep::run),
-    ("trace", trace::run),
-    ("watch", watch::run),
-    ("host", host::run),
+/// All sections, in the order in which they run.
+const SECTIONS: [(&str, Section); 15] = [
+    ("disks", Bare(disks::run)),
+    ("full-disk", Bare(disks::full)),
+    ("decisions", Bare(|| Ok(decisions::run()))),
+    ("compare", Bare(|| Ok(compare::run()))),
+    ("import", Bare(import::run)),
+    ("report", Bare(report::run)),
+    ("sweep", Bare(sweep::run)),
+    ("trace", Bare(trace::run)),
+    ("watch", Bare(watch::run)),
+    ("host", Bare(host::run)),
+    ("requests", Guests(rate::run)),
+    ("start", Guests(start::run)),
+    ("memory", Guests(memory::run)),
+    ("cells", Guests(cells::run)),
+    ("starts", Guests(starts::run)),
 ];
 
 /// Runs the sections of these names, or all, and prints a table.
 pub fn run(only: &[String]) -> anyhow::Result<()> {
-    let known = || BARE.iter().map(|(name, _)| *name).chain(SECTIONS.iter().map(|(name, _)| *name));
-    if let Some(name) = only.iter().find(|name| !known().any(|known| known == *name)) {
-        anyhow::bail!(
-            "there is no section {name}; known: {}",
-            known().collect::<Vec<_>>().join(", ")
-        );
+    let known = SECTIONS.map(|(name, _)| name);
+    if let Some(name) = only.iter().find(|name| !known.contains(&name.as_str())) {
+        anyhow::bail!("there is no section {name}; known: {}", known.join(", "));
     }
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
-    let sections: Vec<_> = SECTIONS.iter().filter(|(name, _)| wanted(name)).collect();
     let mut figures = Vec::new();
-    let bare: Vec<_> = BARE.iter().filter(|(name, _)| wanted(name)).collect();
-    for (name, bench) in bare {
-        eprintln!("{name} ...");
-        figures.extend(bench()?);
-    }
-    if !sections.is_empty() {
-        let place = guest::Place::find()?;
-        for (name, bench) in sections {
-            eprintln!("{name} ...");
-            figures.extend(bench(&place)?);
+    for (name, section) in SECTIONS {
+        if !only.is_empty() && !only.iter().any(|only| only == name) {
+            continue;
         }
+        eprintln!("{name} ...");
+        figures.extend(match section {
+            Bare(bench) => bench()?,
+            Guests(bench) => bench(&guest::Place::find()?)?,
+        });
     }
-    let below =
-        figures.iter().filter(|figure| matches!(figure.bar, Some((_, Mark::Below)))).count();
+    let is_below = |figure: &&Figure| matches!(figure.bar, Some((_, Mark::Below)));
+    let below = figures.iter().filter(is_below).count();
     print(figures);
     anyhow::ensure!(below == 0, "figures below their bars: {below}");
     Ok(())

@@ -18,7 +18,7 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
     let outcomes = carry_out(place, &trials, JOBS, &|_| ())?;
     let wall = begun.elapsed().as_secs_f64();
     let seconds: f64 =
-        outcomes.iter().map(|it| it.virtual_ns.unwrap_or_default().as_secs_f64()).sum();
+        outcomes.iter().map(|outcome| outcome.virtual_ns.unwrap_or_default().as_secs_f64()).sum();
     let minutes = wall * SEEDS / 60.0;
     Ok(vec![
         Figure::new(

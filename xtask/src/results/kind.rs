@@ -1,7 +1,6 @@
 //! The two pages: what they are about and which numbers their tables have.
 
 use disklab_results::Sample;
-use disklab_results::sample::DirectionSample;
 use disklab_units::Nanos;
 
 /// A page.
@@ -42,37 +41,27 @@ impl Is {
 
 pub const KINDS: [&Kind; 2] = [&READS, &MIXED];
 
+/// A number's head, its name in the published tables, what it is, and ours.
+const fn column(
+    head: &'static str,
+    csv: &'static str,
+    is: Is,
+    ours: fn(&Sample) -> Option<f64>,
+) -> Column {
+    Column { head, csv, is, ours }
+}
+
 pub const READS: Kind = Kind {
     name: "read-policy",
     // The second asks the same of disks behind a bcache.
     suites: &["read-policy", "read-policy-bcache"],
     title: "Read policies: reads",
     columns: &[
-        Column { head: "IOPS", csv: "iops", is: Is::Iops, ours: |sample| Some(sample.iops) },
-        Column {
-            head: "KiB/s",
-            csv: "bw_kib_s",
-            is: Is::Bandwidth,
-            ours: |sample| Some(kib(sample.bw_bytes)),
-        },
-        Column {
-            head: "mean ms",
-            csv: "lat_mean_ms",
-            is: Is::Mean,
-            ours: |sample| Some(sample.lat_mean_ns / 1e6),
-        },
-        Column {
-            head: "p99 ms",
-            csv: "lat_p99_ms",
-            is: Is::Percentile,
-            ours: |sample| ms(sample.p99_ns),
-        },
-        Column {
-            head: "p99.9 ms",
-            csv: "lat_p99_9_ms",
-            is: Is::Percentile,
-            ours: |sample| ms(sample.p99_9_ns),
-        },
+        column("IOPS", "iops", Is::Iops, |sample| Some(sample.iops)),
+        column("KiB/s", "bw_kib_s", Is::Bandwidth, |sample| Some(kib(sample.bw_bytes))),
+        column("mean ms", "lat_mean_ms", Is::Mean, |sample| Some(sample.lat_mean_ns / 1e6)),
+        column("p99 ms", "lat_p99_ms", Is::Percentile, |sample| ms(sample.p99_ns)),
+        column("p99.9 ms", "lat_p99_9_ms", Is::Percentile, |sample| ms(sample.p99_9_ns)),
     ],
     published: include_str!("../../../docs/results/published/btrfs-read-policy.csv"),
 };
@@ -82,42 +71,20 @@ pub const MIXED: Kind = Kind {
     suites: &["read-policy-mixed"],
     title: "Read policies: reads and writes",
     columns: &[
-        Column {
-            head: "read IOPS",
-            csv: "read_iops",
-            is: Is::Iops,
-            ours: |sample| Some(read(sample)?.iops),
-        },
-        Column {
-            head: "read KiB/s",
-            csv: "read_bw_kib_s",
-            is: Is::Bandwidth,
-            ours: |sample| Some(kib(read(sample)?.bw_bytes)),
-        },
-        Column {
-            head: "read mean ms",
-            csv: "read_lat_mean_ms",
-            is: Is::Mean,
-            ours: |sample| Some(read(sample)?.lat_mean_ns / 1e6),
-        },
-        Column {
-            head: "write IOPS",
-            csv: "write_iops",
-            is: Is::Iops,
-            ours: |sample| Some(write(sample)?.iops),
-        },
-        Column {
-            head: "write KiB/s",
-            csv: "write_bw_kib_s",
-            is: Is::Bandwidth,
-            ours: |sample| Some(kib(write(sample)?.bw_bytes)),
-        },
-        Column {
-            head: "write mean ms",
-            csv: "write_lat_mean_ms",
-            is: Is::Mean,
-            ours: |sample| Some(write(sample)?.lat_mean_ns / 1e6),
-        },
+        column("read IOPS", "read_iops", Is::Iops, |sample| Some(sample.read.as_ref()?.iops)),
+        column("read KiB/s", "read_bw_kib_s", Is::Bandwidth, |sample| {
+            Some(kib(sample.read.as_ref()?.bw_bytes))
+        }),
+        column("read mean ms", "read_lat_mean_ms", Is::Mean, |sample| {
+            Some(sample.read.as_ref()?.lat_mean_ns / 1e6)
+        }),
+        column("write IOPS", "write_iops", Is::Iops, |sample| Some(sample.write.as_ref()?.iops)),
+        column("write KiB/s", "write_bw_kib_s", Is::Bandwidth, |sample| {
+            Some(kib(sample.write.as_ref()?.bw_bytes))
+        }),
+        column("write mean ms", "write_lat_mean_ms", Is::Mean, |sample| {
+            Some(sample.write.as_ref()?.lat_mean_ns / 1e6)
+        }),
     ],
     published: include_str!("../../../docs/results/published/btrfs-read-policy-rw.csv"),
 };
@@ -128,12 +95,4 @@ fn kib(bytes: u64) -> f64 {
 
 fn ms(time: Option<Nanos>) -> Option<f64> {
     Some(time?.0 as f64 / 1e6)
-}
-
-fn read(sample: &Sample) -> Option<&DirectionSample> {
-    sample.read.as_ref()
-}
-
-fn write(sample: &Sample) -> Option<&DirectionSample> {
-    sample.write.as_ref()
 }

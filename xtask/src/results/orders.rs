@@ -70,9 +70,9 @@ pub fn chain<T>(all: &[(&str, T)], value: fn(&T) -> f64, order: fn(&T, &T) -> Or
     let mut sorted: Vec<_> = all.iter().collect();
     sorted.sort_by(|(_, one), (_, other)| value(other).total_cmp(&value(one)));
     let mut text = String::new();
-    for (at, (policy, it)) in sorted.iter().enumerate() {
+    for (at, (policy, own)) in sorted.iter().enumerate() {
         if let Some((_, before)) = at.checked_sub(1).map(|before| sorted[before]) {
-            text.push_str(if order(before, it) == Ordering::Equal { " = " } else { " > " });
+            text.push_str(if order(before, own) == Ordering::Equal { " = " } else { " > " });
         }
         text.push_str(policy);
     }
@@ -114,6 +114,9 @@ mod tests {
     #[test]
     fn a_chain_is_sorted_and_marks_neighbours() {
         let all = [("pid", 50.0), ("queue", 100.0), ("latency", 98.0)];
-        assert_eq!(chain(&all, |it| *it, |one, other| of(*one, *other)), "queue = latency > pid");
+        assert_eq!(
+            chain(&all, |value| *value, |one, other| of(*one, *other)),
+            "queue = latency > pid"
+        );
     }
 }

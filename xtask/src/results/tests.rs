@@ -199,7 +199,8 @@ fn with_axes(text: &str, set: &[&str], axes: &[(&str, &str)], ran: bool) -> Reco
     outcome.trial.clone_from(&id);
     outcome.cell =
         Cell(axes.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect());
-    let suite = Suite::new("read-policy", text, set.iter().map(|it| (*it).to_owned()).collect());
+    let suite =
+        Suite::new("read-policy", text, set.iter().map(|setting| (*setting).to_owned()).collect());
     if ran { record_of(suite, &[outcome], &[]) } else { record_of(suite, &[], &[&id]) }
 }
 
@@ -251,8 +252,10 @@ fn a_page_has_no_rows_of_what_no_record_measures() {
         with_axes(TEXT, &[], &axes("ssd-raid10", "defrag", "4"), false),
     ];
     let places = Merged::of(&records).expect("records").places();
-    let told: Vec<_> =
-        places.iter().map(|it| (it.array.as_str(), it.background.as_str(), it.jobs)).collect();
+    let told: Vec<_> = places
+        .iter()
+        .map(|place| (place.array.as_str(), place.background.as_str(), place.jobs))
+        .collect();
     assert_eq!(told, [("hdd-raid1", "none", 1), ("ssd-raid10", "defrag", 4)]);
 }
 

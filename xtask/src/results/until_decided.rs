@@ -96,7 +96,7 @@ struct Design {
 
 impl Design {
     fn of(&self, verdict: Verdict) -> usize {
-        self.comparisons.iter().filter(|it| it.verdict == verdict).count()
+        self.comparisons.iter().filter(|comparison| comparison.verdict == verdict).count()
     }
 }
 
@@ -152,7 +152,7 @@ fn ran(record: &Record) -> usize {
     record
         .outcomes()
         .iter()
-        .filter(|(_, outcome)| outcome.is_some_and(|it| it.status != Status::Spared))
+        .filter(|(_, outcome)| outcome.is_some_and(|outcome| outcome.status != Status::Spared))
         .count()
 }
 

@@ -39,8 +39,9 @@ pub fn print(
         if index > 0 {
             writeln!(out)?;
         }
-        let own =
-            comparisons.iter().filter(|it| it.metric == first.metric && table_of(&it.cell) == *of);
+        let own = comparisons.iter().filter(|comparison| {
+            comparison.metric == first.metric && table_of(&comparison.cell) == *of
+        });
         table(&own.collect::<Vec<_>>(), first, of, out)?;
     }
     if in_virtual_time {
@@ -77,11 +78,11 @@ fn table(
             cells.push(comparison);
         }
     }
-    let label = |it: &Comparison| match it.cell.value(Axis::Jobs.as_str()) {
+    let label = |comparison: &Comparison| match comparison.cell.value(Axis::Jobs.as_str()) {
         Some(jobs) => format!("Median    {jobs}"),
-        None => format!("Median    {}", answer::values(&it.cell)),
+        None => format!("Median    {}", answer::values(&comparison.cell)),
     };
-    let width = cells.iter().map(|it| label(it).chars().count()).max().unwrap_or(0);
+    let width = cells.iter().map(|comparison| label(comparison).chars().count()).max().unwrap_or(0);
     let (unit, scale) = scaled(&first.unit);
     let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
     let whose = answer::values(of_cell);
@@ -97,11 +98,14 @@ fn table(
             .collect();
     writeln!(out, "{:width$}  {}", "", heads.join("  ").trim_end())?;
     for cell in cells {
-        let mut fields = vec![field(cell.baseline_median.map(|it| it / scale), Some(0.0), false)];
+        let mut fields =
+            vec![field(cell.baseline_median.map(|median| median / scale), Some(0.0), false)];
         for treatment in &treatments {
-            let found =
-                comparisons.iter().find(|it| it.cell == cell.cell && it.treatment == *treatment);
-            fields.push(found.map_or_else(|| " ".repeat(COLUMN), |it| of(it, scale)));
+            let found = comparisons.iter().find(|comparison| {
+                comparison.cell == cell.cell && comparison.treatment == *treatment
+            });
+            fields
+                .push(found.map_or_else(|| " ".repeat(COLUMN), |comparison| of(comparison, scale)));
         }
         writeln!(out, "{}", format!("{:width$}  {}", label(cell), fields.join("  ")).trim_end())?;
     }
@@ -124,7 +128,7 @@ fn of(comparison: &Comparison, scale: f64) -> String {
     };
     let certain = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
     let field = field(
-        comparison.treatment_median.map(|it| it / scale),
+        comparison.treatment_median.map(|median| median / scale),
         comparison.change.map(|change| sign * change.percent),
         certain,
     );

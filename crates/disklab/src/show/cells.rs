@@ -155,8 +155,10 @@ fn best(group: &Group) -> Option<usize> {
     if !group.cells.iter().filter(|cell| cell.measured.is_some()).all(several_seeds) {
         return None;
     }
-    let candidates =
-        measured.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?.all.iops.min)));
+    let candidates = measured
+        .iter()
+        .enumerate()
+        .filter_map(|(at, measured)| Some((at, measured.as_ref()?.all.iops.min)));
     candidates.into_iter().find(|&candidate| clear(candidate)).map(|(at, _)| at)
 }
 

@@ -37,14 +37,15 @@ pub fn table(
     let mut table = TextTable::new(&columns, color);
     for PhaseEnd { phase, took_ns, given_up } in ends {
         let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
-        let disks =
-            closing.and_then(|closing| closing.phase(phase)).map_or(&[][..], |it| &it.devices);
+        let disks = closing
+            .and_then(|closing| closing.phase(phase))
+            .map_or(&[][..], |phase| &phase.devices);
         let seeks: u64 = disks.iter().filter_map(|disk| disk.apart).fold(0, u64::saturating_add);
         let more = if *given_up { "> " } else { "" };
         table.row([
             phase.clone(),
             format!("{more}{}", Nanos(*took_ns)),
-            bandwidth.map_or_else(dash, |it| answer::value(it.value, &it.unit)),
+            bandwidth.map_or_else(dash, |measure| answer::value(measure.value, &measure.unit)),
             shares(disks, |disk| disk.read_bytes),
             shares(disks, |disk| disk.write_bytes),
             // Nothing is known of disks that no request reached.

@@ -113,10 +113,9 @@ fn rows(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> Vec<Strin
     let row = |(cell, label): (&CellRow, &String)| {
         let marks: String =
             cell.trials.iter().map(|trial| State::of(trial, running).mark(screen)).collect();
-        let median = cell
-            .measured
-            .as_ref()
-            .map_or_else(String::new, |it| format!("  {} IOPS", digits(it.all.iops.median)));
+        let median = cell.measured.as_ref().map_or_else(String::new, |measured| {
+            format!("  {} IOPS", digits(measured.all.iops.median))
+        });
         format!("  {label:width$}  {marks}{median}")
     };
     std::iter::once(screen.paint(&head(group), Paint::Strong))

@@ -1,10 +1,11 @@
 use std::fs;
 use std::io;
 
-use disklab_record::{Outcome, Record, Status};
+use disklab_record::{Outcome, Record};
 use disklab_results::Histogram;
 use disklab_results::fio::{self, Direction};
 
+use super::ok;
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
@@ -14,11 +15,7 @@ const FIO: &str = "fio.json";
 
 /// A row for each bucket of fio's in which a trial that is ok has requests.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
-    let ok = |outcome: &&Outcome| outcome.status == Status::Ok;
-    for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).filter(ok) {
-        trial(record, outcome, sink)?;
-    }
-    Ok(())
+    ok(record).try_for_each(|outcome| trial(record, outcome, sink))
 }
 
 fn trial(record: &Record, outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {

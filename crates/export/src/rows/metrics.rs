@@ -2,7 +2,7 @@ use disklab_record::{Outcome, Record};
 use disklab_results::measure::Better;
 use serde_json::Value;
 
-use super::{axes, parameters, text};
+use super::{identity, outcomes, parameters, text};
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
@@ -12,10 +12,7 @@ const DEVICES: &str = "devices";
 
 /// A row for each number that a trial's line has: of the sample, of its disks, and of its measures.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
-    for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
-        trial(outcome, sink)?;
-    }
-    Ok(())
+    outcomes(record).try_for_each(|outcome| trial(outcome, sink))
 }
 
 /// A number and what it is of.
@@ -48,13 +45,8 @@ impl<'a> Metric<'a> {
 
 fn trial(outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {
     let parameters = parameters(outcome);
-    let mut fields = vec![Field::Text(&outcome.trial), text(outcome.key.as_deref())];
-    fields.extend(axes(outcome));
-    fields.extend([
-        text(parameters.as_deref()),
-        Field::Unsigned(outcome.seed_index.into()),
-        Field::Truth(outcome.is_sound()),
-    ]);
+    let mut fields = identity(outcome, parameters.as_deref());
+    fields.push(Field::Truth(outcome.is_sound()));
     let mut tell = |metric: &Metric| {
         let own = [
             text(metric.disk),

@@ -1,6 +1,7 @@
-use disklab_record::{Outcome, Record, Status};
+use disklab_record::Record;
 use disklab_trace::{Served, TraceEntry};
 
+use super::ok;
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
@@ -8,8 +9,7 @@ use crate::table::Field;
 /// A row for each request of each disk and for each mark, in the order of their ends, of trials
 /// that are ok and have a trace.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
-    let ok = |outcome: &&Outcome| outcome.status == Status::Ok;
-    for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).filter(ok) {
+    for outcome in ok(record) {
         let Some(path) = record.raw(outcome).and_then(|raw| disklab_trace::find(&raw)) else {
             continue;
         };

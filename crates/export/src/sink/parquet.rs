@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -104,49 +104,46 @@ impl Values {
             (Typed::Text(values), Field::Text(text)) => {
                 // Most rows have what the row above has.
                 let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
-                values.push(same.unwrap_or_else(|| ByteArray::from(*text)));
-                true
+                push(values, same.unwrap_or_else(|| ByteArray::from(*text)))
             }
             (Typed::Unsigned(values), Field::Unsigned(number)) => {
-                values.push(number.cast_signed());
-                true
+                push(values, number.cast_signed())
             }
-            (Typed::Real(values), Field::Real(number)) => {
-                values.push(*number);
-                true
-            }
-            (Typed::Truth(values), Field::Truth(truth)) => {
-                values.push(*truth);
-                true
-            }
+            (Typed::Real(values), Field::Real(number)) => push(values, *number),
+            (Typed::Truth(values), Field::Truth(truth)) => push(values, *truth),
             _ => false,
         };
         self.there.push(i16::from(is_there));
     }
 
     fn write(&mut self, to: &mut SerializedColumnWriter) -> Result<(), ParquetError> {
-        let there = Some(self.there.as_slice());
+        let there = self.there.as_slice();
         match &mut self.values {
-            Typed::Text(values) => {
-                to.typed::<ByteArrayType>().write_batch(values, there, None)?;
-                values.clear();
-            }
-            Typed::Unsigned(values) => {
-                to.typed::<Int64Type>().write_batch(values, there, None)?;
-                values.clear();
-            }
-            Typed::Real(values) => {
-                to.typed::<DoubleType>().write_batch(values, there, None)?;
-                values.clear();
-            }
-            Typed::Truth(values) => {
-                to.typed::<BoolType>().write_batch(values, there, None)?;
-                values.clear();
-            }
+            Typed::Text(values) => flush::<ByteArrayType>(to, values, there)?,
+            Typed::Unsigned(values) => flush::<Int64Type>(to, values, there)?,
+            Typed::Real(values) => flush::<DoubleType>(to, values, there)?,
+            Typed::Truth(values) => flush::<BoolType>(to, values, there)?,
         }
         self.there.clear();
         Ok(())
     }
+}
+
+/// Appends a value, which is there then.
+fn push<T>(values: &mut Vec<T>, value: T) -> bool {
+    values.push(value);
+    true
+}
+
+/// Writes the values of a column and forgets them.
+fn flush<T: DataType>(
+    to: &mut SerializedColumnWriter,
+    values: &mut Vec<T::T>,
+    there: &[i16],
+) -> Result<(), ParquetError> {
+    to.typed::<T>().write_batch(values, Some(there), None)?;
+    values.clear();
+    Ok(())
 }
 
 fn field(column: &Column) -> Result<Type, ParquetError> {

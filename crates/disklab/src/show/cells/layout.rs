@@ -189,9 +189,12 @@ fn columns(block: Block, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<
 fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
     let (unit, ns) = unit(measured);
     let column = |head: &str, scale: f64, value: &dyn Fn(&Numbers) -> Option<Spread>| {
-        let spread = |it: Option<&Measured>| it.and_then(|it| part.of(it)).and_then(value);
-        let text =
-            |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, digits)).collect();
+        let spread = |measured: Option<&Measured>| {
+            measured.and_then(|measured| part.of(measured)).and_then(value)
+        };
+        let text = |line: Line| {
+            measured.iter().map(|&measured| told(spread(measured), scale, line, digits)).collect()
+        };
         Column {
             head: head.to_owned(),
             side: Align::Right,
@@ -201,12 +204,12 @@ fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Co
     let (upper, word) = (part.word(), if part == Part::All { "" } else { " " });
     let time = |name: &str| format!("{upper}{word}{name}\n{unit}");
     vec![
-        column(&format!("{upper}\nIOPS"), 1.0, &|it| Some(it.iops)),
-        column(&format!("{upper}\nMiB/s"), MIB, &|it| Some(it.bw_bytes)),
-        column(&time("mean"), ns, &|it| Some(it.lat_mean_ns)),
-        column(&time("p50"), ns, &|it| it.p50_ns),
-        column(&time("p99"), ns, &|it| it.p99_ns),
-        column(&time("p99.9"), ns, &|it| it.p99_9_ns),
+        column(&format!("{upper}\nIOPS"), 1.0, &|numbers| Some(numbers.iops)),
+        column(&format!("{upper}\nMiB/s"), MIB, &|numbers| Some(numbers.bw_bytes)),
+        column(&time("mean"), ns, &|numbers| Some(numbers.lat_mean_ns)),
+        column(&time("p50"), ns, &|numbers| numbers.p50_ns),
+        column(&time("p99"), ns, &|numbers| numbers.p99_ns),
+        column(&time("p99.9"), ns, &|numbers| numbers.p99_9_ns),
     ]
 }
 
@@ -234,7 +237,7 @@ fn unit(measured: &[Option<&Measured>]) -> (&'static str, f64) {
     let times = measured
         .iter()
         .flatten()
-        .flat_map(|it| [Some(it.all.lat_mean_ns), it.all.p50_ns])
+        .flat_map(|measured| [Some(measured.all.lat_mean_ns), measured.all.p50_ns])
         .flatten();
     let shortest =
         times.map(|spread| spread.median).filter(|&time| time > 0.0).fold(f64::INFINITY, f64::min);
@@ -251,15 +254,18 @@ fn disks(
     lines: &[Line],
     value: fn(&Disk) -> Option<Spread>,
 ) -> Column {
-    let longest = measured.iter().flatten().max_by_key(|it| it.disks.len());
-    let names: Vec<&str> =
-        longest.iter().flat_map(|it| &it.disks).map(|disk| disk.name.as_str()).collect();
+    let longest = measured.iter().flatten().max_by_key(|measured| measured.disks.len());
+    let names: Vec<&str> = longest
+        .iter()
+        .flat_map(|measured| &measured.disks)
+        .map(|disk| disk.name.as_str())
+        .collect();
     // By line, row and disk.
     let texts: Vec<Vec<Vec<String>>> = lines
         .iter()
         .map(|&line| {
-            let row = |it: Option<&Measured>| -> Vec<String> {
-                let disks = it.iter().flat_map(|it| &it.disks);
+            let row = |measured: Option<&Measured>| -> Vec<String> {
+                let disks = measured.iter().flat_map(|measured| &measured.disks);
                 disks.map(|disk| percent(value(disk), line)).collect()
             };
             measured.iter().copied().map(row).collect()
