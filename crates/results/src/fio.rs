@@ -6,17 +6,25 @@
 //! zero.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
 
 use disklab_units::Nanos;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 
 use crate::histogram::Histogram;
-
-mod wire;
 
 /// No report is larger: a job with every bucket of every histogram filled is under 200 KiB.
 const LARGEST_REPORT: usize = 1 << 30;
 /// Of fio's own words around the JSON, so much is kept.
 const MESSAGES_KEPT: usize = 2000;
+/// fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in its stat.h), and some room.
+const MOST_ENTRIES: usize = 4096;
+/// Beyond any rate, latency in nanoseconds or deviation that can be measured; keeps sums and
+/// products finite.
+const LARGEST_NUMBER: f64 = 1e18;
 
 /// One report of fio.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,16 +43,21 @@ pub struct Fio {
 /// fio's options by name, as they were given: `bs`, `4k`.
 pub type Options = BTreeMap<String, String>;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
 pub struct Job {
+    /// Empty for the entry of jobs that report as a group beside others that do not.
+    #[serde(rename = "jobname")]
     pub name: String,
     /// The errno that stopped the job, 0 for none. fio can fail before its first request and still
     /// say 0.
     pub error: i64,
+    #[serde(rename = "job options", deserialize_with = "options")]
     pub options: Options,
     /// The machine it ran on, where fio drove others.
     pub hostname: Option<String>,
     /// fsync and fdatasync calls.
+    #[serde(rename = "sync", deserialize_with = "syncs")]
     pub syncs: u64,
     /// All directions in one (`unified_rw_reporting`); the others are empty then.
     pub mixed: Direction,
@@ -57,10 +70,19 @@ impl Job {
     pub fn directions(&self) -> [&Direction; 4] {
         [&self.read, &self.write, &self.trim, &self.mixed]
     }
+
+    /// `unified_rw_reporting=both` reports everything once more, in `mixed`.
+    fn counted_once(mut self) -> Self {
+        if [&self.read, &self.write, &self.trim].iter().any(|apart| apart.total_ios > 0) {
+            self.mixed = Direction::default();
+        }
+        self
+    }
 }
 
 /// A job's requests of one kind. All zero when it made none.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(from = "DirectionAsPrinted")]
 pub struct Direction {
     /// Requests a second, over `runtime`.
     pub iops: f64,
@@ -85,21 +107,27 @@ pub struct Direction {
 }
 
 /// How long requests took.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
 pub struct Latency {
     /// Requests measured.
+    #[serde(rename = "N")]
     pub count: u64,
     pub min: Nanos,
     pub max: Nanos,
     /// Nanoseconds.
+    #[serde(rename = "mean", deserialize_with = "number")]
     pub mean_ns: f64,
     /// Nanoseconds.
+    #[serde(rename = "stddev", deserialize_with = "number")]
     pub stddev_ns: f64,
     /// Every request by its bucket: only with `json+`, and only for the kind of latency of which
     /// percentiles were asked for (clat unless `lat_percentiles` or `slat_percentiles` say
     /// otherwise).
+    #[serde(rename = "bins", deserialize_with = "histogram")]
     pub histogram: Option<Histogram>,
     /// fio's own percentiles: (percent, nanoseconds), in the order given.
+    #[serde(rename = "percentile", deserialize_with = "pairs")]
     pub reported: Vec<(f64, u64)>,
 }
 
@@ -114,6 +142,140 @@ impl Latency {
         }
         let same = |&&(reported, _): &&(f64, u64)| (reported - percent).abs() < 1e-6;
         self.reported.iter().find(same).map(|&(_, ns)| Nanos(ns))
+    }
+}
+
+impl Latency {
+    /// With what some versions of fio leave out, or print though it is of no request.
+    fn of_requests(mut self, requests: u64) -> Self {
+        // Older versions print no N: then it is of all requests, if it is of any.
+        let counted = self.histogram.as_ref().map_or(0, Histogram::count);
+        let seen = if self.mean_ns > 0.0 { requests } else { 0 };
+        self.count = [self.count, counted, seen].into_iter().find(|&n| n > 0).unwrap_or(0);
+        // Without a single request some versions print all ones as the least.
+        if self.count == 0 {
+            self.min = Nanos(0);
+        }
+        self.max = self.max.max(self.min);
+        self
+    }
+}
+
+/// A direction as it stands in the file.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct DirectionAsPrinted {
+    #[serde(deserialize_with = "number")]
+    iops: f64,
+    /// KiB/s: all that there is before fio 3.2.
+    #[serde(deserialize_with = "number")]
+    bw: f64,
+    bw_bytes: Option<u64>,
+    io_bytes: u64,
+    total_ios: u64,
+    short_ios: u64,
+    drop_ios: u64,
+    /// Milliseconds.
+    runtime: u64,
+    slat_ns: Latency,
+    clat_ns: Latency,
+    lat_ns: Latency,
+}
+
+impl From<DirectionAsPrinted> for Direction {
+    fn from(printed: DirectionAsPrinted) -> Self {
+        Self {
+            iops: printed.iops,
+            bw_bytes: printed.bw_bytes.unwrap_or((printed.bw * 1024.0) as u64),
+            io_bytes: printed.io_bytes,
+            total_ios: printed.total_ios,
+            short_ios: printed.short_ios,
+            drop_ios: printed.drop_ios,
+            runtime: Nanos(printed.runtime.saturating_mul(1_000_000)),
+            slat: printed.slat_ns.of_requests(printed.total_ios),
+            clat: printed.clat_ns.of_requests(printed.total_ios),
+            lat: printed.lat_ns.of_requests(printed.total_ios),
+        }
+    }
+}
+
+/// A report as it stands in the file.
+#[derive(Deserialize)]
+struct ReportAsPrinted {
+    #[serde(default, rename = "fio version")]
+    version: String,
+    #[serde(default, rename = "global options", deserialize_with = "options")]
+    global: Options,
+    #[serde(default)]
+    jobs: Vec<Job>,
+    /// Instead of `jobs`, where fio drove other machines: one a job and machine, and one over all.
+    #[serde(default)]
+    client_stats: Vec<Job>,
+}
+
+/// Options as fio was given them. Whatever is no text was not written by fio.
+fn options<'de, D: Deserializer<'de>>(from: D) -> Result<Options, D::Error> {
+    let all = BTreeMap::<String, serde_json::Value>::deserialize(from)?;
+    let text = |(name, value)| match value {
+        serde_json::Value::String(value) => Some((name, value)),
+        _ => None,
+    };
+    Ok(all.into_iter().filter_map(text).collect())
+}
+
+fn syncs<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Syncs {
+        total_ios: u64,
+    }
+    Ok(Syncs::deserialize(from)?.total_ios)
+}
+
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(from)?;
+    if (0.0..=LARGEST_NUMBER).contains(&number) {
+        Ok(number)
+    } else {
+        Err(de::Error::custom(format_args!("{number} cannot be measured")))
+    }
+}
+
+fn histogram<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Histogram>, D::Error> {
+    let bins = pairs(from)?;
+    if bins.is_empty() {
+        return Ok(None);
+    }
+    let beyond = || de::Error::custom("the counts of the bins do not fit 64 bits");
+    Histogram::from_bins(bins).map(Some).ok_or_else(beyond)
+}
+
+/// A JSON object whose keys are numbers (`"99.900000": 1234`), as fio writes percentiles and bins.
+fn pairs<'de, Key: FromStr, D: Deserializer<'de>>(from: D) -> Result<Vec<(Key, u64)>, D::Error> {
+    from.deserialize_map(PairsVisitor(PhantomData))
+}
+
+struct PairsVisitor<Key>(PhantomData<Key>);
+
+impl<'de, Key: FromStr> Visitor<'de> for PairsVisitor<Key> {
+    type Value = Vec<(Key, u64)>;
+
+    fn expecting(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "an object of at most {MOST_ENTRIES} numbers by number")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut pairs = Vec::new();
+        while let Some((key, count)) = map.next_entry::<String, u64>()? {
+            if pairs.len() == MOST_ENTRIES {
+                return Err(de::Error::invalid_length(pairs.len() + 1, &self));
+            }
+            let key = key
+                .parse()
+                .map_err(|_| de::Error::custom(format_args!("{key:?} is not a number")))?;
+            pairs.push((key, count));
+        }
+        Ok(pairs)
     }
 }
 
@@ -146,7 +308,7 @@ pub fn parse(bytes: &[u8]) -> Result<Fio, FioError> {
     let start =
         start_of_json(bytes).ok_or_else(|| FioError::NoJson { messages: messages(bytes, b"") })?;
     let (before, json) = bytes.split_at(start);
-    let mut documents = serde_json::Deserializer::from_slice(json).into_iter::<wire::Report>();
+    let mut documents = serde_json::Deserializer::from_slice(json).into_iter::<ReportAsPrinted>();
     let mut report = match documents.next() {
         Some(Ok(report)) => report,
         Some(Err(error)) => return Err(json_error(before, &error)),
@@ -170,8 +332,8 @@ pub fn parse(bytes: &[u8]) -> Result<Fio, FioError> {
     Ok(Fio {
         version: report.version,
         messages: messages(before, after),
-        global: wire::told(report.global),
-        jobs: jobs.into_iter().map(Job::from).collect(),
+        global: report.global,
+        jobs: jobs.into_iter().map(Job::counted_once).collect(),
     })
 }
 

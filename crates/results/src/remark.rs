@@ -1,7 +1,5 @@
 //! What is odd about a trial's numbers, as data: kept in the record and shown beside the result.
 
-use std::fmt;
-
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -21,59 +19,112 @@ impl Others {
     fn is_before(&self) -> bool {
         *self == Self::Before
     }
+
+    /// The requests of others, as a message names them.
+    fn requests(self) -> &'static str {
+        match self {
+            Self::Before => "requests",
+            Self::Wrote => "writes",
+        }
+    }
+
+    /// Tells the requests of others from our own.
+    fn whose(self) -> &'static str {
+        match self {
+            Self::Before => "none of them ours",
+            Self::Wrote => "while ours only read",
+        }
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Remark {
     /// fio stopped a job with this errno.
+    #[error("fio stopped job {job}: {}", os_error(*errno))]
     FioError { job: String, errno: i64 },
     /// What fio wrote beside its JSON.
+    #[error("fio says: {text}")]
     FioMessages { text: String },
     /// fio finished no request.
+    #[error("fio finished no request")]
     NoRequests,
     /// The guest's disks closed no phase `measure`, or one without length.
+    #[error("the disks saw no phase `measure`")]
     NoMeasuredPhase,
     /// fio's requests that moved too few bytes, or that were never done.
+    #[error("{short} requests moved fewer bytes than asked, {dropped} were never done")]
     LostRequests { short: u64, dropped: u64 },
     /// fio measured for less time than it was told to.
+    #[error("fio measured {ran} instead of {asked}")]
     ShortRun { asked: Nanos, ran: Nanos },
     /// Little's law does not hold: the requests in flight by rate times latency, against those kept
     /// in flight.
+    #[error(
+        "rate times latency gives {measured:.2} requests in flight instead of {asked} (Little's law)"
+    )]
     InFlight { measured: f64, asked: u32 },
     /// Bandwidth over IOPS, or bytes over requests, is another number of bytes than a request was
     /// to have.
+    #[error("its rates or counts give {found:.0} bytes a request instead of {asked:.0}")]
     RequestSize { found: f64, asked: f64 },
     /// A percentile is below a lower one. 0 and 100 per cent are the least and the greatest
     /// latency; ns.
+    #[error("p{percent} is {}, below p{lower_percent}, which is {}", nanos(*value), nanos(*lower))]
     PercentileOrder { lower_percent: f64, lower: f64, percent: f64, value: f64 },
     /// The mean is not between the least and the greatest latency; ns.
+    #[error(
+        "the mean latency, {}, is not within {} and {}",
+        nanos(*mean), nanos(*min), max.map_or_else(|| "any".to_owned(), nanos)
+    )]
     MeanOutside { mean: f64, min: f64, max: Option<f64> },
     /// A percentile that the mean cannot have, in ns: so many requests as slow would give a greater
     /// mean; or the few that are slower would have to take `slowest` on average. The mean is the
     /// one told, or that which rate and requests in flight imply.
+    #[error("p{percent} of {} is {}", nanos(*value), against_mean(*mean, *slowest))]
     PercentileAgainstMean { percent: f64, value: f64, mean: f64, slowest: Option<f64> },
     /// No disk does that: negative, or beyond anything that there is.
+    #[error("{what} of {} cannot be", with_unit(*value, unit))]
     Implausible { what: String, value: f64, unit: String },
     /// What a source says was active is not what it says it tested.
+    #[error("{what} was to be {asked}, but {active} was active")]
     NotActive { what: String, asked: String, active: String },
     /// With direct I/O, the disks read less than fio: something was served from memory or from
     /// holes.
+    #[error("fio read {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")]
     ReadFromElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// With direct I/O and nothing else running, the disks read more than fio and all that is known
     /// to come with it.
+    #[error(
+        "fio read {fio_bytes} bytes, the disks {disks_bytes}: more than the {known_bytes} besides \
+         that are known of"
+    )]
     ReadBesides { fio_bytes: u64, disks_bytes: u64, known_bytes: u64 },
     /// The disks of a real machine read more than the trial's own processes had them read.
+    #[error(
+        "its own programs read {own_bytes} bytes from disks, the disks {disks_bytes}: others used \
+         them"
+    )]
     OthersRead { own_bytes: u64, disks_bytes: u64 },
     /// With direct I/O, the disks wrote less than fio.
+    #[error("fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")]
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// From the first to the last request that fio measured it took much longer than each of its
     /// jobs was to measure: they did so at different times, and their sum is no throughput.
+    #[error(
+        "fio's jobs measured {asked} each, but at different times, {phase} in all: their sum is no \
+         throughput"
+    )]
     JobsApart { asked: Nanos, phase: Nanos },
     /// A disk says that it was busy for longer than the phase lasted.
+    #[error("{device} says it was busy {busy} of {phase}")]
     BusyBeyondPhase { device: String, busy: Nanos, phase: Nanos },
     /// Too few requests for a percentile, p99.9 where it is not named, which is then no more than
     /// the greatest latency.
+    #[error(
+        "{} of {requests} requests is hardly more than the greatest latency",
+        what.as_deref().unwrap_or("p99.9")
+    )]
     FewRequests {
         requests: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,19 +132,34 @@ pub enum Remark {
     },
     /// After some of its power cuts, what the filesystem had promised was not there: a result. Why,
     /// of the first of them.
+    #[error("{lost} of {cuts} power cuts not survived; the first of them is {first}")]
     NotSurvived { cuts: u64, lost: u64, first: String },
     /// What btrfs counted of a device's reads cannot be used.
+    #[error("btrfs's read_stats of device {device_id} are not used: {problem}")]
     ReadStats { device_id: u64, problem: String },
     /// It was given up after this: a result, of which only that it is more than that is known.
+    #[error("{what}: not within {limit}")]
     NotWithin { what: String, limit: Nanos },
     /// Requests on this machine's disks were to be traced, and could not be: less is known of them.
+    #[error("the requests on the disks were not traced: {why}")]
     NoTrace { why: String },
     /// So many events of the trace of this machine's disks found no room: there is none.
+    #[error(
+        "there is no trace of the requests: {events} events found no room in the kernel's buffers"
+    )]
     TraceLost { events: u64 },
     /// The kernel counted other requests of a disk than were traced: there is no trace.
+    #[error(
+        "there is no trace of the requests: of {device}, it would have those of {traced_bytes} \
+         bytes, and the kernel counted {counted_bytes}"
+    )]
     TraceUnlike { device: String, traced_bytes: u64, counted_bytes: u64 },
     /// A disk of this machine had requests that were none of ours: before the trial, or in its
     /// measured phase.
+    #[error(
+        "disturbed by others: {device} had {requests} {}, {bytes} bytes, in {within}, {}",
+        others.requests(), others.whose()
+    )]
     Disturbed {
         device: String,
         requests: u64,
@@ -103,13 +169,22 @@ pub enum Remark {
         others: Others,
     },
     /// btrfs counted errors of a device while a trial ran: of `what`, so many.
+    #[error("btrfs counted errors of device {device_id} while it ran: {what} {errors} more")]
     DeviceErrors { device_id: u64, what: String, errors: u64 },
     /// A load was not steady after so long a warm-up: its rates were so far off their mean, and
     /// rose or fell so much over the window, per cent.
+    #[error(
+        "not steady after {within} of warm-up: over the last of it rates were up to \
+         {off_percent:.1} % off their mean, and their line rose or fell by {rise_percent:.1} %"
+    )]
     NotSteady { within: Nanos, off_percent: f64, rise_percent: f64 },
     /// What of the disks was in memory could not be dropped before the trial.
+    #[error(
+        "what was in memory could not be dropped before it, so that it may have begun warm: {why}"
+    )]
     CachesKept { why: String },
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
+    #[error("fio gave no percentiles that hold for all its jobs together")]
     NoPercentiles,
 }
 
@@ -118,9 +193,7 @@ impl Remark {
     pub fn voids(&self) -> bool {
         matches!(self, Self::FioError { .. } | Self::NoRequests | Self::NoMeasuredPhase)
     }
-}
 
-impl Remark {
     /// Whether the numbers contradict each other or what was asked: they stay in the record, and
     /// out of verdicts.
     pub fn doubts(&self) -> bool {
@@ -158,9 +231,7 @@ impl Remark {
             | Self::NoPercentiles => false,
         }
     }
-}
 
-impl Remark {
     /// Of one that doubts: why the numbers are not to be relied on.
     pub fn in_doubt(&self) -> String {
         match self {
@@ -174,185 +245,30 @@ impl Remark {
     }
 }
 
-impl fmt::Display for Remark {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::FioError { job, errno } => {
-                let what =
-                    std::io::Error::from_raw_os_error(i32::try_from(*errno).unwrap_or_default());
-                write!(out, "fio stopped job {job}: {what}")
-            }
-            Self::FioMessages { text } => write!(out, "fio says: {text}"),
-            Self::NoRequests => write!(out, "fio finished no request"),
-            Self::NoMeasuredPhase => write!(out, "the disks saw no phase `measure`"),
-            Self::LostRequests { short, dropped } => {
-                write!(
-                    out,
-                    "{short} requests moved fewer bytes than asked, {dropped} were never done"
-                )
-            }
-            Self::ShortRun { asked, ran } => write!(out, "fio measured {ran} instead of {asked}"),
-            Self::InFlight { measured, asked } => write!(
-                out,
-                "rate times latency gives {measured:.2} requests in flight instead of {asked} (Little's law)"
-            ),
-            Self::RequestSize { found, asked } => {
-                write!(
-                    out,
-                    "its rates or counts give {found:.0} bytes a request instead of {asked:.0}"
-                )
-            }
-            Self::PercentileOrder { lower_percent, lower, percent, value } => write!(
-                out,
-                "p{percent} is {}, below p{lower_percent}, which is {}",
-                nanos(*value),
-                nanos(*lower)
-            ),
-            Self::MeanOutside { mean, min, max } => {
-                let most = max.map_or_else(|| "any".to_owned(), nanos);
-                write!(
-                    out,
-                    "the mean latency, {}, is not within {} and {most}",
-                    nanos(*mean),
-                    nanos(*min)
-                )
-            }
-            Self::PercentileAgainstMean { percent, value, mean, slowest: None } => {
-                write!(
-                    out,
-                    "p{percent} of {} is too long for a mean of {}",
-                    nanos(*value),
-                    nanos(*mean)
-                )
-            }
-            Self::PercentileAgainstMean { percent, value, mean, slowest: Some(slowest) } => write!(
-                out,
-                "p{percent} of {} is too short for a mean of {} or more: the slower requests would have to take {} on average",
-                nanos(*value),
-                nanos(*mean),
-                nanos(*slowest)
-            ),
-            Self::Implausible { what, value, unit } => {
-                let blank = if unit.is_empty() { "" } else { " " };
-                if value.abs() < 1e12 {
-                    write!(out, "{what} of {value}{blank}{unit} cannot be")
-                } else {
-                    write!(out, "{what} of {value:.3e}{blank}{unit} cannot be")
-                }
-            }
-            Self::NotActive { what, asked, active } => {
-                write!(out, "{what} was to be {asked}, but {active} was active")
-            }
-            Self::ReadFromElsewhere { fio_bytes, disks_bytes } => {
-                write!(
-                    out,
-                    "fio read {fio_bytes} bytes past the page cache, the disks only {disks_bytes}"
-                )
-            }
-            Self::ReadBesides { fio_bytes, disks_bytes, known_bytes } => write!(
-                out,
-                "fio read {fio_bytes} bytes, the disks {disks_bytes}: more than the {known_bytes} besides that are known of"
-            ),
-            Self::OthersRead { own_bytes, disks_bytes } => write!(
-                out,
-                "its own programs read {own_bytes} bytes from disks, the disks {disks_bytes}: others used them"
-            ),
-            Self::WrittenElsewhere { fio_bytes, disks_bytes } => {
-                write!(
-                    out,
-                    "fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}"
-                )
-            }
-            Self::JobsApart { asked, phase } => write!(
-                out,
-                "fio's jobs measured {asked} each, but at different times, {phase} in all: their sum is no throughput"
-            ),
-            Self::BusyBeyondPhase { device, busy, phase } => {
-                write!(out, "{device} says it was busy {busy} of {phase}")
-            }
-            Self::FewRequests { requests, what } => {
-                let what = what.as_deref().unwrap_or("p99.9");
-                write!(
-                    out,
-                    "{what} of {requests} requests is hardly more than the greatest latency"
-                )
-            }
-            Self::NotSurvived { cuts, lost, first } => {
-                write!(
-                    out,
-                    "{lost} of {cuts} power cuts not survived; the first of them is {first}"
-                )
-            }
-            Self::ReadStats { device_id, problem } => {
-                write!(out, "btrfs's read_stats of device {device_id} are not used: {problem}")
-            }
-            Self::NotWithin { what, limit } => write!(out, "{what}: not within {limit}"),
-            Self::NoPercentiles => {
-                write!(out, "fio gave no percentiles that hold for all its jobs together")
-            }
-            Self::NoTrace { .. }
-            | Self::TraceLost { .. }
-            | Self::TraceUnlike { .. }
-            | Self::Disturbed { .. }
-            | Self::DeviceErrors { .. }
-            | Self::NotSteady { .. }
-            | Self::CachesKept { .. } => self.of_the_machine(out),
-        }
-    }
-}
-
-impl Remark {
-    /// What a trace, or the machine that it was measured on, has to say.
-    fn of_the_machine(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::NoTrace { why } => {
-                write!(out, "the requests on the disks were not traced: {why}")
-            }
-            Self::TraceLost { events } => {
-                write!(
-                    out,
-                    "there is no trace of the requests: {events} events found no room in the kernel's buffers"
-                )
-            }
-            Self::TraceUnlike { device, traced_bytes, counted_bytes } => write!(
-                out,
-                "there is no trace of the requests: of {device}, it would have those of {traced_bytes} bytes, and the \
-                 kernel counted {counted_bytes}"
-            ),
-            Self::Disturbed { device, requests, bytes, within, others } => {
-                write!(out, "disturbed by others: {device} had {requests} ")?;
-                match others {
-                    Others::Before => {
-                        write!(out, "requests, {bytes} bytes, in {within}, none of them ours")
-                    }
-                    Others::Wrote => {
-                        write!(out, "writes, {bytes} bytes, in {within}, while ours only read")
-                    }
-                }
-            }
-            Self::DeviceErrors { device_id, what, errors } => {
-                write!(
-                    out,
-                    "btrfs counted errors of device {device_id} while it ran: {what} {errors} more"
-                )
-            }
-            Self::NotSteady { within, off_percent, rise_percent } => write!(
-                out,
-                "not steady after {within} of warm-up: over the last of it rates were up to {off_percent:.1} % off their mean, \
-                 and their line rose or fell by {rise_percent:.1} %"
-            ),
-            Self::CachesKept { why } => {
-                write!(
-                    out,
-                    "what was in memory could not be dropped before it, so that it may have begun warm: {why}"
-                )
-            }
-            // All others are told above.
-            _ => Ok(()),
-        }
-    }
+fn os_error(errno: i64) -> std::io::Error {
+    std::io::Error::from_raw_os_error(i32::try_from(errno).unwrap_or_default())
 }
 
 fn nanos(value: f64) -> String {
     Nanos(value.round() as u64).to_string()
+}
+
+fn against_mean(mean: f64, slowest: Option<f64>) -> String {
+    let mean = nanos(mean);
+    match slowest.map(nanos) {
+        None => format!("too long for a mean of {mean}"),
+        Some(slowest) => format!(
+            "too short for a mean of {mean} or more: the slower requests would have to take \
+             {slowest} on average"
+        ),
+    }
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    let blank = if unit.is_empty() { "" } else { " " };
+    if value.abs() < 1e12 {
+        format!("{value}{blank}{unit}")
+    } else {
+        format!("{value:.3e}{blank}{unit}")
+    }
 }
