@@ -10,6 +10,7 @@ mod column;
 
 use disklab_units::Nanos;
 
+use crate::format::Unreadable;
 use crate::load_name::NamedLoad;
 use crate::row::Row;
 use column::{Asked, Column, Direction, Number};
@@ -20,33 +21,25 @@ use disklab_results::remark::Remark;
 /// Beyond any rate or latency in ns that can be measured; keeps sums and products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
-/// Why a table cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CsvError {
-    #[error("line {line}: {message}")]
-    Line { line: u64, message: String },
-    #[error(
-        "no column is a number that is known here (iops, bw_mib_s, lat_mean_us, lat_p99_ms, read_iops, ...): {columns}"
-    )]
-    NoNumbers { columns: String },
-    #[error("two columns are called `{name}`; give one of them another name, or leave it out")]
-    Twice { name: String },
-    #[error("it has no line but the names of its columns")]
-    NoRows,
-}
-
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, CsvError> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
     let heads = reader.headers().map_err(|error| at(&error))?.clone();
     let twice =
         heads.iter().enumerate().find(|(at, head)| heads.iter().take(*at).any(|it| it == *head));
     if let Some((_, name)) = twice {
-        return Err(CsvError::Twice { name: name.chars().take(100).collect() });
+        let name: String = name.chars().take(100).collect();
+        return Err(Unreadable::whole(format!(
+            "two columns are called `{name}`; give one of them another name, or leave it out"
+        )));
     }
     let columns: Vec<Column> = heads.iter().map(Column::of).collect();
     if !columns.iter().any(|column| matches!(column, Column::Number(..))) {
         let columns = heads.iter().take(20).collect::<Vec<_>>().join(", ");
-        return Err(CsvError::NoNumbers { columns: columns.chars().take(400).collect() });
+        let columns: String = columns.chars().take(400).collect();
+        return Err(Unreadable::whole(format!(
+            "no column is a number that is known here (iops, bw_mib_s, lat_mean_us, lat_p99_ms, \
+             read_iops, ...): {columns}"
+        )));
     }
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -56,15 +49,20 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, CsvError> {
             let before = bytes.get(position.byte() as usize) == Some(&b'\n');
             position.line() + u64::from(before)
         });
-        let wrong = |message: String| CsvError::Line { line, message };
-        rows.push(row(&columns, heads.iter().zip(&record), line).map_err(wrong)?);
+        rows.push(
+            row(&columns, heads.iter().zip(&record), line)
+                .map_err(|message| Unreadable::line(line, message))?,
+        );
     }
-    if rows.is_empty() { Err(CsvError::NoRows) } else { Ok(rows) }
+    if rows.is_empty() {
+        return Err(Unreadable::whole("it has no line but the names of its columns"));
+    }
+    Ok(rows)
 }
 
-fn at(error: &csv::Error) -> CsvError {
+fn at(error: &csv::Error) -> Unreadable {
     let line = error.position().map_or(1, csv::Position::line);
-    CsvError::Line { line, message: error.to_string() }
+    Unreadable::line(line, error.to_string())
 }
 
 fn row<'a>(
@@ -209,7 +207,7 @@ mod tests {
     #[test]
     fn two_columns_of_one_name_are_refused() {
         let error = parse(b"policy,iops,iops\npid,100,200\n").unwrap_err();
-        assert_eq!(error, CsvError::Twice { name: "iops".to_owned() });
+        assert!(error.message.starts_with("two columns are called `iops`"), "{error}");
     }
 
     #[test]

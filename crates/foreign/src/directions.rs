@@ -5,7 +5,7 @@ use disklab_results::measure::{Measure, Measures};
 
 /// The numbers of one direction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct DirectionNumbers {
     /// `read`, `write`, `trim`, or `mixed` for all in one.
     pub direction: &'static str,
     pub part: Part,
@@ -16,7 +16,7 @@ const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// Of one direction, or of all: with their names alone. Of several: each with its direction before
 /// it, and rates and mean of all without; percentiles of several cannot be put together.
-pub fn measures(told: &[Told]) -> Measures {
+pub fn measures(told: &[DirectionNumbers]) -> Measures {
     if let [only] = told {
         return of_part("", &only.part).collect();
     }
@@ -47,7 +47,7 @@ fn of_part(direction: &str, part: &Part) -> impl Iterator<Item = (String, Measur
     found.into_iter().map(move |(name, measure)| (format!("{prefix}{name}"), measure))
 }
 
-fn together(told: &[Told]) -> Vec<(String, Measure)> {
+fn together(told: &[DirectionNumbers]) -> Vec<(String, Measure)> {
     let sum =
         |of: fn(&Part) -> Option<f64>| told.iter().map(|told| of(&told.part)).sum::<Option<f64>>();
     let iops = sum(|part| part.iops).filter(|_| !told.is_empty());
@@ -70,9 +70,9 @@ mod tests {
     use super::*;
     use disklab_results::integrity::Latency;
 
-    fn told(direction: &'static str, iops: f64, mean: f64) -> Told {
+    fn told(direction: &'static str, iops: f64, mean: f64) -> DirectionNumbers {
         let latency = Latency { percentiles: vec![(99.9, 7.0)], ..Latency::default() };
-        Told {
+        DirectionNumbers {
             direction,
             part: Part { iops: Some(iops), mean: Some(mean), latency, ..Part::default() },
         }

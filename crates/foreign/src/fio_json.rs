@@ -2,6 +2,7 @@
 
 use disklab_units::{Bytes, Nanos};
 
+use crate::grouped::grouped;
 use crate::row::Row;
 use disklab_results::fio::{Fio, Job, Options};
 use disklab_results::integrity::Claim;
@@ -42,6 +43,12 @@ const CELL: [&str; 6] = ["rw", "bs", "iodepth", "numjobs", "ioengine", "direct"]
 /// The last entry of a report over several machines, which counts all of them once more.
 const ALL_CLIENTS: &str = "All clients";
 
+/// Whether the first bytes of a file have fio's mark; fio's complaints may stand before it.
+pub fn is_report(head: &[u8]) -> bool {
+    const MARK: &[u8] = b"\"fio version\"";
+    head.windows(MARK.len()).any(|window| window == MARK)
+}
+
 /// Whether an engine has one request in flight whatever `iodepth` says.
 pub fn is_synchronous(engine: &str) -> bool {
     SYNCHRONOUS.contains(&engine)
@@ -49,24 +56,15 @@ pub fn is_synchronous(engine: &str) -> bool {
 
 /// Jobs of one name, which `numjobs` makes, are one row: they ran together.
 pub fn rows(fio: &Fio) -> Vec<Row> {
-    let mut rows: Vec<(usize, Vec<&Job>)> = Vec::new();
-    for (index, job) in fio
-        .jobs
-        .iter()
-        .enumerate()
-        .filter(|(_, job)| !job.name.is_empty() && job.name != ALL_CLIENTS)
-    {
-        let same = |(_, jobs): &&mut (usize, Vec<&Job>)| {
-            jobs[0].name == job.name
-                && jobs[0].hostname == job.hostname
-                && jobs[0].options == job.options
-        };
-        match rows.iter_mut().find(same) {
-            Some((_, jobs)) => jobs.push(job),
-            None => rows.push((index, vec![job])),
-        }
-    }
-    rows.into_iter().map(|(index, jobs)| row(index, &jobs, &fio.global)).collect()
+    let named = |(_, job): &(usize, &Job)| !job.name.is_empty() && job.name != ALL_CLIENTS;
+    let together = grouped(fio.jobs.iter().enumerate().filter(named), |(_, one), (_, other)| {
+        (&one.name, &one.hostname, &one.options) == (&other.name, &other.hostname, &other.options)
+    });
+    let row = |jobs: &Vec<(usize, &Job)>| {
+        let (index, _) = jobs[0];
+        row(index, &jobs.iter().map(|(_, job)| *job).collect::<Vec<_>>(), &fio.global)
+    };
+    together.iter().map(row).collect()
 }
 
 fn row(index: usize, jobs: &[&Job], global: &Options) -> Row {

@@ -12,25 +12,14 @@ mod entries;
 
 use disklab_units::Nanos;
 
-use crate::directions::{Told, measures};
-use crate::format::{Claimed, File};
+use crate::directions::{DirectionNumbers, measures};
+use crate::format::{Claimed, File, Unreadable};
 use crate::row::Row;
 use disklab_results::fio;
 use disklab_results::histogram::Histogram;
 use disklab_results::integrity::{Claim, Latency, Part};
 use disklab_results::sample;
 use entries::{DIRECTIONS, Entry, KINDS, Log, LogName, is_log};
-
-/// Why logs cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LogError {
-    #[error(
-        "{file}, line {line}: expected `time, value, direction, bytes`, whole numbers that are not negative"
-    )]
-    Line { file: String, line: usize },
-    #[error("it has no entry")]
-    Empty,
-}
 
 /// The first of a job's logs in the order of names has the results, the others are read with it.
 pub fn claims(file: &File) -> Claimed {
@@ -43,23 +32,25 @@ pub fn claims(file: &File) -> Claimed {
     if first { Claimed::Results } else { Claimed::Beside }
 }
 
-pub fn read(file: &File) -> Result<Vec<Row>, String> {
-    rows(file).map_err(|error| error.to_string())
-}
-
-fn rows(file: &File) -> Result<Vec<Row>, LogError> {
-    let name = LogName::of(file.name()).ok_or(LogError::Empty)?;
+pub fn read(file: &File) -> Result<Vec<Row>, Unreadable> {
+    let empty = || Unreadable::whole("it has no entry");
+    let name = LogName::of(file.name()).ok_or_else(empty)?;
     let mut logs = Vec::new();
     for kind in KINDS {
         let other = name.of_kind(kind);
         let bytes =
             if kind == name.kind { Some(file.bytes.to_vec()) } else { (file.beside)(&other) };
         let Some(bytes) = bytes.filter(|bytes| is_log(bytes)) else { continue };
-        let log = Log::parse(&bytes).map_err(|line| LogError::Line { file: other, line })?;
+        let log = Log::parse(&bytes).map_err(|line| {
+            Unreadable::whole(format!(
+                "{other}, line {line}: expected `time, value, direction, bytes`, whole numbers \
+                 that are not negative"
+            ))
+        })?;
         logs.push((kind, log));
     }
     let logs = Logs { logs };
-    let window = logs.window().ok_or(LogError::Empty)?;
+    let window = logs.window().ok_or_else(empty)?;
     let mut cell = vec![("job".to_owned(), name.name.to_owned())];
     cell.extend(name.number.map(|number| ("job number".to_owned(), number.to_owned())));
     let place = file.name().to_owned();
@@ -115,14 +106,10 @@ impl Logs {
         let direction = |direction: usize| of_direction(lat, direction, window);
         let job = fio::Job {
             name: name.to_owned(),
-            error: 0,
-            options: fio::Options::new(),
-            hostname: None,
-            syncs: 0,
-            mixed: fio::Direction::default(),
             read: direction(0)?,
             write: direction(1)?,
             trim: direction(2)?,
+            ..fio::Job::default()
         };
         let (sample, remarks) = sample::of_jobs(&[&job]);
         let mut claim = sample::claim_of(&[&job]);
@@ -134,11 +121,14 @@ impl Logs {
     }
 
     fn of_averages(&self, window: Window) -> Row {
-        let told: Vec<Told> = DIRECTIONS
+        let told: Vec<DirectionNumbers> = DIRECTIONS
             .iter()
             .enumerate()
             .filter(|(index, _)| self.logs.iter().any(|(_, log)| log.of(*index).next().is_some()))
-            .map(|(index, direction)| Told { direction, part: self.part(index, window) })
+            .map(|(index, direction)| DirectionNumbers {
+                direction,
+                part: self.part(index, window),
+            })
             .collect();
         let parts = told.iter().map(|told| told.part.clone()).collect();
         let claim = Claim { ran: Some(window.nanos()), parts, ..Claim::default() };
@@ -236,7 +226,7 @@ mod tests {
 
     fn row(kind: &str, bytes: &str, beside: &dyn Fn(&str) -> Option<Vec<u8>>) -> Row {
         let path = format!("logs/a_{kind}.2.log");
-        rows(&File { path: &path, bytes: bytes.as_bytes(), beside }).unwrap().remove(0)
+        read(&File { path: &path, bytes: bytes.as_bytes(), beside }).unwrap().remove(0)
     }
 
     #[test]
@@ -281,6 +271,7 @@ mod tests {
     fn a_line_that_is_none_is_told_with_its_file() {
         let beside = |name: &str| (name == "a_lat.1.log").then(|| b"1, 2, 0, 4096\n1, 2".to_vec());
         let file = File { path: "a_bw.1.log", bytes: b"1, 2, 0, 4096\n", beside: &beside };
-        assert_eq!(rows(&file), Err(LogError::Line { file: "a_lat.1.log".into(), line: 2 }));
+        let error = read(&file).unwrap_err();
+        assert!(error.message.starts_with("a_lat.1.log, line 2: "), "{error}");
     }
 }

@@ -6,7 +6,9 @@
 
 use disklab_units::Nanos;
 
-use crate::directions::{Told, measures};
+use crate::directions::{DirectionNumbers, measures};
+use crate::format::Unreadable;
+use crate::grouped::grouped;
 use crate::row::Row;
 use disklab_results::integrity::{Claim, Latency, Part};
 use disklab_results::remark::Remark;
@@ -15,18 +17,6 @@ use disklab_results::remark::Remark;
 const LARGEST: f64 = 1e15;
 /// Every direction has so many places for percentiles (`FIO_IO_U_LIST_MAX_LEN` in fio's stat.h).
 const PERCENTILES: usize = 20;
-
-/// Why a line cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "line {line}, field {field}: expected {expected}; it is cut short, or of a fio not known here"
-)]
-pub struct TerseError {
-    pub line: usize,
-    /// From 1, as fio's HOWTO counts them.
-    pub field: usize,
-    pub expected: &'static str,
-}
 
 /// Whether some lines are fio's.
 pub fn is_terse(head: &[u8]) -> bool {
@@ -46,60 +36,58 @@ struct Job {
     name: String,
     group: u64,
     errno: i64,
-    told: Vec<Told>,
+    told: Vec<DirectionNumbers>,
     ran: Nanos,
 }
 
 /// A row for all jobs of one name and group: they ran together.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, TerseError> {
-    let mut together: Vec<Vec<Job>> = Vec::new();
+pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
+    let mut all = Vec::new();
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let Some(version) = version(line) else { continue };
         let text = String::from_utf8_lossy(line);
         let mut fields = Fields { split: text.trim_end().split(';'), line: index + 1, field: 0 };
-        let job = fields.job(version)?;
-        let same = |jobs: &&mut Vec<Job>| {
-            jobs.first().is_some_and(|other| (&other.name, other.group) == (&job.name, job.group))
-        };
-        match together.iter_mut().find(same) {
-            Some(jobs) => jobs.push(job),
-            None => together.push(vec![job]),
-        }
+        all.push(fields.job(version)?);
     }
+    let together = grouped(all, |one, other| (&one.name, one.group) == (&other.name, other.group));
     Ok(together.iter().filter_map(|jobs| row(jobs)).collect())
 }
 
 struct Fields<'a> {
     split: std::str::Split<'a, char>,
     line: usize,
-    /// The one that was read last.
+    /// The one that was read last, from 1, as fio's HOWTO counts them.
     field: usize,
 }
 
 impl<'a> Fields<'a> {
-    fn wrong(&self, expected: &'static str) -> TerseError {
-        TerseError { line: self.line, field: self.field, expected }
+    fn wrong(&self, expected: &'static str) -> Unreadable {
+        let Self { line, field, .. } = self;
+        Unreadable::whole(format!(
+            "line {line}, field {field}: expected {expected}; it is cut short, or of a fio not \
+             known here"
+        ))
     }
 
-    fn next(&mut self, expected: &'static str) -> Result<&'a str, TerseError> {
+    fn next(&mut self, expected: &'static str) -> Result<&'a str, Unreadable> {
         self.field += 1;
         self.split.next().ok_or_else(|| self.wrong(expected))
     }
 
-    fn number(&mut self, expected: &'static str) -> Result<f64, TerseError> {
+    fn number(&mut self, expected: &'static str) -> Result<f64, Unreadable> {
         let text = self.next(expected)?;
         let number: Option<f64> = text.trim_end_matches('%').parse().ok();
         number.filter(|number| (0.0..=LARGEST).contains(number)).ok_or_else(|| self.wrong(expected))
     }
 
-    fn skip(&mut self, fields: usize) -> Result<(), TerseError> {
+    fn skip(&mut self, fields: usize) -> Result<(), Unreadable> {
         for _ in 0..fields {
             self.number("a number")?;
         }
         Ok(())
     }
 
-    fn job(&mut self, version: u8) -> Result<Job, TerseError> {
+    fn job(&mut self, version: u8) -> Result<Job, Unreadable> {
         self.next("the version")?;
         let fio = self.next("fio's version")?.to_owned();
         let name = self.next("the job's name")?.to_owned();
@@ -120,9 +108,11 @@ impl<'a> Fields<'a> {
             _ => return Err(self.wrong("two directions in version 3, three in 4 and 5")),
         };
         let ran = sections.iter().map(|(_, ran)| *ran).max().unwrap_or_default();
-        let told =
-            names.iter().zip(sections).map(|(&direction, (part, _))| Told { direction, part });
-        let did = |told: &Told| told.part.bytes.is_some_and(|bytes| bytes > 0);
+        let told = names
+            .iter()
+            .zip(sections)
+            .map(|(&direction, (part, _))| DirectionNumbers { direction, part });
+        let did = |told: &DirectionNumbers| told.part.bytes.is_some_and(|bytes| bytes > 0);
         Ok(Job {
             line: self.line,
             version: fio,
@@ -135,7 +125,7 @@ impl<'a> Fields<'a> {
     }
 
     /// What one direction did, and for how long.
-    fn section(&mut self, version: u8) -> Result<(Part, Nanos), TerseError> {
+    fn section(&mut self, version: u8) -> Result<(Part, Nanos), Unreadable> {
         let kib = self.number("KiB in all")?;
         let bandwidth = self.number("KiB/s")?;
         let iops = self.number("IOPS")?;
@@ -185,7 +175,7 @@ impl<'a> Fields<'a> {
         Ok((part, Nanos((ms * 1e6) as u64)))
     }
 
-    fn latency(&mut self) -> Result<Times, TerseError> {
+    fn latency(&mut self) -> Result<Times, Unreadable> {
         let mut us = |expected| self.number(expected).map(|us| us * 1000.0);
         let times = Times {
             min: us("a minimum in us")?,
@@ -232,8 +222,8 @@ fn row(jobs: &[Job]) -> Option<Row> {
 }
 
 /// All jobs of a direction as one.
-fn together(jobs: &[Job]) -> Vec<Told> {
-    let mut all: Vec<Told> = Vec::new();
+fn together(jobs: &[Job]) -> Vec<DirectionNumbers> {
+    let mut all: Vec<DirectionNumbers> = Vec::new();
     for told in jobs.iter().flat_map(|job| &job.told) {
         match all.iter_mut().find(|known| known.direction == told.direction) {
             Some(known) => known.part = both(&known.part, &told.part),
@@ -324,8 +314,8 @@ mod tests {
     fn what_is_cut_short_says_where() {
         let one = line(3, &[section(400), section(0)]);
         let cut = one.split_once(";99.000000%").unwrap().0;
-        assert_eq!(parse(cut.as_bytes()).unwrap_err().field, 19);
+        assert!(parse(cut.as_bytes()).unwrap_err().message.contains("line 1, field 19:"));
         let wrong = one.replacen(";1000;", ";-1000;", 1);
-        assert_eq!(parse(wrong.as_bytes()).unwrap_err().expected, "IOPS");
+        assert!(parse(wrong.as_bytes()).unwrap_err().message.contains("expected IOPS;"));
     }
 }

@@ -11,8 +11,7 @@ mod number;
 mod report;
 mod row;
 
-pub use report::FioTextError;
-
+use crate::format::Unreadable;
 use crate::row::Row;
 
 /// Whether some lines of it are what fio prints of a job.
@@ -25,14 +24,16 @@ pub fn is_text(head: &[u8]) -> bool {
 }
 
 /// A row for all jobs of one name and group: they ran together.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, FioTextError> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
     let runs = report::runs(bytes)?;
     let rows: Vec<Row> = runs.iter().flat_map(row::rows).collect();
     if rows.is_empty() {
         /// Of fio's words, so many characters are repeated.
         const SAID: usize = 2000;
         let text = String::from_utf8_lossy(bytes);
-        return Err(FioTextError::NoResults { said: text.trim().chars().take(SAID).collect() });
+        let said: String = text.trim().chars().take(SAID).collect();
+        let message = format!("of no job it says what came of it, only: {said}");
+        return Err(Unreadable::whole(message));
     }
     Ok(rows)
 }
@@ -98,8 +99,8 @@ a: (groupid=0, jobs=1): err= 0: pid=7: Sun Nov 22 07:53:35 2026
     #[test]
     fn what_is_cut_short_says_where() {
         let cut = |from: &str| parse(ONE.split_once(from).unwrap().0.as_bytes()).unwrap_err();
-        assert!(matches!(cut(" (8192kB"), FioTextError::Line { line: 6, .. }));
-        assert!(matches!(cut("     issued"), FioTextError::Line { line: 5, .. }));
-        assert!(matches!(cut("Starting"), FioTextError::NoResults { .. }));
+        assert_eq!(cut(" (8192kB").line, Some(6));
+        assert_eq!(cut("     issued").line, Some(5));
+        assert!(cut("Starting").message.starts_with("of no job it says"));
     }
 }

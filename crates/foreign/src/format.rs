@@ -35,13 +35,57 @@ pub enum Claimed {
     No,
 }
 
+/// Why a file of a known format cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+pub struct Unreadable {
+    /// From 1; none where the whole file is at fault.
+    pub line: Option<u64>,
+    pub message: String,
+}
+
+impl Unreadable {
+    pub fn line(line: impl TryInto<u64>, message: impl Into<String>) -> Self {
+        Self { line: line.try_into().ok(), message: message.into() }
+    }
+
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { line: None, message: message.into() }
+    }
+}
+
 pub struct Format {
     /// As people call it.
     pub name: &'static str,
     /// Whether its rows say all that tells their cells apart, so that the name of the file does
     /// not.
     pub tells_cells: bool,
-    pub claims: fn(&File) -> Claimed,
-    /// The rows of a file that it claims; or what is wrong with it, and where.
-    pub read: fn(&File) -> Result<Vec<Row>, String>,
+    pub(crate) reader: Reader,
+}
+
+pub(crate) enum Reader {
+    /// A file stands by itself and is known by its first bytes.
+    Head { is: fn(&[u8]) -> bool, parse: Parse },
+    /// Names of files count too, and several files may be read together.
+    Folder { claims: fn(&File) -> Claimed, read: fn(&File) -> Result<Vec<Row>, Unreadable> },
+}
+
+pub(crate) type Parse = fn(&[u8]) -> Result<Vec<Row>, Unreadable>;
+
+impl Format {
+    pub fn claims(&self, file: &File) -> Claimed {
+        match self.reader {
+            Reader::Head { is, .. } if is(file.head()) => Claimed::Results,
+            Reader::Head { .. } => Claimed::No,
+            Reader::Folder { claims, .. } => claims(file),
+        }
+    }
+
+    /// The rows of a file that it claims.
+    pub fn read(&self, file: &File) -> Result<Vec<Row>, Unreadable> {
+        match self.reader {
+            Reader::Head { parse, .. } => parse(file.bytes),
+            Reader::Folder { read, .. } => read(file),
+        }
+    }
 }

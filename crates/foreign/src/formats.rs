@@ -1,100 +1,72 @@
 //! Which results a file holds, whoever made it. Adding a format is adding its module and a line
 //! here.
 
-use disklab_results::measure::BenchmarkRun;
 use disklab_results::{dbench, fio, fs_mark};
 
-use crate::format::{Claimed, File, Format};
+use crate::format::{Claimed, File, Format, Parse, Reader, Unreadable};
 use crate::row::Row;
 use crate::{csv, fio_json, fio_log, fio_terse, fio_text, fsperf, mmtests, policy_script};
 
 /// The first one that claims a file reads it.
 pub static FORMATS: &[Format] = &[
-    Format {
-        name: "fio JSON",
-        tells_cells: false,
-        claims: |file| results_if(contains(file.head(), "\"fio version\"")),
-        read: |file| read(fio::parse(file.bytes).map(|report| fio_json::rows(&report))),
-    },
+    by_head("fio JSON", fio_json::is_report, |bytes| {
+        let report = fio::parse(bytes).map_err(whole)?;
+        Ok(fio_json::rows(&report))
+    }),
     Format {
         name: "btrfs read policy benchmarks",
         tells_cells: true,
-        claims: policy_script::claims,
-        read: policy_script::read,
+        reader: Reader::Folder { claims: policy_script::claims, read: policy_script::read },
     },
+    by_head("fio text", fio_text::is_text, fio_text::parse),
+    by_head("fio terse", fio_terse::is_terse, fio_terse::parse),
     Format {
-        name: "fio text",
+        name: "fio logs",
         tells_cells: false,
-        claims: |file| results_if(fio_text::is_text(file.head())),
-        read: |file| read(fio_text::parse(file.bytes)),
+        reader: Reader::Folder { claims: fio_log::claims, read: fio_log::read },
     },
-    Format {
-        name: "fio terse",
-        tells_cells: false,
-        claims: |file| results_if(fio_terse::is_terse(file.head())),
-        read: |file| read(fio_terse::parse(file.bytes)),
-    },
-    Format { name: "fio logs", tells_cells: false, claims: fio_log::claims, read: fio_log::read },
     Format {
         name: "dbench",
         tells_cells: false,
-        claims: |file| results_if(dbench::is_dbench(file.bytes)),
-        read: |file| read(dbench::parse(file.bytes).map(benchmark_rows)),
+        reader: Reader::Folder {
+            // Its result is at the end.
+            claims: |file| results_if(dbench::is_dbench(file.bytes)),
+            read: |file| {
+                let runs = dbench::parse(file.bytes).map_err(whole)?;
+                Ok(runs.into_iter().map(Row::from).collect())
+            },
+        },
     },
-    Format {
-        name: "fs_mark",
-        tells_cells: false,
-        claims: |file| results_if(fs_mark::is_fs_mark(file.head())),
-        read: |file| read(fs_mark::parse(file.bytes).map(benchmark_rows)),
-    },
-    Format {
-        name: "MMTests",
-        tells_cells: false,
-        claims: |file| results_if(mmtests::is_mmtests(file.head())),
-        read: |file| read(mmtests::parse(file.bytes)),
-    },
-    Format {
-        name: "fsperf",
-        tells_cells: false,
-        claims: |file| results_if(fsperf::is_comparison(file.head())),
-        read: |file| read(fsperf::comparison(file.bytes)),
-    },
-    Format {
-        name: "fsperf's database",
-        tells_cells: false,
-        claims: |file| results_if(fsperf::is_exported(file.head())),
-        read: |file| read(fsperf::exported(file.bytes)),
-    },
+    by_head("fs_mark", fs_mark::is_fs_mark, |bytes| {
+        let runs = fs_mark::parse(bytes).map_err(whole)?;
+        Ok(runs.into_iter().map(Row::from).collect())
+    }),
+    by_head("MMTests", mmtests::is_mmtests, mmtests::parse),
+    by_head("fsperf", fsperf::is_comparison, fsperf::comparison),
+    by_head("fsperf's database", fsperf::is_exported, fsperf::exported),
     Format {
         name: "CSV",
         tells_cells: true,
-        claims: |file| results_if(file.name().to_ascii_lowercase().ends_with(".csv")),
-        read: |file| read(csv::parse(file.bytes)),
+        reader: Reader::Folder {
+            claims: |file| results_if(file.name().to_ascii_lowercase().ends_with(".csv")),
+            read: |file| csv::parse(file.bytes),
+        },
     },
 ];
 
+const fn by_head(name: &'static str, is: fn(&[u8]) -> bool, parse: Parse) -> Format {
+    Format { name, tells_cells: false, reader: Reader::Head { is, parse } }
+}
+
 pub fn format_of(file: &File) -> (Option<&'static Format>, Claimed) {
-    for format in FORMATS {
-        match (format.claims)(file) {
-            Claimed::No => {}
-            claimed => return (Some(format), claimed),
-        }
-    }
-    (None, Claimed::No)
+    let mut claimed = FORMATS.iter().map(|format| (Some(format), format.claims(file)));
+    claimed.find(|(_, claimed)| *claimed != Claimed::No).unwrap_or((None, Claimed::No))
 }
 
 fn results_if(is: bool) -> Claimed {
     if is { Claimed::Results } else { Claimed::No }
 }
 
-fn contains(bytes: &[u8], what: &str) -> bool {
-    bytes.windows(what.len()).any(|window| window == what.as_bytes())
-}
-
-fn benchmark_rows(runs: Vec<BenchmarkRun>) -> Vec<Row> {
-    runs.into_iter().map(Row::from).collect()
-}
-
-fn read(rows: Result<Vec<Row>, impl std::fmt::Display>) -> Result<Vec<Row>, String> {
-    rows.map_err(|error| error.to_string())
+fn whole(error: impl std::fmt::Display) -> Unreadable {
+    Unreadable::whole(error.to_string())
 }

@@ -7,19 +7,12 @@
 
 mod metric;
 
-use crate::directions::Told;
+use crate::directions::DirectionNumbers;
+use crate::format::Unreadable;
 use crate::row::Row;
 use disklab_results::integrity::{Claim, Part};
 use disklab_results::remark::Remark;
 use metric::Metric;
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FsperfError {
-    #[error("line {line}: expected {expected}")]
-    Line { line: u64, expected: String },
-    #[error("it has no result")]
-    NoRows,
-}
 
 fn unquoted(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t']).trim_end()
@@ -39,7 +32,7 @@ pub fn is_comparison(head: &[u8]) -> bool {
 #[derive(Default)]
 struct Numbers {
     row: Row,
-    parts: Vec<Told>,
+    parts: Vec<DirectionNumbers>,
 }
 
 impl Numbers {
@@ -53,7 +46,7 @@ impl Numbers {
             let known = self.parts.iter().position(|told| told.direction == direction);
             let at = known.unwrap_or(self.parts.len());
             if known.is_none() {
-                self.parts.push(Told { direction, part: Part::default() });
+                self.parts.push(DirectionNumbers { direction, part: Part::default() });
             }
             if let Some(told) = self.parts.get_mut(at) {
                 metric.claim(value, &mut told.part);
@@ -74,7 +67,7 @@ impl Numbers {
 
 /// Lines `NAME results`, `metric baseline current stdev diff`, and one for each metric, up to an
 /// empty one.
-pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
+pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
     let printed = String::from_utf8_lossy(bytes);
     let (mut config, mut test) = (None, None);
     let mut rows = Vec::new();
@@ -93,8 +86,8 @@ pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
             && let Some([baseline, current]) = &mut table
         {
             let Some(values) = two(values) else {
-                let expected = "`METRIC BASELINE CURRENT STDEV DIFFERENCE%`".to_owned();
-                return Err(FsperfError::Line { line: index as u64 + 1, expected });
+                let expected = "expected `METRIC BASELINE CURRENT STDEV DIFFERENCE%`";
+                return Err(Unreadable::line(index + 1, expected));
             };
             baseline.put(name, values[0]);
             current.put(name, values[1]);
@@ -104,7 +97,7 @@ pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
     }
     rows.extend(table.into_iter().flatten().map(|numbers| numbers.finish(false)));
     rows.retain(|row| !row.measures.is_empty());
-    if rows.is_empty() { Err(FsperfError::NoRows) } else { Ok(rows) }
+    some(rows)
 }
 
 fn begin(line: usize, run: &str, config: Option<&str>, test: Option<&str>) -> Numbers {
@@ -128,6 +121,10 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| (0.0..=1e18).contains(number))
 }
 
+fn some(rows: Vec<Row>) -> Result<Vec<Row>, Unreadable> {
+    if rows.is_empty() { Err(Unreadable::whole("it has no result")) } else { Ok(rows) }
+}
+
 /// Whether the first line names columns of `fio_results`.
 pub fn is_exported(head: &[u8]) -> bool {
     let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -141,9 +138,10 @@ pub fn is_exported(head: &[u8]) -> bool {
 const CELL: [&str; 6] = ["name", "config", "kernel", "hostname", "purpose", "test"];
 const PASSED_OVER: [&str; 3] = ["id", "run_id", "time"];
 
-pub fn exported(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
+pub fn exported(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
-    let wrong = |line: u64, expected: String| FsperfError::Line { line, expected };
+    let wrong =
+        |line: u64, expected: String| Unreadable::line(line, format!("expected {expected}"));
     let heads = reader.headers().map_err(|error| wrong(1, error.to_string()))?.clone();
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -166,7 +164,7 @@ pub fn exported(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
         }
         rows.push(numbers.finish(true));
     }
-    if rows.is_empty() { Err(FsperfError::NoRows) } else { Ok(rows) }
+    some(rows)
 }
 
 #[cfg(test)]
@@ -213,7 +211,7 @@ write_lat_ns_mean       366556.19     243308.48      14154.51   -33.62% *
         );
         assert_eq!(check(&rows[1].claim), []);
         let cut = TEXT.split_once("  392.92").unwrap().0;
-        assert!(matches!(comparison(cut.as_bytes()), Err(FsperfError::Line { line: 9, .. })));
+        assert_eq!(comparison(cut.as_bytes()).unwrap_err().line, Some(9));
     }
 
     #[test]

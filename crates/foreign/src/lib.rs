@@ -17,6 +17,7 @@ pub mod fio_text;
 pub mod format;
 pub mod formats;
 mod fsperf;
+mod grouped;
 mod load_name;
 mod mmtests;
 mod policy_script;

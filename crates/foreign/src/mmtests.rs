@@ -9,6 +9,7 @@
 //! one of its versions to the next. Of the raw logs those of fio, dbench and fs_mark are read as
 //! such, once they are unpacked.
 
+use crate::format::Unreadable;
 use crate::row::Row;
 use disklab_results::measure::{Better, Measure, Measures};
 
@@ -19,13 +20,6 @@ struct Line<'a> {
     name: &'a str,
     /// By column: value, and by how many per cent it is better than the first.
     columns: Vec<(f64, f64)>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: expected {expected} columns, as in the line before")]
-pub struct MmtestsError {
-    pub line: usize,
-    pub expected: usize,
 }
 
 pub fn is_mmtests(head: &[u8]) -> bool {
@@ -71,7 +65,7 @@ struct Table<'a> {
     lines: Vec<Line<'a>>,
 }
 
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, MmtestsError> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
     let text = String::from_utf8_lossy(bytes);
     let mut tables: Vec<Table> = Vec::new();
     let mut above = [""; 3];
@@ -86,7 +80,8 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, MmtestsError> {
             Some(table) => {
                 let expected = table.lines.first().map_or(0, |line| line.columns.len());
                 if found.columns.len() != expected {
-                    return Err(MmtestsError { line: index + 1, expected });
+                    let message = format!("expected {expected} columns, as in the line before");
+                    return Err(Unreadable::line(index + 1, message));
                 }
                 table.lines.push(found);
             }
@@ -207,6 +202,6 @@ mod tests {
             assert_eq!(of_table(line), None, "{line}");
         }
         let uneven = format!("{}Amean 2 1.0 ( 0.00%)\n", TEXT.split_once(">\n").unwrap().0);
-        assert_eq!(parse(uneven.as_bytes()), Err(MmtestsError { line: 7, expected: 2 }));
+        assert_eq!(parse(uneven.as_bytes()).unwrap_err().line, Some(7));
     }
 }

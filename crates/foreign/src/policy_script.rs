@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::fio_text;
-use crate::format::{Claimed, File};
+use crate::format::{Claimed, File, Unreadable};
 use crate::row::Row;
 use disklab_results::measure::Measure;
 use disklab_results::read_stats::{self, ReadStatsChange};
@@ -60,10 +60,11 @@ pub fn claims(file: &File) -> Claimed {
     if beside { Claimed::Beside } else { Claimed::No }
 }
 
-pub fn read(file: &File) -> Result<Vec<Row>, String> {
-    let test = Test::of(file.name(), FIO)
-        .ok_or("its name is not `defrag_on_policy_NAME_fio_LOAD_fio.txt`")?;
-    let mut rows = fio_text::parse(file.bytes).map_err(|error| error.to_string())?;
+pub fn read(file: &File) -> Result<Vec<Row>, Unreadable> {
+    let test = Test::of(file.name(), FIO).ok_or_else(|| {
+        Unreadable::whole("its name is not `defrag_on_policy_NAME_fio_LOAD_fio.txt`")
+    })?;
+    let mut rows = fio_text::parse(file.bytes)?;
     let active =
         (file.beside)(LOG).and_then(|log| not_active(&String::from_utf8_lossy(&log), &test));
     let stats = (file.beside)(&format!("{}{READ_STATS}", test.id));

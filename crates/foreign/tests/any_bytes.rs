@@ -53,7 +53,7 @@ fn read_by_all(name: &str, bytes: &[u8], beside: &[u8]) {
     let file = File { path: name, bytes, beside: &other };
     let _ = format_of(&file);
     for format in FORMATS {
-        for row in (format.read)(&file).unwrap_or_default() {
+        for row in format.read(&file).unwrap_or_default() {
             assert_sound(&row);
         }
     }
@@ -147,7 +147,7 @@ fn each_is_claimed_by_its_format() {
     let named = |(name, bytes): &(String, Vec<u8>)| {
         let file = File { path: name, bytes, beside: &|_| None };
         let (format, _) = format_of(&file);
-        let rows = format.map(|format| (format.read)(&file).map(|rows| rows.len()));
+        let rows = format.map(|format| format.read(&file).map(|rows| rows.len()));
         (format.map(|format| format.name), rows)
     };
     let found: Vec<_> = originals().iter().map(named).collect();

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use disklab_foreign::Row;
+use disklab_foreign::format::Unreadable;
 use disklab_foreign::{Claimed, File, format_of};
 use disklab_foreign::{fio_json, fio_terse, fio_text};
 use disklab_results::Remark;
@@ -36,13 +37,13 @@ fn bytes(version: &str, name: &str) -> Option<Vec<u8>> {
 }
 
 /// As the command reads it: by whichever format claims it.
-fn read(version: &str, name: &str, bytes: &[u8]) -> Option<Result<Vec<Row>, String>> {
+fn read(version: &str, name: &str, bytes: &[u8]) -> Option<Result<Vec<Row>, Unreadable>> {
     let beside = |other: &str| self::bytes(version, other);
     let file = File { path: name, bytes, beside: &beside };
     match format_of(&file) {
-        (Some(format), Claimed::Results) => Some((format.read)(&file)),
+        (Some(format), Claimed::Results) => Some(format.read(&file)),
         (Some(format), Claimed::Beside) => {
-            let _ = (format.read)(&file);
+            let _ = format.read(&file);
             None
         }
         _ => None,
@@ -175,7 +176,7 @@ fn nothing_is_wrong_with_what_fio_printed() {
         for (name, bytes) in files(version) {
             let Some(rows) = read(version, &name, &bytes) else { continue };
             if name == "missing.txt" {
-                let says = rows.unwrap_err();
+                let says = rows.unwrap_err().message;
                 assert!(says.contains("file creation disallowed"), "{says}");
                 continue;
             }

@@ -4,15 +4,7 @@ use disklab_results::fio;
 use disklab_units::Nanos;
 
 use super::line::{self, Declared, Direction, Header, Issued, Kind, Rates};
-
-/// Why a text cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FioTextError {
-    #[error("line {line}: expected {expected}; it is cut short, or of a fio not known here")]
-    Line { line: usize, expected: &'static str },
-    #[error("of no job it says what came of it, only: {said}")]
-    NoResults { said: String },
-}
+use crate::format::Unreadable;
 
 /// One start of fio; a file may hold several.
 #[derive(Debug, Default)]
@@ -52,16 +44,19 @@ impl Latencies {
     }
 }
 
-pub fn runs(bytes: &[u8]) -> Result<Vec<Run>, FioTextError> {
+pub fn runs(bytes: &[u8]) -> Result<Vec<Run>, Unreadable> {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader { runs: vec![Run::default()], job: None, percentiles: None };
     for (index, line) in text.lines().enumerate() {
-        reader
-            .line(index + 1, line)
-            .map_err(|expected| FioTextError::Line { line: index + 1, expected })?;
+        reader.line(index + 1, line).map_err(|expected| cut_short(index + 1, expected))?;
     }
     reader.job_ends()?;
     Ok(reader.runs)
+}
+
+fn cut_short(line: usize, expected: &str) -> Unreadable {
+    let message = format!("expected {expected}; it is cut short, or of a fio not known here");
+    Unreadable::line(line, message)
 }
 
 /// Expected where something else begins.
@@ -114,12 +109,12 @@ impl Reader {
         }
     }
 
-    fn job_ends(&mut self) -> Result<(), FioTextError> {
+    fn job_ends(&mut self) -> Result<(), Unreadable> {
         self.percentiles = None;
         let Some(job) = self.job.take() else { return Ok(()) };
         if job.issued.is_none() {
             let expected = "of the job that begins here `issued rwts: ...` as well";
-            return Err(FioTextError::Line { line: job.line, expected });
+            return Err(cut_short(job.line, expected));
         }
         let Some(run) = self.runs.last_mut() else { return Ok(()) };
         // The same process once more is a later report of the same job.
@@ -183,13 +178,7 @@ impl Reported {
         let mut job = fio::Job {
             name: self.header.name.clone(),
             error: self.header.errno,
-            options: fio::Options::new(),
-            hostname: None,
-            syncs: 0,
-            mixed: fio::Direction::default(),
-            read: fio::Direction::default(),
-            write: fio::Direction::default(),
-            trim: fio::Direction::default(),
+            ..fio::Job::default()
         };
         let issued = self.issued.unwrap_or_default();
         // `unified_rw_reporting=both` counts all once more.

@@ -3,6 +3,7 @@
 use super::line::{Declared, kept};
 use super::report::{Reported, Run};
 use crate::fio_json::is_synchronous;
+use crate::grouped::grouped;
 use crate::row::Row;
 use disklab_results::fio::Job;
 use disklab_results::integrity::Claim;
@@ -16,18 +17,9 @@ const KEPT: f64 = 0.9;
 const SUBMITTING: f64 = 0.25;
 
 pub fn rows(run: &Run) -> Vec<Row> {
-    let mut together: Vec<Vec<&Reported>> = Vec::new();
-    for reported in &run.reported {
-        let same = |others: &&mut Vec<&Reported>| {
-            let header =
-                |reported: &Reported| (reported.header.name.clone(), reported.header.group);
-            others.first().is_some_and(|other| header(other) == header(reported))
-        };
-        match together.iter_mut().find(same) {
-            Some(others) => others.push(reported),
-            None => together.push(vec![reported]),
-        }
-    }
+    let together = grouped(&run.reported, |one, other| {
+        (&one.header.name, one.header.group) == (&other.header.name, other.header.group)
+    });
     together.iter().filter_map(|reported| row(run, reported)).collect()
 }
 
