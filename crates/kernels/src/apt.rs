@@ -206,7 +206,7 @@ mod tests {
         fs::write(lists.join("Packages"), &packages).unwrap();
         let release = format!(
             "Suite: test\nCodename: test\nArchitectures: amd64\nComponents: main\nSHA256:\n {} {} main/binary-amd64/Packages\n",
-            crate::digest::of_bytes(packages.as_bytes()),
+            disklab_protocol::digest::sha256_hex(packages.as_bytes()),
             packages.len()
         );
         fs::write(folder.join("dists/test/Release"), release).unwrap();

@@ -12,7 +12,7 @@ use crate::compile::Compilation;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::given::given;
-use crate::kernel::{self, CONFIG, Kernel, Made, PROGRAM, RECORD, Record};
+use crate::kernel::{self, CONFIG, Kernel, PROGRAM, RECORD};
 use crate::key::{self, Key};
 use crate::process::Runner;
 use crate::recipe::{Btrfs, Recipe};
@@ -165,16 +165,15 @@ impl Build<'_> {
         };
         compilation.configure(&recipe.fragment())?;
         let objects = compilation.compile(self.expected_objects()?, report)?;
-        let made = Made {
-            key: key.full().to_owned(),
-            recipe: recipe.digest(),
-            compiler,
-            objects,
-            build_seconds: start.elapsed().as_secs_f64(),
-            source: material.provenance.clone(),
-        };
+        let seconds = start.elapsed().as_secs_f64();
+        let result = scratch.path().join("result");
+        gather(&compilation, &result)?;
+        let source = material.provenance.clone();
+        let mut kernel = Kernel::compiled(&result, &version, source, key.full())?;
+        (kernel.recipe, kernel.compiler) = (recipe.digest(), compiler);
+        (kernel.objects, kernel.build_seconds) = (objects, (seconds * 10.0).round() / 10.0);
         let place = folder.join(format!("{version}-{}", key.short()));
-        finish(&compilation, made, &scratch.path().join("result"), &place)?;
+        finish(&kernel, &compilation, &place)?;
         report(Step::Preparing { what: "removing what was unpacked".to_owned() });
         drop(scratch);
         Ok(Built { kernel: Kernel::open(&place)?, fresh: true })
@@ -224,16 +223,21 @@ impl Build<'_> {
     }
 }
 
-/// Gathers the result beside its final place, the record last, and moves it there at once.
-fn finish(compilation: &Compilation, made: Made, result: &Path, place: &Path) -> Result<()> {
+/// Copies the program and its configuration to `result`, which is beside their final place.
+fn gather(compilation: &Compilation, result: &Path) -> Result<()> {
     file::create_folder(result)?;
     for (from, to) in [("linux", PROGRAM), (".config", CONFIG)] {
         let to = result.join(to);
         file::copy(&compilation.objects.join(from), &to)?;
         file::sync(&to)?;
     }
-    let record = Record::of_build(result, compilation.version, made)?;
-    file::write_synced(&result.join(RECORD), record.to_toml().as_bytes())?;
+    Ok(())
+}
+
+/// Writes the record, and moves what was gathered to its place at once.
+fn finish(kernel: &Kernel, compilation: &Compilation, place: &Path) -> Result<()> {
+    let result = &kernel.folder;
+    file::write_synced(&result.join(RECORD), kernel.to_toml().as_bytes())?;
     file::rename(compilation.log, &result.join("build.log"))?;
     file::sync(result)?;
     file::rename(result, place)?;

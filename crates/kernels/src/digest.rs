@@ -1,10 +1,8 @@
 //! SHA-256 of files and of lists of fields, as lower-case hexadecimal.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
+use disklab_protocol::digest::{hex, sha256_of_file};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
@@ -28,51 +26,30 @@ impl Fields {
     }
 
     pub fn finish(self) -> String {
-        hex(self.0)
+        hex(&self.0.finalize())
     }
 }
 
-pub(crate) fn of_bytes(bytes: &[u8]) -> String {
-    hex(Sha256::new_with_prefix(bytes))
-}
-
 pub(crate) fn of_file(path: &Path) -> Result<String> {
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    let mut read = || -> std::io::Result<()> {
-        let mut file = File::open(path)?;
-        loop {
-            match file.read(&mut buffer)? {
-                0 => return Ok(()),
-                n => digest.update(&buffer[..n]),
-            }
-        }
-    };
-    read().map_err(Error::io("read", path))?;
-    Ok(hex(digest))
-}
-
-fn hex(digest: Sha256) -> String {
-    digest.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    sha256_of_file(path).map_err(Error::io("read", path))
 }
 
 #[cfg(test)]
 mod tests {
+    use disklab_protocol::digest::sha256_hex;
+
     use super::*;
 
     #[test]
     fn digests_are_those_of_sha256sum() {
         assert_eq!(
-            of_bytes(b"abc"),
+            sha256_hex(b"abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("abc");
         std::fs::write(&path, "abc").unwrap();
-        assert_eq!(of_file(&path).unwrap(), of_bytes(b"abc"));
+        assert_eq!(of_file(&path).unwrap(), sha256_hex(b"abc"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
 use crate::source::Provenance;
 use crate::version::Version;
+use disklab_protocol::digest::sha256_hex;
 
 pub(crate) const RECORD: &str = "kernel.toml";
 pub(crate) const PROGRAM: &str = "linux";
@@ -22,50 +23,54 @@ pub(crate) const CONFIG: &str = "config";
 /// The layout of `kernel.toml`.
 const FORMAT: u32 = 1;
 
-/// `kernel.toml`: written last, so that a folder that has it was complete.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Record {
-    format: u32,
-    pub version: String,
-    pub series: String,
-    pub key: String,
-    /// Digest of the configuration and the insertions.
-    pub recipe: String,
-    pub compiler: String,
-    pub linux_sha256: String,
-    pub config_sha256: String,
-    /// How many objects were compiled, for the next build's estimate.
-    pub objects: u32,
-    pub build_seconds: f64,
-    /// Seconds since 1970, to tell the latest of several builds of one version.
-    pub built: u64,
-    pub source: Provenance,
-}
-
-/// A built kernel whose files were what its record says when it was opened.
-#[derive(Debug, Clone)]
+/// A built kernel. Its `kernel.toml` is written last, so that a folder that has one was complete;
+/// its files were what that says when it was opened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Kernel {
+    format: u32,
+    #[serde(with = "version_as_text")]
     pub version: Version,
     /// `7.3`.
     pub series: String,
-    /// Its folder in the cache.
-    pub folder: PathBuf,
-    /// The program.
-    pub path: PathBuf,
+    /// SHA-256 of all that it was made from.
+    pub key: String,
+    /// Digest of the configuration and the insertions.
+    pub(crate) recipe: String,
+    /// Compiler and linker, as they name themselves.
+    pub compiler: String,
     /// SHA-256 of the program.
+    #[serde(rename = "linux_sha256")]
     pub sha256: String,
     /// SHA-256 of its configuration.
     pub config_sha256: String,
-    /// SHA-256 of all that it was made from.
-    pub key: String,
-    /// Compiler and linker, as they name themselves.
-    pub compiler: String,
-    pub source: Provenance,
-    pub build_seconds: f64,
-    pub(crate) recipe: String,
+    /// How many objects were compiled, for the next build's estimate.
     pub(crate) objects: u32,
+    pub build_seconds: f64,
+    /// Seconds since 1970, to tell the latest of several builds of one version.
     built: u64,
+    pub source: Provenance,
+    /// Its folder in the cache.
+    #[serde(skip)]
+    pub folder: PathBuf,
+    /// The program.
+    #[serde(skip)]
+    pub path: PathBuf,
+    #[serde(skip)]
     config: String,
+}
+
+mod version_as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use crate::version::Version;
+
+    pub fn serialize<S: Serializer>(version: &Version, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(version)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Version, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
 }
 
 /// All that the cache holds.
@@ -77,44 +82,39 @@ pub struct Listing {
     pub damaged: Vec<Error>,
 }
 
-impl Record {
-    /// The record of a build that finished just now; the digests are those of the files in
-    /// `folder`.
-    pub fn of_build(folder: &Path, version: &Version, made: Made) -> Result<Self> {
+impl Kernel {
+    /// A kernel that was just compiled, `folder` of which has no record yet.
+    pub(crate) fn compiled(
+        folder: &Path,
+        version: &Version,
+        source: Provenance,
+        key: &str,
+    ) -> Result<Self> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Ok(Self {
             format: FORMAT,
-            version: version.to_string(),
+            version: version.clone(),
             series: version.series(),
-            key: made.key,
-            recipe: made.recipe,
-            compiler: made.compiler,
-            linux_sha256: digest::of_file(&folder.join(PROGRAM))?,
+            key: key.to_owned(),
+            recipe: String::new(),
+            compiler: String::new(),
+            sha256: digest::of_file(&folder.join(PROGRAM))?,
             config_sha256: digest::of_file(&folder.join(CONFIG))?,
-            objects: made.objects,
-            build_seconds: (made.build_seconds * 10.0).round() / 10.0,
+            objects: 0,
+            build_seconds: 0.0,
             built: now.map_or(0, |since| since.as_secs()),
-            source: made.source,
+            source,
+            folder: folder.to_path_buf(),
+            path: folder.join(PROGRAM),
+            config: String::new(),
         })
     }
 
-    pub fn to_toml(&self) -> String {
+    pub(crate) fn to_toml(&self) -> String {
         // Strings, numbers and one table of strings always serialise.
         toml::to_string(self).unwrap_or_default()
     }
-}
 
-/// What only the build knows.
-pub(crate) struct Made {
-    pub key: String,
-    pub recipe: String,
-    pub compiler: String,
-    pub objects: u32,
-    pub build_seconds: f64,
-    pub source: Provenance,
-}
-
-impl Kernel {
     /// Opens a folder with `linux`, `config` and `kernel.toml` and checks that they belong
     /// together.
     pub fn open(folder: &Path) -> Result<Self> {
@@ -126,15 +126,15 @@ impl Kernel {
         let text = |name: &str| {
             String::from_utf8(read(name)?).map_err(|_| damaged(format!("{name} is not text")))
         };
-        let record: Record = toml::from_str(&text(RECORD)?)
+        let kernel: Self = toml::from_str(&text(RECORD)?)
             .map_err(|wrong| damaged(format!("{RECORD}: {}", wrong.message())))?;
-        if record.format != FORMAT {
-            return Err(damaged(format!("{RECORD} has format {}, not {FORMAT}", record.format)));
+        if kernel.format != FORMAT {
+            return Err(damaged(format!("{RECORD} has format {}, not {FORMAT}", kernel.format)));
         }
         let config = text(CONFIG)?;
         for (name, found, expected) in [
-            (PROGRAM, digest::of_bytes(&read(PROGRAM)?), &record.linux_sha256),
-            (CONFIG, digest::of_bytes(config.as_bytes()), &record.config_sha256),
+            (PROGRAM, sha256_hex(&read(PROGRAM)?), &kernel.sha256),
+            (CONFIG, sha256_hex(config.as_bytes()), &kernel.config_sha256),
         ] {
             if found != *expected {
                 return Err(damaged(format!(
@@ -142,22 +142,7 @@ impl Kernel {
                 )));
             }
         }
-        Ok(Self {
-            version: record.version.parse().map_err(damaged)?,
-            series: record.series,
-            folder: folder.to_path_buf(),
-            path: folder.join(PROGRAM),
-            sha256: record.linux_sha256,
-            config_sha256: record.config_sha256,
-            key: record.key,
-            compiler: record.compiler,
-            source: record.source,
-            build_seconds: record.build_seconds,
-            recipe: record.recipe,
-            objects: record.objects,
-            built: record.built,
-            config,
-        })
+        Ok(Self { folder: folder.to_path_buf(), path: folder.join(PROGRAM), config, ..kernel })
     }
 
     /// As it is known to whoever asked for it: the same bytes may have been built from elsewhere.

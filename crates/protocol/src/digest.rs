@@ -1,12 +1,30 @@
 //! SHA-256 as disklab writes it: 64 lower-case hexadecimal digits.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of `bytes`.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+/// The SHA-256 of a file of any size.
+pub fn sha256_of_file(path: &Path) -> io::Result<String> {
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let mut hash = Sha256::new();
+    loop {
+        let bytes = file.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(bytes);
+        let used = bytes.len();
+        file.consume(used);
+    }
 }
 
 /// `bytes` as lower-case hexadecimal digits.

@@ -7,7 +7,6 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use disklab_protocol::digest;
-use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
 use crate::outcome::{Outcome, Status};
@@ -223,28 +222,21 @@ fn compare_file(
     })
 }
 
-/// `None` when there is no such file.
 fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(BufReader::with_capacity(1 << 16, file))),
+    if_there(File::open(path).map(|file| BufReader::with_capacity(1 << 16, file)))
+}
+
+/// None when there is no such file.
+fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        found => found.map(Some),
     }
 }
 
 /// The SHA-256 of a file of any size; none where there is no file.
 pub fn sha256_of(path: &Path) -> io::Result<Option<String>> {
-    let Some(mut file) = open(path)? else { return Ok(None) };
-    let mut hash = Sha256::new();
-    loop {
-        let bytes = file.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(Some(digest::hex(&hash.finalize())));
-        }
-        hash.update(bytes);
-        let used = bytes.len();
-        file.consume(used);
-    }
+    if_there(digest::sha256_of_file(path))
 }
 
 fn first_difference(mut first: impl BufRead, mut second: impl BufRead) -> io::Result<Option<u64>> {
