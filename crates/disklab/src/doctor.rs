@@ -4,7 +4,7 @@ mod self_test;
 
 use std::io::Write;
 
-use disklab_kernels::doctor::{Check, State, examine};
+use disklab_kernels::doctor::{Check, CheckState, examine};
 use disklab_kernels::{Cache, Share};
 use disklab_runner::Installation;
 
@@ -43,21 +43,26 @@ pub fn doctor(_: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 fn good(name: &str, detail: String) -> Check {
-    Check { name: name.to_owned(), state: State::Good, detail, remedy: None }
+    Check { name: name.to_owned(), state: CheckState::Good, detail, remedy: None }
 }
 
 fn missing(name: &str, detail: String, remedy: &str) -> Check {
-    Check { name: name.to_owned(), state: State::Missing, detail, remedy: Some(remedy.to_owned()) }
+    Check {
+        name: name.to_owned(),
+        state: CheckState::Missing,
+        detail,
+        remedy: Some(remedy.to_owned()),
+    }
 }
 
 fn print(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = TextTable::new(&[left("check"), left("state"), left("found")], screen.color);
     for Check { name, state, detail, .. } in checks {
         let state = match state {
-            State::Good => "ok",
-            State::Missing => "missing",
-            State::Bad => "wrong",
-            State::Unneeded => "not needed",
+            CheckState::Good => "ok",
+            CheckState::Missing => "missing",
+            CheckState::Bad => "wrong",
+            CheckState::Unneeded => "not needed",
         };
         table.row([name.as_str(), state, detail]);
     }

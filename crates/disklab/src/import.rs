@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use disklab_foreign::FORMATS;
-use disklab_foreign::Row;
+use disklab_foreign::ResultRow;
 use disklab_record::import::{Source, source_name};
 use disklab_record::manifest::{Fact, Imported, Suite};
-use disklab_record::outcome::{Cell, Found};
+use disklab_record::outcome::{Cell, FoundAt};
 use disklab_record::{Manifest, Outcome, Record, Status};
 use disklab_units::Seed;
 use disklab_units::prose::{count, listed};
@@ -304,7 +304,7 @@ fn outcome(
     trial: String,
     cell: Cell,
     repeat: u32,
-    row: &Row,
+    row: &ResultRow,
     (file, index): (&ReadFile, usize),
 ) -> Outcome {
     let void = row.remarks.iter().find(|remark| remark.voids());
@@ -316,7 +316,7 @@ fn outcome(
         remarks: row.remarks.clone(),
         files: BTreeMap::from([(kept.clone(), file.sha256.clone())]),
         measures: row.measures.clone(),
-        found: Some(Found { file: kept, place: row.place.clone() }),
+        found: Some(FoundAt { file: kept, place: row.place.clone() }),
         ..Outcome::new(trial, cell, repeat, Seed(0), status)
     }
 }

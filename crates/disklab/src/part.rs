@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use disklab_config::Trial;
 use disklab_config::read::nearest;
-use disklab_kernels::{Btrfs, Build, Cache, Found};
+use disklab_kernels::{Btrfs, Build, Cache, KernelLookup};
 use disklab_runner::{estimate, key};
 
 use crate::exit::Failure;
@@ -197,8 +197,8 @@ pub fn kernels_here(
     let mut keys = BTreeMap::new();
     for name in names {
         let key = match maker.look(name, &mut |_| {}) {
-            Ok(Found::Built(kernel)) => kernel.key,
-            Ok(Found::ToBuild { key, .. }) => key,
+            Ok(KernelLookup::Built(kernel)) => kernel.key,
+            Ok(KernelLookup::ToBuild { key, .. }) => key,
             Err(disklab_kernels::Error::NoKernel { .. }) => continue,
             Err(error) => return Err(error.into()),
         };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_config::Trial;
-use disklab_kernels::{Btrfs, Build, Cache, Found, Kernel};
+use disklab_kernels::{Btrfs, Build, Cache, Kernel, KernelLookup};
 use disklab_record::outcome::Cell;
 use disklab_runner::run::without_zfs;
 use disklab_runner::{content_of_disks, estimate, facts, key};
@@ -318,7 +318,7 @@ fn kernels(
         };
         let maker = Build { cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
         match maker.look(name, &mut |_| {}) {
-            Ok(Found::Built(kernel)) => {
+            Ok(KernelLookup::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
                 let planned = PlannedKernel {
                     key: Some(kernel.key.clone()),
@@ -329,7 +329,7 @@ fn kernels(
                 there.insert(name.to_owned(), *kernel);
                 Ok(planned)
             }
-            Ok(Found::ToBuild { from, key, took }) => {
+            Ok(KernelLookup::ToBuild { from, key, took }) => {
                 let build = PlannedBuild { from: from.to_string(), wall_ms: took.map(Millis) };
                 Ok(PlannedKernel { key: Some(key), build: Some(build), ..planned })
             }

@@ -12,28 +12,30 @@ use disklab_units::Nanos;
 
 use crate::format::Unreadable;
 use crate::load_name::NamedLoad;
-use crate::row::Row;
-use column::{Asked, Column, Direction, Number};
-use disklab_results::integrity::{Claim, Latency, Part};
+use crate::row::ResultRow;
+use column::{AskedOption, CsvColumn, CsvDirection, CsvNumber};
+use disklab_results::integrity::{Claim, DirectionClaim, Latency};
 use disklab_results::measure::Measure;
 use disklab_results::remark::Remark;
 
 /// Beyond any rate or latency in ns that can be measured; keeps sums and products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
     let heads = reader.headers().map_err(|error| at(&error))?.clone();
-    let twice =
-        heads.iter().enumerate().find(|(at, head)| heads.iter().take(*at).any(|it| it == *head));
+    let twice = heads
+        .iter()
+        .enumerate()
+        .find(|(at, head)| heads.iter().take(*at).any(|known| known == *head));
     if let Some((_, name)) = twice {
         let name: String = name.chars().take(100).collect();
         return Err(Unreadable::whole(format!(
             "two columns are called `{name}`; give one of them another name, or leave it out"
         )));
     }
-    let columns: Vec<Column> = heads.iter().map(Column::of).collect();
-    if !columns.iter().any(|column| matches!(column, Column::Number(..))) {
+    let columns: Vec<CsvColumn> = heads.iter().map(CsvColumn::of).collect();
+    if !columns.iter().any(|column| matches!(column, CsvColumn::CsvNumber(..))) {
         let columns = heads.iter().take(20).collect::<Vec<_>>().join(", ");
         let columns: String = columns.chars().take(400).collect();
         return Err(Unreadable::whole(format!(
@@ -66,12 +68,12 @@ fn at(error: &csv::Error) -> Unreadable {
 }
 
 fn row<'a>(
-    columns: &[Column],
+    columns: &[CsvColumn],
     fields: impl Iterator<Item = (&'a str, &'a str)>,
     line: u64,
-) -> Result<Row, String> {
-    let mut row = Row { place: format!("line {line}"), ..Row::default() };
-    let mut parts: Vec<(Direction, Part)> = Vec::new();
+) -> Result<ResultRow, String> {
+    let mut row = ResultRow { place: format!("line {line}"), ..ResultRow::default() };
+    let mut parts: Vec<(CsvDirection, DirectionClaim)> = Vec::new();
     let mut named = NamedLoad::default();
     let (mut iodepth, mut numjobs) = (None, None);
     for (column, (head, field)) in columns.iter().zip(fields) {
@@ -88,36 +90,36 @@ fn row<'a>(
             }
         };
         match column {
-            Column::Number(direction, kind, scale) => {
+            CsvColumn::CsvNumber(direction, kind, scale) => {
                 let Some(value) = number()?.map(|value| value * scale) else { continue };
                 if value.abs() > LARGEST_NUMBER {
                     return Err(format!("`{head}`: {field:?} cannot be measured"));
                 }
                 let at =
                     parts.iter().position(|(known, _)| known == direction).unwrap_or_else(|| {
-                        parts.push((*direction, Part::default()));
+                        parts.push((*direction, DirectionClaim::default()));
                         parts.len() - 1
                     });
                 put(&mut parts[at].1, *kind, value);
                 row.measures
                     .insert(format!("{}{}", direction.prefix(), kind.name()), kind.measure(value));
             }
-            Column::Asked(asked) => {
+            CsvColumn::AskedOption(asked) => {
                 let value = number()?;
                 let whole = value.filter(|value| *value >= 1.0).map(|value| value as u32);
                 match asked {
-                    Asked::Iodepth => iodepth = whole,
-                    Asked::Numjobs => numjobs = whole,
-                    Asked::RuntimeSeconds => {
+                    AskedOption::Iodepth => iodepth = whole,
+                    AskedOption::Numjobs => numjobs = whole,
+                    AskedOption::RuntimeSeconds => {
                         row.claim.ran = value.map(|seconds| Nanos((seconds * 1e9) as u64));
                     }
                 }
-                if *asked != Asked::RuntimeSeconds {
+                if *asked != AskedOption::RuntimeSeconds {
                     row.cell.push((head.to_owned(), field.to_owned()));
                 }
             }
-            Column::Repeat => row.repeat = field.parse().ok(),
-            Column::Axis => {
+            CsvColumn::Repeat => row.repeat = field.parse().ok(),
+            CsvColumn::Axis => {
                 row.cell.push((head.to_owned(), field.to_owned()));
                 let own = NamedLoad::of(field);
                 named.block = named.block.or(own.block);
@@ -141,34 +143,34 @@ fn row<'a>(
     Ok(row)
 }
 
-fn put(part: &mut Part, kind: Number, value: f64) {
+fn put(part: &mut DirectionClaim, kind: CsvNumber, value: f64) {
     match kind {
-        Number::Iops => part.iops = Some(value),
-        Number::Bandwidth => part.bytes_per_second = Some(value),
-        Number::Requests => part.requests = Some(value as u64),
-        Number::Mean => (part.mean, part.latency.mean) = (Some(value), Some(value)),
-        Number::Min => part.latency.min = Some(value),
-        Number::Max => part.latency.max = Some(value),
-        Number::Percentile(thousandths) => {
+        CsvNumber::Iops => part.iops = Some(value),
+        CsvNumber::Bandwidth => part.bytes_per_second = Some(value),
+        CsvNumber::Requests => part.requests = Some(value as u64),
+        CsvNumber::Mean => (part.mean, part.latency.mean) = (Some(value), Some(value)),
+        CsvNumber::Min => part.latency.min = Some(value),
+        CsvNumber::Max => part.latency.max = Some(value),
+        CsvNumber::Percentile(thousandths) => {
             part.latency.percentiles.push((f64::from(thousandths) / 1000.0, value));
         }
     }
 }
 
-fn sorted(mut part: Part) -> Part {
+fn sorted(mut part: DirectionClaim) -> DirectionClaim {
     let Latency { percentiles, .. } = &mut part.latency;
     percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     part
 }
 
 /// Rates of reads and writes together, where a table has them apart.
-fn together(parts: &[(Direction, Part)], row: &mut Row) {
-    if parts.len() < 2 || parts.iter().any(|(direction, _)| *direction == Direction::All) {
+fn together(parts: &[(CsvDirection, DirectionClaim)], row: &mut ResultRow) {
+    if parts.len() < 2 || parts.iter().any(|(direction, _)| *direction == CsvDirection::All) {
         return;
     }
     for (kind, of) in [
-        (Number::Iops, (|part| part.iops) as fn(&Part) -> Option<f64>),
-        (Number::Bandwidth, |part| part.bytes_per_second),
+        (CsvNumber::Iops, (|part| part.iops) as fn(&DirectionClaim) -> Option<f64>),
+        (CsvNumber::Bandwidth, |part| part.bytes_per_second),
     ] {
         if let Some(sum) = parts.iter().map(|(_, part)| of(part)).sum::<Option<f64>>() {
             row.measures.insert(kind.name(), kind.measure(sum));
@@ -176,7 +178,7 @@ fn together(parts: &[(Direction, Part)], row: &mut Row) {
     }
 }
 
-impl Number {
+impl CsvNumber {
     fn measure(self, value: f64) -> Measure {
         match self {
             Self::Iops => Measure::rate(value, "1/s"),

@@ -1,6 +1,6 @@
 //! The numbers of reads and of writes, apart and together, by the names that measures have.
 
-use disklab_results::integrity::Part;
+use disklab_results::integrity::DirectionClaim;
 use disklab_results::measure::{Measure, Measures};
 
 /// The numbers of one direction.
@@ -8,7 +8,7 @@ use disklab_results::measure::{Measure, Measures};
 pub struct DirectionNumbers {
     /// `read`, `write`, `trim`, or `mixed` for all in one.
     pub direction: &'static str,
-    pub part: Part,
+    pub part: DirectionClaim,
 }
 
 /// Percentiles that become measures.
@@ -24,7 +24,7 @@ pub fn measures(told: &[DirectionNumbers]) -> Measures {
     apart.chain(together(told)).collect()
 }
 
-fn of_part(direction: &str, part: &Part) -> impl Iterator<Item = (String, Measure)> {
+fn of_part(direction: &str, part: &DirectionClaim) -> impl Iterator<Item = (String, Measure)> {
     let prefix = if direction.is_empty() { String::new() } else { format!("{direction} ") };
     let latency = &part.latency;
     let percentile = |percent: f64| {
@@ -48,8 +48,9 @@ fn of_part(direction: &str, part: &Part) -> impl Iterator<Item = (String, Measur
 }
 
 fn together(told: &[DirectionNumbers]) -> Vec<(String, Measure)> {
-    let sum =
-        |of: fn(&Part) -> Option<f64>| told.iter().map(|told| of(&told.part)).sum::<Option<f64>>();
+    let sum = |of: fn(&DirectionClaim) -> Option<f64>| {
+        told.iter().map(|told| of(&told.part)).sum::<Option<f64>>()
+    };
     let iops = sum(|part| part.iops).filter(|_| !told.is_empty());
     let bandwidth = sum(|part| part.bytes_per_second).filter(|_| !told.is_empty());
     let waited = sum(|part| Some(part.iops? * part.mean?));
@@ -74,7 +75,12 @@ mod tests {
         let latency = Latency { percentiles: vec![(99.9, 7.0)], ..Latency::default() };
         DirectionNumbers {
             direction,
-            part: Part { iops: Some(iops), mean: Some(mean), latency, ..Part::default() },
+            part: DirectionClaim {
+                iops: Some(iops),
+                mean: Some(mean),
+                latency,
+                ..DirectionClaim::default()
+            },
         }
     }
 

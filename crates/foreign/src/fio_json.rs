@@ -3,7 +3,7 @@
 use disklab_units::{Bytes, Nanos};
 
 use crate::grouped::grouped;
-use crate::row::Row;
+use crate::row::ResultRow;
 use disklab_results::fio::{Fio, Job, Options};
 use disklab_results::integrity::Claim;
 use disklab_results::sample;
@@ -55,7 +55,7 @@ pub fn is_synchronous(engine: &str) -> bool {
 }
 
 /// Jobs of one name, which `numjobs` makes, are one row: they ran together.
-pub fn rows(fio: &Fio) -> Vec<Row> {
+pub fn rows(fio: &Fio) -> Vec<ResultRow> {
     let named = |(_, job): &(usize, &Job)| !job.name.is_empty() && job.name != ALL_CLIENTS;
     let together = grouped(fio.jobs.iter().enumerate().filter(named), |(_, one), (_, other)| {
         (&one.name, &one.hostname, &one.options) == (&other.name, &other.hostname, &other.options)
@@ -67,7 +67,7 @@ pub fn rows(fio: &Fio) -> Vec<Row> {
     together.iter().map(row).collect()
 }
 
-fn row(index: usize, jobs: &[&Job], global: &Options) -> Row {
+fn row(index: usize, jobs: &[&Job], global: &Options) -> ResultRow {
     let first = jobs[0];
     let load = Load { own: &first.options, global };
     let mut cell = vec![("job".to_owned(), first.name.clone())];
@@ -75,13 +75,13 @@ fn row(index: usize, jobs: &[&Job], global: &Options) -> Row {
     let told = CELL.iter().filter_map(|&name| Some((name.to_owned(), load.get(name)?.to_owned())));
     cell.extend(told);
     let (sample, remarks) = sample::of_jobs(jobs);
-    Row {
+    ResultRow {
         place: format!("job {} ({})", index + 1, first.name),
         cell,
         sample: Some(sample),
         claim: load.claim(jobs),
         remarks,
-        ..Row::default()
+        ..ResultRow::default()
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
         );
     }
 
-    fn one(options: &str, read: &str) -> Row {
+    fn one(options: &str, read: &str) -> ResultRow {
         let text = format!(
             r#"{{"fio version":"fio-3.36","global options":{{"ioengine":"libaio","direct":"1"}},
                 "jobs":[{{"jobname":"a","job options":{{{options}}},"read":{{{read}}}}}]}}"#

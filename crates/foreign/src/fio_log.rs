@@ -14,12 +14,12 @@ use disklab_units::Nanos;
 
 use crate::directions::{DirectionNumbers, measures};
 use crate::format::{Claimed, File, Unreadable};
-use crate::row::Row;
+use crate::row::ResultRow;
 use disklab_results::fio;
 use disklab_results::histogram::Histogram;
-use disklab_results::integrity::{Claim, Latency, Part};
+use disklab_results::integrity::{Claim, DirectionClaim, Latency};
 use disklab_results::sample;
-use entries::{DIRECTIONS, Entry, KINDS, Log, LogName, is_log};
+use entries::{DIRECTIONS, FioLog, KINDS, LogEntry, LogName, is_log};
 
 /// The first of a job's logs in the order of names has the results, the others are read with it.
 pub fn claims(file: &File) -> Claimed {
@@ -32,7 +32,7 @@ pub fn claims(file: &File) -> Claimed {
     if first { Claimed::Results } else { Claimed::Beside }
 }
 
-pub fn read(file: &File) -> Result<Vec<Row>, Unreadable> {
+pub fn read(file: &File) -> Result<Vec<ResultRow>, Unreadable> {
     let empty = || Unreadable::whole("it has no entry");
     let name = LogName::of(file.name()).ok_or_else(empty)?;
     let mut logs = Vec::new();
@@ -41,7 +41,7 @@ pub fn read(file: &File) -> Result<Vec<Row>, Unreadable> {
         let bytes =
             if kind == name.kind { Some(file.bytes.to_vec()) } else { (file.beside)(&other) };
         let Some(bytes) = bytes.filter(|bytes| is_log(bytes)) else { continue };
-        let log = Log::parse(&bytes).map_err(|line| {
+        let log = FioLog::parse(&bytes).map_err(|line| {
             Unreadable::whole(format!(
                 "{other}, line {line}: expected `time, value, direction, bytes`, whole numbers \
                  that are not negative"
@@ -55,12 +55,12 @@ pub fn read(file: &File) -> Result<Vec<Row>, Unreadable> {
     cell.extend(name.number.map(|number| ("job number".to_owned(), number.to_owned())));
     let place = file.name().to_owned();
     let row = logs.of_requests(name.name, window).unwrap_or_else(|| logs.of_averages(window));
-    Ok(vec![Row { place, cell, ..row }])
+    Ok(vec![ResultRow { place, cell, ..row }])
 }
 
 /// Of one job, by kind.
 struct Logs {
-    logs: Vec<(&'static str, Log)>,
+    logs: Vec<(&'static str, FioLog)>,
 }
 
 /// The time that entries are of, in ms.
@@ -81,7 +81,7 @@ impl Window {
 }
 
 impl Logs {
-    fn kind(&self, kind: &str) -> Option<&Log> {
+    fn kind(&self, kind: &str) -> Option<&FioLog> {
         self.logs
             .iter()
             .find(|(known, log)| *known == kind && !log.entries.is_empty())
@@ -90,7 +90,7 @@ impl Logs {
 
     /// Averages begin one of them before the first.
     fn window(&self) -> Option<Window> {
-        let ends = |log: &Log| Some((log.entries.first()?.ms, log.entries.last()?.ms));
+        let ends = |log: &FioLog| Some((log.entries.first()?.ms, log.entries.last()?.ms));
         let all = || self.logs.iter().filter_map(|(_, log)| ends(log));
         let first = all().map(|(first, _)| first).min()?;
         Some(Window { first, last: all().map(|(_, last)| last).max()? })
@@ -98,7 +98,7 @@ impl Logs {
 
     /// As fio would have reported it; `None` without a log of every request's latency, or in no
     /// time.
-    fn of_requests(&self, name: &str, window: Window) -> Option<Row> {
+    fn of_requests(&self, name: &str, window: Window) -> Option<ResultRow> {
         let lat = self.kind("lat").filter(|log| log.is_of_requests())?;
         if window.length() == 0 {
             return None;
@@ -117,10 +117,10 @@ impl Logs {
             // What ended in the first ms began before it: rates are of the others, counts of all.
             (part.requests, part.bytes) = (None, None);
         }
-        Some(Row { sample: Some(sample), claim, remarks, ..Row::default() })
+        Some(ResultRow { sample: Some(sample), claim, remarks, ..ResultRow::default() })
     }
 
-    fn of_averages(&self, window: Window) -> Row {
+    fn of_averages(&self, window: Window) -> ResultRow {
         let told: Vec<DirectionNumbers> = DIRECTIONS
             .iter()
             .enumerate()
@@ -132,10 +132,10 @@ impl Logs {
             .collect();
         let parts = told.iter().map(|told| told.part.clone()).collect();
         let claim = Claim { ran: Some(window.nanos()), parts, ..Claim::default() };
-        Row { measures: measures(&told), claim, ..Row::default() }
+        ResultRow { measures: measures(&told), claim, ..ResultRow::default() }
     }
 
-    fn part(&self, direction: usize, window: Window) -> Part {
+    fn part(&self, direction: usize, window: Window) -> DirectionClaim {
         let counted = self.logs.iter().find(|(_, log)| log.is_of_requests());
         let (iops, bytes) = if let Some((_, log)) = counted {
             rates(log, direction, window)
@@ -143,10 +143,10 @@ impl Logs {
             let mean = |kind| weighted(self.kind(kind)?, direction, |_| 1.0);
             (mean("iops"), mean("bw").map(|kib| kib * 1024.0))
         };
-        let rates: Vec<&Entry> =
+        let rates: Vec<&LogEntry> =
             self.kind("iops").map(|log| log.of(direction).collect()).unwrap_or_default();
         // So many requests a second there were: by the average that ended next to it.
-        let busy = |entry: &Entry| {
+        let busy = |entry: &LogEntry| {
             let after = rates.partition_point(|rate| rate.ms < entry.ms);
             let around = [after.checked_sub(1), Some(after)];
             let near = around.into_iter().flatten().filter_map(|at| rates.get(at));
@@ -154,18 +154,18 @@ impl Logs {
         };
         let mean = |kind| weighted(self.kind(kind)?, direction, busy);
         let lat = mean("lat").filter(|ns| *ns > 0.0);
-        Part {
+        DirectionClaim {
             iops,
             bytes_per_second: bytes,
             mean: lat,
             latency: Latency { mean: lat.or_else(|| mean("clat")), ..Latency::default() },
-            ..Part::default()
+            ..DirectionClaim::default()
         }
     }
 }
 
 /// Requests and bytes a second, of what ended after the first ms.
-fn rates(log: &Log, direction: usize, window: Window) -> (Option<f64>, Option<f64>) {
+fn rates(log: &FioLog, direction: usize, window: Window) -> (Option<f64>, Option<f64>) {
     if window.length() == 0 {
         return (None, None);
     }
@@ -175,7 +175,7 @@ fn rates(log: &Log, direction: usize, window: Window) -> (Option<f64>, Option<f6
     (Some(later().count() as f64 / seconds), Some(bytes / seconds))
 }
 
-fn of_direction(lat: &Log, direction: usize, window: Window) -> Option<fio::Direction> {
+fn of_direction(lat: &FioLog, direction: usize, window: Window) -> Option<fio::Direction> {
     let requests = lat.of(direction).count() as u64;
     if requests == 0 {
         return Some(fio::Direction::default());
@@ -205,8 +205,8 @@ fn of_direction(lat: &Log, direction: usize, window: Window) -> Option<fio::Dire
 }
 
 /// The mean of averages, each for the time that it is of, and `busy` in it.
-fn weighted(log: &Log, direction: usize, busy: impl Fn(&Entry) -> f64) -> Option<f64> {
-    let entries: Vec<&Entry> = log.of(direction).collect();
+fn weighted(log: &FioLog, direction: usize, busy: impl Fn(&LogEntry) -> f64) -> Option<f64> {
+    let entries: Vec<&LogEntry> = log.of(direction).collect();
     let span = |at: usize| Some(entries.get(at + 1)?.ms - entries.get(at)?.ms);
     // The first one is as long as the second, or all since the start.
     let first = span(0).unwrap_or(1).min(entries.first()?.ms).max(1);
@@ -224,7 +224,7 @@ fn weighted(log: &Log, direction: usize, busy: impl Fn(&Entry) -> f64) -> Option
 mod tests {
     use super::*;
 
-    fn row(kind: &str, bytes: &str, beside: &dyn Fn(&str) -> Option<Vec<u8>>) -> Row {
+    fn row(kind: &str, bytes: &str, beside: &dyn Fn(&str) -> Option<Vec<u8>>) -> ResultRow {
         let path = format!("logs/a_{kind}.2.log");
         read(&File { path: &path, bytes: bytes.as_bytes(), beside }).unwrap().remove(0)
     }

@@ -9,8 +9,8 @@ use disklab_units::Nanos;
 use crate::directions::{DirectionNumbers, measures};
 use crate::format::Unreadable;
 use crate::grouped::grouped;
-use crate::row::Row;
-use disklab_results::integrity::{Claim, Latency, Part};
+use crate::row::ResultRow;
+use disklab_results::integrity::{Claim, DirectionClaim, Latency};
 use disklab_results::remark::Remark;
 
 /// Beyond any rate or time that can be measured; keeps sums and products finite.
@@ -41,7 +41,7 @@ struct Job {
 }
 
 /// A row for all jobs of one name and group: they ran together.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let mut all = Vec::new();
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let Some(version) = version(line) else { continue };
@@ -125,7 +125,7 @@ impl<'a> Fields<'a> {
     }
 
     /// What one direction did, and for how long.
-    fn section(&mut self, version: u8) -> Result<(Part, Nanos), Unreadable> {
+    fn section(&mut self, version: u8) -> Result<(DirectionClaim, Nanos), Unreadable> {
         let kib = self.number("KiB in all")?;
         let bandwidth = self.number("KiB/s")?;
         let iops = self.number("IOPS")?;
@@ -159,7 +159,7 @@ impl<'a> Fields<'a> {
             &lat
         };
         let some = |value: f64| (of.max > 0.0 || of.mean > 0.0).then_some(value);
-        let part = Part {
+        let part = DirectionClaim {
             iops: Some(iops),
             bytes_per_second: Some(bandwidth * 1024.0),
             requests: None,
@@ -194,7 +194,7 @@ struct Times {
     mean: f64,
 }
 
-fn row(jobs: &[Job]) -> Option<Row> {
+fn row(jobs: &[Job]) -> Option<ResultRow> {
     let first = jobs.first()?;
     let mut remarks: Vec<Remark> = jobs
         .iter()
@@ -204,7 +204,7 @@ fn row(jobs: &[Job]) -> Option<Row> {
     if jobs.iter().all(|job| job.told.is_empty()) {
         remarks.push(Remark::NoRequests);
     }
-    Some(Row {
+    Some(ResultRow {
         place: format!("line {} ({})", first.line, first.name),
         cell: vec![
             ("job".to_owned(), first.name.clone()),
@@ -217,7 +217,7 @@ fn row(jobs: &[Job]) -> Option<Row> {
             ..Claim::default()
         },
         remarks,
-        ..Row::default()
+        ..ResultRow::default()
     })
 }
 
@@ -233,15 +233,15 @@ fn together(jobs: &[Job]) -> Vec<DirectionNumbers> {
     all
 }
 
-fn both(one: &Part, other: &Part) -> Part {
+fn both(one: &DirectionClaim, other: &DirectionClaim) -> DirectionClaim {
     let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
     let iops = sum(one.iops, other.iops);
-    let waited = |part: &Part| Some(part.mean? * part.iops?);
+    let waited = |part: &DirectionClaim| Some(part.mean? * part.iops?);
     let mean = sum(waited(one), waited(other)).zip(iops.filter(|iops| *iops > 0.0));
     let latency = |pick: fn(f64, f64) -> f64, one: Option<f64>, other: Option<f64>| {
         one.zip(other).map(|(one, other)| pick(one, other))
     };
-    Part {
+    DirectionClaim {
         iops,
         bytes_per_second: sum(one.bytes_per_second, other.bytes_per_second),
         requests: None,
@@ -257,7 +257,7 @@ fn both(one: &Part, other: &Part) -> Part {
 }
 
 /// What was cut to whole microseconds may have been up to one more.
-fn claimed(part: &Part) -> Part {
+fn claimed(part: &DirectionClaim) -> DirectionClaim {
     let mut part = part.clone();
     part.latency.max = part.latency.max.map(|max| max + 1000.0);
     part.latency.drop_coarse();

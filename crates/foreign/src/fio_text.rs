@@ -12,7 +12,7 @@ mod report;
 mod row;
 
 use crate::format::Unreadable;
-use crate::row::Row;
+use crate::row::ResultRow;
 
 /// Whether some lines of it are what fio prints of a job.
 pub fn is_text(head: &[u8]) -> bool {
@@ -24,9 +24,9 @@ pub fn is_text(head: &[u8]) -> bool {
 }
 
 /// A row for all jobs of one name and group: they ran together.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let runs = report::runs(bytes)?;
-    let rows: Vec<Row> = runs.iter().flat_map(row::rows).collect();
+    let rows: Vec<ResultRow> = runs.iter().flat_map(row::rows).collect();
     if rows.is_empty() {
         /// Of fio's words, so many characters are repeated.
         const SAID: usize = 2000;

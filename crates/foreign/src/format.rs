@@ -1,6 +1,6 @@
 //! The interface of a format of results: a file in, rows out.
 
-use crate::row::Row;
+use crate::row::ResultRow;
 
 /// A file that may hold results.
 pub struct File<'a> {
@@ -54,38 +54,38 @@ impl Unreadable {
     }
 }
 
-pub struct Format {
+pub struct ResultFormat {
     /// As people call it.
     pub name: &'static str,
     /// Whether its rows say all that tells their cells apart, so that the name of the file does
     /// not.
     pub tells_cells: bool,
-    pub(crate) reader: Reader,
+    pub(crate) reader: FormatReader,
 }
 
-pub(crate) enum Reader {
+pub(crate) enum FormatReader {
     /// A file stands by itself and is known by its first bytes.
     Head { is: fn(&[u8]) -> bool, parse: Parse },
     /// Names of files count too, and several files may be read together.
-    Folder { claims: fn(&File) -> Claimed, read: fn(&File) -> Result<Vec<Row>, Unreadable> },
+    Folder { claims: fn(&File) -> Claimed, read: fn(&File) -> Result<Vec<ResultRow>, Unreadable> },
 }
 
-pub(crate) type Parse = fn(&[u8]) -> Result<Vec<Row>, Unreadable>;
+pub(crate) type Parse = fn(&[u8]) -> Result<Vec<ResultRow>, Unreadable>;
 
-impl Format {
+impl ResultFormat {
     pub fn claims(&self, file: &File) -> Claimed {
         match self.reader {
-            Reader::Head { is, .. } if is(file.head()) => Claimed::Results,
-            Reader::Head { .. } => Claimed::No,
-            Reader::Folder { claims, .. } => claims(file),
+            FormatReader::Head { is, .. } if is(file.head()) => Claimed::Results,
+            FormatReader::Head { .. } => Claimed::No,
+            FormatReader::Folder { claims, .. } => claims(file),
         }
     }
 
     /// The rows of a file that it claims.
-    pub fn read(&self, file: &File) -> Result<Vec<Row>, Unreadable> {
+    pub fn read(&self, file: &File) -> Result<Vec<ResultRow>, Unreadable> {
         match self.reader {
-            Reader::Head { parse, .. } => parse(file.bytes),
-            Reader::Folder { read, .. } => read(file),
+            FormatReader::Head { parse, .. } => parse(file.bytes),
+            FormatReader::Folder { read, .. } => read(file),
         }
     }
 }

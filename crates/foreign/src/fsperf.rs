@@ -9,8 +9,8 @@ mod metric;
 
 use crate::directions::DirectionNumbers;
 use crate::format::Unreadable;
-use crate::row::Row;
-use disklab_results::integrity::{Claim, Part};
+use crate::row::ResultRow;
+use disklab_results::integrity::{Claim, DirectionClaim};
 use disklab_results::remark::Remark;
 use metric::Metric;
 
@@ -28,14 +28,14 @@ pub fn is_comparison(head: &[u8]) -> bool {
     String::from_utf8_lossy(head).lines().any(is_head)
 }
 
-/// Numbers of one run, as they come.
+/// RunNumbers of one run, as they come.
 #[derive(Default)]
-struct Numbers {
-    row: Row,
+struct RunNumbers {
+    row: ResultRow,
     parts: Vec<DirectionNumbers>,
 }
 
-impl Numbers {
+impl RunNumbers {
     fn put(&mut self, name: &str, value: f64) {
         let metric = Metric::of(name);
         if let Some(direction) = metric.direction {
@@ -46,7 +46,7 @@ impl Numbers {
             let known = self.parts.iter().position(|told| told.direction == direction);
             let at = known.unwrap_or(self.parts.len());
             if known.is_none() {
-                self.parts.push(DirectionNumbers { direction, part: Part::default() });
+                self.parts.push(DirectionNumbers { direction, part: DirectionClaim::default() });
             }
             if let Some(told) = self.parts.get_mut(at) {
                 metric.claim(value, &mut told.part);
@@ -55,7 +55,7 @@ impl Numbers {
         self.row.measures.insert(metric.name.clone(), metric.measure(value));
     }
 
-    fn finish(mut self, of_fio: bool) -> Row {
+    fn finish(mut self, of_fio: bool) -> ResultRow {
         if of_fio && self.parts.is_empty() {
             self.row.remarks.push(Remark::NoRequests);
         }
@@ -67,11 +67,11 @@ impl Numbers {
 
 /// Lines `NAME results`, `metric baseline current stdev diff`, and one for each metric, up to an
 /// empty one.
-pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
+pub fn comparison(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let printed = String::from_utf8_lossy(bytes);
     let (mut config, mut test) = (None, None);
     let mut rows = Vec::new();
-    let mut table: Option<[Numbers; 2]> = None;
+    let mut table: Option<[RunNumbers; 2]> = None;
     for (index, line) in printed.lines().enumerate() {
         let line = unquoted(line);
         if is_head(line) {
@@ -100,12 +100,16 @@ pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
     some(rows)
 }
 
-fn begin(line: usize, run: &str, config: Option<&str>, test: Option<&str>) -> Numbers {
+fn begin(line: usize, run: &str, config: Option<&str>, test: Option<&str>) -> RunNumbers {
     let told = [("test", test), ("config", config), ("run", Some(run))];
     let cell =
         told.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?.to_owned())));
-    let row = Row { place: format!("line {line}, {run}"), cell: cell.collect(), ..Row::default() };
-    Numbers { row, ..Numbers::default() }
+    let row = ResultRow {
+        place: format!("line {line}, {run}"),
+        cell: cell.collect(),
+        ..ResultRow::default()
+    };
+    RunNumbers { row, ..RunNumbers::default() }
 }
 
 /// The first two numbers of a line that ends in a difference, which may have colours around it.
@@ -121,7 +125,7 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| (0.0..=1e18).contains(number))
 }
 
-fn some(rows: Vec<Row>) -> Result<Vec<Row>, Unreadable> {
+fn some(rows: Vec<ResultRow>) -> Result<Vec<ResultRow>, Unreadable> {
     if rows.is_empty() { Err(Unreadable::whole("it has no result")) } else { Ok(rows) }
 }
 
@@ -138,7 +142,7 @@ pub fn is_exported(head: &[u8]) -> bool {
 const CELL: [&str; 6] = ["name", "config", "kernel", "hostname", "purpose", "test"];
 const PASSED_OVER: [&str; 3] = ["id", "run_id", "time"];
 
-pub fn exported(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
+pub fn exported(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
     let wrong =
         |line: u64, expected: String| Unreadable::line(line, format!("expected {expected}"));
@@ -148,7 +152,7 @@ pub fn exported(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
         let line = |position: Option<&csv::Position>| position.map_or(0, csv::Position::line);
         let record = record.map_err(|error| wrong(line(error.position()), error.to_string()))?;
         let line = line(record.position());
-        let mut numbers = Numbers::default();
+        let mut numbers = RunNumbers::default();
         numbers.row.place = format!("line {line}");
         for (head, field) in
             heads.iter().zip(&record).filter(|(head, _)| !PASSED_OVER.contains(head))

@@ -23,6 +23,6 @@ mod mmtests;
 mod policy_script;
 pub mod row;
 
-pub use format::{Claimed, File, Format};
+pub use format::{Claimed, File, ResultFormat};
 pub use formats::{FORMATS, format_of};
-pub use row::Row;
+pub use row::ResultRow;

@@ -10,12 +10,12 @@
 //! such, once they are unpacked.
 
 use crate::format::Unreadable;
-use crate::row::Row;
+use crate::row::ResultRow;
 use disklab_results::measure::{Better, Measure, Measures};
 
 /// A line of a table.
 #[derive(Debug, PartialEq)]
-struct Line<'a> {
+struct TableLine<'a> {
     /// `Amean     1`
     name: &'a str,
     /// By column: value, and by how many per cent it is better than the first.
@@ -32,7 +32,7 @@ fn unquoted(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t'])
 }
 
-fn of_table(line: &str) -> Option<Line<'_>> {
+fn of_table(line: &str) -> Option<TableLine<'_>> {
     let line = unquoted(line).trim_end();
     let mut pieces = line.split('%');
     let after = pieces.next_back()?;
@@ -54,20 +54,20 @@ fn of_table(line: &str) -> Option<Line<'_>> {
     // The first column is what the others are compared with.
     let base = columns.first().is_some_and(|(_, percent)| *percent == 0.0);
     let name = name.filter(|name| !name.is_empty() && closed && base)?;
-    Some(Line { name, columns })
+    Some(TableLine { name, columns })
 }
 
-struct Table<'a> {
+struct ComparisonTable<'a> {
     /// Of its first row, from 1.
     line: usize,
     /// The three lines above.
     above: [&'a str; 3],
-    lines: Vec<Line<'a>>,
+    lines: Vec<TableLine<'a>>,
 }
 
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let text = String::from_utf8_lossy(bytes);
-    let mut tables: Vec<Table> = Vec::new();
+    let mut tables: Vec<ComparisonTable> = Vec::new();
     let mut above = [""; 3];
     let mut inside = false;
     for (index, line) in text.lines().enumerate() {
@@ -85,23 +85,23 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, Unreadable> {
                 }
                 table.lines.push(found);
             }
-            None => tables.push(Table { line: index + 1, above, lines: vec![found] }),
+            None => tables.push(ComparisonTable { line: index + 1, above, lines: vec![found] }),
         }
         inside = true;
     }
     Ok(tables.iter().flat_map(rows).collect())
 }
 
-fn rows(table: &Table) -> Vec<Row> {
+fn rows(table: &ComparisonTable) -> Vec<ResultRow> {
     let count = table.lines.first().map_or(0, |line| line.columns.len());
     let (title, kernels) = heads(&table.above, count);
     let row = |(column, kernel): (usize, String)| {
         let title = title.map(|title| ("benchmark".to_owned(), title.to_owned()));
-        Row {
+        ResultRow {
             place: format!("line {}, column {}", table.line, column + 1),
             cell: title.into_iter().chain([("kernel".to_owned(), kernel)]).collect(),
             measures: measures(table, column),
-            ..Row::default()
+            ..ResultRow::default()
         }
     };
     kernels.into_iter().enumerate().map(row).collect()
@@ -127,8 +127,8 @@ fn heads<'a>(above: &[&'a str; 3], count: usize) -> (Option<&'a str>, Vec<String
     }
 }
 
-fn measures(table: &Table, column: usize) -> Measures {
-    let measure = |line: &Line| {
+fn measures(table: &ComparisonTable, column: usize) -> Measures {
+    let measure = |line: &TableLine| {
         let &(value, _) = line.columns.get(column)?;
         let name = line.name.split_whitespace().collect::<Vec<_>>().join(" ");
         Some((
@@ -146,7 +146,7 @@ fn measures(table: &Table, column: usize) -> Measures {
     table.lines.iter().filter_map(measure).collect()
 }
 
-fn better(line: &Line) -> Better {
+fn better(line: &TableLine) -> Better {
     let base = line.columns.first().map_or(0.0, |(value, _)| *value);
     let told = line
         .columns

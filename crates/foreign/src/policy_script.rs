@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::fio_text;
 use crate::format::{Claimed, File, Unreadable};
-use crate::row::Row;
+use crate::row::ResultRow;
 use disklab_results::measure::Measure;
 use disklab_results::read_stats::{self, ReadStatsChange};
 use disklab_results::remark::Remark;
@@ -60,7 +60,7 @@ pub fn claims(file: &File) -> Claimed {
     if beside { Claimed::Beside } else { Claimed::No }
 }
 
-pub fn read(file: &File) -> Result<Vec<Row>, Unreadable> {
+pub fn read(file: &File) -> Result<Vec<ResultRow>, Unreadable> {
     let test = Test::of(file.name(), FIO).ok_or_else(|| {
         Unreadable::whole("its name is not `defrag_on_policy_NAME_fio_LOAD_fio.txt`")
     })?;

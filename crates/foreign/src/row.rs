@@ -6,7 +6,7 @@ use disklab_results::{Remark, Sample};
 
 /// One run of something.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Row {
+pub struct ResultRow {
     /// Where in its source, to find it again: `line 12`, `job 3`.
     pub place: String,
     /// (axis, value), as far as the source says: `policy`, `pid`.
@@ -23,7 +23,7 @@ pub struct Row {
     pub remarks: Vec<Remark>,
 }
 
-impl From<BenchmarkRun> for Row {
+impl From<BenchmarkRun> for ResultRow {
     fn from(run: BenchmarkRun) -> Self {
         let BenchmarkRun { line, cell, measures } = run;
         Self { place: format!("line {line}"), cell, measures, ..Self::default() }

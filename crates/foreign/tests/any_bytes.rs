@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use disklab_foreign::Row;
+use disklab_foreign::ResultRow;
 use disklab_foreign::{FORMATS, File, format_of};
 use disklab_results::integrity;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn read_by_all(name: &str, bytes: &[u8], beside: &[u8]) {
     }
 }
 
-fn assert_sound(row: &Row) {
+fn assert_sound(row: &ResultRow) {
     for remark in row.remarks.iter().chain(&integrity::check(&row.claim)) {
         assert!(!remark.to_string().is_empty());
     }

@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use disklab_foreign::Row;
+use disklab_foreign::ResultRow;
 use disklab_foreign::format::Unreadable;
 use disklab_foreign::{Claimed, File, format_of};
 use disklab_foreign::{fio_json, fio_terse, fio_text};
 use disklab_results::Remark;
 use disklab_results::fio::{self, Job};
-use disklab_results::integrity::{self, Part};
+use disklab_results::integrity::{self, DirectionClaim};
 
 const VERSIONS: [&str; 4] = ["3.25", "3.33", "3.39", "3.41"];
 
@@ -37,7 +37,7 @@ fn bytes(version: &str, name: &str) -> Option<Vec<u8>> {
 }
 
 /// As the command reads it: by whichever format claims it.
-fn read(version: &str, name: &str, bytes: &[u8]) -> Option<Result<Vec<Row>, Unreadable>> {
+fn read(version: &str, name: &str, bytes: &[u8]) -> Option<Result<Vec<ResultRow>, Unreadable>> {
     let beside = |other: &str| self::bytes(version, other);
     let file = File { path: name, bytes, beside: &beside };
     match format_of(&file) {
@@ -63,7 +63,7 @@ fn runs(extension: &str) -> Vec<(&'static str, String)> {
     all
 }
 
-fn json_rows(version: &str, name: &str) -> (fio::Fio, Vec<Row>) {
+fn json_rows(version: &str, name: &str) -> (fio::Fio, Vec<ResultRow>) {
     let report = fio::parse(&bytes(version, &format!("{name}.json")).unwrap()).unwrap();
     let rows = fio_json::rows(&report);
     (report, rows)
@@ -116,7 +116,7 @@ fn text_says_what_json_says() {
 }
 
 /// Text rounds percentiles up to a unit, and cuts the least and the greatest to six digits of one.
-fn assert_rounded_up(text: &Part, json: &Part, at: &str) {
+fn assert_rounded_up(text: &DirectionClaim, json: &DirectionClaim, at: &str) {
     // Of bins, json+ gives percentiles within the greatest latency.
     let near = |ns: f64| if ns < 2e6 { 1e3 } else { 1e6 } + ns / 64.0;
     for (percent, exact) in &json.latency.percentiles {

@@ -13,7 +13,7 @@ use crate::archive::Suite;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::process::{Runner, Sign, failure};
-use crate::step::{Report, Step};
+use crate::step::{BuildStep, Report};
 
 /// Read after the machine's configuration, of which proxies, certificates and credentials stay in
 /// force.
@@ -119,7 +119,11 @@ impl<'a> Lists<'a> {
                 text.push('\n');
             }
             let done = Bytes(fs::metadata(&target).map_or(0, |metadata| metadata.len()));
-            report(Step::Downloading { package: offer.package.clone(), done, total: offer.size });
+            report(BuildStep::Downloading {
+                package: offer.package.clone(),
+                done,
+                total: offer.size,
+            });
         })?;
         if status.success() && target.is_file() {
             Ok(target)

@@ -97,9 +97,9 @@ impl Bisection {
         {
             Next::First(self.revision(commit)?)
         } else if said.contains("The first bad commit could be any of") {
-            let commits = said
-                .lines()
-                .filter(|line| line.len() >= 40 && line.bytes().all(|it| it.is_ascii_hexdigit()));
+            let commits = said.lines().filter(|line| {
+                line.len() >= 40 && line.bytes().all(|digit| digit.is_ascii_hexdigit())
+            });
             Next::Among(commits.map(|commit| self.revision(commit)).collect::<Result<_>>()?)
         } else if output.status.success() {
             let commit = say(&self.folder, &["rev-parse", "--verify", "BISECT_HEAD"])?;
@@ -176,7 +176,7 @@ mod tests {
         let mut bisection = Bisection::begin(&all[0], &all[all.len() - 1], folder).unwrap();
         let mut judged = 0;
         while let Next::Judge { revision, .. } = bisection.next().clone() {
-            let at = all.iter().position(|it| *it == revision).unwrap();
+            let at = all.iter().position(|known| *known == revision).unwrap();
             let answer = match at {
                 at if skip.contains(&at) => Answer::Skip,
                 at if at >= first_bad => Answer::Bad,
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(walk(&all, 8, &[5, 6], &place).1, Next::First(all[8].clone()));
         let (_, end) = walk(&all, 8, &[7, 8], &place);
         let Next::Among(mut among) = end else { panic!("{end:?}") };
-        among.sort_by_key(|it| all.iter().position(|known| known == it));
+        among.sort_by_key(|revision| all.iter().position(|known| known == revision));
         assert_eq!(among, all[7..=9]);
     }
 
@@ -239,7 +239,7 @@ mod tests {
         say(folder.path(), &["clone", "-q", "--depth=5", &from, shallow.to_str().unwrap()])
             .unwrap();
         let own: Vec<Revision> =
-            all[4..].iter().map(|it| Revision::find(&shallow, &it.commit).unwrap()).collect();
+            all[4..].iter().map(|known| Revision::find(&shallow, &known.commit).unwrap()).collect();
         assert_eq!(walk(&own, 2, &[], &folder.path().join("b")).1, Next::First(own[2].clone()));
     }
 }

@@ -13,12 +13,12 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::given::given;
 use crate::kernel::{self, CONFIG, Kernel, PROGRAM, RECORD};
-use crate::key::{self, Key};
+use crate::key::{self, BuildKey};
 use crate::process::Runner;
 use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
 use crate::source::{self, Material, Provenance, Series, Source};
-use crate::step::{Report, Step};
+use crate::step::{BuildStep, Report};
 
 /// Objects of 7.3 with this configuration; later builds go by the count of the one before.
 const USUAL_OBJECTS: u32 = 1030;
@@ -49,7 +49,7 @@ pub struct Built {
 
 /// What there is of a kernel before anything is built.
 #[derive(Debug)]
-pub enum Found {
+pub enum KernelLookup {
     Built(Box<Kernel>),
     /// `from` is what it would be built from, `key` what would be its own, and `took` how long the
     /// last build did.
@@ -71,23 +71,23 @@ impl Build<'_> {
     }
 
     /// The same without building.
-    pub fn look(&self, value: &str, report: Report) -> Result<Found> {
+    pub fn look(&self, value: &str, report: Report) -> Result<KernelLookup> {
         let source = match self.found_or_source(value)? {
-            Ok(kernel) => return Ok(Found::Built(Box::new(kernel))),
+            Ok(kernel) => return Ok(KernelLookup::Built(Box::new(kernel))),
             Err(source) => source,
         };
         let material = Material::obtain(&source, self.cache, self.runner(), report)?;
         let recipe = Recipe::read(self.share, self.btrfs)?;
-        let key = Key::new(&material.digest, &recipe, &key::compiler(self.runner())?);
+        let key = BuildKey::new(&material.digest, &recipe, &key::compiler(self.runner())?);
         if let Some(folder) = self.place_of(&key)?
             && let Ok(kernel) = Kernel::open(&folder)
         {
-            return Ok(Found::Built(Box::new(kernel.known_as(material.provenance))));
+            return Ok(KernelLookup::Built(Box::new(kernel.known_as(material.provenance))));
         }
         let took =
             kernel::list(self.cache)?.kernels.first().map(|kernel| kernel.build_seconds.max(0.0));
         let key = key.full().to_owned();
-        Ok(Found::ToBuild {
+        Ok(KernelLookup::ToBuild {
             from: material.provenance,
             key,
             took: took.map(Duration::from_secs_f64),
@@ -112,7 +112,7 @@ impl Build<'_> {
             match Material::obtain(&Source::from(candidate), self.cache, self.runner(), report) {
                 Ok(material) => return self.make(&material, report),
                 Err(Error::NoPackage { tried }) => {
-                    report(Step::Note(format!(
+                    report(BuildStep::Note(format!(
                         "no source for {}: {}",
                         candidate.series,
                         tried.join("; ")
@@ -138,7 +138,7 @@ impl Build<'_> {
     fn make(&self, material: &Material, report: Report) -> Result<Built> {
         let recipe = Recipe::read(self.share, self.btrfs)?;
         let compiler = key::compiler(self.runner())?;
-        let key = Key::new(&material.digest, &recipe, &compiler);
+        let key = BuildKey::new(&material.digest, &recipe, &compiler);
         let folder = self.cache.kernels();
         let claim = Claim::take(&folder, key.short(), self.stop, report)?;
         if let Some(kernel) = self.present(&key, report)? {
@@ -153,7 +153,7 @@ impl Build<'_> {
         let tree = material.unpack(&scratch.path().join("source"), self.runner(), report)?;
         let version = material.version(&tree)?;
         let (files, patches) = recipe.size(&version);
-        report(Step::Inserting { files, patches });
+        report(BuildStep::Inserting { files, patches });
         recipe.insert(&tree, &version, &scratch.path().join("patches"), self.runner())?;
         let compilation = Compilation {
             tree: &tree,
@@ -174,13 +174,13 @@ impl Build<'_> {
         (kernel.objects, kernel.build_seconds) = (objects, (seconds * 10.0).round() / 10.0);
         let place = folder.join(format!("{version}-{}", key.short()));
         finish(&kernel, &compilation, &place)?;
-        report(Step::Preparing { what: "removing what was unpacked".to_owned() });
+        report(BuildStep::Preparing { what: "removing what was unpacked".to_owned() });
         drop(scratch);
         Ok(Built { kernel: Kernel::open(&place)?, fresh: true })
     }
 
     /// The kernel of this key, if it is there and sound; a damaged one is set aside.
-    fn present(&self, key: &Key, report: Report) -> Result<Option<Kernel>> {
+    fn present(&self, key: &BuildKey, report: Report) -> Result<Option<Kernel>> {
         let Some(folder) = self.place_of(key)? else { return Ok(None) };
         match Kernel::open(&folder) {
             Ok(kernel) => Ok(Some(kernel)),
@@ -190,7 +190,10 @@ impl Build<'_> {
                 let aside = PathBuf::from(aside);
                 claim::remove_folder(&aside)?;
                 file::rename(&folder, &aside)?;
-                report(Step::Note(format!("{damage}; it was set aside as {}", aside.display())));
+                report(BuildStep::Note(format!(
+                    "{damage}; it was set aside as {}",
+                    aside.display()
+                )));
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -199,7 +202,7 @@ impl Build<'_> {
 
     /// The version is in the folder's name but known only once the source is unpacked; the key is
     /// enough to find it.
-    fn place_of(&self, key: &Key) -> Result<Option<PathBuf>> {
+    fn place_of(&self, key: &BuildKey) -> Result<Option<PathBuf>> {
         let end = format!("-{}", key.short());
         let folder = self.cache.kernels();
         let names = file::names(&folder)?;

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::error::{Error, Result};
 use crate::file;
 use crate::process::Runner;
-use crate::step::{Report, Step};
+use crate::step::{BuildStep, Report};
 
 const LOOK: Duration = Duration::from_millis(100);
 const TEMPORARY: &str = ".tmp-";
@@ -38,7 +38,7 @@ impl Claim {
         let path = lock_path(folder, name);
         let lock = File::create(&path).map_err(Error::io("create the lock", &path))?;
         if !try_lock(&lock, &path)? {
-            report(Step::Waiting { lock: path.clone() });
+            report(BuildStep::Waiting { lock: path.clone() });
             while !try_lock(&lock, &path)? {
                 Runner { stop }.check()?;
                 std::thread::sleep(LOOK);
@@ -129,7 +129,10 @@ mod tests {
                     Claim::take(folder.path(), "k", &RUN, &mut |step| said.send(step).unwrap());
                 claim.map(drop)
             });
-            assert_eq!(hear.recv().unwrap(), Step::Waiting { lock: folder.path().join("k.lock") });
+            assert_eq!(
+                hear.recv().unwrap(),
+                BuildStep::Waiting { lock: folder.path().join("k.lock") }
+            );
             assert!(!second.is_finished());
             drop(first);
             second.join().unwrap().unwrap();

@@ -11,7 +11,7 @@ use crate::config::Fragment;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::process::{Runner, Sign};
-use crate::step::{Report, Step};
+use crate::step::{BuildStep, Report};
 use crate::version::Version;
 
 /// How make tells of an object compiled; what else it tells of takes next to no time.
@@ -74,12 +74,12 @@ impl Compilation<'_> {
         let mut done = 0;
         let mut make = self.make();
         make.arg(format!("-j{}", self.jobs)).arg("linux");
-        report(Step::Compiling { done, total: expected, remaining: None });
+        report(BuildStep::Compiling { done, total: expected, remaining: None });
         let status = self.logged(&mut make, &mut |line| {
             if line.starts_with(COMPILED) {
                 done += 1;
                 let total = expected.max(done + 1);
-                report(Step::Compiling {
+                report(BuildStep::Compiling {
                     done,
                     total,
                     remaining: remaining(start.elapsed(), done, total),

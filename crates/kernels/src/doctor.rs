@@ -21,7 +21,7 @@ const OF_TRIALS: [&str; 3] = ["fio", "mkfs.btrfs", "make-bcache"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckState {
     Good,
     /// Not there, and can be had.
     Missing,
@@ -31,7 +31,7 @@ pub enum State {
     Unneeded,
 }
 
-impl State {
+impl CheckState {
     /// Whether disklab can do without anything being done about it.
     pub fn will_do(self) -> bool {
         matches!(self, Self::Good | Self::Unneeded)
@@ -42,7 +42,7 @@ impl State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub name: String,
-    pub state: State,
+    pub state: CheckState,
     /// What was found.
     pub detail: String,
     /// What to type or do; `None` where nothing need be done.
@@ -51,13 +51,13 @@ pub struct Check {
 
 impl Check {
     fn good(name: &str, detail: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), state: State::Good, detail: detail.into(), remedy: None }
+        Self { name: name.to_owned(), state: CheckState::Good, detail: detail.into(), remedy: None }
     }
 
     fn missing(name: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
-            state: State::Missing,
+            state: CheckState::Missing,
             detail: detail.into(),
             remedy: Some(remedy.into()),
         }
@@ -66,7 +66,7 @@ impl Check {
     fn bad(name: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
-            state: State::Bad,
+            state: CheckState::Bad,
             detail: detail.into(),
             remedy: Some(remedy.into()),
         }
@@ -77,7 +77,7 @@ impl Check {
 /// are findings.
 pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> Vec<Check> {
     let kernel = cache.ok().zip(share.ok()).map(|(cache, share)| kernel(cache, share));
-    let built = kernel.as_ref().is_some_and(|kernel| kernel.state == State::Good);
+    let built = kernel.as_ref().is_some_and(|kernel| kernel.state == CheckState::Good);
     let mut checks = vec![machine::processor()];
     checks.extend(tools(&search_path(), rustix::process::geteuid().is_root(), built));
     checks.extend([
@@ -143,7 +143,7 @@ fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let check = |(tool, _, purpose): &(&str, &str, &str)| match place(tool) {
         Some(file) => Check::good(tool, file.display().to_string()),
         None if unneeded(tool) => Check {
-            state: State::Unneeded,
+            state: CheckState::Unneeded,
             ..Check::good(tool, format!("needed only {purpose}, and one is built"))
         },
         None => Check::missing(tool, format!("needed {purpose}"), remedy.clone()),
@@ -173,7 +173,7 @@ mod tests {
         }
         let checks = tools(&[folder.path().to_path_buf()], false, false);
         let missing: Vec<&Check> =
-            checks.iter().filter(|check| check.state != State::Good).collect();
+            checks.iter().filter(|check| check.state != CheckState::Good).collect();
         let names: Vec<&str> = missing.iter().map(|check| check.name.as_str()).collect();
         assert_eq!(names, ["flex", "mkfs.btrfs"]);
         for check in missing {
@@ -182,7 +182,7 @@ mod tests {
         // With a kernel, what builds one is not needed.
         let checks = tools(&[folder.path().to_path_buf()], false, true);
         let of = |name: &str| checks.iter().find(|check| check.name == name).unwrap();
-        assert_eq!((of("flex").state, of("flex").remedy.as_deref()), (State::Unneeded, None));
+        assert_eq!((of("flex").state, of("flex").remedy.as_deref()), (CheckState::Unneeded, None));
         assert_eq!(of("mkfs.btrfs").remedy.as_deref(), Some("sudo apt-get install btrfs-progs"));
     }
 
@@ -213,10 +213,10 @@ mod tests {
         let checks = examine(Err(&Error::NoHome), Err(&none));
         let of =
             |name: &str| checks.iter().find(|check| check.name == name).map(|check| check.state);
-        assert_eq!((of("cache"), of("data")), (Some(State::Bad), Some(State::Missing)));
+        assert_eq!((of("cache"), of("data")), (Some(CheckState::Bad), Some(CheckState::Missing)));
         assert!(of("memory").is_some() && of("gcc").is_some());
         for check in &checks {
-            assert_eq!(check.state == State::Good, check.remedy.is_none(), "{check:?}");
+            assert_eq!(check.state == CheckState::Good, check.remedy.is_none(), "{check:?}");
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
         let found = checks.iter().find(|check| check.name == "guest kernel").unwrap();
         assert_eq!(
             (found.state, found.remedy.as_deref()),
-            (State::Missing, Some("disklab kernel build"))
+            (CheckState::Missing, Some("disklab kernel build"))
         );
     }
 }

@@ -12,9 +12,9 @@ use crate::recipe::Recipe;
 const FORMAT: &str = "1";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key(String);
+pub(crate) struct BuildKey(String);
 
-impl Key {
+impl BuildKey {
     /// `source` is the digest of the source's bytes (the version is one of them).
     pub fn new(source: &str, recipe: &Recipe, compiler: &str) -> Self {
         let mut fields = Fields::of("guest kernel");
@@ -62,12 +62,12 @@ mod tests {
             Recipe::read(&Share::at(folder.path()).unwrap(), Btrfs::Mainline).unwrap()
         };
         let (one, other) = (recipe("CONFIG_A=y\n"), recipe("CONFIG_B=y\n"));
-        let key = Key::new("source", &one, "gcc 12");
-        assert_eq!(key, Key::new("source", &one, "gcc 12"));
+        let key = BuildKey::new("source", &one, "gcc 12");
+        assert_eq!(key, BuildKey::new("source", &one, "gcc 12"));
         for changed in [
-            Key::new("other", &one, "gcc 12"),
-            Key::new("source", &other, "gcc 12"),
-            Key::new("source", &one, "gcc 13"),
+            BuildKey::new("other", &one, "gcc 12"),
+            BuildKey::new("source", &other, "gcc 12"),
+            BuildKey::new("source", &one, "gcc 13"),
         ] {
             assert_ne!(key, changed);
         }

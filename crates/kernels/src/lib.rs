@@ -37,7 +37,7 @@ mod tree;
 mod version;
 
 pub use bisection::{Answer, Bisection, Next};
-pub use build::{Build, Built, Found};
+pub use build::{Build, Built, KernelLookup};
 pub use cache::Cache;
 pub use claim::{Claim, Scratch};
 pub use error::{Error, Result};
@@ -47,5 +47,5 @@ pub use recipe::Btrfs;
 pub use series::PatchSeries;
 pub use share::Share;
 pub use source::{Provenance, Series, Source};
-pub use step::Step;
+pub use step::BuildStep;
 pub use version::Version;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::process::Runner;
 use crate::source::Provenance;
-use crate::step::{Report, Step};
+use crate::step::{BuildStep, Report};
 
 /// A kernel tarball out of a package, and what is known about it.
 #[derive(Debug)]
@@ -34,19 +34,25 @@ pub(crate) fn obtain(
     match kept(sources, package, report) {
         Ok(Some(package)) => return Ok(package),
         Ok(None) => {}
-        Err(damage) => report(Step::Note(format!("{damage}; fetching {package} again"))),
+        Err(damage) => report(BuildStep::Note(format!("{damage}; fetching {package} again"))),
     }
     let scratch = claim.scratch()?;
     let mut tried = Vec::new();
     for suite in archive::suites(runner)? {
-        report(Step::Looking { package: package.to_owned(), suite: suite.name.clone() });
+        report(BuildStep::Looking { package: package.to_owned(), suite: suite.name.clone() });
         let place = scratch.path().join(&suite.name);
         let asked = Lists::fetch(&suite, &place, runner)
             .and_then(|lists| Ok((lists.offer(package)?, lists)));
         match asked {
             Ok((Some(offer), lists)) => {
                 let archive = lists.download(&offer, &place.join("package"), report)?;
-                return keep(sources, package, &Found { archive, offer, suite }, &scratch, runner);
+                return keep(
+                    sources,
+                    package,
+                    &KernelLookup { archive, offer, suite },
+                    &scratch,
+                    runner,
+                );
             }
             Ok((None, _)) => tried.push(format!("{package} in {}: not there", suite.name)),
             Err(Error::Interrupted) => return Err(Error::Interrupted),
@@ -57,7 +63,7 @@ pub(crate) fn obtain(
 }
 
 /// A downloaded package.
-struct Found {
+struct KernelLookup {
     archive: PathBuf,
     offer: Offer,
     suite: Suite,
@@ -73,7 +79,7 @@ fn kept(sources: &Path, package: &str, report: Report) -> Result<Option<Package>
     if !tarball.is_file() || !note.is_file() {
         return Ok(None);
     }
-    report(Step::Preparing { what: format!("checking {}", tarball.display()) });
+    report(BuildStep::Preparing { what: format!("checking {}", tarball.display()) });
     let damaged = |why: String| Error::Damaged { path: sources.to_path_buf(), why };
     let provenance: Provenance = toml::from_str(&file::text(&note)?)
         .map_err(|wrong| damaged(format!("{}: {}", note.display(), wrong.message())))?;
@@ -90,7 +96,7 @@ fn kept(sources: &Path, package: &str, report: Report) -> Result<Option<Package>
 fn keep(
     sources: &Path,
     package: &str,
-    found: &Found,
+    found: &KernelLookup,
     scratch: &Scratch,
     runner: Runner,
 ) -> Result<Package> {

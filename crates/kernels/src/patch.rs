@@ -26,7 +26,7 @@ pub(crate) fn apply(tree: &Path, patch: &Path, runner: Runner) -> Result<Vec<Rej
     // --force: ask nothing, for patch asks the terminal itself where there is one.
     command.args(["-p1", "--fuzz=0", "--forward", "--force", "--no-backup-if-mismatch", "-i"]);
     command.arg(patch).current_dir(tree).env("LC_ALL", "C").env_remove("POSIXLY_CORRECT");
-    let mut reader = Reader::default();
+    let mut reader = PatchOutput::default();
     let status = runner.watch(&mut command, &mut |sign| {
         if let Sign::Line(line) = sign {
             reader.line(line);
@@ -37,14 +37,14 @@ pub(crate) fn apply(tree: &Path, patch: &Path, runner: Runner) -> Result<Vec<Rej
 
 /// Reads what patch says.
 #[derive(Default)]
-struct Reader {
+struct PatchOutput {
     file: String,
     missing: bool,
     last: String,
     rejects: Vec<Reject>,
 }
 
-impl Reader {
+impl PatchOutput {
     fn line(&mut self, line: &str) {
         if let Some(file) = line.strip_prefix("patching file ") {
             file.clone_into(&mut self.file);

@@ -38,7 +38,7 @@ impl Runner<'_> {
         let program = command.get_program().to_string_lossy().into_owned();
         let failed = |cause: io::Error| Error::Tool { program: program.clone(), cause };
         self.check()?;
-        let group = Group::begin().map_err(failed)?;
+        let group = ProcessGroup::begin().map_err(failed)?;
         let (output, mut child) = spawn(command, &group).map_err(failed)?;
         let followed = self.follow(output, watch, &failed);
         if followed.is_err() {
@@ -113,11 +113,11 @@ fn shown(command: &Command) -> String {
 
 /// A process group that does not outlive this process, however that ends: its first member waits at
 /// a pipe that only this process holds open, and ends the others when it is closed.
-struct Group {
+struct ProcessGroup {
     keeper: Child,
 }
 
-impl Group {
+impl ProcessGroup {
     fn begin() -> io::Result<Self> {
         let mut keeper = Command::new("sh");
         keeper.args(["-c", "read -r nothing; kill -KILL 0"]).stdin(Stdio::piped());
@@ -140,14 +140,14 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let _ = kill_process_group(self.id(), Signal::KILL);
         let _ = self.keeper.wait();
     }
 }
 
-fn spawn(command: &mut Command, group: &Group) -> io::Result<(OwnedFd, Child)> {
+fn spawn(command: &mut Command, group: &ProcessGroup) -> io::Result<(OwnedFd, Child)> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     command.stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
     command.process_group(group.id().as_raw_nonzero().get());

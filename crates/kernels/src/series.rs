@@ -15,7 +15,7 @@ use crate::process::Runner;
 use crate::recipe::{Insertion, POLICIES_IN_TREE};
 use crate::share::Share;
 use crate::source::{Material, Source};
-use crate::step::{Report, Step};
+use crate::step::{BuildStep, Report};
 use crate::version::Version;
 
 const DOCUMENTATION: &str = "Documentation";
@@ -54,7 +54,7 @@ impl PatchSeries<'_> {
         let material = Material::obtain(source, self.cache, runner, report)?;
         let claim = Claim::take(&self.cache.kernels(), "series", self.stop, report)?;
         let scratch = claim.scratch()?;
-        report(Step::Preparing {
+        report(BuildStep::Preparing {
             what: format!("seeing that it fits {}", material.path().display()),
         });
         let tree =

@@ -13,7 +13,7 @@ use crate::file;
 use crate::git::{self, Revision};
 use crate::package;
 use crate::process::Runner;
-use crate::step::{Report, Step};
+use crate::step::{BuildStep, Report};
 use crate::tarball;
 use crate::tree::Tree;
 
@@ -183,7 +183,7 @@ impl Material {
                 })
             }
             Source::Tarball { path, sha256 } => {
-                report(Step::Preparing { what: format!("checking {}", path.display()) });
+                report(BuildStep::Preparing { what: format!("checking {}", path.display()) });
                 let found = digest::of_file(path)?;
                 if let Some(expected) = sha256.as_ref().filter(|expected| **expected != found) {
                     return Err(Error::WrongDigest {
@@ -197,7 +197,7 @@ impl Material {
                 Ok(Self { provenance, digest: found, form: Form::Tarball(path.clone()) })
             }
             Source::Tree(path) => {
-                report(Step::Preparing { what: format!("reading {}", path.display()) });
+                report(BuildStep::Preparing { what: format!("reading {}", path.display()) });
                 if !path.join("Makefile").is_file() {
                     return Err(Error::NotASource {
                         path: path.clone(),
@@ -249,16 +249,16 @@ impl Material {
     pub fn unpack(&self, target: &Path, runner: Runner, report: Report) -> Result<PathBuf> {
         match &self.form {
             Form::Tarball(path) => {
-                report(Step::Preparing { what: format!("unpacking {}", path.display()) });
+                report(BuildStep::Preparing { what: format!("unpacking {}", path.display()) });
                 tarball::unpack(path, target, runner)
             }
             Form::Tree(tree) => {
-                report(Step::Preparing { what: format!("copying {}", tree.root().display()) });
+                report(BuildStep::Preparing { what: format!("copying {}", tree.root().display()) });
                 tree.copy(target, runner)?;
                 Ok(target.to_path_buf())
             }
             Form::Revision(revision) => {
-                report(Step::Preparing { what: format!("exporting {}", self.provenance) });
+                report(BuildStep::Preparing { what: format!("exporting {}", self.provenance) });
                 exported(revision, target, runner, &|tarball| {
                     tarball::unpack(tarball, target, runner)
                 })

@@ -8,7 +8,7 @@ use disklab_units::Bytes;
 /// One report of progress. `Downloading` and `Compiling` come several times a second, the others
 /// once each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum BuildStep {
     /// Something a reader should know though the build goes on: a series passed over, a damaged
     /// kernel set aside.
     Note(String),
@@ -44,4 +44,4 @@ pub enum Step {
 }
 
 /// Where steps go.
-pub type Report<'a> = &'a mut dyn FnMut(Step);
+pub type Report<'a> = &'a mut dyn FnMut(BuildStep);

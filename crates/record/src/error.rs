@@ -71,10 +71,8 @@ impl StoreError {
     }
 }
 
-fn listed(differences: &[Mismatch]) -> String {
-    differences
-        .iter()
-        .fold(String::new(), |listed, difference| listed + "\n  " + &difference.to_string())
+pub(crate) fn listed(differences: &[Mismatch]) -> String {
+    differences.iter().map(|difference| format!("\n  {difference}")).collect()
 }
 
 /// A library of another build is what a developer meets most, and what no file of theirs explains.

@@ -2,11 +2,10 @@
 //! come.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::error::StoreError;
+use crate::error::{StoreError, listed};
 use crate::fingerprint;
 use crate::manifest::Mismatch;
 use crate::merge::STATUS;
@@ -37,13 +36,6 @@ pub enum NotTaken {
     Conflict { trial: String, file: String },
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-fn listed(differences: &[Mismatch]) -> String {
-    differences.iter().fold(String::new(), |mut listed, difference| {
-        let _ = write!(listed, "\n  {difference}");
-        listed
-    })
 }
 
 impl Writer {
@@ -115,7 +107,7 @@ impl Writer {
         let record = Record::open(self.folder())?;
         for outcome in known {
             let Some(recorded) = record.outcome(&outcome.trial) else { continue };
-            let is_ok = |it: &Outcome| it.status == Status::Ok;
+            let is_ok = |outcome: &Outcome| outcome.status == Status::Ok;
             if (is_ok(recorded) && outcome.fails_everywhere())
                 || (recorded.fails_everywhere() && is_ok(outcome))
             {

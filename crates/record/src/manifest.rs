@@ -17,7 +17,7 @@ use crate::part::Part;
 /// The version of the manifest written and read here.
 pub const SCHEMA: u32 = 1;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Manifest {
     schema: u32,
     /// The version of disklab that makes the record.
@@ -127,7 +127,7 @@ pub struct Imported {
 }
 
 /// The question, as it was asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Suite {
     pub name: String,
     /// What the command line changed in it, `policy=pid,devid` each, so that a resume makes the
@@ -212,20 +212,9 @@ impl Manifest {
             schema: SCHEMA,
             disklab: disklab.to_owned(),
             created: created.to_owned(),
-            command: Vec::new(),
             trials,
-            keys: Vec::new(),
-            again: Vec::new(),
-            part: None,
             suite,
-            until_decided: None,
-            on_host: None,
-            merged: Vec::new(),
-            imported: None,
-            kernels: Vec::new(),
-            tools: Vec::new(),
-            inputs: Vec::new(),
-            host: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -301,7 +290,7 @@ impl Manifest {
         found.extend(mismatched("kernel", &self.kernel_facts(), &now.kernel_facts()));
         // Of what was not there, there is no result.
         let is_new = |fact: &&Fact| {
-            !self.tools.iter().any(|it| it.name == fact.name && it.value == NOT_THERE)
+            !self.tools.iter().any(|tool| tool.name == fact.name && tool.value == NOT_THERE)
         };
         let tools = |facts: &[Fact]| facts.iter().filter(is_new).cloned().collect::<Vec<_>>();
         found.extend(mismatched("tool", &tools(&self.tools), &tools(&now.tools)));
@@ -335,7 +324,7 @@ impl Manifest {
         ];
         for (kind, mut whole, own) in all {
             // Other trials may need more than these.
-            whole.retain(|fact| own.iter().any(|it| it.name == fact.name));
+            whole.retain(|fact| own.iter().any(|known| known.name == fact.name));
             found.extend(mismatched(kind, &whole, &own));
         }
         found

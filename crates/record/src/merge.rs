@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use agree::Disagreement;
 use choose::Chosen;
 pub use choose::Conflict;
 pub(crate) use choose::STATUS;
 
 use crate::error::StoreError;
 use crate::lock;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Mismatch};
 use crate::name;
 use crate::outcome::Outcome;
 use crate::raw::copy_contents;
@@ -68,7 +67,7 @@ pub enum MergeError {
         "{} and {} cannot be one record, for their trials could not be compared:{}{}",
         first.display(), second.display(), agree::listed(differences), agree::advice(differences)
     )]
-    Differ { first: PathBuf, second: PathBuf, differences: Vec<Disagreement> },
+    Differ { first: PathBuf, second: PathBuf, differences: Vec<Mismatch> },
     #[error(
         "the same trials with other bytes, which no order or machine explains (docs: CONTRIBUTING.md, Why two runs \
          differ); nothing was written:{}",

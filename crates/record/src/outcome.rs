@@ -52,12 +52,12 @@ pub struct Outcome {
     pub measures: Measures,
     /// Where an imported result was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<Found>,
+    pub found: Option<FoundAt>,
 }
 
 /// The source of an imported result, as the record keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundAt {
     /// From the record's folder: `found/3-fio.json`.
     pub file: String,
     /// Where in it.

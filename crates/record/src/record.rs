@@ -135,8 +135,11 @@ impl Record {
 /// some.
 fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
     let listed: BTreeSet<&str> = manifest.all_trials().map(String::as_str).collect();
-    let mut others =
-        lines.outcomes.iter().map(|it| it.trial.as_str()).filter(|it| !listed.contains(it));
+    let mut others = lines
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.trial.as_str())
+        .filter(|trial| !listed.contains(trial));
     let first = others.next()?;
     let more = match others.count() {
         0 => String::new(),

@@ -21,7 +21,7 @@ fn is_head(line: &str) -> bool {
 }
 
 /// A start of fs_mark.
-struct Run<'a> {
+struct FsMarkRun<'a> {
     line: usize,
     threads: Option<&'a str>,
     size: Option<&'a str>,
@@ -30,13 +30,18 @@ struct Run<'a> {
 
 pub fn parse(bytes: &[u8]) -> Result<Vec<BenchmarkRun>, FsMarkError> {
     let text = String::from_utf8_lossy(bytes);
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<FsMarkRun> = Vec::new();
     let mut threads = None;
     for (index, line) in text.lines().enumerate() {
         if let Some((before, _)) = line.split_once(" thread(s)") {
             threads = before.split_whitespace().next_back();
         } else if is_head(line) {
-            runs.push(Run { line: index + 1, threads, size: None, files_per_second: Vec::new() });
+            runs.push(FsMarkRun {
+                line: index + 1,
+                threads,
+                size: None,
+                files_per_second: Vec::new(),
+            });
         } else if let Some(run) = runs.last_mut()
             && let Some((size, rate)) = iteration(line)
         {
@@ -56,7 +61,7 @@ fn iteration(line: &str) -> Option<(&str, f64)> {
     whole.then_some((size, rate))
 }
 
-fn benchmark_run(run: &Run) -> Option<BenchmarkRun> {
+fn benchmark_run(run: &FsMarkRun) -> Option<BenchmarkRun> {
     let rates = &run.files_per_second;
     let slowest = rates.iter().copied().min_by(f64::total_cmp)?;
     // Each iteration makes as many files, and takes its own time.

@@ -23,13 +23,13 @@ pub struct Claim {
     pub asked: Option<Nanos>,
     pub ran: Option<Nanos>,
     /// By direction, or one for all. None of them: nothing is claimed.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DirectionClaim>,
     pub clock: Clock,
 }
 
 /// The numbers of one direction, or of all together.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Part {
+pub struct DirectionClaim {
     pub iops: Option<f64>,
     pub bytes_per_second: Option<f64>,
     pub requests: Option<u64>,
@@ -111,8 +111,8 @@ pub fn check(claim: &Claim) -> Vec<Remark> {
 }
 
 /// Requests in flight by rate times latency; `None` where a part lacks either.
-pub fn in_flight(parts: &[Part]) -> Option<f64> {
-    let of = |part: &Part| Some(part.iops? * part.mean? / 1e9);
+pub fn in_flight(parts: &[DirectionClaim]) -> Option<f64> {
+    let of = |part: &DirectionClaim| Some(part.iops? * part.mean? / 1e9);
     (!parts.is_empty()).then(|| parts.iter().map(of).sum::<Option<f64>>()).flatten()
 }
 
@@ -142,7 +142,7 @@ fn little(claim: &Claim, remarks: &mut Vec<Remark>) {
     }
 }
 
-fn plausible(part: &Part, remarks: &mut Vec<Remark>) {
+fn plausible(part: &DirectionClaim, remarks: &mut Vec<Remark>) {
     let mut outside = |what: &str, value: Option<f64>, from: f64, to: f64, unit: &str| {
         if let Some(value) = value.filter(|value| !(from..=to).contains(value)) {
             remarks.push(Remark::Implausible {
@@ -192,7 +192,7 @@ fn ordered(latency: &Latency, remarks: &mut Vec<Remark>) {
 }
 
 /// The bytes of a request: bytes over requests, bandwidth over IOPS, as asked.
-fn bytes(part: &Part, claim: &Claim, remarks: &mut Vec<Remark>) {
+fn bytes(part: &DirectionClaim, claim: &Claim, remarks: &mut Vec<Remark>) {
     let positive = |value: &f64| *value > 0.0;
     let by_count =
         part.bytes.zip(part.requests).map(|(bytes, requests)| bytes as f64 / requests as f64);
@@ -264,7 +264,12 @@ mod tests {
             max: Some(1_009_000.0),
             percentiles: vec![(50.0, 1_003_520.0), (99.0, 1_003_520.0), (99.99, 1_003_520.0)],
         };
-        let part = Part { iops: Some(1000.0), mean: Some(mean), latency, ..Part::default() };
+        let part = DirectionClaim {
+            iops: Some(1000.0),
+            mean: Some(mean),
+            latency,
+            ..DirectionClaim::default()
+        };
         Claim { in_flight: Some(1), parts: vec![part], ..Claim::default() }
     }
 
@@ -284,7 +289,12 @@ mod tests {
                 max: Some(ns * 2.0),
                 percentiles: vec![(99.0, ns * 1.5)],
             };
-            Part { iops: Some(iops), mean: Some(ns), latency, ..Part::default() }
+            DirectionClaim {
+                iops: Some(iops),
+                mean: Some(ns),
+                latency,
+                ..DirectionClaim::default()
+            }
         };
         let claim = Claim {
             in_flight: Some(8),

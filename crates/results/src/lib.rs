@@ -28,5 +28,5 @@ pub mod strace;
 pub use fio::Fio;
 pub use histogram::Histogram;
 pub use remark::Remark;
-pub use sample::{Asked, Sample};
+pub use sample::{RequestedLoad, Sample};
 pub use spread::Spread;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fio::{Direction, Fio, Job, Latency};
 use crate::histogram::Histogram;
-use crate::integrity::{self, Claim, Clock, Part};
+use crate::integrity::{self, Claim, Clock, DirectionClaim};
 use crate::read_stats::ReadStatsChange;
 use crate::remark::Remark;
 
@@ -26,7 +26,7 @@ const APART: f64 = 1.1;
 
 /// What the trial was told to do, as far as its results can be held against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedLoad {
     /// Requests that the load keeps in flight at any time: iodepth times numjobs, or numjobs alone
     /// with a synchronous engine. `None` for a load that is no closed loop (limited in rate, or
     /// buffered).
@@ -155,7 +155,7 @@ pub fn of_jobs(jobs: &[&Job]) -> (Sample, Vec<Remark>) {
     (sample, remarks)
 }
 
-fn part(direction: &Direction) -> Part {
+fn part(direction: &Direction) -> DirectionClaim {
     let kinds = [&direction.lat, &direction.clat];
     let told = |latency: &&&Latency| latency.histogram.is_some() || !latency.reported.is_empty();
     let latency = kinds.iter().find(told).copied().unwrap_or(&direction.lat);
@@ -163,7 +163,7 @@ fn part(direction: &Direction) -> Part {
     let mut percents: Vec<f64> = latency.reported.iter().map(|(percent, _)| *percent).collect();
     percents.sort_by(f64::total_cmp);
     let percentile = |percent: f64| Some((percent, latency.percentile(percent)?.0 as f64));
-    Part {
+    DirectionClaim {
         iops: Some(direction.iops),
         bytes_per_second: Some(direction.bw_bytes as f64),
         requests: Some(direction.total_ios),
@@ -180,7 +180,7 @@ fn part(direction: &Direction) -> Part {
 
 /// Joins fio's report with the closing record. Numbers that contradict each other are kept, and
 /// said to in the remarks.
-pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>) {
+pub fn join(fio: &Fio, closing: &Closing, asked: &RequestedLoad) -> (Sample, Vec<Remark>) {
     let jobs: Vec<&Job> = fio.jobs.iter().collect();
     let mut remarks = Vec::new();
     judge_jobs(&jobs, &mut remarks);
@@ -386,7 +386,7 @@ fn measured_writes(fio: &Fio) -> bool {
     fio.jobs.iter().any(|job| job.write.total_ios > 0)
 }
 
-fn judge_disks(fio: &Fio, phase: &PhaseCounts, asked: &Asked, remarks: &mut Vec<Remark>) {
+fn judge_disks(fio: &Fio, phase: &PhaseCounts, asked: &RequestedLoad, remarks: &mut Vec<Remark>) {
     for device in phase.devices.iter().filter(|device| device.busy > phase.length()) {
         let device_name = device.name.clone();
         remarks.push(Remark::BusyBeyondPhase {

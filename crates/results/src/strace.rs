@@ -40,7 +40,7 @@ pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
     let text = String::from_utf8_lossy(text);
     let lineages = lineages(&text);
     let (folders, unfinished, started) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut reader = Reader { cwd, folders, unfinished, begun: None, lineages, started };
+    let mut reader = StraceReader { cwd, folders, unfinished, begun: None, lineages, started };
     text.lines().filter_map(|line| reader.line(line)).collect()
 }
 
@@ -102,7 +102,7 @@ pub fn running(text: &[u8]) -> BTreeSet<i32> {
     running
 }
 
-struct Reader<'a> {
+struct StraceReader<'a> {
     cwd: &'a Path,
     /// Where processes are that have gone elsewhere.
     folders: BTreeMap<u64, PathBuf>,
@@ -114,7 +114,7 @@ struct Reader<'a> {
     started: BTreeMap<u64, u32>,
 }
 
-impl Reader<'_> {
+impl StraceReader<'_> {
     fn line(&mut self, line: &str) -> Option<Use> {
         let (pid, rest) = line.trim_start().split_once(' ')?;
         let pid: u64 = pid.parse().ok()?;
@@ -205,7 +205,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
                         let digits = inner[place..]
                             .bytes()
                             .take(3)
-                            .take_while(|it| (b'0'..=b'7').contains(it));
+                            .take_while(|digit| (b'0'..=b'7').contains(digit));
                         let digits: Vec<u8> = digits.collect();
                         rest.by_ref().take(digits.len() - 1).for_each(|_| ());
                         let value = digits
@@ -268,10 +268,14 @@ mod tests {
 nonsense
 "#;
         let found = uses(text, Path::new("/home/a"));
-        let missing: Vec<_> =
-            found.iter().filter(|it| it.missing).map(|it| it.path.to_str().unwrap()).collect();
+        let missing: Vec<_> = found
+            .iter()
+            .filter(|used| used.missing)
+            .map(|used| used.path.to_str().unwrap())
+            .collect();
         assert_eq!(missing, ["/etc/ld.so.preload"]);
-        let told: Vec<_> = found.iter().map(|it| (it.path.to_str().unwrap(), it.lists)).collect();
+        let told: Vec<_> =
+            found.iter().map(|used| (used.path.to_str().unwrap(), used.lists)).collect();
         let expected = [
             ("/usr/bin/git", false),
             ("/etc/ld.so.preload", false),
@@ -302,7 +306,7 @@ nonsense
         let found = uses(text, Path::new("/"));
         let told: Vec<_> = found
             .iter()
-            .map(|it| (it.path.to_str().unwrap(), it.thread.as_slice(), it.started))
+            .map(|used| (used.path.to_str().unwrap(), used.thread.as_slice(), used.started))
             .collect();
         let expected: [(&str, &[u32], u32); 5] = [
             ("/bin/sh", &[], 0),

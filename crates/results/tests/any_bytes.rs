@@ -2,7 +2,7 @@
 
 use disklab_protocol::{closing, digest};
 use disklab_results::integrity::Clock;
-use disklab_results::sample::{Asked, Sample, join};
+use disklab_results::sample::{RequestedLoad, Sample, join};
 use disklab_results::{Remark, fio};
 use disklab_units::Nanos;
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
     let (Ok(fio), Ok(closing)) = (fio::parse(fio_bytes), closing::parse(closing_bytes)) else {
         return false;
     };
-    let asked = Asked {
+    let asked = RequestedLoad {
         clock: Clock::Virtual,
         in_flight: Some(u32::MAX),
         direct: true,

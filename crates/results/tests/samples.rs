@@ -3,7 +3,7 @@
 use disklab_protocol::closing::{Closing, DeviceCounts, PhaseCounts};
 use disklab_results::fio::{self, Fio};
 use disklab_results::integrity::Clock;
-use disklab_results::sample::{Asked, LatencyKind, Sample, join};
+use disklab_results::sample::{LatencyKind, RequestedLoad, Sample, join};
 use disklab_results::{Histogram, Remark};
 use disklab_units::Nanos;
 
@@ -56,12 +56,12 @@ fn closing(devices: Vec<DeviceCounts>) -> Closing {
 }
 
 /// A report that obeys Little's law for `in_flight` requests, and what was asked of it.
-fn agreeing(in_flight: u32) -> (Fio, Asked) {
+fn agreeing(in_flight: u32) -> (Fio, RequestedLoad) {
     let mut report = report("randread");
     let read = &mut report.jobs[0].read;
     read.iops = f64::from(in_flight) * 1e9 / read.lat.mean_ns;
     read.bw_bytes = (read.iops * 4096.0) as u64;
-    let asked = Asked {
+    let asked = RequestedLoad {
         clock: Clock::Virtual,
         in_flight: Some(in_flight),
         direct: true,
@@ -106,7 +106,7 @@ fn what_arrives_at_the_disks_is_told() {
 #[test]
 fn reads_and_writes_are_apart_and_make_the_whole() {
     let fio = report("randrw-grouped");
-    let asked = Asked {
+    let asked = RequestedLoad {
         clock: Clock::Virtual,
         in_flight: None,
         direct: false,
@@ -143,12 +143,14 @@ fn littles_law_is_held_against_the_load() {
     let (fio, asked) = agreeing(8);
     let whole = closing(vec![device("vda", 1024, 4000)]);
     for (in_flight, holds) in [(8, true), (9, false), (7, false)] {
-        let (_, remarks) = join(&fio, &whole, &Asked { in_flight: Some(in_flight), ..asked });
+        let (_, remarks) =
+            join(&fio, &whole, &RequestedLoad { in_flight: Some(in_flight), ..asked });
         assert_eq!(remarks.is_empty(), holds, "{in_flight}: {remarks:?}");
     }
-    for loose in
-        [Asked { in_flight: None, ..asked }, Asked { in_flight: Some(9), direct: false, ..asked }]
-    {
+    for loose in [
+        RequestedLoad { in_flight: None, ..asked },
+        RequestedLoad { in_flight: Some(9), direct: false, ..asked },
+    ] {
         assert_eq!(join(&fio, &whole, &loose).1, []);
     }
 }
@@ -156,23 +158,24 @@ fn littles_law_is_held_against_the_load() {
 #[test]
 fn disks_that_did_less_than_fio_are_noticed() {
     let (fio, asked) = agreeing(8);
-    let remarks =
-        |reads, asked: &Asked| join(&fio, &closing(vec![device("vda", reads, 4000)]), asked).1;
+    let remarks = |reads, asked: &RequestedLoad| {
+        join(&fio, &closing(vec![device("vda", reads, 4000)]), asked).1
+    };
     assert_eq!(remarks(1024 - 8 - 10, &asked), [], "8 in flight, and 1 % for the ramp's end");
     let expected = Remark::ReadFromElsewhere { fio_bytes: 1024 * 4096, disks_bytes: 1005 * 4096 };
     assert_eq!(remarks(1005, &asked), [expected]);
-    assert_eq!(remarks(1005, &Asked { direct: false, ..asked }), []);
+    assert_eq!(remarks(1005, &RequestedLoad { direct: false, ..asked }), []);
     // A request in flight at either end, a hundredth, and what a filesystem reads now and then.
     let known = (2 * (8 + 10) * 4096 + 1024 * 4096 * 2 / 100 + (1 << 20)) / 4096;
     assert_eq!(remarks(1024 + known - 40, &asked), []);
     assert!(matches!(remarks(1024 + known + 40, &asked)[..], [Remark::ReadBesides { .. }]));
-    assert_eq!(remarks(1024 + known + 40, &Asked { besides: 4096, ..asked }), []);
-    assert_eq!(remarks(1024 + known + 40, &Asked { alone: false, ..asked }), []);
-    assert_eq!(remarks(1005, &Asked { alone: false, ..asked }), []);
+    assert_eq!(remarks(1024 + known + 40, &RequestedLoad { besides: 4096, ..asked }), []);
+    assert_eq!(remarks(1024 + known + 40, &RequestedLoad { alone: false, ..asked }), []);
+    assert_eq!(remarks(1005, &RequestedLoad { alone: false, ..asked }), []);
 
     let mut writes = report("randrw-grouped");
     writes.jobs[0].read = fio::Direction::default();
-    let asked = Asked {
+    let asked = RequestedLoad {
         clock: Clock::Virtual,
         in_flight: None,
         direct: true,
@@ -193,7 +196,7 @@ fn disks_that_did_less_than_fio_are_noticed() {
 
 #[test]
 fn failures_void_the_sample() {
-    let asked = Asked {
+    let asked = RequestedLoad {
         clock: Clock::Virtual,
         in_flight: Some(1),
         direct: true,
@@ -223,7 +226,7 @@ fn odd_counts_are_remarked_on() {
     let (mut fio, asked) = agreeing(8);
     fio.jobs[0].read.short_ios = 2;
     fio.jobs[0].read.total_ios = 900;
-    let longer = Asked { runtime: asked.runtime * 2, ..asked };
+    let longer = RequestedLoad { runtime: asked.runtime * 2, ..asked };
     let (_, remarks) = join(&fio, &closing(vec![device("vda", 1024, 4001)]), &longer);
     let expected = [
         Remark::LostRequests { short: 2, dropped: 0 },
@@ -239,7 +242,7 @@ fn odd_counts_are_remarked_on() {
 
 #[test]
 fn histograms_of_jobs_and_directions_are_added_up() {
-    let asked = Asked {
+    let asked = RequestedLoad {
         clock: Clock::Virtual,
         in_flight: None,
         direct: true,

@@ -8,7 +8,7 @@ use crate::guest::{A_DAY_BEFORE, Guest};
 use crate::run::Run;
 use crate::{evidence, fsload, image, startup};
 use disklab_config::{Layout, Trial};
-use disklab_kernels::{Claim, Kernel, Step};
+use disklab_kernels::{BuildStep, Claim, Kernel};
 use disklab_protocol::action::Plan;
 use disklab_protocol::machine::MachineDisk;
 use disklab_protocol::names;
@@ -109,7 +109,7 @@ pub fn get(
     trial: &Trial,
     kernel: &Kernel,
     key: &str,
-    waiting: &mut dyn FnMut(Step),
+    waiting: &mut dyn FnMut(BuildStep),
 ) -> Result<Prepared> {
     let (parent, stop) = (run.cache.disks(), run.stop);
     let claim = Claim::take(&parent, key, stop, waiting)?;

@@ -23,7 +23,7 @@ use disklab_record::outcome::{Cell, Fault};
 use disklab_record::{Outcome, Status};
 use disklab_results::integrity::Clock;
 use disklab_results::measure::Measures;
-use disklab_results::sample::{self, Asked};
+use disklab_results::sample::{self, RequestedLoad};
 use disklab_results::{Remark, Sample, fio, read_stats};
 use disklab_units::{Bytes, Nanos};
 use std::collections::BTreeSet;
@@ -194,7 +194,7 @@ fn results(
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
     let direct = w.is_direct();
     let blocks: BTreeSet<Bytes> = w.jobs.iter().map(|job| job.bs).collect();
-    let asked = Asked {
+    let asked = RequestedLoad {
         in_flight: (direct && w.jobs.iter().all(|job| job.rate.is_none())).then(|| w.depth()),
         direct,
         alone: !describe::is_accompanied(trial),

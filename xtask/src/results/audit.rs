@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Context;
-use disklab_foreign::Row;
+use disklab_foreign::ResultRow;
 use disklab_foreign::csv;
 use disklab_results::Remark;
 use disklab_results::integrity::{Claim, check};
@@ -33,7 +33,7 @@ const FAVOURITE: &str = "queue";
 /// A published row and what is wrong with it.
 struct Audited {
     table: &'static str,
-    row: Row,
+    row: ResultRow,
     doubts: Vec<Remark>,
     /// Nothing is wrong with it but the mean latency.
     only_mean: bool,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use disklab_foreign::Row;
-use disklab_foreign::{Claimed, File, Format, format_of};
+use disklab_foreign::ResultRow;
+use disklab_foreign::{Claimed, File, ResultFormat, format_of};
 use disklab_protocol::digest::sha256_hex;
 use disklab_results::integrity;
 use disklab_units::prose::visible;
@@ -25,10 +25,10 @@ pub struct ReadFile {
     pub path: PathBuf,
     /// From what was named, with `/`; of a file that was named, its name.
     pub short: String,
-    pub format: &'static Format,
+    pub format: &'static ResultFormat,
     pub sha256: String,
     /// With what is wrong with each.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ResultRow>,
 }
 
 /// What came of looking.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use disklab_kernels::Step;
+use disklab_kernels::BuildStep;
 
 use crate::bar::{Bar, style};
 use crate::screen::Screen;
@@ -25,31 +25,31 @@ impl<'a> BuildProgress<'a> {
     }
 
     /// Shows the steps of `build` while it lasts.
-    pub fn of<T>(screen: &'a Screen, build: impl FnOnce(&mut dyn FnMut(Step)) -> T) -> T {
+    pub fn of<T>(screen: &'a Screen, build: impl FnOnce(&mut dyn FnMut(BuildStep)) -> T) -> T {
         let mut progress = Self::new(screen);
         let built = build(&mut |step| progress.step(step));
         progress.end();
         built
     }
 
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: BuildStep) {
         match step {
-            Step::Note(text) => self.bar.say(&text),
-            Step::Waiting { lock } => {
+            BuildStep::Note(text) => self.bar.say(&text),
+            BuildStep::Waiting { lock } => {
                 self.begin(&format!("waiting for another disklab, which holds {}", lock.display()));
             }
-            Step::Looking { package, suite } => {
+            BuildStep::Looking { package, suite } => {
                 self.begin(&format!("looking for {package} in {suite}"))
             }
-            Step::Downloading { package, done, total } => {
+            BuildStep::Downloading { package, done, total } => {
                 let text = format!("downloading {package}: {done} of {total}");
                 self.go_on(part(done.0, total.0), &text);
             }
-            Step::Preparing { what } => self.begin(&what),
-            Step::Inserting { files, patches } => self.begin(&format!(
+            BuildStep::Preparing { what } => self.begin(&what),
+            BuildStep::Inserting { files, patches } => self.begin(&format!(
                 "putting in the disks and the clock (files: {files}, patches: {patches})"
             )),
-            Step::Compiling { done, total, remaining } => {
+            BuildStep::Compiling { done, total, remaining } => {
                 let left = remaining
                     .map_or_else(String::new, |left| format!(", about {} left", words::wall(left)));
                 // Percent, because nobody counts commands and their total is a guess.

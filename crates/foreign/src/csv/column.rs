@@ -2,13 +2,13 @@
 
 /// By whom it was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum CsvDirection {
     All,
     Read,
     Write,
 }
 
-impl Direction {
+impl CsvDirection {
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::All => "",
@@ -19,7 +19,7 @@ impl Direction {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Number {
+pub enum CsvNumber {
     Iops,
     Bandwidth,
     Requests,
@@ -30,7 +30,7 @@ pub enum Number {
     Percentile(u32),
 }
 
-impl Number {
+impl CsvNumber {
     /// As measures are called.
     pub fn name(self) -> String {
         match self {
@@ -46,49 +46,49 @@ impl Number {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum AskedOption {
     Iodepth,
     Numjobs,
     RuntimeSeconds,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Column {
+pub enum CsvColumn {
     /// What its values times this are: in 1/s, bytes/s or ns.
-    Number(Direction, Number, f64),
-    Asked(Asked),
+    CsvNumber(CsvDirection, CsvNumber, f64),
+    AskedOption(AskedOption),
     Repeat,
     Axis,
 }
 
-impl Column {
+impl CsvColumn {
     pub fn of(head: &str) -> Self {
         let head = head.to_ascii_lowercase().replace([' ', '-', '/', '.'], "_");
         match head.as_str() {
-            "iodepth" | "depth" | "qd" => return Self::Asked(Asked::Iodepth),
-            "numjobs" | "jobs" => return Self::Asked(Asked::Numjobs),
-            "runtime_s" => return Self::Asked(Asked::RuntimeSeconds),
+            "iodepth" | "depth" | "qd" => return Self::AskedOption(AskedOption::Iodepth),
+            "numjobs" | "jobs" => return Self::AskedOption(AskedOption::Numjobs),
+            "runtime_s" => return Self::AskedOption(AskedOption::RuntimeSeconds),
             "seed" | "repeat" | "run" | "iteration" => return Self::Repeat,
             _ => {}
         }
-        let directions = [("read_", Direction::Read), ("write_", Direction::Write)];
+        let directions = [("read_", CsvDirection::Read), ("write_", CsvDirection::Write)];
         let direction =
             directions.iter().find_map(|(word, is)| Some((head.strip_prefix(word)?, *is)));
-        let (rest, direction) = direction.unwrap_or((&head, Direction::All));
-        number(rest).map_or(Self::Axis, |(number, scale)| Self::Number(direction, number, scale))
+        let (rest, direction) = direction.unwrap_or((&head, CsvDirection::All));
+        number(rest).map_or(Self::Axis, |(number, scale)| Self::CsvNumber(direction, number, scale))
     }
 }
 
-fn number(head: &str) -> Option<(Number, f64)> {
+fn number(head: &str) -> Option<(CsvNumber, f64)> {
     match head {
-        "iops" => return Some((Number::Iops, 1.0)),
-        "kiops" => return Some((Number::Iops, 1e3)),
-        "requests" | "total_ios" => return Some((Number::Requests, 1.0)),
+        "iops" => return Some((CsvNumber::Iops, 1.0)),
+        "kiops" => return Some((CsvNumber::Iops, 1e3)),
+        "requests" | "total_ios" => return Some((CsvNumber::Requests, 1.0)),
         _ => {}
     }
     for word in ["bandwidth_", "bw_", "throughput_"] {
         if let Some(unit) = head.strip_prefix(word) {
-            return Some((Number::Bandwidth, bytes(unit)?));
+            return Some((CsvNumber::Bandwidth, bytes(unit)?));
         }
     }
     let (kind, unit) = head.rsplit_once('_')?;
@@ -104,11 +104,11 @@ fn number(head: &str) -> Option<(Number, f64)> {
         .find_map(|word| kind.strip_prefix(word))
         .unwrap_or(kind);
     let number = match kind {
-        "mean" | "avg" | "lat" | "latency" | "clat" => Number::Mean,
-        "min" => Number::Min,
-        "max" => Number::Max,
-        "median" => Number::Percentile(50_000),
-        _ => Number::Percentile(percentile(kind.strip_prefix('p')?)?),
+        "mean" | "avg" | "lat" | "latency" | "clat" => CsvNumber::Mean,
+        "min" => CsvNumber::Min,
+        "max" => CsvNumber::Max,
+        "median" => CsvNumber::Percentile(50_000),
+        _ => CsvNumber::Percentile(percentile(kind.strip_prefix('p')?)?),
     };
     Some((number, ns))
 }
@@ -142,29 +142,29 @@ mod tests {
 
     #[test]
     fn names_of_columns() {
-        use Direction::{All, Read, Write};
-        let number = |direction, number, scale| Column::Number(direction, number, scale);
+        use CsvDirection::{All, Read, Write};
+        let number = |direction, number, scale| CsvColumn::CsvNumber(direction, number, scale);
         for (head, is) in [
-            ("iops", number(All, Number::Iops, 1.0)),
-            ("read_iops", number(Read, Number::Iops, 1.0)),
-            ("bw_kib_s", number(All, Number::Bandwidth, 1024.0)),
-            ("Bandwidth MB/s", number(All, Number::Bandwidth, 1e6)),
-            ("bw_bytes", number(All, Number::Bandwidth, 1.0)),
-            ("write_lat_mean_ms", number(Write, Number::Mean, 1e6)),
-            ("lat_p99_9_ms", number(All, Number::Percentile(99_900), 1e6)),
-            ("p99.9 us", number(All, Number::Percentile(99_900), 1e3)),
-            ("latency_ms", number(All, Number::Mean, 1e6)),
-            ("lat_max_s", number(All, Number::Max, 1e9)),
-            ("jobs", Column::Asked(Asked::Numjobs)),
-            ("QD", Column::Asked(Asked::Iodepth)),
-            ("seed", Column::Repeat),
-            ("read_policy", Column::Axis),
-            ("lat_mean", Column::Axis),
-            ("bw", Column::Axis),
-            ("lat_p101_ms", Column::Axis),
+            ("iops", number(All, CsvNumber::Iops, 1.0)),
+            ("read_iops", number(Read, CsvNumber::Iops, 1.0)),
+            ("bw_kib_s", number(All, CsvNumber::Bandwidth, 1024.0)),
+            ("Bandwidth MB/s", number(All, CsvNumber::Bandwidth, 1e6)),
+            ("bw_bytes", number(All, CsvNumber::Bandwidth, 1.0)),
+            ("write_lat_mean_ms", number(Write, CsvNumber::Mean, 1e6)),
+            ("lat_p99_9_ms", number(All, CsvNumber::Percentile(99_900), 1e6)),
+            ("p99.9 us", number(All, CsvNumber::Percentile(99_900), 1e3)),
+            ("latency_ms", number(All, CsvNumber::Mean, 1e6)),
+            ("lat_max_s", number(All, CsvNumber::Max, 1e9)),
+            ("jobs", CsvColumn::AskedOption(AskedOption::Numjobs)),
+            ("QD", CsvColumn::AskedOption(AskedOption::Iodepth)),
+            ("seed", CsvColumn::Repeat),
+            ("read_policy", CsvColumn::Axis),
+            ("lat_mean", CsvColumn::Axis),
+            ("bw", CsvColumn::Axis),
+            ("lat_p101_ms", CsvColumn::Axis),
         ] {
-            assert_eq!(Column::of(head), is, "{head}");
+            assert_eq!(CsvColumn::of(head), is, "{head}");
         }
-        assert_eq!(Number::Percentile(99_900).name(), "p99.9");
+        assert_eq!(CsvNumber::Percentile(99_900).name(), "p99.9");
     }
 }

@@ -34,7 +34,7 @@ impl<'a> LogName<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// When it ended, since the job's start.
     pub ms: u64,
     /// ns, KiB a second, or requests a second.
@@ -47,11 +47,11 @@ pub struct Entry {
 
 /// In the order of time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Log {
-    pub entries: Vec<Entry>,
+pub struct FioLog {
+    pub entries: Vec<LogEntry>,
 }
 
-impl Log {
+impl FioLog {
     /// The number of the line that is none of a log's, if there is one.
     pub fn parse(bytes: &[u8]) -> Result<Self, usize> {
         let mut entries = Vec::new();
@@ -63,7 +63,7 @@ impl Log {
             // Beyond are fsync and alike.
             let direction = usize::try_from(direction).unwrap_or(usize::MAX);
             if direction < DIRECTIONS.len() {
-                entries.push(Entry { ms, value, direction, bytes });
+                entries.push(LogEntry { ms, value, direction, bytes });
             }
         }
         entries.sort_by_key(|entry| entry.ms);
@@ -75,7 +75,7 @@ impl Log {
         !self.entries.is_empty() && self.entries.iter().all(|entry| entry.bytes > 0)
     }
 
-    pub fn of(&self, direction: usize) -> impl Iterator<Item = &Entry> {
+    pub fn of(&self, direction: usize) -> impl Iterator<Item = &LogEntry> {
         self.entries.iter().filter(move |entry| entry.direction == direction)
     }
 }
@@ -111,14 +111,14 @@ mod tests {
     #[test]
     fn lines_may_have_more_columns() {
         let log =
-            Log::parse(b"5, 20, 1, 4096, 512, 0x0001\n3, 10, 0, 4096\n4, 9, 3, 0\n\n").unwrap();
+            FioLog::parse(b"5, 20, 1, 4096, 512, 0x0001\n3, 10, 0, 4096\n4, 9, 3, 0\n\n").unwrap();
         let expected = [
-            Entry { ms: 3, value: 10, direction: 0, bytes: 4096 },
-            Entry { ms: 5, value: 20, direction: 1, bytes: 4096 },
+            LogEntry { ms: 3, value: 10, direction: 0, bytes: 4096 },
+            LogEntry { ms: 5, value: 20, direction: 1, bytes: 4096 },
         ];
         assert_eq!(log.entries, expected);
-        assert!(log.is_of_requests() && !Log::default().is_of_requests());
-        assert_eq!(Log::parse(b"1, 2, 0, 4\n1, 2, 0"), Err(2));
+        assert!(log.is_of_requests() && !FioLog::default().is_of_requests());
+        assert_eq!(FioLog::parse(b"1, 2, 0, 4\n1, 2, 0"), Err(2));
         assert!(!is_log(b"time, value\n") && !is_log(b""));
     }
 }

@@ -48,7 +48,7 @@ pub struct Rates {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PrintedLatency {
     Slat,
     Clat,
     Lat,
@@ -56,7 +56,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl PrintedLatency {
     fn of(name: &str) -> Self {
         match name {
             "slat" => Self::Slat,
@@ -161,7 +161,7 @@ pub fn is_latency(line: &str) -> bool {
 }
 
 /// `clat (usec): min=40, max=8979, avg=1775.34, stdev=2442.00`
-pub fn latency(line: &str) -> Option<(Kind, fio::Latency)> {
+pub fn latency(line: &str) -> Option<(PrintedLatency, fio::Latency)> {
     let (name, rest) = line.trim().split_once(" (")?;
     let (unit, rest) = rest.split_once("): min=")?;
     let (min, rest) = rest.split_once(", max=")?;
@@ -177,13 +177,13 @@ pub fn latency(line: &str) -> Option<(Kind, fio::Latency)> {
         stddev_ns: ns(stdev)?,
         ..fio::Latency::default()
     };
-    Some((Kind::of(name), latency))
+    Some((PrintedLatency::of(name), latency))
 }
 
 /// `clat percentiles (usec):` with what is a unit in ns; the lines that begin with `|` follow.
-pub fn percentiles_begin(line: &str) -> Option<(Kind, f64)> {
+pub fn percentiles_begin(line: &str) -> Option<(PrintedLatency, f64)> {
     let (name, rest) = line.trim().split_once(" percentiles (")?;
-    Some((Kind::of(name), nanos_of(rest.strip_suffix("):")?)?))
+    Some((PrintedLatency::of(name), nanos_of(rest.strip_suffix("):")?)?))
 }
 
 /// `|  1.00th=[   53],  5.00th=[   72],`: (percent, ns), where it is such a line.
@@ -282,7 +282,7 @@ mod tests {
             latency("     lat (msec): min=2, max=1234.5k, avg= 9.50, stdev= 1.00").unwrap();
         assert_eq!(
             (kind, latency.max, latency.mean_ns),
-            (Kind::Lat, Nanos(1_234_500_000_000), 9.5e6)
+            (PrintedLatency::Lat, Nanos(1_234_500_000_000), 9.5e6)
         );
         assert!(!is_latency("  lat (usec)   : 50=0.39%, 100=7.81%"));
         let old = issued("     issued rwt: total=4096,0,7, short=1,0,0, dropped=0,0,2").unwrap();
@@ -291,8 +291,14 @@ mod tests {
 
     #[test]
     fn percentiles_are_padded() {
-        assert_eq!(percentiles_begin("    clat percentiles (usec):"), Some((Kind::Clat, 1e3)));
-        assert_eq!(percentiles_begin("    sync percentiles (nsec):"), Some((Kind::Other, 1.0)));
+        assert_eq!(
+            percentiles_begin("    clat percentiles (usec):"),
+            Some((PrintedLatency::Clat, 1e3))
+        );
+        assert_eq!(
+            percentiles_begin("    sync percentiles (nsec):"),
+            Some((PrintedLatency::Other, 1.0))
+        );
         let found =
             percentiles("     | 99.00th=[  123], 99.95th=[>=2000], 99.990th=[1k],", 1e3).unwrap();
         assert_eq!(found, [(99.0, 123_000), (99.95, 2_000_000), (99.99, 1_000_000)]);

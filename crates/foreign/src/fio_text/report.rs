@@ -3,12 +3,12 @@
 use disklab_results::fio;
 use disklab_units::Nanos;
 
-use super::line::{self, Declared, Direction, Header, Issued, Kind, Rates};
+use super::line::{self, Declared, Direction, Header, Issued, PrintedLatency, Rates};
 use crate::format::Unreadable;
 
 /// One start of fio; a file may hold several.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct FioRun {
     pub declared: Vec<Declared>,
     pub reported: Vec<Reported>,
 }
@@ -34,19 +34,19 @@ struct Latencies {
 }
 
 impl Latencies {
-    fn of(&mut self, kind: Kind) -> Option<&mut fio::Latency> {
+    fn of(&mut self, kind: PrintedLatency) -> Option<&mut fio::Latency> {
         match kind {
-            Kind::Slat => Some(&mut self.slat),
-            Kind::Clat => Some(&mut self.clat),
-            Kind::Lat => Some(&mut self.lat),
-            Kind::Other => None,
+            PrintedLatency::Slat => Some(&mut self.slat),
+            PrintedLatency::Clat => Some(&mut self.clat),
+            PrintedLatency::Lat => Some(&mut self.lat),
+            PrintedLatency::Other => None,
         }
     }
 }
 
-pub fn runs(bytes: &[u8]) -> Result<Vec<Run>, Unreadable> {
+pub fn runs(bytes: &[u8]) -> Result<Vec<FioRun>, Unreadable> {
     let text = String::from_utf8_lossy(bytes);
-    let mut reader = Reader { runs: vec![Run::default()], job: None, percentiles: None };
+    let mut reader = TextReader { runs: vec![FioRun::default()], job: None, percentiles: None };
     for (index, line) in text.lines().enumerate() {
         reader.line(index + 1, line).map_err(|expected| cut_short(index + 1, expected))?;
     }
@@ -62,15 +62,15 @@ fn cut_short(line: usize, expected: &str) -> Unreadable {
 /// Expected where something else begins.
 const BEFORE: &str = "`issued rwts: ...` of the job before";
 
-struct Reader {
-    runs: Vec<Run>,
+struct TextReader {
+    runs: Vec<FioRun>,
     /// The job that is being reported.
     job: Option<Reported>,
     /// The latencies of which percentiles follow, and their unit in ns.
-    percentiles: Option<(Kind, f64)>,
+    percentiles: Option<(PrintedLatency, f64)>,
 }
 
-impl Reader {
+impl TextReader {
     /// What was expected, if it was not there.
     fn line(&mut self, number: usize, line: &str) -> Result<(), &'static str> {
         if let Some(declared) = line::declared(line) {
@@ -90,7 +90,7 @@ impl Reader {
             };
             self.job = Some(job);
         } else if let Some(job) = &mut self.job {
-            if line.starts_with("Run status group") {
+            if line.starts_with("FioRun status group") {
                 self.job_ends().map_err(|_| BEFORE)?;
             } else {
                 job.line(line, &mut self.percentiles)?;
@@ -102,7 +102,7 @@ impl Reader {
     fn declare(&mut self, declared: Declared) {
         let begun = self.runs.last().is_none_or(|run| !run.reported.is_empty());
         if begun {
-            self.runs.push(Run::default());
+            self.runs.push(FioRun::default());
         }
         if let Some(run) = self.runs.last_mut() {
             run.declared.push(declared);
@@ -134,7 +134,7 @@ impl Reported {
     fn line(
         &mut self,
         line: &str,
-        percentiles: &mut Option<(Kind, f64)>,
+        percentiles: &mut Option<(PrintedLatency, f64)>,
     ) -> Result<(), &'static str> {
         if let Some((kind, unit)) = *percentiles {
             if line.trim_start().starts_with('|') {

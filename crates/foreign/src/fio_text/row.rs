@@ -1,10 +1,10 @@
 //! What was to run and what came of it, together.
 
 use super::line::{Declared, kept};
-use super::report::{Reported, Run};
+use super::report::{FioRun, Reported};
 use crate::fio_json::is_synchronous;
 use crate::grouped::grouped;
-use crate::row::Row;
+use crate::row::ResultRow;
 use disklab_results::fio::Job;
 use disklab_results::integrity::Claim;
 use disklab_results::sample;
@@ -16,14 +16,14 @@ const KEPT: f64 = 0.9;
 /// work, one at a time, and the requests behind them are in flight by name only.
 const SUBMITTING: f64 = 0.25;
 
-pub fn rows(run: &Run) -> Vec<Row> {
+pub fn rows(run: &FioRun) -> Vec<ResultRow> {
     let together = grouped(&run.reported, |one, other| {
         (&one.header.name, one.header.group) == (&other.header.name, other.header.group)
     });
     together.iter().filter_map(|reported| row(run, reported)).collect()
 }
 
-fn row(run: &Run, reported: &[&Reported]) -> Option<Row> {
+fn row(run: &FioRun, reported: &[&Reported]) -> Option<ResultRow> {
     let first = *reported.first()?;
     let declared = declared(run, first);
     let block = declared.as_ref().and_then(|declared| declared.block);
@@ -32,19 +32,19 @@ fn row(run: &Run, reported: &[&Reported]) -> Option<Row> {
     let (sample, remarks) = sample::of_jobs(&jobs);
     let numjobs =
         reported.iter().fold(0_u32, |sum, reported| sum.saturating_add(reported.header.jobs));
-    Some(Row {
+    Some(ResultRow {
         place: format!("line {} ({})", first.line, first.header.name),
         cell: cell(&first.header.name, declared.as_ref(), numjobs),
         sample: Some(sample),
         claim: claim(reported, declared.as_ref(), numjobs, &jobs),
         remarks,
-        ..Row::default()
+        ..ResultRow::default()
     })
 }
 
 /// What was to run: of the same name, or of the whole group, where that is reported as one and
 /// alike.
-fn declared(run: &Run, first: &Reported) -> Option<Declared> {
+fn declared(run: &FioRun, first: &Reported) -> Option<Declared> {
     let of_group = || run.declared.iter().filter(|declared| declared.group == first.header.group);
     let reports =
         run.reported.iter().filter(|other| other.header.group == first.header.group).count();

@@ -1,6 +1,6 @@
 //! What a metric of fsperf's is, by its name: `write_clat_ns_p99`, `elapsed`.
 
-use disklab_results::integrity::Part;
+use disklab_results::integrity::DirectionClaim;
 use disklab_results::measure::{Better, Measure};
 
 pub struct Metric<'a> {
@@ -55,7 +55,7 @@ impl<'a> Metric<'a> {
         Measure { value, unit: unit.to_owned(), better, censored: false, least: None, of: None }
     }
 
-    pub fn claim(&self, value: f64, part: &mut Part) {
+    pub fn claim(&self, value: f64, part: &mut DirectionClaim) {
         match self.kind {
             "iops" => part.iops = Some(value),
             "bw_bytes" => part.bytes_per_second = Some(value),

@@ -142,16 +142,16 @@ fn clone(folder: &Path) -> std::io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::CheckState;
     use super::*;
 
     #[test]
     fn either_way_of_catching_system_calls_will_do() {
         let state = |actions, scope| judge_system_calls(actions, scope).state;
-        assert_eq!(state(Some("kill_process trap errno allow\n"), Some("3\n")), State::Good);
-        assert_eq!(state(Some("kill errno\n"), Some("1\n")), State::Good);
-        assert_eq!(state(None, None), State::Good);
-        assert_eq!(state(None, Some("2\n")), State::Bad);
+        assert_eq!(state(Some("kill_process trap errno allow\n"), Some("3\n")), CheckState::Good);
+        assert_eq!(state(Some("kill errno\n"), Some("1\n")), CheckState::Good);
+        assert_eq!(state(None, None), CheckState::Good);
+        assert_eq!(state(None, Some("2\n")), CheckState::Bad);
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_missing_folder_says_what_to_mount() {
         let check = shared_memory(Path::new("/no/such/folder"));
-        assert_eq!(check.state, State::Missing);
+        assert_eq!(check.state, CheckState::Missing);
         assert_eq!(check.remedy.as_deref(), Some("mount -t tmpfs tmpfs /no/such/folder"));
     }
 

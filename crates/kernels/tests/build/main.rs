@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use disklab_kernels::{Btrfs, Build, Built, Error, Kernel, Series, Source, Step, find, list};
+use disklab_kernels::{Btrfs, Build, BuildStep, Built, Error, Kernel, Series, Source, find, list};
 
 use crate::place::{MAKEFILE, Place, RUN, note};
 
@@ -33,8 +33,11 @@ fn a_kernel_is_built_once_and_its_record_tells_of_what() {
         fs::read_to_string(kernel.folder.join("build.log")).unwrap().contains("  LD      linux\n")
     );
     assert!(kernel.source.to_string().ends_with("/tree"));
-    assert!(steps.contains(&Step::Inserting { files: 2, patches: 0 }));
-    assert!(steps.iter().any(|step| matches!(step, Step::Compiling { done: 1, .. })), "{steps:?}");
+    assert!(steps.contains(&BuildStep::Inserting { files: 2, patches: 0 }));
+    assert!(
+        steps.iter().any(|step| matches!(step, BuildStep::Compiling { done: 1, .. })),
+        "{steps:?}"
+    );
     assert_eq!(place.kernels(), [format!("7.3.4-{}", &kernel.key[..12])]);
 
     let again = place.built();
@@ -109,7 +112,7 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
             build.from(&source, &mut |step| {
-                if let Step::Compiling { done: 1, .. } = step {
+                if let BuildStep::Compiling { done: 1, .. } = step {
                     compiling.send(()).unwrap();
                 }
             })
@@ -117,7 +120,7 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
         hear_compiling.recv().unwrap();
         let second = scope.spawn(|| {
             build.from(&source, &mut |step| {
-                if let Step::Waiting { .. } = step {
+                if let BuildStep::Waiting { .. } = step {
                     waiting.send(()).unwrap();
                 }
             })
@@ -189,7 +192,7 @@ fn a_line_that_the_configuration_lost_is_named_before_anything_is_compiled() {
         "{error}"
     );
     assert!(!error.contains("KEPT"), "{error}");
-    assert!(!steps.iter().any(|step| matches!(step, Step::Compiling { .. })));
+    assert!(!steps.iter().any(|step| matches!(step, BuildStep::Compiling { .. })));
 }
 
 #[test]

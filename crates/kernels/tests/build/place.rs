@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use disklab_kernels::{Btrfs, Build, Built, Cache, Error, Found, Share, Source, Step};
+use disklab_kernels::{Btrfs, Build, BuildStep, Built, Cache, Error, KernelLookup, Share, Source};
 pub static RUN: AtomicBool = AtomicBool::new(false);
 
 pub const MAKEFILE: &str = r#"VERSION = 7
@@ -69,7 +69,7 @@ impl Place {
         Source::at(&self.path("tree")).unwrap()
     }
 
-    pub fn build(&self, source: &Source) -> (Result<Built, Error>, Vec<Step>) {
+    pub fn build(&self, source: &Source) -> (Result<Built, Error>, Vec<BuildStep>) {
         let mut steps = Vec::new();
         let (cache, share) = (self.cache(), self.share());
         let build =
@@ -87,7 +87,7 @@ impl Place {
     }
 
     /// The same, looked at only.
-    pub fn look(&self, value: &str) -> Result<Found, Error> {
+    pub fn look(&self, value: &str) -> Result<KernelLookup, Error> {
         let (cache, share) = (self.cache(), self.share());
         let build =
             Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
@@ -146,9 +146,9 @@ impl Place {
     }
 }
 
-pub fn note(steps: &[Step]) -> &str {
+pub fn note(steps: &[BuildStep]) -> &str {
     steps
         .iter()
-        .find_map(|step| if let Step::Note(text) = step { Some(text.as_str()) } else { None })
+        .find_map(|step| if let BuildStep::Note(text) = step { Some(text.as_str()) } else { None })
         .unwrap()
 }

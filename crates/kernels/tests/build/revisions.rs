@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use disklab_kernels::{Built, Found, Kernel, Provenance};
+use disklab_kernels::{Built, Kernel, KernelLookup, Provenance};
 
 use crate::place::Place;
 
@@ -62,14 +62,14 @@ fn what_would_be_built_is_told_and_not_built() {
     let place = Place::new();
     place.two_revisions();
     let to_build = |value: &str| match place.look(value).unwrap() {
-        Found::ToBuild { from, took, .. } => (from.to_string(), took.is_some()),
-        Found::Built(kernel) => panic!("{kernel:?}"),
+        KernelLookup::ToBuild { from, took, .. } => (from.to_string(), took.is_some()),
+        KernelLookup::Built(kernel) => panic!("{kernel:?}"),
     };
     let (from, known) = to_build(&place.at("one"));
     assert!(from.contains("/tree at ") && !known, "{from}");
     assert!(place.kernels().is_empty());
     place.named(&place.at("one")).unwrap();
-    assert!(matches!(place.look(&place.at("one")).unwrap(), Found::Built(_)));
+    assert!(matches!(place.look(&place.at("one")).unwrap(), KernelLookup::Built(_)));
     assert!(to_build(place.path("tree").to_str().unwrap()).1, "now there is a build to go by");
 }
 

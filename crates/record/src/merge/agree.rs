@@ -1,39 +1,24 @@
 //! Whether records are of one suite and made with the same, and the manifest of all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write as _};
 
 use super::{All, MergeError};
-use crate::manifest::{Fact, Kernel, Manifest, NOT_THERE, SETTINGS};
+use crate::manifest::{Fact, Kernel, Manifest, Mismatch, NOT_THERE, SETTINGS};
 use crate::outcome::again;
 use crate::part::Part;
 use crate::record::Record;
 
-/// What differs between two records that were to be one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disagreement {
-    pub what: String,
-    pub first: String,
-    pub second: String,
-}
-
-impl fmt::Display for Disagreement {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        let Self { what, first, second } = self;
-        write!(out, "{what}: {first} in the first, {second} in the second")
-    }
-}
-
-pub(super) fn listed(differences: &[Disagreement]) -> String {
-    differences.iter().fold(String::new(), |mut listed, difference| {
-        let _ = write!(listed, "\n  {difference}");
-        listed
-    })
+pub(super) fn listed(differences: &[Mismatch]) -> String {
+    let line = |difference: &Mismatch| {
+        let Mismatch { what, recorded, now } = difference;
+        format!("\n  {what}: {recorded} in the first, {now} in the second")
+    };
+    differences.iter().map(line).collect()
 }
 
 /// What somebody may have wanted who asked the same of another part of the suite.
-pub(super) fn advice(differences: &[Disagreement]) -> &'static str {
-    if differences.iter().any(|it| it.what == SETTINGS) {
+pub(super) fn advice(differences: &[Mismatch]) -> &'static str {
+    if differences.iter().any(|difference| difference.what == SETTINGS) {
         "\nparts of one suite have the same --set and --seeds, and differ in --shard or --trial: run all seeds as one suite; what is known \
          of some of them already, `disklab report` and `compare` take as several records"
     } else {
@@ -47,7 +32,7 @@ struct Facts(BTreeMap<String, (usize, Fact)>);
 
 impl Facts {
     /// Of those that an earlier record says otherwise, that record and what differs.
-    fn add(&mut self, record: usize, kind: &str, facts: &[Fact]) -> Vec<(usize, Disagreement)> {
+    fn add(&mut self, record: usize, kind: &str, facts: &[Fact]) -> Vec<(usize, Mismatch)> {
         let mut differ = Vec::new();
         for fact in facts {
             match self.0.get_mut(&fact.name) {
@@ -57,10 +42,10 @@ impl Facts {
                 Some(known) if known.1.value == NOT_THERE => *known = (record, fact.clone()),
                 Some((earlier, known)) => differ.push((
                     *earlier,
-                    Disagreement {
+                    Mismatch {
                         what: format!("{kind} {}", fact.name),
-                        first: known.value.clone(),
-                        second: fact.value.clone(),
+                        recorded: known.value.clone(),
+                        now: fact.value.clone(),
                     },
                 )),
             }
@@ -80,14 +65,17 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     let mut places = Vec::new();
     for (at, record) in records.iter().enumerate() {
         let manifest = record.manifest();
-        let mut differ: Vec<(usize, Disagreement)> =
-            questions(first.manifest(), manifest).into_iter().map(|it| (0, it)).collect();
+        let mut differ: Vec<(usize, Mismatch)> = questions(first.manifest(), manifest)
+            .into_iter()
+            .map(|difference| (0, difference))
+            .collect();
         differ.extend(kernel_facts.add(at, "kernel", &manifest.kernel_facts()));
         differ.extend(tools.add(at, "tool", &manifest.tools));
         differ.extend(inputs.add(at, "input", &manifest.inputs));
         let own = places_of(manifest);
         if differ.is_empty() {
-            differ.extend(add_trials(&mut trials, manifest, &own).map(|it| (0, it)));
+            differ
+                .extend(add_trials(&mut trials, manifest, &own).map(|difference| (0, difference)));
         }
         if let Some((earlier, _)) = differ.first() {
             let earlier = *earlier;
@@ -96,8 +84,8 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
                 second: record.folder().to_owned(),
                 differences: differ
                     .into_iter()
-                    .filter(|(it, _)| *it == earlier)
-                    .map(|(_, it)| it)
+                    .filter(|(record, _)| *record == earlier)
+                    .map(|(_, difference)| difference)
                     .collect(),
             });
         }
@@ -144,16 +132,13 @@ fn places_of(manifest: &Manifest) -> Vec<usize> {
 }
 
 /// What of the question and the program is not the same.
-fn questions(first: &Manifest, second: &Manifest) -> Vec<Disagreement> {
-    let differences = first.question_mismatches(second).into_iter();
-    let mut differ: Vec<Disagreement> = differences
-        .map(|it| Disagreement { what: it.what, first: it.recorded, second: it.now })
-        .collect();
+fn questions(first: &Manifest, second: &Manifest) -> Vec<Mismatch> {
+    let mut differ = first.question_mismatches(second);
     let (one, other) = (whole(first), whole(second));
     if one != other {
         let told = |count: usize| format!("{count} trials");
         let what = "the whole suite".to_owned();
-        differ.push(Disagreement { what, first: told(one), second: told(other) });
+        differ.push(Mismatch { what, recorded: told(one), now: told(other) });
     }
     differ
 }
@@ -163,7 +148,7 @@ fn add_trials<'a>(
     trials: &mut BTreeMap<usize, (&'a str, &'a str)>,
     manifest: &'a Manifest,
     places: &[usize],
-) -> Option<Disagreement> {
+) -> Option<Mismatch> {
     for (index, (&at, name)) in places.iter().zip(&manifest.trials).enumerate() {
         let key = manifest.keys.get(index).map_or("", String::as_str);
         match trials.get(&at) {
@@ -173,10 +158,10 @@ fn add_trials<'a>(
                 let told = |name: &str, key: &str| {
                     if key.is_empty() { name.to_owned() } else { format!("{name} ({key})") }
                 };
-                return Some(Disagreement {
+                return Some(Mismatch {
                     what: format!("trial {} of the suite", at + 1),
-                    first: told(known, known_key),
-                    second: told(name, key),
+                    recorded: told(known, known_key),
+                    now: told(name, key),
                 });
             }
         }

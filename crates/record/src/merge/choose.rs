@@ -133,11 +133,11 @@ fn second<'a>(
 ) -> Result<Option<(usize, &'a Outcome)>, MergeError> {
     let second = records.get(at).and_then(|record| record.outcome(&again(&first.trial)));
     second
-        .map(|it| {
-            if it.status == Status::Ok {
-                unchanged(records, &[(at, it)], &mut Vec::new())
+        .map(|outcome| {
+            if outcome.status == Status::Ok {
+                unchanged(records, &[(at, outcome)], &mut Vec::new())
             } else {
-                Ok((at, it))
+                Ok((at, outcome))
             }
         })
         .transpose()
