@@ -73,25 +73,15 @@ impl Allow {
         disk: &Disk,
         behind: impl Fn(&Path) -> Option<(u32, u32)>,
     ) -> Result<(), Why> {
-        let file = self.file.clone();
-        let mut why = Why::NotAllowed { file: file.clone() };
+        let mut why = Why::NotAllowed { file: self.file.clone() };
+        let serial = disk.serial.as_deref().unwrap_or(NONE);
         for entry in self.entries.iter().filter(|entry| behind(&entry.path) == Some(disk.number)) {
-            let found = disk.serial.as_deref();
-            why = if entry.serial != found.unwrap_or(NONE) {
-                let found = found.unwrap_or(NONE).to_owned();
-                Why::WrongSerial {
-                    file: file.clone(),
-                    path: entry.path.clone(),
-                    given: entry.serial.clone(),
-                    found,
-                }
+            let (file, path) = (self.file.clone(), entry.path.clone());
+            why = if entry.serial != serial {
+                let (given, found) = (entry.serial.clone(), serial.to_owned());
+                Why::WrongSerial { file, path, given, found }
             } else if let Some(given) = entry.bytes.filter(|&given| given != disk.bytes) {
-                Why::WrongSize {
-                    file: file.clone(),
-                    path: entry.path.clone(),
-                    given,
-                    found: disk.bytes,
-                }
+                Why::WrongSize { file, path, given, found: disk.bytes }
             } else {
                 return Ok(());
             };

@@ -3,7 +3,6 @@
 //! Mounts and programs are not among them: they are in a mount and a process namespace of their
 //! own, and end with it.
 
-pub(crate) mod patience;
 mod pool;
 pub mod value;
 
@@ -16,9 +15,9 @@ use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
-use crate::marks;
 use crate::mountinfo::{mounts, unescaped};
-use patience::{Obstacle, patiently};
+use crate::wait::{Obstacle, until_done};
+use crate::wipe;
 pub use pool::is_pool;
 
 /// One change, as the journal has it: noted before it is made.
@@ -155,10 +154,10 @@ impl Change {
                 ),
             },
             Self::Md { uuid } => {
-                let device = marks::md_of(uuid)?;
+                let device = wipe::md_of(uuid)?;
                 (
                     format!("{} is stopped", device.display()),
-                    marks::stop_md(&device, waits).map(|()| true),
+                    wipe::stop_md(&device, waits).map(|()| true),
                 )
             }
             Self::Made { disk, uuid } => (
@@ -172,7 +171,7 @@ impl Change {
                 (format!("{} is removed", path.display()), remove_folder(path, *on, waits))
             }
             Self::Cgroup { path } => {
-                let removed = patiently(waits, || remove(path, |path| fs::remove_dir(path)));
+                let removed = until_done(waits, || remove(path, |path| fs::remove_dir(path)));
                 (format!("the cgroup {} is removed", path.display()), removed)
             }
             Self::Tracing { instance } => {
@@ -213,10 +212,10 @@ fn put_back(path: &Path, was: &str, of: Option<&DiskIdentity>) -> Result<bool, S
 
 /// Something may have put an array of it together again, which would keep the disk.
 fn unmake(disk: &Disk, uuid: &str, waits: &mut dyn FnMut(&str)) -> Result<bool, String> {
-    if let Some(device) = marks::md_of(uuid) {
-        marks::stop_md(&device, waits)?;
+    if let Some(device) = wipe::md_of(uuid) {
+        wipe::stop_md(&device, waits)?;
     }
-    marks::remove(disk, |signature| signature.has(uuid), waits)
+    wipe::remove(disk, |signature| signature.has(uuid), waits)
 }
 
 /// A filesystem that is not mounted has the folder still.
@@ -232,7 +231,7 @@ fn remove_folder(
         ));
     }
     // Programs that are about to end still make files.
-    patiently(waits, || {
+    until_done(waits, || {
         if let Some(place) = mounted_within(path) {
             return Err(Obstacle::Lasting(format!(
                 "something is mounted at {place}, and what is there is not ours; unmount it and try again"

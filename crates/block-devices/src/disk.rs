@@ -62,13 +62,16 @@ impl Disk {
 
     fn all_on(machine: &Machine) -> Result<Vec<Self>, Error> {
         let mut disks = Vec::new();
-        for name in names(&machine.path("/sys/block"))? {
+        let top = machine.path("/sys/block");
+        let all = machine::names(&top)
+            .map_err(|source| Error::Unreadable { path: top.clone(), source })?;
+        for name in all {
             if ["ram", "zram", "sr", "fd"].iter().any(|start| is_numbered(&name, start)) {
                 continue;
             }
-            let folder = machine.path("/sys/block").join(&name);
+            let folder = top.join(&name);
             // Unplugged since.
-            let inside = names(&folder).unwrap_or_default();
+            let inside = machine::names(&folder).unwrap_or_default();
             let parts =
                 inside.into_iter().filter(|part| folder.join(part).join("partition").exists());
             let paths =
@@ -83,13 +86,6 @@ impl Disk {
         disks.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(disks)
     }
-}
-
-fn names(folder: &Path) -> Result<Vec<String>, Error> {
-    let unreadable = |source| Error::Unreadable { path: folder.to_owned(), source };
-    let name =
-        |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
-    fs::read_dir(folder).and_then(|entries| entries.map(name).collect()).map_err(unreadable)
 }
 
 fn is_numbered(name: &str, start: &str) -> bool {

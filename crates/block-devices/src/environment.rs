@@ -13,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
+use crate::machine;
 pub use mounts::wholes;
 pub use rest::{Activity, rest};
 pub use smart::{COMMAND as ASKS_HEALTH, Smart};
@@ -134,11 +135,8 @@ fn load(text: &str) -> Option<[f64; 3]> {
     Some([words.next()?, words.next()?, words.next()?])
 }
 
-fn memory(text: &str) -> Option<(u64, u64)> {
-    let bytes = |name| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
-    };
+fn memory(meminfo: &str) -> Option<(u64, u64)> {
+    let bytes = |name| machine::memory(meminfo, name);
     Some((bytes("MemTotal")?, bytes("MemAvailable")?))
 }
 

@@ -22,12 +22,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, UndoNews};
+use crate::wait::{Obstacle, until_done};
 
-/// A first process that is killed, and what it started, end within so long, unless a disk keeps
-/// them for good.
-const PATIENCE: Duration = Duration::from_secs(20 * 60);
-/// A shorter wait is not worth a line.
-const UNSAID: Duration = Duration::from_secs(2);
 /// What another run's first process takes to end, once that is gone.
 const MOMENT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
@@ -198,25 +194,15 @@ impl Journal {
         let path = self.path.clone();
         drop(self);
         // The first process and what it started hold it too, until they have ended.
-        let (begun, mut is_told) = (Instant::now(), false);
-        loop {
-            match LeftJournal::take(&path) {
-                // Another disklab was quicker, and undid it.
-                Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
-                    return Ok(true);
-                }
-                taken => match taken? {
-                    Some(left) => return left.undo(also),
-                    None if begun.elapsed() > PATIENCE => return Ok(false),
-                    None => sleep(LOOK),
-                },
-            }
-            if !is_told && begun.elapsed() > UNSAID {
-                is_told = true;
-                also(UndoNews::Waits(
-                    "programs of the trial that was ended are still at their last requests",
-                ));
-            }
+        let still = "programs of the trial that was ended are still at their last requests";
+        let waited = until_done(&mut |why| also(UndoNews::Waits(why)), || {
+            LeftJournal::take(&path).transpose().ok_or_else(|| Obstacle::Ending(still.to_owned()))
+        });
+        match waited {
+            Err(_) => Ok(false),
+            // Another disklab was quicker, and undid it.
+            Ok(Err(Error::Io { cause, .. })) if cause.kind() == io::ErrorKind::NotFound => Ok(true),
+            Ok(left) => left?.undo(also),
         }
     }
 }

@@ -14,12 +14,13 @@ mod error;
 pub mod guard;
 pub mod journal;
 mod machine;
-mod marks;
 mod mountinfo;
 mod program;
 mod refusal;
 pub mod sysfs;
+mod wait;
 pub mod watch;
+mod wipe;
 
 pub use allow::Allow;
 pub use claim::{DiskClaim, claim_disks};
@@ -28,3 +29,8 @@ pub use error::Error;
 pub use journal::Journal;
 pub use program::PATH;
 pub use refusal::{Refusal, Why};
+
+#[cfg(test)]
+mod tests {
+    pub mod fake;
+}

@@ -1,6 +1,7 @@
 //! Where the kernel and udev tell of disks: /sys, /proc, /run and /dev.
 
-use std::fs::File;
+use std::fmt;
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -48,5 +49,43 @@ pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-#[cfg(test)]
-pub(crate) mod fake;
+/// An error of this file, with its path.
+pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// The names of a folder's entries.
+pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let name = |entry: DirEntry| entry.file_name().to_string_lossy().into_owned();
+    fs::read_dir(folder)?.map(|entry| entry.map(name)).collect()
+}
+
+/// One process, as far as this user may see it.
+pub(crate) struct Process {
+    pub number: String,
+    pub folder: PathBuf,
+}
+
+impl Process {
+    /// All processes; none if /proc cannot be read.
+    pub(crate) fn all(machine: &Machine) -> impl Iterator<Item = Self> {
+        let proc = machine.path("/proc");
+        let mut numbers = names(&proc).unwrap_or_default();
+        numbers.retain(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+        numbers.into_iter().map(move |number| Self { folder: proc.join(&number), number })
+    }
+}
+
+/// `qemu (process 123)`
+impl fmt::Display for Process {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = text(&self.folder.join("comm")).unwrap_or_default();
+        write!(out, "{} (process {})", name.trim(), self.number)
+    }
+}
+
+/// Bytes of memory by the kernel's name for them, as `MemAvailable`.
+pub(crate) fn memory(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
+}

@@ -35,7 +35,7 @@ impl SysfsBlock {
 
     /// The kernel's name, with `!` where /dev has a folder.
     pub fn name(&self) -> String {
-        self.folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        file_name(&self.folder)
     }
 
     /// What a file of the whole disk's folder says, if anything.
@@ -56,6 +56,11 @@ impl SysfsBlock {
             .collect();
         (!names.is_empty()).then(|| names.join(" "))
     }
+}
+
+/// The name of the device that a folder of sysfs is of.
+pub(crate) fn file_name(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn word(folder: &Path, file: &str) -> Option<String> {

@@ -5,6 +5,7 @@
 //! done with them. What is in them is read when it is over ([`Watch::end`] says how; `merge` and
 //! `pairs` make requests of them).
 
+mod account;
 mod beginning;
 mod clock;
 mod copy;
@@ -25,69 +26,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::disk::Disk;
+pub use account::{Error, WATCHED, WatchAccount, WatchTrace};
 use beginning::{Beginning, has_arrived};
-pub use clock::monotonic;
+use clock::monotonic;
 use disklab_protocol::Mark;
 use instance::Instance;
 pub use instance::{file_name, instance_name, remove_instance};
-use layout::TraceLayout;
 use mark::ObservedMark;
 use place::WatchedDisk;
 use stat::{Counters, Stat};
-
-/// In a trial's folder: what was watched, and how ([`WatchAccount`]). Without it, the watch did not
-/// end.
-pub const WATCHED: &str = "watched.json";
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("{disk} cannot be watched: {error}")]
-    Disk { disk: String, error: io::Error },
-    #[error(
-        "the tracing instance {name} is there already: another disklab uses it, or a killed one left it; \
-         `disklab clean` removes what is left"
-    )]
-    Exists { name: String },
-    #[error("disks cannot be watched: {what}: {error}")]
-    Io { what: String, error: io::Error },
-}
-
-impl Error {
-    fn io(what: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |error| Self::Io { what: what.display().to_string(), error }
-    }
-}
-
-/// What a watch left in a trial's folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WatchAccount {
-    /// ns of the kernel's monotonic clock.
-    pub began_ns: u64,
-    pub ended_ns: u64,
-    pub disks: Vec<WatchedDisk>,
-    /// What they had done when it began and when it ended.
-    pub before: Vec<Stat>,
-    pub after: Vec<Stat>,
-    /// Of each that is a partition: what was done meanwhile on its disk beside those that are
-    /// watched.
-    pub beside: Vec<Stat>,
-    pub trace: WatchTrace,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WatchTrace {
-    /// Nobody asked for it.
-    None,
-    /// It could not be made, or not to its end.
-    Failed(String),
-    /// The files of these CPUs hold it, but for so many events that found no room.
-    Files { layout: TraceLayout, cpus: Vec<u32>, lost: u64 },
-}
 
 /// Disks that are watched.
 #[derive(Debug)]
@@ -99,10 +47,17 @@ pub struct Watch {
     before: Vec<Stat>,
     /// Of the whole disks, and what they had done when it began.
     wholes: (Counters, Vec<Stat>),
-    instance: Option<Instance>,
-    /// Why there is none that was asked for.
-    untraced: Option<String>,
+    tracing: Tracing,
     marks: Mutex<Marks>,
+}
+
+/// Whether requests are traced.
+#[derive(Debug)]
+enum Tracing {
+    NotWanted,
+    /// It could not be begun; the reason.
+    Failed(String),
+    On(Instance),
 }
 
 #[derive(Debug)]
@@ -129,15 +84,14 @@ impl Watch {
         let path = folder.join(mark::MARKS);
         let file = File::create(&path).map_err(Error::io(&path))?;
         let numbers: Vec<u32> = watched.iter().map(|disk| disk.place().dev).collect();
-        let (instance, untraced) =
-            match instance.map(|name| (name, Instance::start(name, folder, &numbers))) {
-                None => (None, None),
-                Some((_, Ok(instance))) => (Some(instance), None),
-                Some((name, Err(error))) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    return Err(Error::Exists { name: name.to_owned() });
-                }
-                Some((_, Err(error))) => (None, Some(error.to_string())),
-            };
+        let tracing = match instance.map(|name| Instance::start(name, folder, &numbers)) {
+            None => Tracing::NotWanted,
+            Some(Ok(instance)) => Tracing::On(instance),
+            Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(Error::Exists { name: instance.unwrap_or_default().to_owned() });
+            }
+            Some(Err(error)) => Tracing::Failed(error.to_string()),
+        };
         let before = counters.read().map_err(counts)?;
         let of_wholes = wholes.read().map_err(counts)?;
         Ok(Self {
@@ -147,8 +101,7 @@ impl Watch {
             counters: Arc::new(counters),
             before,
             wholes: (wholes, of_wholes),
-            instance,
-            untraced,
+            tracing,
             marks: Mutex::new(Marks { file, phase: None }),
         })
     }
@@ -209,18 +162,17 @@ impl Watch {
         let after = self.counters.read().map_err(counts)?;
         let (wholes, before) = &self.wholes;
         let wholes = wholes.read().map_err(counts)?;
-        let trace = match (self.instance.map(Instance::end), self.untraced) {
-            (Some(Ok(traced)), _) => {
-                WatchTrace::Files { layout: traced.layout, cpus: traced.cpus, lost: traced.lost }
+        let trace = match self.tracing {
+            Tracing::NotWanted => WatchTrace::None,
+            Tracing::Failed(why) => WatchTrace::Failed(why),
+            Tracing::On(instance) => {
+                instance.end().unwrap_or_else(|error| WatchTrace::Failed(error.to_string()))
             }
-            (Some(Err(error)), _) => WatchTrace::Failed(error.to_string()),
-            (None, Some(why)) => WatchTrace::Failed(why),
-            (None, None) => WatchTrace::None,
         };
-        let wholes: Vec<Stat> =
-            wholes.iter().zip(before).map(|(after, before)| after.since(before)).collect();
-        let own: Vec<Stat> =
-            after.iter().zip(&self.before).map(|(after, before)| after.since(before)).collect();
+        let since = |after: &[Stat], before: &[Stat]| -> Vec<Stat> {
+            after.iter().zip(before).map(|(after, before)| after.since(before)).collect()
+        };
+        let (wholes, own) = (since(&wholes, before), since(&after, &self.before));
         let account = WatchAccount {
             began_ns: self.began_ns,
             ended_ns,
@@ -251,13 +203,4 @@ fn beside(disks: &[WatchedDisk], wholes: &[Stat], own: &[Stat]) -> Vec<Stat> {
 
 fn counts(error: io::Error) -> Error {
     Error::Io { what: "their counts".to_owned(), error }
-}
-
-impl WatchAccount {
-    /// Reads what [`Watch::end`] left.
-    pub fn read(folder: &Path) -> Result<Self, Error> {
-        let path = folder.join(WATCHED);
-        let text = fs::read(&path).map_err(Error::io(&path))?;
-        serde_json::from_slice(&text).map_err(|error| Error::io(&path)(error.into()))
-    }
 }

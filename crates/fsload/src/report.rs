@@ -3,9 +3,6 @@
 use crate::promises::Note;
 use serde::{Deserialize, Serialize};
 
-/// The file's name in a trial's folder.
-pub const FILE: &str = "fsload.json";
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadReport {
     /// For so long everything below was counted.

@@ -61,12 +61,6 @@ pub struct Worker<'a> {
     tally: Tally,
 }
 
-/// Whether there was something to work on.
-enum Went {
-    On,
-    Nowhere,
-}
-
 impl<'a> Worker<'a> {
     pub fn new(
         shared: &'a Shared<'a>,
@@ -106,7 +100,7 @@ impl<'a> Worker<'a> {
             if step.percent < 100 && self.random.below(100) >= u64::from(step.percent) {
                 continue;
             }
-            if let Went::Nowhere = self.act(step.does)? {
+            if !self.act(step.does)? {
                 self.put_down();
                 self.tally.idle += u64::from(self.counts());
                 self.sleep(Duration::from_nanos(threads.idle.0));
@@ -152,7 +146,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn act(&mut self, act: FileAction) -> Result<Went, Failure> {
+    /// False if there was nothing to work on.
+    fn act(&mut self, act: FileAction) -> Result<bool, Failure> {
         match act {
             FileAction::Open { set, writes } => self.open(set, writes),
             FileAction::Create { set } => self.create(set),
@@ -161,15 +156,13 @@ impl<'a> Worker<'a> {
                 self.look(set, matches!(act, FileAction::List { .. }))
             }
             FileAction::Replace { set } => {
-                let taken =
-                    self.shared.books().take(set, true, &mut self.choosers[set], &mut self.random);
-                let Some(taken) = taken else { return Ok(Went::Nowhere) };
+                let Some(taken) = self.take(set, true) else { return Ok(false) };
                 let size = taken.own;
                 self.replace(&taken, size)
             }
             FileAction::Pause(time) => {
                 self.sleep(Duration::from_nanos(time.0));
-                Ok(Went::On)
+                Ok(true)
             }
             FileAction::MakeFolder | FileAction::EnterFolder => {
                 self.go(act == FileAction::MakeFolder)
@@ -184,7 +177,7 @@ impl<'a> Worker<'a> {
             | FileAction::Fsync
             | FileAction::Close => {
                 // The description has it open wherever it is asked for.
-                let Some((taken, mut file)) = self.open.take() else { return Ok(Went::Nowhere) };
+                let Some((taken, mut file)) = self.open.take() else { return Ok(false) };
                 let went = self.on_file(act, &taken, &mut file);
                 if matches!(act, FileAction::Close) {
                     return went;
@@ -215,42 +208,43 @@ impl<'a> Worker<'a> {
         Ok(value)
     }
 
-    fn open(&mut self, set: usize, writes: bool) -> Result<Went, Failure> {
-        let taken =
-            self.shared.books().take(set, writes, &mut self.choosers[set], &mut self.random);
-        let Some(taken) = taken else { return Ok(Went::Nowhere) };
+    /// The file of a set that the thread draws; alone: one that nobody has open.
+    fn take(&mut self, set: usize, alone: bool) -> Option<Taken> {
+        self.shared.books().take(set, alone, &mut self.choosers[set], &mut self.random)
+    }
+
+    fn open(&mut self, set: usize, writes: bool) -> Result<bool, Failure> {
+        let Some(taken) = self.take(set, writes) else { return Ok(false) };
         let file = self.timed(Operation::Open, &taken.path, |_, path| {
             Ok((File::options().read(true).write(writes).open(path)?, 0))
         })?;
         self.open = Some((taken, file));
-        Ok(Went::On)
+        Ok(true)
     }
 
-    fn create(&mut self, set: usize) -> Result<Went, Failure> {
-        let Some(taken) = self.shared.books().take_free(set) else { return Ok(Went::Nowhere) };
+    fn create(&mut self, set: usize) -> Result<bool, Failure> {
+        let Some(taken) = self.shared.books().take_free(set) else { return Ok(false) };
         let file = self.timed(Operation::Create, &taken.path, |_, path| {
             Ok((File::options().read(true).write(true).create_new(true).open(path)?, 0))
         })?;
         self.shared.books().wrote_anew(&taken, 0);
         self.open = Some((Taken { size: 0, ..taken }, file));
-        Ok(Went::On)
+        Ok(true)
     }
 
-    fn delete(&mut self, set: usize) -> Result<Went, Failure> {
-        let taken = self.shared.books().take(set, true, &mut self.choosers[set], &mut self.random);
-        let Some(taken) = taken else { return Ok(Went::Nowhere) };
+    fn delete(&mut self, set: usize) -> Result<bool, Failure> {
+        let Some(taken) = self.take(set, true) else { return Ok(false) };
         self.take_back(&taken)?;
         self.timed(Operation::Delete, &taken.path, |_, path| Ok((fs::remove_file(path)?, 0)))?;
         let mut books = self.shared.books();
         books.deleted(&taken);
         books.leave(&taken);
-        Ok(Went::On)
+        Ok(true)
     }
 
     /// At a file's entry, or at its folder.
-    fn look(&mut self, set: usize, lists: bool) -> Result<Went, Failure> {
-        let taken = self.shared.books().take(set, false, &mut self.choosers[set], &mut self.random);
-        let Some(taken) = taken else { return Ok(Went::Nowhere) };
+    fn look(&mut self, set: usize, lists: bool) -> Result<bool, Failure> {
+        let Some(taken) = self.take(set, false) else { return Ok(false) };
         if lists {
             let folder = taken.path.parent().map_or_else(PathBuf::new, Path::to_owned);
             self.timed(Operation::List, &folder, |_, path| {
@@ -261,7 +255,7 @@ impl<'a> Worker<'a> {
             self.timed(Operation::Stat, &taken.path, |_, path| Ok((path.symlink_metadata()?, 0)))?;
         }
         self.shared.books().leave(&taken);
-        Ok(Went::On)
+        Ok(true)
     }
 
     /// What is done with the open file.
@@ -270,7 +264,7 @@ impl<'a> Worker<'a> {
         act: FileAction,
         taken: &Taken,
         file: &mut File,
-    ) -> Result<Went, Failure> {
+    ) -> Result<bool, Failure> {
         let path = &taken.path;
         match act {
             FileAction::ReadWhole => {
@@ -331,7 +325,7 @@ impl<'a> Worker<'a> {
                 self.shared.books().leave(taken);
             }
         }
-        Ok(Went::On)
+        Ok(true)
     }
 
     fn take_back(&mut self, taken: &Taken) -> Result<(), Failure> {
@@ -340,7 +334,7 @@ impl<'a> Worker<'a> {
     }
 
     /// To a folder, a new one or any.
-    fn go(&mut self, makes: bool) -> Result<Went, Failure> {
+    fn go(&mut self, makes: bool) -> Result<bool, Failure> {
         if makes {
             let number = self.shared.books().next_folder();
             self.timed(Operation::MakeFolder, &made_folder(number), |_, path| {
@@ -348,15 +342,15 @@ impl<'a> Worker<'a> {
             })?;
             self.shared.books().made_folder(number);
             self.inside = Some(number);
-            return Ok(Went::On);
+            return Ok(true);
         }
         self.inside = self.shared.books().any_folder(&mut self.random);
-        Ok(if self.inside.is_some() { Went::On } else { Went::Nowhere })
+        Ok(self.inside.is_some())
     }
 
     /// What is done to the files of the folder that it is in.
-    fn in_folder(&mut self, act: FileAction) -> Result<Went, Failure> {
-        let Some(folder) = self.inside else { return Ok(Went::Nowhere) };
+    fn in_folder(&mut self, act: FileAction) -> Result<bool, Failure> {
+        let Some(folder) = self.inside else { return Ok(false) };
         match act {
             FileAction::ReplaceAny { set } => {
                 let most = self.shared.books().most_in_folder(set);
@@ -386,7 +380,7 @@ impl<'a> Worker<'a> {
             }
             _ => {}
         }
-        Ok(Went::On)
+        Ok(true)
     }
 
     /// Another thread may be at it; then it is left to that one.
@@ -398,7 +392,7 @@ impl<'a> Worker<'a> {
     }
 
     /// All of it, under another name, and then renamed.
-    fn replace(&mut self, taken: &Taken, size: u64) -> Result<Went, Failure> {
+    fn replace(&mut self, taken: &Taken, size: u64) -> Result<bool, Failure> {
         self.take_back(taken)?;
         let key = self.shared.books().key(taken.set, taken.slot, true);
         self.timed(Operation::Replace, &taken.path, |buffer, path| {
@@ -412,7 +406,7 @@ impl<'a> Worker<'a> {
         let mut books = self.shared.books();
         books.wrote_anew(taken, size);
         books.leave(taken);
-        Ok(Went::On)
+        Ok(true)
     }
 }
 

@@ -27,7 +27,6 @@ pub struct EndedRequest {
 }
 
 struct OpenDisk {
-    device: String,
     data: Data,
     bytes: u64,
     /// By tag: what is at the disk.
@@ -374,7 +373,7 @@ impl Library {
         let closing = Closing {
             virtual_ns: now,
             requests: self.requests,
-            devices: self.disks.iter().map(|disk| disk.device.clone()).collect(),
+            devices: self.machine.disks.iter().map(|disk| disk.device.clone()).collect(),
             phases: self.meter.phases().to_vec(),
             trace_sha256: self.trace.as_ref().map(TraceFile::sha256),
             power_cuts,
@@ -408,7 +407,7 @@ impl OpenDisk {
         let image = folder.join(&disk.image);
         let data = Data::open(&image, bytes).map_err(|e| OpenError::File(image, e))?;
         let tags = disk.model.tags() as usize;
-        Ok(Self { device: disk.device.clone(), data, bytes, present: vec![None; tags] })
+        Ok(Self { data, bytes, present: vec![None; tags] })
     }
 }
 

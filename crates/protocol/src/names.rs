@@ -4,8 +4,12 @@
 pub const MACHINE: &str = "machine.json";
 /// The plan of the first process; the program writes it before the guest starts.
 pub const PLAN: &str = "plan.json";
-/// Every request of every disk, unpacked (crate `disklab-trace`).
+/// Every request of every disk (crate `disklab-trace`), while the guest runs and in trials of
+/// earlier versions.
 pub const REQUESTS: &str = "requests.trace";
+/// The same bytes in the form of RFC 1952, without a name or a time: the same trace gives the same
+/// file.
+pub const REQUESTS_PACKED: &str = "requests.trace.gz";
 /// The closing record of the disk library. A trial is complete if its checksum is right.
 pub const CLOSING: &str = "disks.json";
 /// What the first process did and what it read back, one JSON object a line.

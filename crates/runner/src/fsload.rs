@@ -5,7 +5,7 @@ use disklab_config::Trial;
 use disklab_config::fsload::Fsload;
 use disklab_config::suite::metric::{LOOPS, OPS};
 use disklab_fsload::promises::{Promise, promised};
-use disklab_fsload::report::{FILE, LoadReport};
+use disklab_fsload::report::LoadReport;
 use disklab_protocol::action::{BackgroundFsload, LayOutFsload};
 use disklab_protocol::measure::Measured;
 use disklab_results::measure::{Measure, Measures};
@@ -49,8 +49,9 @@ fn seed(trial: &Trial) -> Seed {
 }
 
 fn report(folder: &Path) -> Result<LoadReport, String> {
-    let text = fs::read(folder.join(FILE)).map_err(|e| format!("fsload left no report: {e}"))?;
-    serde_json::from_slice(&text).map_err(|e| format!("{FILE}: {e}"))
+    let text =
+        fs::read(folder.join(names::FSLOAD)).map_err(|e| format!("fsload left no report: {e}"))?;
+    serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", names::FSLOAD))
 }
 
 /// Operations a second, of all and of each kind, their latencies, and loops a second of each kind

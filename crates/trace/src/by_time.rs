@@ -1,7 +1,6 @@
 //! What happened to requests in the order of time, out of a trace that is in the order of ends.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
@@ -77,7 +76,7 @@ pub enum TraceEventKind {
     Mark(String),
 }
 
-/// Moment, place within the moment, entry: no two are equal, and what follows is never compared.
+/// Moment, place within the moment, entry: no two are equal.
 type EventOrder = (u64, u8, u64);
 const ENDED: u8 = 0;
 const MARK: u8 = 1;
@@ -98,39 +97,17 @@ pub struct ByTime<I> {
     read: u64,
     /// The latest end so far.
     last: u64,
-    /// The next event of each request that is known.
-    next: BinaryHeap<Reverse<(EventOrder, Waiting)>>,
-    marks: VecDeque<(u64, String)>,
+    /// The next event of each entry that is known.
+    next: BTreeMap<EventOrder, TraceEntry>,
     ended: bool,
     error: Option<Error>,
-}
-
-/// A request whose next event is in the queue; never compared, because the keys before it differ.
-#[derive(Debug, Clone, Copy)]
-struct Waiting(Option<Served>);
-
-impl PartialEq for Waiting {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-impl Eq for Waiting {}
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Waiting {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
 }
 
 impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
     /// `delay` is what [`delay`] says of the same entries.
     pub fn new(entries: I, delay: &Delay) -> Self {
         let event = |(place, served): &(u64, Served)| {
-            Reverse(((served.submitted, SUBMITTED, *place), Waiting(Some(*served))))
+            ((served.submitted, SUBMITTED, *place), TraceEntry::Served(*served))
         };
         Self {
             entries,
@@ -139,7 +116,6 @@ impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
             read: 0,
             last: 0,
             next: delay.long.iter().map(event).collect(),
-            marks: VecDeque::new(),
             ended: false,
             error: None,
         }
@@ -148,7 +124,7 @@ impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
     /// Until the first event is before everything that may still be read.
     fn read(&mut self) {
         while !self.ended {
-            if let Some(Reverse(((at, ..), _))) = self.next.peek()
+            if let Some(((at, ..), _)) = self.next.first_key_value()
                 && self.last - *at.min(&self.last) > self.delay
             {
                 return;
@@ -158,29 +134,20 @@ impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
             match self.entries.next() {
                 None => self.ended = true,
                 Some(Err(error)) => (self.ended, self.error) = (true, Some(error)),
-                Some(Ok(TraceEntry::Served(served))) => {
-                    self.last = self.last.max(served.ended);
+                Some(Ok(entry)) => {
+                    let (at, rank, end) = match &entry {
+                        TraceEntry::Served(served) => (served.submitted, SUBMITTED, served.ended),
+                        TraceEntry::Mark { at, .. } => (*at, MARK, *at),
+                    };
+                    self.last = self.last.max(end);
                     if self.long.front() == Some(&number) {
                         self.long.pop_front();
-                        continue;
+                    } else {
+                        self.next.insert((at, rank, number), entry);
                     }
-                    self.next.push(Reverse((
-                        (served.submitted, SUBMITTED, number),
-                        Waiting(Some(served)),
-                    )));
-                }
-                Some(Ok(TraceEntry::Mark { at, text })) => {
-                    self.last = self.last.max(at);
-                    self.marks.push_back((number, text));
-                    self.next.push(Reverse(((at, MARK, number), Waiting(None))));
                 }
             }
         }
-    }
-
-    fn mark(&mut self, number: u64) -> String {
-        let place = self.marks.iter().position(|(mark, _)| *mark == number);
-        place.and_then(|place| self.marks.remove(place)).map(|(_, text)| text).unwrap_or_default()
     }
 }
 
@@ -189,21 +156,24 @@ impl<I: Iterator<Item = Result<TraceEntry, Error>>> Iterator for ByTime<I> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read();
-        let Some(Reverse(((at, rank, entry), Waiting(served)))) = self.next.pop() else {
+        let Some(((at, rank, entry), known)) = self.next.pop_first() else {
             return self.error.take().map(Err);
         };
-        let what = match (served, rank) {
-            (None, _) => TraceEventKind::Mark(self.mark(entry)),
-            (Some(served), SUBMITTED) => {
-                self.next.push(Reverse(((served.started, STARTED, entry), Waiting(Some(served)))));
+        let mut then = |at, rank, served| {
+            self.next.insert((at, rank, entry), TraceEntry::Served(served));
+        };
+        let what = match (known, rank) {
+            (TraceEntry::Mark { text, .. }, _) => TraceEventKind::Mark(text),
+            (TraceEntry::Served(served), SUBMITTED) => {
+                then(served.started, STARTED, served);
                 TraceEventKind::Submitted(served)
             }
-            (Some(served), STARTED) => {
+            (TraceEntry::Served(served), STARTED) => {
                 let rank = if served.started == served.ended { ENDED_AT_ONCE } else { ENDED };
-                self.next.push(Reverse(((served.ended, rank, entry), Waiting(Some(served)))));
+                then(served.ended, rank, served);
                 TraceEventKind::Started(served)
             }
-            (Some(served), _) => TraceEventKind::Ended(served),
+            (TraceEntry::Served(served), _) => TraceEventKind::Ended(served),
         };
         Some(Ok(TraceEvent { at, entry, what }))
     }

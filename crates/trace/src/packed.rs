@@ -10,11 +10,7 @@ use flate2::write::GzEncoder;
 
 use crate::reader::{Error, TraceReader};
 
-/// In a trial's folder, while its guest runs and of trials of earlier versions.
-pub const PLAIN: &str = "requests.trace";
-/// The same bytes in the form of RFC 1952, without a name or a time: the same trace gives the same
-/// file.
-pub const PACKED: &str = "requests.trace.gz";
+pub use disklab_protocol::names::{REQUESTS as PLAIN, REQUESTS_PACKED as PACKED};
 
 /// Puts [`PACKED`] in the place of [`PLAIN`], if that is there.
 pub fn pack(folder: &Path) -> io::Result<()> {

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::patience::{Obstacle, patiently};
 use crate::disk::Disk;
-use crate::marks;
 use crate::program::{output, run};
+use crate::wait::{Obstacle, until_done};
+use crate::wipe;
 
 /// Whether there is a pool of this name, and it is imported.
 pub fn is_pool(name: &str) -> bool {
@@ -19,15 +19,15 @@ pub fn undo(name: &str, disks: &[Disk], waits: &mut dyn FnMut(&str)) -> Result<b
     if is_pool(name) {
         let said = output(&["zpool", "list", "-v", "-H", "-P", "-L", name])?;
         is_made_of(name, &said, disks, |leaf| Disk::find(leaf).ok())?;
-        patiently(waits, || run(&["zpool", "destroy", "-f", name]).map_err(Obstacle::Passing))?;
+        until_done(waits, || run(&["zpool", "destroy", "-f", name]).map_err(Obstacle::Passing))?;
         undone = true;
     }
-    let ours = |signature: &marks::Signature| {
+    let ours = |signature: &wipe::Signature| {
         signature.kind.as_deref() == Some("zfs_member") && signature.label.as_deref() == Some(name)
     };
     let mut result = Ok(());
     for disk in disks {
-        match marks::remove(disk, ours, waits) {
+        match wipe::remove(disk, ours, waits) {
             Ok(removed) => undone |= removed,
             Err(why) => result = Err(why),
         }
@@ -55,7 +55,7 @@ fn is_made_of(
         return somebodys(format!("what the pool {name} is made of cannot be told"));
     }
     let is_ours = |leaf: &PathBuf| {
-        find(leaf).is_some_and(|found| disks.iter().any(|disk| marks::is_it(disk, &found)))
+        find(leaf).is_some_and(|found| disks.iter().any(|disk| wipe::is_it(disk, &found)))
     };
     match leaves.iter().find(|leaf| !is_ours(leaf)) {
         Some(other) => somebodys(format!(

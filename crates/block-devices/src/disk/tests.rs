@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::fake::Fake;
+use crate::tests::fake::Fake;
 
 fn found(fake: &Fake, number: (u32, u32)) -> Disk {
     Disk::on(&fake.machine(), Path::new("/dev/it"), number).unwrap()

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::machine::Machine;
+use crate::machine::{self, Machine, Process};
 use crate::mountinfo::{mounts, unescaped};
 use crate::refusal::Why;
 use crate::sysfs;
@@ -37,15 +37,13 @@ pub(super) fn everywhere(machine: &Machine) -> Result<Vec<List>, Why> {
     let mut lists = vec![List { text: read(machine)?, whose: None }];
     let mut seen = BTreeSet::new();
     seen.extend(fs::read_link(machine.path("/proc/self/ns/mnt")).ok());
-    for process in fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten() {
-        let Ok(namespace) = fs::read_link(process.path().join("ns/mnt")) else { continue };
+    for process in Process::all(machine) {
+        let Ok(namespace) = fs::read_link(process.folder.join("ns/mnt")) else { continue };
         if !seen.contains(&namespace)
-            && let Ok(text) = crate::machine::text(&process.path().join("mountinfo"))
+            && let Ok(text) = machine::text(&process.folder.join("mountinfo"))
         {
-            let name = crate::machine::text(&process.path().join("comm")).unwrap_or_default();
-            let number = process.file_name().to_string_lossy().into_owned();
             seen.insert(namespace);
-            lists.push(List { text, whose: Some(format!("{} (process {number})", name.trim())) });
+            lists.push(List { text, whose: Some(process.to_string()) });
         }
     }
     Ok(lists)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::fs::{OFlags, major, minor};
 
 use crate::disk::Disk;
-use crate::machine::{self, Machine};
+use crate::machine::{self, Machine, Process};
 use crate::refusal::Why;
 
 /// Programs that look in passing, as losetup does, are gone when they are looked for again.
@@ -31,19 +31,11 @@ pub(super) fn none(machine: &Machine, disk: &Disk) -> Result<(), Why> {
 }
 
 fn all(machine: &Machine, disk: &Disk) -> Vec<String> {
-    let mut found = Vec::new();
     let own = std::process::id().to_string();
-    for process in fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten() {
-        let pid = process.file_name().to_string_lossy().into_owned();
-        if pid != own
-            && pid.bytes().all(|byte| byte.is_ascii_digit())
-            && has_open(&process.path(), disk)
-        {
-            let name = machine::text(&process.path().join("comm")).unwrap_or_default();
-            found.push(format!("{} (process {pid})", name.trim()));
-        }
-    }
-    found
+    Process::all(machine)
+        .filter(|process| process.number != own && has_open(&process.folder, disk))
+        .map(|process| process.to_string())
+        .collect()
 }
 
 /// Of other users' processes, and of those that have ended, nothing is known.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::fake::Fake;
+use crate::tests::fake::Fake;
 use std::path::Path;
 
 fn disk(fake: &Fake, name: &str, number: (u32, u32)) -> Disk {

@@ -2,7 +2,6 @@
 //! mapper, bcache and loop devices with what they are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -205,13 +204,8 @@ fn unread(path: &Path, error: &io::Error) -> Why {
 
 /// Of the entries of a folder, in order.
 pub(super) fn names(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<String>, Why> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| unread(folder, &error))? {
-        let entry = entry.map_err(|error| unread(folder, &error))?;
-        if wanted(&entry.path()) {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
+    let mut names = machine::names(folder).map_err(|error| unread(folder, &error))?;
+    names.retain(|name| wanted(&folder.join(name)));
     names.sort();
     Ok(names)
 }

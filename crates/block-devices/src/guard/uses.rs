@@ -41,25 +41,17 @@ pub(super) fn read(machine: &Machine) -> Result<Vec<Use>, Why> {
                 None => Why::Mounted(mount.place),
                 Some(whose) => Why::MountedElsewhere { place: mount.place, whose: whose.clone() },
             };
-            uses.extend(mount.number.map(|number| Use {
-                number,
-                how: how.clone(),
-                is_btrfs: false,
-            }));
             let devices =
                 mount.devices.iter().filter_map(|source| number_of(machine, Path::new(source)));
-            uses.extend(devices.map(|number| Use { number, how: how.clone(), is_btrfs: false }));
+            let numbers = mount.number.into_iter().chain(devices);
+            uses.extend(numbers.map(|number| Use { number, how: how.clone(), is_btrfs: false }));
         }
     }
     uses.extend(of_btrfs(machine));
     let swaps = swaps::read(machine)?;
     for (path, _) in swaps::listed(&swaps) {
-        let how = Why::Swap(path.clone());
-        uses.extend(number_of(machine, Path::new(&path)).map(|number| Use {
-            number,
-            how,
-            is_btrfs: false,
-        }));
+        let number = number_of(machine, Path::new(&path));
+        uses.extend(number.map(|number| Use { number, how: Why::Swap(path), is_btrfs: false }));
     }
     Ok(uses)
 }

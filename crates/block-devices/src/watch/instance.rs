@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::machine::memory;
+use crate::watch::account::WatchTrace;
 use crate::watch::copy::{Copier, Cpu};
 use crate::watch::layout::{EVENTS, EventLayout, TraceLayout};
 use crate::watch::tracefs::{self, Folder};
@@ -42,16 +44,6 @@ pub struct Instance {
     copier: Option<Copier>,
     layout: TraceLayout,
     cpus: Vec<u32>,
-}
-
-/// What was traced.
-#[derive(Debug)]
-pub struct Traced {
-    pub layout: TraceLayout,
-    /// Those that have a file.
-    pub cpus: Vec<u32>,
-    /// Events that found no room.
-    pub lost: u64,
 }
 
 /// The file of a CPU's pages.
@@ -111,7 +103,7 @@ impl Instance {
     }
 
     /// Ends the trace and removes the instance; what was traced is in the files.
-    pub fn end(mut self) -> io::Result<Traced> {
+    pub fn end(mut self) -> io::Result<WatchTrace> {
         self.enable("0")?;
         if let Some(copier) = self.copier.take() {
             copier.end()?;
@@ -120,7 +112,7 @@ impl Instance {
             let stats = self.folder.read(&format!("per_cpu/cpu{cpu}/stats"))?;
             Ok::<_, io::Error>(sum.saturating_add(lost(&stats)))
         })?;
-        Ok(Traced { layout: self.layout.clone(), cpus: self.cpus.clone(), lost })
+        Ok(WatchTrace::Files { layout: self.layout.clone(), cpus: self.cpus.clone(), lost })
     }
 }
 
@@ -171,10 +163,9 @@ fn cpus(folder: &Folder) -> io::Result<Vec<u32>> {
 
 /// Bytes of memory that programs can have.
 fn available() -> io::Result<u64> {
-    let text = fs::read_to_string("/proc/meminfo")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("/proc/meminfo has no MemAvailable"))
+    let meminfo = fs::read_to_string("/proc/meminfo")?;
+    memory(&meminfo, "MemAvailable")
+        .ok_or_else(|| io::Error::other("/proc/meminfo has no MemAvailable"))
 }
 
 fn lost(stats: &str) -> u64 {

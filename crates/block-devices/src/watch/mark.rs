@@ -7,6 +7,7 @@ use std::path::Path;
 use disklab_protocol::Mark;
 use serde::{Deserialize, Serialize};
 
+use crate::machine::at;
 use crate::watch::stat::Stat;
 
 /// In a trial's folder: an object a line.
@@ -39,10 +40,8 @@ impl ObservedMark {
 /// Those of a trial, in the order in which they were written.
 pub fn read(folder: &Path) -> io::Result<Vec<ObservedMark>> {
     let path = folder.join(MARKS);
-    let wrong =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let text = fs::read_to_string(&path).map_err(wrong)?;
+    let text = fs::read_to_string(&path).map_err(|error| at(&path, &error))?;
     text.lines()
-        .map(|line| serde_json::from_str(line).map_err(|error| wrong(error.into())))
+        .map(|line| serde_json::from_str(line).map_err(|error| at(&path, &error.into())))
         .collect()
 }

@@ -125,19 +125,16 @@ impl<'a, R: Read> Pages<'a, R> {
                     self.now = self.now.saturating_add(more + u64::from(delta));
                 }
                 TIME_STAMP => self.now = (u64::from(self.word()?) << DELTA_BITS) + u64::from(delta),
-                0 => {
-                    self.now = self.now.saturating_add(delta.into());
-                    // The length counts its own word.
-                    let length = (self.word()? as usize)
-                        .checked_sub(4)
-                        .ok_or_else(|| self.damaged("an event is shorter than its length"))?;
-                    if let Some(event) = self.data(length)? {
-                        return Ok(Some(event));
-                    }
-                }
                 words => {
                     self.now = self.now.saturating_add(delta.into());
-                    if let Some(event) = self.data(words as usize * 4)? {
+                    let length = match words {
+                        // The length counts its own word.
+                        0 => (self.word()? as usize)
+                            .checked_sub(4)
+                            .ok_or_else(|| self.damaged("an event is shorter than its length"))?,
+                        words => words as usize * 4,
+                    };
+                    if let Some(event) = self.data(length)? {
                         return Ok(Some(event));
                     }
                 }

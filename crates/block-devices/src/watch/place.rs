@@ -7,7 +7,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine::at;
+
 use crate::disk::Disk;
+use crate::sysfs::{self, SysfsBlock, file_name};
 use crate::watch::pairs::WatchedRange;
 
 /// A disk that is watched.
@@ -28,31 +31,26 @@ pub struct WatchedDisk {
 impl WatchedDisk {
     /// Asks the kernel about a disk. `Err` if it counts no requests: nothing could be told of it.
     pub fn find(disk: &Disk) -> io::Result<Self> {
-        let folder = Path::new("/sys/class/block").join(&disk.name);
-        let folder = folder.canonicalize().map_err(|error| at(&folder, &error))?;
-        let is_part = folder.join("partition").exists();
-        let whole = folder.parent().filter(|_| is_part).unwrap_or(&folder);
-        let whole_name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (major, minor) = disk.number;
+        let gone = || io::Error::other(format!("/sys/dev/block/{major}:{minor} is not there"));
+        let block = SysfsBlock::of(disk.number).ok_or_else(gone)?;
+        let whole_name = file_name(&block.disk);
         // Drivers without requests, only bios, count by themselves.
-        if whole.join("mq").exists() && number(&whole.join("queue/iostats"))? == 0 {
+        if block.disk.join("mq").exists() && number(&block.disk.join("queue/iostats"))? == 0 {
             return Err(io::Error::other(format!(
                 "{} counts no requests: write 1 to /sys/class/block/{whole_name}/queue/iostats",
                 disk.name
             )));
         }
-        let numbers = fs::read_to_string(whole.join("dev"))
-            .map_err(|error| at(&whole.join("dev"), &error))?;
-        let numbers = numbers.trim().split_once(':');
-        let numbers =
-            numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        let no_number = || at(&block.disk.join("dev"), &io::Error::other("no device number"));
+        let whole = block.disk_word("dev").as_deref().and_then(sysfs::number);
         Ok(Self {
             name: disk.name.clone(),
             rotational: disk.rotational,
             disk: whole_name,
-            number: numbers
-                .ok_or_else(|| at(&whole.join("dev"), &io::Error::other("no device number")))?,
-            begin: if is_part { number(&folder.join("start"))? } else { 0 },
-            sectors: number(&folder.join("size"))?,
+            number: whole.ok_or_else(no_number)?,
+            begin: if block.is_part() { number(&block.folder.join("start"))? } else { 0 },
+            sectors: number(&block.folder.join("size"))?,
         })
     }
 
@@ -72,8 +70,4 @@ fn number(path: &Path) -> io::Result<u64> {
     text.trim()
         .parse()
         .map_err(|_| at(path, &io::Error::other(format!("{} is no number", text.trim()))))
-}
-
-fn at(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::Deserialize;
 
-use crate::change::patience::{Obstacle, patiently};
 use crate::disk::Disk;
 use crate::guard;
 use crate::program::{output, run};
+use crate::wait::{Obstacle, until_done};
 
 /// As wipefs lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -50,7 +50,7 @@ pub fn remove(
     for now in found {
         let path = Path::new("/dev").join(now.name.replace('!', "/"));
         if signatures(&path)?.iter().any(&is_ours) {
-            patiently(waits, || {
+            until_done(waits, || {
                 is_let_go(now, &path)?;
                 run(&["wipefs", "--all", "--quiet", &path.display().to_string()])
                     .map_err(Obstacle::Passing)
@@ -153,7 +153,7 @@ pub fn md_of(uuid: &str) -> Option<PathBuf> {
 /// Stops it. udev and mdadm's own rules may have put it together again since it was stopped last.
 pub fn stop_md(device: &Path, waits: &mut dyn FnMut(&str)) -> Result<(), String> {
     let disk = Disk::find(device).map_err(|error| error.to_string())?;
-    patiently(waits, || {
+    until_done(waits, || {
         is_let_go(&disk, device)?;
         run(&["mdadm", "--quiet", "--stop", &device.display().to_string()])
             .map_err(Obstacle::Passing)

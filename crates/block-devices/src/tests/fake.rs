@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::Machine;
+use crate::machine::Machine;
 
 pub(crate) struct Fake {
     place: tempfile::TempDir,

@@ -10,7 +10,7 @@ const MOMENT: Duration = Duration::from_secs(10);
 const WRITTEN: Duration = Duration::from_secs(20 * 60);
 /// A shorter wait is not worth a line.
 const UNSAID: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Why something could not be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Obstacle {
 }
 
 /// Tries again until it is done, or there is no hope. What is waited for is told, once.
-pub fn patiently<T>(
+pub fn until_done<T>(
     waits: &mut dyn FnMut(&str),
     mut undo: impl FnMut() -> Result<T, Obstacle>,
 ) -> Result<T, String> {
@@ -54,13 +54,13 @@ mod tests {
     #[test]
     fn what_passes_is_waited_for_and_what_lasts_is_not() {
         let mut left = 3;
-        let done = patiently(&mut |_| (), || {
+        let done = until_done(&mut |_| (), || {
             left -= 1;
             if left == 0 { Ok("done") } else { Err(Obstacle::Passing("not yet".to_owned())) }
         });
         assert_eq!((done, left), (Ok("done"), 0));
         let mut tries = 0;
-        let failed: Result<(), String> = patiently(&mut |_| (), || {
+        let failed: Result<(), String> = until_done(&mut |_| (), || {
             tries += 1;
             Err(Obstacle::Lasting("gone".to_owned()))
         });
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_longer_wait_is_told_once() {
         let (mut told, begun) = (Vec::new(), Instant::now());
-        let done = patiently(&mut |why| told.push(why.to_owned()), || {
+        let done = until_done(&mut |why| told.push(why.to_owned()), || {
             if begun.elapsed() > UNSAID + 3 * LOOK {
                 Ok(())
             } else {

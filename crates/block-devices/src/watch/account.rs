@@ -1,0 +1,71 @@
+//! What a watch leaves.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::layout::TraceLayout;
+use super::place::WatchedDisk;
+use super::stat::Stat;
+
+/// In a trial's folder: what was watched, and how ([`WatchAccount`]). Without it, the watch did not
+/// end.
+pub const WATCHED: &str = "watched.json";
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{disk} cannot be watched: {error}")]
+    Disk { disk: String, error: io::Error },
+    #[error(
+        "the tracing instance {name} is there already: another disklab uses it, or a killed one left it; \
+         `disklab clean` removes what is left"
+    )]
+    Exists { name: String },
+    #[error("disks cannot be watched: {what}: {error}")]
+    Io { what: String, error: io::Error },
+}
+
+impl Error {
+    pub(super) fn io(what: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Io { what: what.display().to_string(), error }
+    }
+}
+
+/// What a watch left in a trial's folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchAccount {
+    /// ns of the kernel's monotonic clock.
+    pub began_ns: u64,
+    pub ended_ns: u64,
+    pub disks: Vec<WatchedDisk>,
+    /// What they had done when it began and when it ended.
+    pub before: Vec<Stat>,
+    pub after: Vec<Stat>,
+    /// Of each that is a partition: what was done meanwhile on its disk beside those that are
+    /// watched.
+    pub beside: Vec<Stat>,
+    pub trace: WatchTrace,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchTrace {
+    /// Nobody asked for it.
+    None,
+    /// It could not be made, or not to its end.
+    Failed(String),
+    /// The files of these CPUs hold it, but for so many events that found no room.
+    Files { layout: TraceLayout, cpus: Vec<u32>, lost: u64 },
+}
+
+impl WatchAccount {
+    /// Reads what [`Watch::end`] left.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join(WATCHED);
+        let text = fs::read(&path).map_err(Error::io(&path))?;
+        serde_json::from_slice(&text).map_err(|error| Error::io(&path)(error.into()))
+    }
+}
