@@ -18,6 +18,7 @@ pub mod pages;
 pub mod pairs;
 pub mod place;
 pub mod stat;
+mod thread;
 mod tracefs;
 
 use std::fs::{self, File};
@@ -28,7 +29,7 @@ use std::time::Duration;
 
 use crate::disk::Disk;
 pub use account::{Error, WATCHED, WatchAccount, WatchTrace};
-use beginning::{Beginning, has_arrived};
+use beginning::{Beginning, await_begin, has_arrived};
 use clock::monotonic;
 use disklab_protocol::Mark;
 use instance::Instance;
@@ -123,7 +124,7 @@ impl Watch {
             Mark::Begin { ramp_ns, .. } => {
                 let counters = Arc::clone(&self.counters);
                 let ramp = Duration::from_nanos(*ramp_ns);
-                let phase = Beginning::await_it(counters, now.clone(), ramp);
+                let phase = await_begin(counters, now.clone(), ramp);
                 marks.phase = Some(phase.map_err(wrong)?);
                 Ok(())
             }

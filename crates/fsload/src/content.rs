@@ -39,19 +39,18 @@ impl ContentKey {
     /// Whether a file begins with so many of these bytes; where not, the place of the first other
     /// one, or of its end.
     pub fn find_in(self, mut file: impl Read, size: u64) -> io::Result<Option<u64>> {
-        let (mut found, mut expected) = (vec![0; PIECE], vec![0; PIECE]);
+        let (mut found, mut expected) = (Vec::with_capacity(PIECE), vec![0; PIECE]);
         let mut at = 0;
         while at < size {
             let length = (size - at).min(PIECE as u64) as usize;
-            let read = read_full(&mut file, &mut found[..length])?;
+            found.clear();
+            file.by_ref().take(length as u64).read_to_end(&mut found)?;
             self.fill(at, &mut expected[..length]);
-            if let Some(other) =
-                found[..read].iter().zip(&expected).position(|(one, other)| one != other)
-            {
+            if let Some(other) = found.iter().zip(&expected).position(|(one, other)| one != other) {
                 return Ok(Some(at + other as u64));
             }
-            if read < length {
-                return Ok(Some(at + read as u64));
+            if found.len() < length {
+                return Ok(Some(at + found.len() as u64));
             }
             at += length as u64;
         }
@@ -61,19 +60,6 @@ impl ContentKey {
 
 /// So much of a file is looked at at a time.
 const PIECE: usize = 64 << 10;
-
-fn read_full(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
 
 /// The finalizer of splitmix64 (Steele, Lea and Flood, 2014).
 fn mixed(word: u64) -> u64 {

@@ -12,7 +12,6 @@ use disklab_units::Seed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// One of them.
@@ -85,17 +84,11 @@ pub fn look(root: &Path, promises: &[Promise]) -> Result<(), crate::Failure> {
 }
 
 fn lost(root: &Path, promise: &Promise) -> Option<String> {
-    match find(root, promise) {
-        Ok(None) => None,
-        Ok(Some(at)) => {
-            Some(format!("of {} bytes it has other ones, or none, from {at} on", promise.size))
-        }
-        Err(error) => Some(error.to_string()),
-    }
-}
-
-fn find(root: &Path, promise: &Promise) -> io::Result<Option<u64>> {
-    ContentKey(promise.key).find_in(File::open(root.join(&promise.path))?, promise.size)
+    let Promise { path, key, size } = promise;
+    let found = File::open(root.join(path))
+        .and_then(|file| ContentKey(*key).find_in(file, *size))
+        .map(|at| at.map(|at| format!("of {size} bytes it has other ones, or none, from {at} on")));
+    found.unwrap_or_else(|error| Some(error.to_string()))
 }
 
 #[cfg(test)]

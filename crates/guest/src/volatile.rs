@@ -21,7 +21,7 @@ pub struct Volatile {
     /// Blocks that fit into the cache. 0: there is none, and what is written is kept.
     room: usize,
     /// Flushes are answered, and nothing is done.
-    deaf: bool,
+    ignores_flushes: bool,
     /// Of each block that is not as it was at the last flush: the contents that the medium may
     /// hold, but for the newest.
     blocks: BTreeMap<u64, UnkeptBlock>,
@@ -43,10 +43,10 @@ struct UnkeptBlock {
 }
 
 impl Volatile {
-    pub fn new(cache: Bytes, deaf: bool) -> Self {
+    pub fn new(cache: Bytes, ignores_flushes: bool) -> Self {
         Self {
             room: usize::try_from(cache.0 / BLOCK).unwrap_or(usize::MAX),
-            deaf,
+            ignores_flushes,
             ..Self::default()
         }
     }
@@ -72,7 +72,9 @@ impl Volatile {
 
     /// It ends: what had been written when it came is kept.
     pub fn flush_ended(&mut self, tag: u32) {
-        let Some(last) = self.flushes.remove(&tag).filter(|_| !self.deaf) else { return };
+        let Some(last) = self.flushes.remove(&tag).filter(|_| !self.ignores_flushes) else {
+            return;
+        };
         while self.order.front().is_some_and(|&(write, _)| write <= last) {
             self.keep_oldest();
         }

@@ -2,8 +2,7 @@
 //! known here are seen: blkid knows more ([`super::blkid`]), but is not everywhere.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// What begins with these bytes at this place.
 const AT_START: [(&str, u64, &[u8]); 50] = [
@@ -92,8 +91,8 @@ const START: usize = (1 << 20) + 4096;
 const END: u64 = 3 * (256 << 10);
 
 /// What a disk or a file holds, as far as this knows its kind.
-pub(super) fn find(file: &File) -> io::Result<Option<&'static str>> {
-    let size = size(file)?;
+pub(super) fn find(mut file: &File) -> io::Result<Option<&'static str>> {
+    let size = file.seek(SeekFrom::End(0))?;
     let start = read(file, 0, START)?;
     let from = size.saturating_sub(END) / 4096 * 4096;
     let end = read(file, from, END as usize + 4096)?;
@@ -121,25 +120,17 @@ pub(super) fn find(file: &File) -> io::Result<Option<&'static str>> {
     Ok(every(&end, 4096, MD).then_some("a part of an md array"))
 }
 
-fn size(mut file: &File) -> io::Result<u64> {
-    io::Seek::seek(&mut file, io::SeekFrom::End(0))
-}
-
-fn read(file: &File, at: u64, most: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; most];
-    let mut have = 0;
-    while have < most {
-        match file.read_at(&mut bytes[have..], at + have as u64)? {
-            0 => break,
-            more => have += more,
-        }
-    }
-    bytes.truncate(have);
+fn read(mut file: &File, at: u64, most: usize) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    file.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     fn with(size: u64, bytes: &[u8], at: u64) -> File {

@@ -4,14 +4,13 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::fs::fstatvfs;
 
 use crate::watch::layout::TraceLayout;
 use crate::watch::pages;
+use crate::watch::thread::WatchThread;
 
 /// How often pages are fetched. A CPU's buffer of 1 MiB holds what 150,000 requests a second leave
 /// in it.
@@ -73,41 +72,21 @@ fn leave_room(output: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// A thread that copies until it is told that no more comes.
-#[derive(Debug)]
-pub struct Copier {
-    over: Sender<()>,
-    thread: JoinHandle<io::Result<()>>,
-}
-
-impl Copier {
-    pub fn start(mut cpus: Vec<Cpu>, layout: TraceLayout) -> io::Result<Self> {
-        let (over, told) = mpsc::channel();
-        let copy = move || -> io::Result<()> {
-            for look in 0u32.. {
-                let is_over = told.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
-                if look % LOOKS == 0
-                    && let Some(cpu) = cpus.first()
-                {
-                    leave_room(&cpu.output)?;
-                }
-                cpus.iter_mut().try_for_each(|cpu| cpu.fetch(&layout, is_over))?;
-                if is_over {
-                    break;
-                }
+/// A thread that copies until it is told that no more comes, and then what is left.
+pub fn start(mut cpus: Vec<Cpu>, layout: TraceLayout) -> io::Result<WatchThread<()>> {
+    WatchThread::start("block trace", move |over| {
+        for look in 0u32.. {
+            let is_over = over.within(EVERY);
+            if look % LOOKS == 0
+                && let Some(cpu) = cpus.first()
+            {
+                leave_room(&cpu.output)?;
             }
-            Ok(())
-        };
-        let thread = thread::Builder::new().name("block trace".to_owned()).spawn(copy)?;
-        Ok(Self { over, thread })
-    }
-
-    /// Once nothing more is traced: fetches what is left.
-    pub fn end(self) -> io::Result<()> {
-        // A thread that failed has gone.
-        let _ = self.over.send(());
-        self.thread
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the thread that copies the trace panicked")))
-    }
+            cpus.iter_mut().try_for_each(|cpu| cpu.fetch(&layout, is_over))?;
+            if is_over {
+                break;
+            }
+        }
+        Ok(())
+    })
 }

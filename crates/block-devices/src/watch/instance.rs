@@ -7,8 +7,9 @@ use std::path::Path;
 
 use crate::machine::memory;
 use crate::watch::account::WatchTrace;
-use crate::watch::copy::{Copier, Cpu};
+use crate::watch::copy::{self, Cpu};
 use crate::watch::layout::{EVENTS, EventLayout, TraceLayout};
+use crate::watch::thread::WatchThread;
 use crate::watch::tracefs::{self, Folder};
 
 /// What a CPU's buffer has at most; it is copied long before it is full.
@@ -41,7 +42,7 @@ pub struct Instance {
     instances: Folder,
     folder: Folder,
     name: String,
-    copier: Option<Copier>,
+    copier: Option<WatchThread<()>>,
     layout: TraceLayout,
     cpus: Vec<u32>,
 }
@@ -92,7 +93,7 @@ impl Instance {
             Cpu::new(pipe, &folder.join(file_name(*cpu)))
         };
         let cpus = self.cpus.iter().map(cpu).collect::<io::Result<_>>()?;
-        self.copier = Some(Copier::start(cpus, self.layout.clone())?);
+        self.copier = Some(copy::start(cpus, self.layout.clone())?);
         self.enable("1")
     }
 

@@ -51,7 +51,7 @@ pub enum Error {
 pub struct Pages<'a, R> {
     layout: &'a TraceLayout,
     input: R,
-    page: Box<[u8]>,
+    page: Vec<u8>,
     number: u64,
     /// What of the page has been read, and what of it is used.
     from: usize,
@@ -64,26 +64,21 @@ pub struct Pages<'a, R> {
 
 impl<'a, R: Read> Pages<'a, R> {
     pub fn new(layout: &'a TraceLayout, input: R) -> Self {
-        let page = vec![0; layout.page].into_boxed_slice();
+        let page = Vec::with_capacity(layout.page);
         Self { layout, input, page, number: 0, from: 0, to: 0, now: 0, latest: 0, ended: false }
     }
 
     /// False at the end of the input.
     fn turn(&mut self) -> Result<bool, Error> {
-        let mut read = 0;
-        while read < self.page.len() {
-            match self.input.read(&mut self.page[read..]) {
-                Ok(0) => break,
-                Ok(more) => read += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(Error::Read { page: self.number, source }),
-            }
-        }
-        if read == 0 {
+        self.page.clear();
+        let most = self.layout.page as u64;
+        let read = self.input.by_ref().take(most).read_to_end(&mut self.page);
+        read.map_err(|source| Error::Read { page: self.number, source })?;
+        if self.page.is_empty() {
             return Ok(false);
         }
         self.number += 1;
-        if read < self.page.len() {
+        if self.page.len() < self.layout.page {
             return Err(self.damaged("it is cut off"));
         }
         let damaged = || self.damaged("its head is not in it");
