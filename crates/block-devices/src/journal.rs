@@ -73,6 +73,10 @@ impl Error {
         let path = path.to_owned();
         move |cause| Self::Io { doing, path, cause }
     }
+
+    fn unreadable(path: &Path, error: impl Into<String>) -> Self {
+        Self::Unreadable { path: path.to_owned(), error: error.into() }
+    }
 }
 
 /// One that is added to.
@@ -253,10 +257,7 @@ impl LeftJournal {
         let open = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path);
         let file = open.map_err(Error::io("open", path))?;
         if !file.metadata().map_err(Error::io("open", path))?.is_file() {
-            return Err(Error::Unreadable {
-                path: path.to_owned(),
-                error: "it is no file".to_owned(),
-            });
+            return Err(Error::unreadable(path, "it is no file"));
         }
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
@@ -270,10 +271,7 @@ impl LeftJournal {
         let read =
             (&file).take(LONGEST + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
         if read as u64 > LONGEST {
-            return Err(Error::Unreadable {
-                path: path.to_owned(),
-                error: "it is far too long".to_owned(),
-            });
+            return Err(Error::unreadable(path, "it is far too long"));
         }
         let (mut begun, mut changes) = (None, Vec::new());
         let mut undone = Vec::new();
@@ -290,10 +288,7 @@ impl LeftJournal {
             }
         }
         if begun.is_none() && changes.is_empty() && !unreadable.is_empty() {
-            return Err(Error::Unreadable {
-                path: path.to_owned(),
-                error: unreadable.swap_remove(0),
-            });
+            return Err(Error::unreadable(path, unreadable.swap_remove(0)));
         }
         if !unreadable.is_empty() {
             // Changes are counted, and what cannot be read may have been one.
@@ -321,7 +316,7 @@ impl LeftJournal {
     /// That lines of it cannot be read, if there are such.
     pub fn unreadable(&self) -> Option<Error> {
         let error = self.unreadable.join("; ");
-        (!error.is_empty()).then(|| Error::Unreadable { path: self.path.clone(), error })
+        (!error.is_empty()).then(|| Error::unreadable(&self.path, error))
     }
 
     /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left,
@@ -348,10 +343,7 @@ impl LeftJournal {
             let path = self.path.with_extension("unreadable");
             fs::rename(&self.path, &path).map_err(Error::io("rename", &self.path))?;
             let error = self.unreadable.join("; ");
-            return Err(Error::Unreadable {
-                path,
-                error: format!("{error}; all else in it is undone"),
-            });
+            return Err(Error::unreadable(&path, format!("{error}; all else in it is undone")));
         }
         if whole {
             fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
