@@ -69,7 +69,7 @@ pub struct DiskIdentity {
 
 impl DiskIdentity {
     /// Of a file of a disk's in sysfs.
-    fn of(path: &Path) -> Option<Self> {
+    fn read(path: &Path) -> Option<Self> {
         let name = path.strip_prefix("/sys/block").ok()?.iter().next()?;
         let said =
             |file: &str| fs::read_to_string(Path::new("/sys/block").join(name).join(file)).ok();
@@ -116,7 +116,7 @@ impl Change {
         Self::Value {
             path: path.to_owned(),
             was: was.to_owned(),
-            of: DiskIdentity::of(path),
+            of: DiskIdentity::read(path),
             gets: None,
         }
     }
@@ -126,7 +126,7 @@ impl Change {
         Self::Value {
             path: path.to_owned(),
             was: was.to_owned(),
-            of: DiskIdentity::of(path),
+            of: DiskIdentity::read(path),
             gets: Some(gets.to_owned()),
         }
     }
@@ -144,7 +144,7 @@ impl Change {
                 return None;
             }
             Self::Value { path, was, of, gets } => match others(path, was, gets.as_deref()) {
-                Some(other) if of.is_none() || DiskIdentity::of(path) == *of => (
+                Some(other) if of.is_none() || DiskIdentity::read(path) == *of => (
                     format!("{} stays {other:?}: somebody else has set it to that", path.display()),
                     Ok(true),
                 ),
@@ -196,7 +196,7 @@ fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
 /// What is no longer there, as a disk that was taken out, has nothing to put back; nor has another
 /// one that got its name.
 fn put_back(path: &Path, was: &str, of: Option<&DiskIdentity>) -> Result<bool, String> {
-    if of.is_some() && DiskIdentity::of(path).as_ref() != of {
+    if of.is_some() && DiskIdentity::read(path).as_ref() != of {
         return Ok(false);
     }
     // No file is made where there is none, and of a longer value nothing stays.

@@ -22,7 +22,7 @@ pub struct DiskClaim {
 /// Of the whole disks that these are, or are on. An error is a sentence.
 pub fn claim_disks(disks: &[Disk]) -> Result<DiskClaim, String> {
     let number = |disk: &Disk| {
-        let whole = SysfsBlock::of(disk.number).and_then(|block| block.disk_word("dev"));
+        let whole = SysfsBlock::find(disk.number).and_then(|block| block.disk_word("dev"));
         whole.unwrap_or_else(|| format!("{}:{}", disk.number.0, disk.number.1))
     };
     let mut names: Vec<UnixListener> = Vec::new();

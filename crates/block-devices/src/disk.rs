@@ -56,7 +56,7 @@ impl Disk {
             bytes: Sectors(sectors).bytes(),
             rotational: block.disk_word("queue/rotational").as_deref() == Some("1"),
             model: block.model().and_then(|model| serial::clean(&model)),
-            serial: serial::of(machine, &block, number),
+            serial: serial::serial(machine, &block, number),
         })
     }
 

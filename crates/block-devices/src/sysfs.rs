@@ -16,7 +16,7 @@ pub struct SysfsBlock {
 
 impl SysfsBlock {
     /// By major and minor number. `None` where sysfs does not have it.
-    pub fn of(number: (u32, u32)) -> Option<Self> {
+    pub fn find(number: (u32, u32)) -> Option<Self> {
         Self::on(&Machine::here(), number)
     }
 

@@ -92,7 +92,7 @@ fn report(run: &LoadRun, tallies: &[Tally], books: &Books) -> LoadReport {
         all.merge(tally);
     }
     let operations = Operation::ALL.iter().filter_map(|operation| {
-        let (latency, bytes) = all.of(*operation);
+        let (latency, bytes) = all.operation(*operation);
         (latency.count() > 0).then(|| Operations {
             name: operation.to_string(),
             count: latency.count(),

@@ -41,7 +41,7 @@ impl Tally {
         self.idle += other.idle;
     }
 
-    pub fn of(&self, operation: Operation) -> (&Latency, u64) {
+    pub fn operation(&self, operation: Operation) -> (&Latency, u64) {
         let (latency, bytes) = &self.operations[operation as usize];
         (latency, *bytes)
     }

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut};
+use std::ops::Range;
 use std::path::Path;
 
 /// What is known is kept in units of this many bytes, so that random writes cannot make the map
@@ -77,16 +78,12 @@ impl Data {
             file.set_len(bytes)?;
         }
         let mut data = Self { file, written: Ranges::default() };
-        let mut at = 0;
-        loop {
-            let start = match seek(&data.file, SeekFrom::Data(at)) {
-                Ok(start) => start,
-                Err(Errno::NXIO) => return Ok(data),
-                Err(error) => return Err(error.into()),
-            };
-            at = seek(&data.file, SeekFrom::Hole(start))?;
-            data.note(start, at);
+        let mut end = 0;
+        while let Some(extent) = next_extent(&data.file, end)? {
+            end = extent.end;
+            data.note(extent.start, end);
         }
+        Ok(data)
     }
 
     fn note(&mut self, start: u64, end: u64) {
@@ -198,20 +195,25 @@ pub fn copy(source: &File, target: &File) -> io::Result<()> {
     }
     target.set_len(source.metadata()?.len())?;
     let mut end = 0;
-    loop {
-        let start = match seek(source, SeekFrom::Data(end)) {
-            Ok(start) => start,
-            Err(Errno::NXIO) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        end = seek(source, SeekFrom::Hole(start))?;
-        let (mut read, mut written) = (start, start);
+    while let Some(extent) = next_extent(source, end)? {
+        end = extent.end;
+        let (mut read, mut written) = (extent.start, extent.start);
         while read < end {
             let length = usize::try_from(end - read).unwrap_or(usize::MAX);
             if copy_file_range(source, Some(&mut read), target, Some(&mut written), length)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
+    }
+    Ok(())
+}
+
+/// The first part of a file from `from` on that is no hole.
+fn next_extent(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
+    match seek(file, SeekFrom::Data(from)) {
+        Ok(start) => Ok(Some(start..seek(file, SeekFrom::Hole(start))?)),
+        Err(Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

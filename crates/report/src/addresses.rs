@@ -162,7 +162,7 @@ impl Outside {
         [(self.above, top), (self.below, 0)].map(|(found, row)| {
             let mut beyond = Beyond { from: u64::MAX, ..Beyond::default() };
             for (ended, sector, op) in found {
-                let Some(column) = columns.of(ended) else { continue };
+                let Some(column) = columns.index(ended) else { continue };
                 let is_read = op == Op::Read;
                 let raster = if is_read { &mut *reads } else { &mut *writes };
                 let at = column * raster.rows() + row;

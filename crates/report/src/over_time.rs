@@ -52,7 +52,7 @@ mod tests {
             Ok(TraceEntry::Served(served))
         };
         let entries = || (0..100).map(read);
-        let survey = Survey::of(entries());
+        let survey = Survey::read(entries());
         let entries_of = 0..u64::MAX;
         let phase = TracePhase {
             name: "measure".to_owned(),
@@ -63,7 +63,7 @@ mod tests {
             cut: false,
         };
         let line =
-            Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 })
+            Timeline::read(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 })
                 .unwrap();
         WatchedTrial {
             label: "a trial".to_owned(),

@@ -60,7 +60,7 @@ impl Surveyed {
             disklab_trace::find(&raw).ok_or_else(|| missing(&raw, outcome, closing.as_ref()))?;
         let (mut places, mut measuring) = (Vec::new(), false);
         let entries = disklab_trace::open(&path).map_err(|error| error.to_string())?;
-        let survey = Survey::of(entries.inspect(|entry| {
+        let survey = Survey::read(entries.inspect(|entry| {
             if let Ok(entry) = entry {
                 addresses::watch(&mut places, &mut measuring, entry);
             }
@@ -143,7 +143,7 @@ impl Surveyed {
             .iter_mut()
             .zip(&self.frames)
             .for_each(|(disk, frame)| disk.touched = Some(*frame));
-        let mut line = Timeline::of(entries, &framed, &self.phase, shape)
+        let mut line = Timeline::read(entries, &framed, &self.phase, shape)
             .map_err(|error| error.to_string())?;
         let time = line.bins;
         let beyond = line

@@ -28,7 +28,7 @@ impl Bins {
     }
 
     /// The part that a moment is in; the very end is in the last one.
-    pub fn of(&self, at: u64) -> Option<usize> {
+    pub fn index(&self, at: u64) -> Option<usize> {
         if at < self.begin || at > self.end {
             return None;
         }
@@ -61,7 +61,9 @@ impl Sum {
         if begin >= end {
             return;
         }
-        let (Some(first), Some(last)) = (self.bins.of(begin), self.bins.of(end)) else { return };
+        let (Some(first), Some(last)) = (self.bins.index(begin), self.bins.index(end)) else {
+            return;
+        };
         if first == last {
             self.parts[first] += u128::from(end - begin);
             return;

@@ -39,34 +39,24 @@ pub enum TraceEntry {
     },
 }
 
-pub(crate) fn code(op: Op) -> u64 {
-    match op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Flush => 2,
-        Op::Discard => 3,
-        Op::WriteZeroes => 4,
-    }
-}
+/// The operations, each at the place of its code, with its name in CSV and tables.
+const OPERATIONS: [(Op, &str); 5] = [
+    (Op::Read, "read"),
+    (Op::Write, "write"),
+    (Op::Flush, "flush"),
+    (Op::Discard, "discard"),
+    (Op::WriteZeroes, "writezeroes"),
+];
 
-/// As CSV and tables have it.
-pub const fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Flush => "flush",
-        Op::Discard => "discard",
-        Op::WriteZeroes => "writezeroes",
-    }
+pub(crate) fn code(op: Op) -> u64 {
+    OPERATIONS.iter().take_while(|(known, _)| *known != op).count() as u64
 }
 
 pub(crate) fn op(code: u64) -> Option<Op> {
-    Some(match code {
-        0 => Op::Read,
-        1 => Op::Write,
-        2 => Op::Flush,
-        3 => Op::Discard,
-        4 => Op::WriteZeroes,
-        _ => return None,
-    })
+    OPERATIONS.get(code as usize).map(|(op, _)| *op)
+}
+
+/// The name of an operation in CSV and tables.
+pub fn word(op: Op) -> &'static str {
+    OPERATIONS[code(op) as usize].1
 }

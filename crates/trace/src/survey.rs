@@ -68,7 +68,7 @@ pub struct Survey {
 
 impl Survey {
     /// Passes over a trace, as far as it can be read.
-    pub fn of(entries: impl Iterator<Item = Result<TraceEntry, Error>>) -> Self {
+    pub fn read(entries: impl Iterator<Item = Result<TraceEntry, Error>>) -> Self {
         let mut survey = Self::default();
         let mut announced: Vec<Announced> = Vec::new();
         let mut measuring = Measuring::NotYet;

@@ -110,7 +110,7 @@ impl Timeline {
     /// Passes over the trace that `survey` is of, as far as that could be read. `phase` is one of
     /// its phases, or any stretch of time. The rows of a disk's rasters are from the first sector
     /// that its [`Reach`] has touched to the last; what is beyond is at their edges.
-    pub fn of(
+    pub fn read(
         entries: impl Iterator<Item = Result<TraceEntry, Error>>,
         survey: &Survey,
         phase: &TracePhase,
@@ -182,7 +182,7 @@ impl DiskTally {
         }
         self.depth.add(served.submitted, served.ended);
         self.occupy(served.submitted, served.ended);
-        if let Some(bin) = self.bins.of(served.ended).filter(|_| counts) {
+        if let Some(bin) = self.bins.index(served.ended).filter(|_| counts) {
             self.count(served, bin, seeks);
         }
     }
@@ -201,7 +201,8 @@ impl DiskTally {
         let (first, last) = self.reach.touched.unwrap_or_default();
         let above = served.sector.saturating_sub(first);
         let row = u128::from(above) * rows as u128 / u128::from((last - first).max(1));
-        let cell = self.columns.of(served.ended).unwrap_or(0) * rows + (row as usize).min(rows - 1);
+        let cell =
+            self.columns.index(served.ended).unwrap_or(0) * rows + (row as usize).min(rows - 1);
         raster.cells[cell] = raster.cells[cell].saturating_add(1);
     }
 
@@ -212,7 +213,7 @@ impl DiskTally {
         let begin = served.started.clamp(self.bins.begin, served.ended);
         let length = u128::from(served.ended - begin).max(1);
         let mut moved = 0;
-        for index in self.bins.of(begin).unwrap_or(last)..=last {
+        for index in self.bins.index(begin).unwrap_or(last)..=last {
             let until = self.bins.edge(index + 1).min(served.ended);
             let so_far = match index {
                 _ if index == last => bytes,

@@ -31,7 +31,7 @@ fn mark(at: u64, text: &str) -> TraceEntry {
 
 fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline {
     let entries: Vec<_> = requests.iter().copied().map(TraceEntry::Served).collect();
-    let survey = Survey::of(ok(&entries));
+    let survey = Survey::read(ok(&entries));
     let phase = TracePhase {
         name: "measure".to_owned(),
         begin,
@@ -40,7 +40,7 @@ fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline
         entries: 0..u64::MAX,
         cut: false,
     };
-    Timeline::of(ok(&entries), &survey, &phase, shape).unwrap()
+    Timeline::read(ok(&entries), &survey, &phase, shape).unwrap()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
         mark(1501, "begin"),
         mark(1502, "begin a -1"),
     ];
-    let survey = Survey::of(ok(&entries));
+    let survey = Survey::read(ok(&entries));
     assert_eq!(
         survey.phases,
         [TracePhase {
@@ -90,7 +90,7 @@ fn phases_are_measured_from_the_first_to_the_last() {
         TraceEntry::Served(read(310, 400, 64)),
         mark(500, "end"),
     ];
-    let survey = Survey::of(ok(&entries));
+    let survey = Survey::read(ok(&entries));
     let names: Vec<&str> = survey.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["create", "read"]);
     let whole = survey.measure().unwrap();
@@ -181,8 +181,8 @@ fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
             TraceEntry::Served(read(20, 30, 0)),
             mark(40, "end"),
         ];
-        let survey = Survey::of(ok(&entries));
-        let line = Timeline::of(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
+        let survey = Survey::read(ok(&entries));
+        let line = Timeline::read(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
         let counted = TimelineBin::joined(&line.disks[0].bins).requests;
         assert_eq!((survey.phases[0].begin, counted), (10 + ramp, expected + ramp / 10));
     }
@@ -198,8 +198,8 @@ fn what_ends_in_the_last_moment_is_of_the_phase_only_before_its_end_is_announced
         mark(20, "end"),
         TraceEntry::Served(Served { disk: 1, ..read(10, 20, 0) }),
     ];
-    let survey = Survey::of(ok(&entries));
-    let line = Timeline::of(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
+    let survey = Survey::read(ok(&entries));
+    let line = Timeline::read(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
     let sums: Vec<_> = line.disks.iter().map(|disk| TimelineBin::joined(&disk.bins)).collect();
     assert_eq!([sums[0].requests, sums[1].requests], [1, 0]);
     assert_eq!([sums[0].busy, sums[1].busy], [15, 10], "but it was there");
@@ -235,7 +235,7 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
                 .map(|entry| entry.as_ref().map_or_else(|_| error(), |entry| Ok(entry.clone())));
             ok(&whole[..3]).chain(last).collect::<Vec<_>>().into_iter()
         };
-        let survey = Survey::of(entries());
+        let survey = Survey::read(entries());
         assert_eq!(survey.error.is_some(), damaged);
         let entries_of = 0..if cut { u64::MAX } else { 3 };
         let phase = TracePhase {
@@ -247,18 +247,18 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
             cut,
         };
         assert_eq!(survey.phases, [phase]);
-        let line = Timeline::of(entries(), &survey, &survey.phases[0], SHAPE).unwrap();
+        let line = Timeline::read(entries(), &survey, &survey.phases[0], SHAPE).unwrap();
         assert_eq!(
             (line.bins.end, line.disks[0].bins.iter().map(|bin| bin.requests).sum()),
             (300, 2)
         );
     }
-    assert!(Survey::of(ok(&whole[..1])).measure().is_none(), "nothing of it is there");
+    assert!(Survey::read(ok(&whole[..1])).measure().is_none(), "nothing of it is there");
 }
 
 #[test]
 fn a_trace_that_was_whole_and_is_not_any_more_is_an_error() {
-    let survey = Survey::of(ok(&[TraceEntry::Served(read(0, 1, 0))]));
+    let survey = Survey::read(ok(&[TraceEntry::Served(read(0, 1, 0))]));
     let damaged =
         [Ok(TraceEntry::Served(read(0, 1, 0))), Err(Error::Damaged { at: 9, what: "cut off" })]
             .into_iter();
@@ -270,7 +270,7 @@ fn a_trace_that_was_whole_and_is_not_any_more_is_an_error() {
         entries: 0..u64::MAX,
         cut: false,
     };
-    assert!(Timeline::of(damaged, &survey, &phase, SHAPE).is_err());
+    assert!(Timeline::read(damaged, &survey, &phase, SHAPE).is_err());
 }
 
 fn any_requests() -> impl Strategy<Value = Vec<Served>> {

@@ -15,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let read = WithDepth::new(entries(data), &delay).map(Result::unwrap);
         assert!(read.map(|(entry, _)| entry).eq(entries(data).map(Result::unwrap)));
     }
-    let survey = Survey::of(entries(data));
+    let survey = Survey::read(entries(data));
     let whole = TracePhase {
         name: String::new(),
         begin: 0,
@@ -26,6 +26,6 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     };
     for phase in survey.phases.iter().chain([&whole]) {
         let shape = Shape { bins: 7, columns: 3, rows: 5 };
-        Timeline::of(entries(data), &survey, phase, shape).expect("as far as the survey goes");
+        Timeline::read(entries(data), &survey, phase, shape).expect("as far as the survey goes");
     }
 });

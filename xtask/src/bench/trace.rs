@@ -38,10 +38,10 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     std::fs::write("/proc/self/clear_refs", "5")?;
     let before = memory("VmRSS:")?;
     let start = Instant::now();
-    let survey = Survey::of(open(&path)?);
+    let survey = Survey::read(open(&path)?);
     let reading = start.elapsed().as_secs_f64();
     let phase: &TracePhase = &survey.measure().context("no phase")?;
-    let line = Timeline::of(open(&path)?, &survey, phase, SHAPE)?;
+    let line = Timeline::read(open(&path)?, &survey, phase, SHAPE)?;
     let both = start.elapsed().as_secs_f64();
     let mib = memory("VmHWM:")?.saturating_sub(before) as f64 / 1024.0;
     let counted: u64 = line.disks.iter().flat_map(|disk| &disk.bins).map(|bin| bin.requests).sum();

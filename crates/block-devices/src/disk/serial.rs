@@ -15,7 +15,7 @@ const LONGEST: usize = 256;
 
 /// Of a whole disk its own; of a partition its disk's with the partition's number and, where it is
 /// known, its UUID.
-pub(super) fn of(machine: &Machine, block: &SysfsBlock, number: (u32, u32)) -> Option<String> {
+pub(super) fn serial(machine: &Machine, block: &SysfsBlock, number: (u32, u32)) -> Option<String> {
     if !block.is_part() {
         return of_disk(machine, block, number);
     }

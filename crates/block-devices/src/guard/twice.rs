@@ -60,7 +60,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 /// Not mounted, without partitions, and no part of another device.
 fn device_is_free(metadata: &Metadata, mountinfo: &str) -> Result<(), Why> {
     let number = (major(metadata.rdev()), minor(metadata.rdev()));
-    let (name, sysfs) = (format!("{}:{}", number.0, number.1), SysfsBlock::of(number));
+    let (name, sysfs) = (format!("{}:{}", number.0, number.1), SysfsBlock::find(number));
     if let Some(place) = mounts::of_device(mountinfo, &name, |source| {
         Path::new(source).metadata().is_ok_and(|source| is_same(metadata, &source))
     }) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use disklab_protocol::Mark;
 use serde::{Deserialize, Serialize};
 
-use crate::machine::at;
+use crate::machine::with_path;
 use crate::watch::stat::Stat;
 
 /// In a trial's folder: an object a line.
@@ -40,8 +40,8 @@ impl ObservedMark {
 /// Those of a trial, in the order in which they were written.
 pub fn read(folder: &Path) -> io::Result<Vec<ObservedMark>> {
     let path = folder.join(MARKS);
-    let text = fs::read_to_string(&path).map_err(|error| at(&path, &error))?;
+    let text = fs::read_to_string(&path).map_err(with_path(&path))?;
     text.lines()
-        .map(|line| serde_json::from_str(line).map_err(|error| at(&path, &error.into())))
+        .map(|line| serde_json::from_str(line).map_err(|error| with_path(&path)(error.into())))
         .collect()
 }

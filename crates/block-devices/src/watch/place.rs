@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::at;
+use crate::machine::with_path;
 
 use crate::disk::Disk;
 use crate::sysfs::{self, SysfsBlock, file_name};
@@ -33,7 +33,7 @@ impl WatchedDisk {
     pub fn find(disk: &Disk) -> io::Result<Self> {
         let (major, minor) = disk.number;
         let gone = || io::Error::other(format!("/sys/dev/block/{major}:{minor} is not there"));
-        let block = SysfsBlock::of(disk.number).ok_or_else(gone)?;
+        let block = SysfsBlock::find(disk.number).ok_or_else(gone)?;
         let whole_name = file_name(&block.disk);
         // Drivers without requests, only bios, count by themselves.
         if block.disk.join("mq").exists() && number(&block.disk.join("queue/iostats"))? == 0 {
@@ -42,7 +42,7 @@ impl WatchedDisk {
                 disk.name
             )));
         }
-        let no_number = || at(&block.disk.join("dev"), &io::Error::other("no device number"));
+        let no_number = || with_path(&block.disk.join("dev"))(io::Error::other("no device number"));
         let whole = block.disk_word("dev").as_deref().and_then(sysfs::number);
         Ok(Self {
             name: disk.name.clone(),
@@ -66,8 +66,8 @@ impl WatchedDisk {
 }
 
 fn number(path: &Path) -> io::Result<u64> {
-    let text = fs::read_to_string(path).map_err(|error| at(path, &error))?;
+    let text = fs::read_to_string(path).map_err(with_path(path))?;
     text.trim()
         .parse()
-        .map_err(|_| at(path, &io::Error::other(format!("{} is no number", text.trim()))))
+        .map_err(|_| with_path(path)(io::Error::other(format!("{} is no number", text.trim()))))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::at;
+use crate::machine::with_path;
 
 /// Since the disk is there. A sector has 512 bytes; of requests, those that have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -103,7 +103,7 @@ impl Counters {
     pub fn open<'a>(names: impl Iterator<Item = &'a str>) -> io::Result<Self> {
         let open = |name: &str| {
             let path = Path::new("/sys/class/block").join(name).join("stat");
-            let file = File::open(&path).map_err(|error| at(&path, &error))?;
+            let file = File::open(&path).map_err(with_path(&path))?;
             Ok((path, file))
         };
         names.map(open).collect::<io::Result<_>>().map(Self)
@@ -112,10 +112,10 @@ impl Counters {
     pub fn read(&self) -> io::Result<Vec<Stat>> {
         let read = |(path, file): &(PathBuf, File)| {
             let mut text = [0; 512];
-            let length = file.read_at(&mut text, 0).map_err(|error| at(path, &error))?;
+            let length = file.read_at(&mut text, 0).map_err(with_path(path))?;
             let text = str::from_utf8(&text[..length]).ok();
             text.and_then(Stat::parse)
-                .ok_or_else(|| at(path, &io::Error::other("no counts of a disk")))
+                .ok_or_else(|| with_path(path)(io::Error::other("no counts of a disk")))
         };
         self.0.iter().map(read).collect()
     }

@@ -31,7 +31,7 @@ pub fn known_device(path: &Path) -> KnownDevice {
         return plain;
     }
     let number = metadata.rdev();
-    let Some(block) = SysfsBlock::of((major(number), minor(number))) else {
+    let Some(block) = SysfsBlock::find((major(number), minor(number))) else {
         return KnownDevice { part: false, ..plain };
     };
     let word = |file: &str| block.disk_word(file);

@@ -223,7 +223,7 @@ pub fn its_programs_read(trial: &Trial) -> bool {
 pub fn places(trial: &Trial, place: &Place, uuid: Option<String>) -> Trial {
     let disks = place.disks();
     let whole = |disk: &Disk| {
-        let block = SysfsBlock::of(disk.number)?;
+        let block = SysfsBlock::find(disk.number)?;
         Some(block.disk.file_name()?.to_string_lossy().into_owned())
     };
     let wholes =
