@@ -7,7 +7,8 @@ pub const ROOT: &str = "/sys/fs/cgroup";
 /// Of linux/magic.h.
 const MAGIC: u64 = 0x6367_7270;
 /// Why a weight cannot be had.
-pub const NOT_WHOLE: &str = "it has a weight, which wants cgroups of version 2 alone at /sys/fs/cgroup: this machine has none, or those of version 1 \
+pub const NOT_WHOLE: &str = "it has a weight, which wants cgroups of version 2 alone at \
+    /sys/fs/cgroup: this machine has none, or those of version 1 \
                              (systemd.unified_cgroup_hierarchy=1 on the kernel's command line)";
 
 /// With those of version 1 the disks are theirs.

@@ -234,7 +234,8 @@ fn remove_folder(
     until_done(waits, || {
         if let Some(place) = mounted_within(path) {
             return Err(Obstacle::Lasting(format!(
-                "something is mounted at {place}, and what is there is not ours; unmount it and try again"
+                "something is mounted at {place}, and what is there is not ours; unmount it and \
+                try again"
             )));
         }
         remove(path, |path| fs::remove_dir_all(path))
@@ -294,7 +295,7 @@ mod tests {
         if let Some(disk) = disk {
             let change = Change::value(&disk.path().join("queue/scheduler"), "x");
             assert!(
-                matches!(change, Change::Value { of: Some(DiskIdentity { dev, .. }), .. } if dev.contains(':'))
+                matches!(change, Change::Value { of: Some(identity), .. } if identity.dev.contains(':'))
             );
         }
         // And no file is made.

@@ -8,13 +8,17 @@ use crate::refusal::Refusal;
 /// Why a disk cannot be looked at or may not be written, or an allow file not be believed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("{}: there is no such device; `disklab devices` lists this machine's disks", .0.display())]
+    #[error("{}: there is no such device; `disklab devices` lists this machine's \
+        disks", .0.display())]
     NotThere(PathBuf),
-    #[error("{}: it is a link to {}, which is not there; is the disk plugged in?", path.display(), to.display())]
+    #[error("{}: it is a link to {}, which is not there; is the disk plugged \
+        in?", path.display(), to.display())]
     Dangling { path: PathBuf, to: PathBuf },
-    #[error("{}: cannot be looked at: no permission; be root, or of the group that owns it", .0.display())]
+    #[error("{}: cannot be looked at: no permission; be root, or of the group that owns \
+        it", .0.display())]
     NoPermission(PathBuf),
-    #[error("{}: it is {what}, not a block device; `disklab devices` lists this machine's disks", path.display())]
+    #[error("{}: it is {what}, not a block device; `disklab devices` lists this machine's \
+        disks", path.display())]
     NoBlockDevice { path: PathBuf, what: &'static str },
     #[error("{}: cannot be looked at: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
@@ -22,16 +26,20 @@ pub enum Error {
     #[error("--write {}: cannot be looked at: {source}", path.display())]
     Again { path: PathBuf, source: io::Error },
     #[error(
-        "{}: /sys/dev/block/{}:{} is not there or has no size, so that what it is is not known; is /sys mounted?",
+        "{}: /sys/dev/block/{}:{} is not there or has no size, so that what it is is not known; \
+        is /sys mounted?",
         path.display(), number.0, number.1
     )]
     NoSysfs { path: PathBuf, number: (u32, u32) },
-    #[error("{}: cannot be read: {source}; it lists the disks that may be written ([[device]], see docs/FORMAT.md)", path.display())]
+    #[error("{}: cannot be read: {source}; it lists the disks that may be written ([[device]], \
+        see docs/FORMAT.md)", path.display())]
     Allow { path: PathBuf, source: io::Error },
-    #[error("{}: it is not believed, since {why}; it says which disks may be destroyed: {advice}", path.display())]
+    #[error("{}: it is not believed, since {why}; it says which disks may be destroyed: \
+        {advice}", path.display())]
     Untrusted { path: PathBuf, why: String, advice: String },
     #[error(
-        "no place for the list of disks that may be written: neither XDG_CONFIG_HOME nor HOME is set to an absolute path; \
+        "no place for the list of disks that may be written: neither XDG_CONFIG_HOME nor HOME is \
+        set to an absolute path; \
          name the file with --allow"
     )]
     NoConfig,

@@ -50,16 +50,19 @@ pub enum Error {
     #[error("cannot {doing} {}: {cause}", path.display())]
     Io { doing: &'static str, path: PathBuf, cause: io::Error },
     #[error(
-        "there is no place to note what is changed: neither XDG_STATE_HOME nor HOME is set; set one of them"
+        "there is no place to note what is changed: neither XDG_STATE_HOME nor HOME is set; set \
+        one of them"
     )]
     NoState,
     #[error(
-        "{}: what a run changed cannot be read ({error}), so that it is not undone; look at it, undo what it names, and remove it",
+        "{}: what a run changed cannot be read ({error}), so that it is not undone; look at it, \
+        undo what it names, and remove it",
         path.display()
     )]
     Unreadable { path: PathBuf, error: String },
     #[error(
-        "{}: {why}, who could have anything removed or written by what is noted there; look at what is in it, and then chown it or chmod go-w it",
+        "{}: {why}, who could have anything removed or written by what is noted there; look at \
+        what is in it, and then chown it or chmod go-w it",
         path.display()
     )]
     Untrusted { path: PathBuf, why: String },

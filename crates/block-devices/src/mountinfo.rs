@@ -51,7 +51,10 @@ mod tests {
 
     #[test]
     fn a_line_tells_what_is_mounted_where() {
-        let line = r"36 25 0:32 /sub /mnt/my\040pool rw shared:7 - btrfs /dev/mapper/a\134b rw,space_cache";
+        let line = concat!(
+            r"36 25 0:32 /sub /mnt/my\040pool rw shared:7 - ",
+            r"btrfs /dev/mapper/a\134b rw,space_cache"
+        );
         let mount = mounts(line).next().unwrap();
         let expected = ("0:32", "/sub", "/mnt/my pool", r"/dev/mapper/a\b", "rw,space_cache");
         let found = (

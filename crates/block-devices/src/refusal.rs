@@ -22,15 +22,18 @@ pub struct Refusal {
 pub enum Why {
     #[error("--write names {}, which is another; name the same twice", .0.display())]
     AnotherAgain(PathBuf),
-    #[error("{} does not list it; if all on it may be lost, add the lines that `disklab devices` prints for it", file.display())]
+    #[error("{} does not list it; if all on it may be lost, add the lines that `disklab devices` \
+        prints for it", file.display())]
     NotAllowed { file: PathBuf },
     #[error(
-        "{} gives the serial `{given}` for {}, but the disk there has `{found}`: it may be another disk; look, and then \
+        "{} gives the serial `{given}` for {}, but the disk there has `{found}`: it may be \
+        another disk; look, and then \
          write the right one", file.display(), path.display()
     )]
     WrongSerial { file: PathBuf, path: PathBuf, given: String, found: String },
     #[error(
-        "{} gives a size of {} bytes for {}, but the disk there has {}: it may be another disk; look, and then write the \
+        "{} gives a size of {} bytes for {}, but the disk there has {}: it may be another disk; \
+        look, and then write the \
          right one", file.display(), given.0, path.display(), found.0
     )]
     WrongSize { file: PathBuf, path: PathBuf, given: Bytes, found: Bytes },
@@ -41,7 +44,8 @@ pub enum Why {
     #[error("it has {bytes}, and {least} at least are needed", least = LEAST)]
     TooSmall { bytes: Bytes },
     #[error(
-        "it is read-only; `blockdev --setrw` ends that, if it is not the disk's own switch or a loop device's file"
+        "it is read-only; `blockdev --setrw` ends that, if it is not the disk's own switch or a \
+        loop device's file"
     )]
     ReadOnly,
     #[error("there is no permission to write it; be root, or of the group that owns it")]
@@ -67,7 +71,8 @@ pub enum Why {
     #[error("it is open in {}; end that first", listed(.0))]
     Open(Vec<String>),
     #[error(
-        "it holds {what}; if that is not needed, wipefs --all {name} removes the mark, or zeroes over its first and last \
+        "it holds {what}; if that is not needed, wipefs --all {name} removes the mark, or zeroes \
+        over its first and last \
          2 MiB where wipefs does not know it, and then it can be written"
     )]
     Holds { what: String, name: String },
@@ -79,7 +84,8 @@ pub enum Why {
     #[error("it shares a disk with {} ({how}); name disks that share nothing", other.display())]
     OneDisk { other: PathBuf, how: String },
     #[error(
-        "the kernel does not give it to anybody else: it is mounted, perhaps elsewhere, or a part of something in use"
+        "the kernel does not give it to anybody else: it is mounted, perhaps elsewhere, or a part \
+        of something in use"
     )]
     Busy,
     /// What cannot be found out is a reason, too.

@@ -41,7 +41,8 @@ pub fn remove(
     let found = again(disk, &all);
     if found.is_empty() {
         return Err(format!(
-            "no disk of {} with the serial {} is in this machine now; plug it in and try again, or wipe it yourself where it is",
+            "no disk of {} with the serial {} is in this machine now; plug it in and try again, \
+            or wipe it yourself where it is",
             disk.bytes,
             disk.serial.as_deref().unwrap_or("none")
         ));
@@ -108,7 +109,8 @@ fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
     }
     answers(path).map_err(|error| {
         format!(
-            "{} cannot be read: {error}; what was made on it may still be there: try again when it can be, or wipe it yourself",
+            "{} cannot be read: {error}; what was made on it may still be there: try again when \
+            it can be, or wipe it yourself",
             path.display()
         )
     })?;

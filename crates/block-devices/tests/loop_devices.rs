@@ -182,9 +182,10 @@ fn a_partition_of_a_mounted_disk_is_refused() {
     assert_ne!(first.serial, second.serial);
     let listed = allow(&lab, &[&first, &second, &whole]);
     assert_eq!(may_write(&first, &listed, &[]), Ok(()));
-    assert!(
-        matches!(may_write(&whole, &listed, &[]).unwrap_err().why, Why::Partitions(names) if names.len() == 2)
-    );
+    assert!(matches!(
+        may_write(&whole, &listed, &[]).unwrap_err().why,
+        Why::Partitions(names) if names.len() == 2
+    ));
     for pair in [[&first, &second], [&whole, &first], [&second, &whole]] {
         let pair = pair.map(Clone::clone);
         assert!(matches!(apart(&pair).unwrap_err().why, Why::OneDisk { .. }), "{pair:?}");
@@ -257,9 +258,10 @@ fn both_disks_of_a_mounted_btrfs_are_refused() {
     let listed = allow(&lab, &[&find(&one), &find(&two)]);
     for device in [&one, &two] {
         assert_eq!(may_write(&find(device), &listed, &again), Ok(()));
-        assert!(
-            matches!(why(&lab, &find(device)), Why::Signature { what, .. } if what == "a btrfs filesystem")
-        );
+        assert!(matches!(
+            why(&lab, &find(device)),
+            Why::Signature { what, .. } if what == "a btrfs filesystem"
+        ));
     }
     let Some(_place) = lab.mount(&one.path) else { return };
     for device in [&one, &two] {

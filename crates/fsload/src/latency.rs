@@ -80,7 +80,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_percentile_is_within_one_per_cent(mut all in prop::collection::vec(0_u64..10_000_000_000, 1..300), part in 0.0..1.0_f64) {
+        fn a_percentile_is_within_one_per_cent(
+            mut all in prop::collection::vec(0_u64..10_000_000_000, 1..300),
+            part in 0.0..1.0_f64,
+        ) {
             let (mut one, mut other) = (Latency::default(), Latency::default());
             for (number, ns) in all.iter().enumerate() {
                 if number % 2 == 0 { one.add(*ns) } else { other.add(*ns) }

@@ -271,7 +271,9 @@ mod tests {
     proptest! {
         /// Against a plain array, through closing and opening the file too.
         #[test]
-        fn reads_what_was_written(steps in prop::collection::vec((0..SIZE, 1..200_000u64, 0..5u8), 1..40)) {
+        fn reads_what_was_written(
+            steps in prop::collection::vec((0..SIZE, 1..200_000u64, 0..5u8), 1..40)
+        ) {
             let folder = tempfile::tempdir().unwrap();
             let mut data = open(&folder);
             let mut model = vec![0u8; SIZE as usize];
@@ -286,7 +288,8 @@ mod tests {
                     }
                     2 => data = open(&folder),
                     _ => {
-                        let bytes: Vec<u8> = (0..length).map(|i| (i as u8) | u8::from(i % 3 == 0)).collect();
+                        let byte = |i| (i as u8) | u8::from(i % 3 == 0);
+                        let bytes: Vec<u8> = (0..length).map(byte).collect();
                         let (a, b) = bytes.split_at(bytes.len() / 2);
                         data.write(at, &mut [IoSlice::new(a), IoSlice::new(b)]).unwrap();
                         model[range].copy_from_slice(&bytes);
@@ -294,7 +297,8 @@ mod tests {
                 }
                 let from = at.saturating_sub(5000);
                 let to = (at + length + 5000).min(SIZE);
-                prop_assert!(read(&data, from, (to - from) as usize) == model[from as usize..to as usize]);
+                let found = read(&data, from, (to - from) as usize);
+                prop_assert!(found == model[from as usize..to as usize]);
             }
         }
 

@@ -117,7 +117,8 @@ fn op(code: c_uint) -> Op {
 pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
     if interface != INTERFACE {
         eprintln!(
-            "disklab: the guest kernel speaks interface {interface}, this disk library {INTERFACE}; \
+            "disklab: the guest kernel speaks interface {interface}, this disk library \
+            {INTERFACE}; \
              build the kernel again with `disklab kernel build`"
         );
         return std::ptr::null();

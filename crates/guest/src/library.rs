@@ -68,12 +68,14 @@ pub enum OpenError {
     File(PathBuf, io::Error),
     #[error("{0}: not a description of disks: {1}")]
     Description(PathBuf, serde_json::Error),
-    #[error("this disk library is of another build ({ours}) than the program ({0}); build both with `cargo build --release`", ours = crate::BUILD)]
+    #[error("this disk library is of another build ({ours}) than the program ({0}); build both \
+        with `cargo build --release`", ours = crate::BUILD)]
     Build(String),
     #[error("{0} disks; a guest can have {most}", most = MOST_DISKS)]
     TooMany(usize),
     #[error(
-        "{disk}: {bytes} bytes; the guest's part of a disk is a whole number of 4096-byte blocks, one at least"
+        "{disk}: {bytes} bytes; the guest's part of a disk is a whole number of 4096-byte blocks, \
+        one at least"
     )]
     Size { disk: String, bytes: u64 },
 }
@@ -237,8 +239,8 @@ impl Library {
             ));
             return;
         };
-        let RequestAtDisk { arrival: Arrival { op, fua, sector, sectors, .. }, submitted, arrived } =
-            present;
+        let RequestAtDisk { arrival, submitted, arrived } = present;
+        let Arrival { op, fua, sector, sectors, .. } = arrival;
         let (started, ended) = (completion.started.0, completion.at.0);
         let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
         let bank = &self.bank;
@@ -355,7 +357,8 @@ impl Library {
         }
         let violation = self.bank.violations().next().map(|(disk, what)| {
             format!(
-                "{}: the model did what no such disk can ({what}); this is a bug of disklab: please report it with \
+                "{}: the model did what no such disk can ({what}); this is a bug of disklab: \
+                please report it with \
                  the suite, the trial and its seed",
                 self.machine.disks[disk].device
             )

@@ -194,7 +194,10 @@ mod tests {
         /// Against the whole history of each block: never older than what was promised, and nothing
         /// that was not written.
         #[test]
-        fn what_was_promised_stays(cache in 1u64..9, steps in prop::collection::vec(step(), 1..120)) {
+        fn what_was_promised_stays(
+            cache in 1u64..9,
+            steps in prop::collection::vec(step(), 1..120),
+        ) {
             let mut disk = Disk::new(cache, false);
             // Of each block: its contents in order, and the oldest that may be found.
             let mut history: [Vec<u8>; 4] = std::array::from_fn(|_| vec![0]);
@@ -221,7 +224,8 @@ mod tests {
                 for block in 0..4 {
                     let may = disk.may_hold(block);
                     prop_assert!(history[block].ends_with(&may), "{may:?} of {:?}", history[block]);
-                    prop_assert!(may.len() <= history[block].len() - oldest[block], "{may:?} after {oldest:?}");
+                    let most = history[block].len() - oldest[block];
+                    prop_assert!(may.len() <= most, "{may:?} after {oldest:?}");
                 }
                 let unkept: usize = (0..4).map(|block| disk.may_hold(block).len() - 1).sum();
                 prop_assert!(unkept as u64 <= cache);

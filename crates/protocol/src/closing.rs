@@ -271,15 +271,18 @@ pub enum Incomplete {
     )]
     Cut { bytes: usize },
     #[error(
-        "the guest did not finish: its disks' closing record does not end in `sha256 <64 hex digits>`"
+        "the guest did not finish: its disks' closing record does not end in `sha256 <64 hex \
+        digits>`"
     )]
     NoChecksum,
     #[error(
-        "the guest went wild: its disks' closing record says that its SHA-256 is {said}, but it is {found}"
+        "the guest went wild: its disks' closing record says that its SHA-256 is {said}, but it \
+        is {found}"
     )]
     WrongChecksum { said: String, found: String },
     #[error(
-        "the disks' closing record is whole but of another disklab ({0}); build the disk library of this one"
+        "the disks' closing record is whole but of another disklab ({0}); build the disk library \
+        of this one"
     )]
     Content(String),
     #[error("the guest's disks did not work to the end: {0}")]
@@ -341,9 +344,10 @@ mod tests {
     use super::*;
 
     const JSON: &str = concat!(
-        r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":3,"devices":["hdd-8tb"],"#,
-        r#""phases":[{"name":"measure","begin_ns":2,"end_ns":8,"devices":[{"name":"vda","reads":3,"writes":0,"#,
-        r#""flushes":0,"discards":0,"read_bytes":12288,"write_bytes":0,"busy_ns":5,"wait_ns":7,"service_ns":4,"#,
+        r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":3,"#,
+        r#""devices":["hdd-8tb"],"phases":[{"name":"measure","begin_ns":2,"end_ns":8,"#,
+        r#""devices":[{"name":"vda","reads":3,"writes":0,"flushes":0,"discards":0,"#,
+        r#""read_bytes":12288,"write_bytes":0,"busy_ns":5,"wait_ns":7,"service_ns":4,"#,
         r#""model":{"seeks":2,"cache":{"hits":1}}}]}],"trace_sha256":null}"#
     );
 

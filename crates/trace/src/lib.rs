@@ -9,12 +9,17 @@
 //! negative). The entry before, of times: what ended last, or 0 before the first entry. A mark's
 //! time counts as its end.
 //!
-//! `DLT2`:
+//! `DLT2`, a request:
 //!
-//! | entry | numbers |
-//! |---|---|
-//! | request | disk * 8 + operation (0 read, 1 write, 2 flush, 3 discard, 4 write-zeroes); how many entries came between its arrival and its end; z submitted - end of the last entry before its arrival; z started - the later of its arrival and the end of its disk's request before; ended - started; z sector - where its disk's request before ended; sectors * 2 + FUA |
-//! | mark | 7; z time - end of the entry before; length of the text; the text |
+//! 1. disk * 8 + operation (0 read, 1 write, 2 flush, 3 discard, 4 write-zeroes);
+//! 2. how many entries came between its arrival and its end;
+//! 3. z submitted - end of the last entry before its arrival;
+//! 4. z started - the later of its arrival and the end of its disk's request before;
+//! 5. ended - started;
+//! 6. z sector - where its disk's request before ended;
+//! 7. sectors * 2 + FUA.
+//!
+//! A mark: 7; z time - end of the entry before; length of the text; the text.
 //!
 //! Most requests arrive at the moment in which another one ends, and are started then or when their
 //! disk is free. So the numbers are small and repeat, and what is left of a random read, packed, is
@@ -23,12 +28,16 @@
 //! Where more than [`WINDOW`] entries came between, which no reader is to remember, 0 is written
 //! and the difference is to the end of the entry before.
 //!
-//! `DLT1`, which is read only:
+//! `DLT1`, which is read only, a request:
 //!
-//! | entry | numbers |
-//! |---|---|
-//! | request | disk * 8 + operation; z submitted - submitted of the entry before; started - submitted; ended - started; z sector - where its disk's request before ended; sectors * 2 + FUA |
-//! | mark | 7; z time - submitted of the entry before; length of the text; the text |
+//! 1. disk * 8 + operation;
+//! 2. z submitted - submitted of the entry before;
+//! 3. started - submitted;
+//! 4. ended - started;
+//! 5. z sector - where its disk's request before ended;
+//! 6. sectors * 2 + FUA.
+//!
+//! A mark: 7; z time - submitted of the entry before; length of the text; the text.
 //!
 //! Times are virtual ns.
 

@@ -115,7 +115,10 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), two in any::<bool>()) {
+    fn no_bytes_make_it_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        two in any::<bool>(),
+    ) {
         let mut all = if two { b"DLT2".to_vec() } else { b"DLT1".to_vec() };
         all.extend(bytes);
         prop_assert!(TraceReader::new(all.as_slice()).unwrap().count() <= all.len());

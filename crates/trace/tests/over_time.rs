@@ -304,14 +304,18 @@ proptest! {
         let line = timeline(&requests, begin, end, Shape { bins, columns, rows });
         for (index, disk) in line.disks.iter().enumerate() {
             let own: Vec<_> = requests.iter().filter(|one| one.disk == index).collect();
-            let within: Vec<_> = own.iter().filter(|one| (begin..=end).contains(&one.ended)).collect();
+            let own_within = own.iter().filter(|one| (begin..=end).contains(&one.ended));
+            let within: Vec<_> = own_within.collect();
             let bytes = |op: Op| within.iter().filter(|one| one.op == op).count() as u64 * 4096;
-            let sum = |what: &dyn Fn(&TimelineBin) -> u128| disk.bins.iter().map(what).sum::<u128>();
+            let sum = |what: &dyn Fn(&TimelineBin) -> u128| -> u128 {
+                disk.bins.iter().map(what).sum()
+            };
             prop_assert_eq!(sum(&|bin| bin.length.into()), u128::from(length));
             prop_assert_eq!(sum(&|bin| bin.requests.into()), within.len() as u128);
             prop_assert_eq!(sum(&|bin| bin.read_bytes.into()), bytes(Op::Read).into());
             prop_assert_eq!(sum(&|bin| bin.write_bytes.into()), bytes(Op::Write).into());
-            let there = |at: u64| own.iter().filter(|one| one.submitted <= at && at < one.ended).count();
+            let is_there = |one: &&Served, at: u64| one.submitted <= at && at < one.ended;
+            let there = |at: u64| own.iter().filter(|one| is_there(one, at)).count();
             // ns by ns.
             let depth: usize = (begin..end).map(there).sum();
             prop_assert_eq!(sum(&|bin| bin.depth), depth as u128);

@@ -76,8 +76,10 @@ fn one_without_a_serial_is_told_by_its_size() {
 
 #[test]
 fn all_mistakes_are_told_at_once() {
-    let text = "[[device]]\npath = \"sdb\"\nserial = \"S1\"\n\n[[device]]\npath = \"/dev/sdc\"\nserial = \"none\"\n\n\
-                [[device]]\npath = \"/dev/sdd\"\nserail = \"S1\"\n\n[[device]]\npath = \"/dev/sde\"\nserial = \" \"\n\
+    let text = "[[device]]\npath = \"sdb\"\nserial = \"S1\"\n\n[[device]]\npath = \
+        \"/dev/sdc\"\nserial = \"none\"\n\n\
+                [[device]]\npath = \"/dev/sdd\"\nserail = \"S1\"\n\n[[device]]\npath = \
+                \"/dev/sde\"\nserial = \" \"\n\
                 \n[[device]]\npath = \"/dev/sdf\"\nserial = \"S\"\nsize = \"5 XB\"\n[devices]\n";
     let said = parse(text).unwrap_err().to_string();
     for part in [

@@ -81,15 +81,17 @@ mod tests {
 
     #[test]
     fn reports_of_both_kinds_of_disks_are_read() {
-        let ata = br#"{"smart_status":{"passed":true},"temperature":{"current":31},"power_on_time":{"hours":12345},
-            "ata_smart_attributes":{"table":[{"id":5,"name":"Reallocated_Sector_Ct","raw":{"value":8}},{"id":9}]}}"#;
+        let ata = br#"{"smart_status":{"passed":true},"temperature":{"current":31},
+            "power_on_time":{"hours":12345},"ata_smart_attributes":{"table":[
+            {"id":5,"name":"Reallocated_Sector_Ct","raw":{"value":8}},{"id":9}]}}"#;
         let smart = parse(ata).unwrap();
         assert_eq!(
             (smart.passed, smart.celsius, smart.power_on_hours),
             (Some(true), Some(31), Some(12345))
         );
         assert_eq!(smart.counters["Reallocated_Sector_Ct"], 8);
-        let nvme = br#"{"nvme_smart_health_information_log":{"media_errors":3,"temperature_sensors":[1,2]}}"#;
+        let nvme = br#"{"nvme_smart_health_information_log":
+            {"media_errors":3,"temperature_sensors":[1,2]}}"#;
         assert_eq!(parse(nvme).unwrap().counters, BTreeMap::from([("media_errors".to_owned(), 3)]));
         assert_eq!(parse(br#"{"smartctl":{"exit_status":2}}"#), None, "it could not open the disk");
         assert_eq!(parse(b"no JSON"), None);

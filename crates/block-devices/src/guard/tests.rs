@@ -43,7 +43,8 @@ fn what_is_mounted_elsewhere_counts() {
     // Nobody who looks for it will find it.
     assert_eq!(
         said(&fake),
-        "it is mounted at /data where only disklab (process 77) sees it; wait for its end, or end it"
+        "it is mounted at /data where only disklab (process 77) sees it; wait for its end, or end \
+        it"
     );
 }
 
@@ -72,7 +73,8 @@ fn a_disk_with_partitions_is_refused_and_so_is_one_whose_other_part_is_used() {
     let second = || free(&fake.machine(), &disk(&fake, "sdb2", (8, 18)));
     assert_eq!(second(), Ok(()), "a partition by itself may be free");
     fake.mounts("29 27 8:17 / /mnt/a rw - ext4 /dev/sdb1 rw\n");
-    let shared = "sdb1, which shares a disk with it, is mounted at /mnt/a; name a disk that nothing else uses";
+    let shared = "sdb1, which shares a disk with it, is mounted at /mnt/a; name a disk that \
+        nothing else uses";
     assert_eq!(second().unwrap_err().to_string(), shared);
     assert_eq!(said(&fake), shared, "and the whole disk");
 }

@@ -95,7 +95,8 @@ fn no_swap(device: &Path, metadata: &Metadata, swaps: &str) -> Result<(), Why> {
             // name.
             Err(error) if !is_block(metadata) && kib * 1024 <= metadata.len() => {
                 return Err(Why::Unknown(format!(
-                    "it may be swap space in use: {path} cannot be looked at ({error}); swapoff it first"
+                    "it may be swap space in use: {path} cannot be looked at ({error}); swapoff \
+                    it first"
                 )));
             }
             _ => {}
@@ -145,7 +146,8 @@ impl LoopDevice<'_> {
             // that is too short. Devices are not removed.
             Err(_) if is_block(metadata) || *bytes > metadata.len() => Ok(()),
             Err(error) => Err(Why::Unknown(format!(
-                "/dev/{name} may be made of it: its file, {path}, cannot be looked at ({error}); losetup -d /dev/{name} \
+                "/dev/{name} may be made of it: its file, {path}, cannot be looked at ({error}); \
+                losetup -d /dev/{name} \
                  takes it apart"
             ))),
         }

@@ -19,7 +19,8 @@ pub enum Error {
     #[error("{disk} cannot be watched: {error}")]
     Disk { disk: String, error: io::Error },
     #[error(
-        "the tracing instance {name} is there already: another disklab uses it, or a killed one left it; \
+        "the tracing instance {name} is there already: another disklab uses it, or a killed one \
+        left it; \
          `disklab clean` removes what is left"
     )]
     Exists { name: String },

@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn all_ways_of_losing_events_count() {
-        let stats = "entries: 43\noverrun: 1\ncommit overrun: 20\nbytes: 2664\noldest event ts:   631.448063\n\
+        let stats = "entries: 43\noverrun: 1\ncommit overrun: 20\nbytes: 2664\noldest event ts:   \
+            631.448063\n\
              now ts:   632.237256\ndropped events: 300\nread events: 5\n";
         assert_eq!(lost(stats), 321);
         assert_eq!(lost("entries: 43\n"), 0);

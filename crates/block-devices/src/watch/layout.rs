@@ -150,7 +150,8 @@ pub(crate) mod tests {
         \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
         \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
         \tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-    const HEADER_EVENT: &str = "# compressed entry header\n\ttype_len    :    5 bits\n\ttime_delta  :   27 bits\n\
+    const HEADER_EVENT: &str = "# compressed entry header\n\ttype_len    :    5 \
+        bits\n\ttime_delta  :   27 bits\n\
         \tarray       :   32 bits\n\n\tpadding     : type == 29\n\ttime_extend : type == 30\n\
         \ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
     /// As Linux 6.18 says it.

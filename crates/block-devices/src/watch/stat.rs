@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn files_of_all_kernels_are_read() {
-        let new = "     106        1     4256       12       20        2     4864      242        3      244      490        5        0     4096        0        7      236\n";
+        let new = "     106        1     4256       12       20        2     4864      242        \
+            3      244      490        5        0     4096        0        7      236\n";
         let stat = Stat::parse(new).unwrap();
         assert_eq!(
             (stat.reads, stat.read_sectors, stat.writes, stat.write_sectors),

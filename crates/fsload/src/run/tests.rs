@@ -20,8 +20,10 @@ pub fn load(files: &str, steps: &str) -> Fsload {
     TomlReader::new("w", &text).read(read).unwrap().file_load().unwrap().clone()
 }
 
-const MAIL: &str = "\"delete\", \"create\", \"append 1 B to 16 KiB\", \"fsync\", \"close\", \"open\", \"read whole\", \
-                    \"append 1 B to 16 KiB\", \"fsync\", \"close\", \"stat\", \"list\", \"open\", \"write whole\", \"close\", \
+const MAIL: &str = "\"delete\", \"create\", \"append 1 B to 16 KiB\", \"fsync\", \"close\", \
+    \"open\", \"read whole\", \
+                    \"append 1 B to 16 KiB\", \"fsync\", \"close\", \"stat\", \"list\", \"open\", \
+                    \"write whole\", \"close\", \
                     \"replace\", \"open\", \"read 4 KiB\", \"close\"";
 const FILES: &str = "count = 60\nwidth = 7\nthere = 80\nsize = \"gamma 1.5, mean 8 KiB\"";
 
