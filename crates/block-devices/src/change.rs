@@ -294,9 +294,8 @@ mod tests {
         let disk = fs::read_dir("/sys/block").into_iter().flatten().flatten().next();
         if let Some(disk) = disk {
             let change = Change::value(&disk.path().join("queue/scheduler"), "x");
-            assert!(
-                matches!(change, Change::Value { of: Some(identity), .. } if identity.dev.contains(':'))
-            );
+            let Change::Value { of: Some(identity), .. } = change else { panic!("{change}") };
+            assert!(identity.dev.contains(':'));
         }
         // And no file is made.
         fs::remove_file(&file).unwrap();
