@@ -13,7 +13,7 @@ use disklab_block_devices::guard::{apart, hold, may_write};
 use disklab_block_devices::{Allow, Disk, Why, allow};
 use disklab_testkit::skipped;
 
-use loops::{Lab, Loop, attach, run};
+use loops::{Lab, LoopDisk, attach, run};
 
 /// An allow file that lists these as they are now.
 fn allow(lab: &Lab, disks: &[&Disk]) -> Allow {
@@ -23,7 +23,7 @@ fn allow(lab: &Lab, disks: &[&Disk]) -> Allow {
     Allow::load(Some(&file)).unwrap()
 }
 
-fn find(device: &Loop) -> Disk {
+fn find(device: &LoopDisk) -> Disk {
     Disk::find(&device.path).unwrap()
 }
 
@@ -150,7 +150,7 @@ fn a_mounted_disk_and_one_that_holds_something_are_refused() {
 }
 
 /// Two partitions, by a table that is written here.
-fn partitioned(lab: &Lab) -> Option<(Loop, [PathBuf; 2])> {
+fn partitioned(lab: &Lab) -> Option<(LoopDisk, [PathBuf; 2])> {
     let mut table = [0; 512];
     for (at, (first, sectors)) in
         [(2048_u32, 300_u32 << 11), (2048 + (300 << 11), 200 << 11)].into_iter().enumerate()
@@ -276,7 +276,7 @@ fn a_loop_device_on_a_disk_holds_it() {
     let Some(lab) = Lab::new() else { return };
     let Some(one) = lab.disk("a", 256) else { return };
     let Some(above) = attach(&[], &one.path) else { return };
-    assert!(matches!(why(&lab, &find(&one)), Why::Loop(name) if name == find(&above).name));
+    assert!(matches!(why(&lab, &find(&one)), Why::LoopDisk(name) if name == find(&above).name));
     assert!(matches!(apart(&[find(&one), find(&above)]).unwrap_err().why, Why::OneDisk { .. }));
 }
 

@@ -5,7 +5,7 @@
 //! and ends with the last request that ended before its end was said.
 
 use crate::arrival::Arrival;
-use crate::order::{Order, Step};
+use crate::order::{Order, OrderStep};
 use disklab_disks::Op;
 use disklab_protocol::closing::{DeviceCounts, PhaseCounts, combine};
 use disklab_trace::Served;
@@ -175,7 +175,7 @@ impl Meter {
     }
 }
 
-fn follow(phase: &mut PhaseCounts, disk: usize, step: Step) {
+fn follow(phase: &mut PhaseCounts, disk: usize, step: OrderStep) {
     let device = &mut phase.devices[disk];
     if let Some(distance) = step.distance {
         count(&mut device.followers, 1);

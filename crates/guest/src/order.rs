@@ -15,7 +15,7 @@ pub struct Order {
 
 /// How a request follows those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Step {
+pub struct OrderStep {
     /// Sectors from where the same disk's read or write before it ended, either way. None for the
     /// first one, and for what is neither.
     pub distance: Option<u64>,
@@ -28,14 +28,16 @@ impl Order {
         Self { ends: vec![None; disks], last_read: None }
     }
 
-    pub fn next(&mut self, arrival: &Arrival) -> Step {
+    pub fn next(&mut self, arrival: &Arrival) -> OrderStep {
         if matches!(arrival.op, Op::Flush | Op::Discard) {
-            return Step::default();
+            return OrderStep::default();
         }
         let end = arrival.sector.saturating_add(u64::from(arrival.sectors));
         let before = self.ends[arrival.disk].replace(end);
-        let mut step =
-            Step { distance: before.map(|before| before.abs_diff(arrival.sector)), switched: None };
+        let mut step = OrderStep {
+            distance: before.map(|before| before.abs_diff(arrival.sector)),
+            switched: None,
+        };
         if arrival.op == Op::Read {
             let before = self.last_read.replace(arrival.disk);
             step.switched = before.map(|before| before != arrival.disk);

@@ -109,12 +109,12 @@ mod tests {
     }
 
     /// A disk of a few blocks, each one byte, and what it said.
-    struct Disk {
+    struct SmallDisk {
         volatile: Volatile,
         data: [u8; 4],
     }
 
-    impl Disk {
+    impl SmallDisk {
         fn new(cache: u64, deaf: bool) -> Self {
             Self { volatile: Volatile::new(Bytes(cache * BLOCK), deaf), data: [0; 4] }
         }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_flush_keeps_what_had_ended_when_it_came() {
-        let mut disk = Disk::new(100, false);
+        let mut disk = SmallDisk::new(100, false);
         disk.write(0, 1);
         disk.volatile.flush_came(7);
         disk.write(0, 2);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_full_cache_has_put_its_oldest_on_the_medium() {
-        let mut disk = Disk::new(2, false);
+        let mut disk = SmallDisk::new(2, false);
         for byte in 1..=3 {
             disk.write(0, byte);
         }
@@ -166,27 +166,27 @@ mod tests {
 
     #[test]
     fn without_a_cache_all_is_kept_and_a_disk_may_lie() {
-        let mut disk = Disk::new(0, false);
+        let mut disk = SmallDisk::new(0, false);
         disk.write(0, 1);
         assert_eq!(disk.may_hold(0), [1], "no cache");
-        let mut disk = Disk::new(9, true);
+        let mut disk = SmallDisk::new(9, true);
         disk.write(0, 1);
         disk.flush();
         assert_eq!(disk.may_hold(0), [0, 1], "a lie");
     }
 
     #[derive(Debug, Clone)]
-    enum Step {
+    enum CacheStep {
         Write(usize),
         Came(u32),
         Ended(u32),
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = CacheStep> {
         prop_oneof![
-            4 => (0..4usize).prop_map(Step::Write),
-            1 => (0..3u32).prop_map(Step::Came),
-            1 => (0..3u32).prop_map(Step::Ended),
+            4 => (0..4usize).prop_map(CacheStep::Write),
+            1 => (0..3u32).prop_map(CacheStep::Came),
+            1 => (0..3u32).prop_map(CacheStep::Ended),
         ]
     }
 
@@ -198,7 +198,7 @@ mod tests {
             cache in 1u64..9,
             steps in prop::collection::vec(step(), 1..120),
         ) {
-            let mut disk = Disk::new(cache, false);
+            let mut disk = SmallDisk::new(cache, false);
             // Of each block: its contents in order, and the oldest that may be found.
             let mut history: [Vec<u8>; 4] = std::array::from_fn(|_| vec![0]);
             let mut oldest = [0usize; 4];
@@ -206,16 +206,16 @@ mod tests {
             let mut last = 0;
             for step in steps {
                 match step {
-                    Step::Write(block) => {
+                    CacheStep::Write(block) => {
                         last += 1;
                         disk.write(block, last);
                         history[block].push(last);
                     }
-                    Step::Came(tag) => {
+                    CacheStep::Came(tag) => {
                         disk.volatile.flush_came(tag);
                         flushes.insert(tag, std::array::from_fn(|block| history[block].len() - 1));
                     }
-                    Step::Ended(tag) => {
+                    CacheStep::Ended(tag) => {
                         disk.volatile.flush_ended(tag);
                         let kept = flushes.remove(&tag).unwrap_or_default();
                         (0..4).for_each(|block| oldest[block] = oldest[block].max(kept[block]));

@@ -16,7 +16,7 @@ pub struct Lab {
 }
 
 /// It is detached when it is dropped.
-pub struct Loop {
+pub struct LoopDisk {
     pub path: PathBuf,
 }
 
@@ -46,11 +46,11 @@ impl Lab {
         path
     }
 
-    pub fn disk(&self, name: &str, mib: u64) -> Option<Loop> {
+    pub fn disk(&self, name: &str, mib: u64) -> Option<LoopDisk> {
         attach(&[], &self.file(name, mib))
     }
 
-    pub fn read_only(&self, name: &str, mib: u64) -> Option<Loop> {
+    pub fn read_only(&self, name: &str, mib: u64) -> Option<LoopDisk> {
         attach(&["--read-only"], &self.file(name, mib))
     }
 
@@ -62,18 +62,18 @@ impl Lab {
     }
 }
 
-pub fn attach(options: &[&str], file: &Path) -> Option<Loop> {
+pub fn attach(options: &[&str], file: &Path) -> Option<LoopDisk> {
     let said = Command::new("losetup").args(["--find", "--show"]).args(options).arg(file).output();
     match said {
         Ok(said) if said.status.success() => {
-            Some(Loop { path: PathBuf::from(String::from_utf8(said.stdout).unwrap().trim()) })
+            Some(LoopDisk { path: PathBuf::from(String::from_utf8(said.stdout).unwrap().trim()) })
         }
         Ok(said) => skip("losetup", &String::from_utf8_lossy(&said.stderr)),
         Err(error) => skip("losetup", &error.to_string()),
     }
 }
 
-impl Drop for Loop {
+impl Drop for LoopDisk {
     fn drop(&mut self) {
         run("losetup", &["--detach"], &self.path);
     }
