@@ -69,10 +69,13 @@ pub(crate) struct Process {
 impl Process {
     /// All processes; none if /proc cannot be read.
     pub(crate) fn all(machine: &Machine) -> impl Iterator<Item = Self> {
-        let proc = machine.path("/proc");
-        let mut numbers = names(&proc).unwrap_or_default();
-        numbers.retain(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-        numbers.into_iter().map(move |number| Self { folder: proc.join(&number), number })
+        let entries = fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten();
+        let process = |entry: DirEntry| Self {
+            number: entry.file_name().to_string_lossy().into_owned(),
+            folder: entry.path(),
+        };
+        let is_one = |process: &Self| process.number.bytes().all(|letter| letter.is_ascii_digit());
+        entries.map(process).filter(is_one)
     }
 }
 

@@ -109,8 +109,8 @@ impl DeviceTree {
         if let Some(first) = node.loops.first() {
             return Err(Why::Loop(first.clone()));
         }
-        let same = |(other, it): &(&String, &DeviceNode)| {
-            *other != name && it.file.is_some() && it.file == node.file
+        let same = |(other, found): &(&String, &DeviceNode)| {
+            *other != name && found.file.is_some() && found.file == node.file
         };
         match self.nodes.iter().find(same) {
             Some((other, _)) => Err(Why::SameFile { other: other.clone() }),
