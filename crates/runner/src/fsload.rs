@@ -8,6 +8,7 @@ use disklab_fsload::promises::{Promise, promised};
 use disklab_fsload::report::LoadReport;
 use disklab_protocol::action::{BackgroundFsload, LayOutFsload};
 use disklab_protocol::measure::Measured;
+use disklab_protocol::names;
 use disklab_results::measure::{Measure, Measures};
 use disklab_units::{Bytes, Seed};
 use std::fs;
