@@ -276,7 +276,7 @@ fn a_loop_device_on_a_disk_holds_it() {
     let Some(lab) = Lab::new() else { return };
     let Some(one) = lab.disk("a", 256) else { return };
     let Some(above) = attach(&[], &one.path) else { return };
-    assert!(matches!(why(&lab, &find(&one)), Why::LoopDisk(name) if name == find(&above).name));
+    assert!(matches!(why(&lab, &find(&one)), Why::Loop(name) if name == find(&above).name));
     assert!(matches!(apart(&[find(&one), find(&above)]).unwrap_err().why, Why::OneDisk { .. }));
 }
 
