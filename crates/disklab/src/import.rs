@@ -308,8 +308,8 @@ fn outcome(
     (file, index): (&ReadFile, usize),
 ) -> Outcome {
     let void = row.remarks.iter().find(|remark| remark.voids());
-    let kept = format!("found/{}", source_name(index, &file.path));
     let status = if void.is_some() { Status::Failed } else { Status::Ok };
+    let kept = format!("found/{}", source_name(index, &file.path));
     Outcome {
         reason: void.map(ToString::to_string),
         sample: row.sample.clone(),

@@ -213,20 +213,16 @@ impl<'a> Lane<'a> {
             _ => None,
         };
         // One goes on where the other ended.
-        match before {
-            Some(StartupAction::Read { from: begun, bytes })
-                if access.how == AccessKind::Read && *begun + *bytes == from =>
+        match (before, access.how) {
+            (Some(StartupAction::Read { from: begun, bytes }), AccessKind::Read)
+            | (Some(StartupAction::Map { from: begun, bytes }), AccessKind::Map)
+                if *begun + *bytes == from =>
             {
                 *bytes += end - from;
             }
-            Some(StartupAction::Map { from: begun, bytes })
-                if access.how == AccessKind::Map && *begun + *bytes == from =>
-            {
-                *bytes += end - from;
-            }
-            _ => {
+            (_, how) => {
                 let bytes = end - from;
-                let act = match access.how {
+                let act = match how {
                     AccessKind::Read => StartupAction::Read { from, bytes },
                     AccessKind::Map | AccessKind::Around => StartupAction::Map { from, bytes },
                 };

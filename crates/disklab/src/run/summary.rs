@@ -15,7 +15,7 @@ use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::show::measures;
 use crate::sparkline::sparkline;
-use crate::table::{Align, TextTable};
+use crate::table::{Align, TextTable, left, right};
 use crate::words;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -125,7 +125,7 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (TextTable, 
     let kept = |least: u8| {
         let columns: Vec<&SummaryColumn> =
             all.iter().filter(|column| column.importance >= least).collect();
-        (table(&columns), columns.iter().any(|column| column.is_bars))
+        (table(&columns), columns.iter().any(|column| column.side == Align::Left))
     };
     let fits = |(table, _): &(TextTable, bool)| table.width() + 2 <= screen.width;
     (0..most).map(kept).find(fits).unwrap_or_else(|| kept(most))
@@ -139,41 +139,28 @@ fn judged<'s, 'r>(source: Option<&'s Source<'r>>) -> Option<(&'s Source<'r>, Str
 
 struct SummaryColumn {
     head: &'static str,
+    /// Bars are at the left.
     side: Align,
     /// Where there is no room for all, the least go first.
     importance: u8,
-    is_bars: bool,
     text: fn(&Measured) -> String,
 }
 
 fn columns() -> [SummaryColumn; 8] {
-    let right = |head, importance, text| SummaryColumn {
-        head,
-        side: Align::Right,
-        importance,
-        is_bars: false,
-        text,
-    };
-    let left = |head, importance, text| SummaryColumn {
-        head,
-        side: Align::Left,
-        importance,
-        is_bars: true,
-        text,
-    };
-    [
-        right("IOPS", 4, |cell| digits(cell.all.iops.median)),
-        right("MiB/s", 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
-        right("mean", 2, |cell| time(Some(cell.all.lat_mean_ns))),
-        right("p50", 0, |cell| time(cell.all.p50_ns)),
-        right("p99", 3, |cell| time(cell.all.p99_ns)),
-        right("p99.9", 0, |cell| time(cell.all.p99_9_ns)),
-        left("reads", 3, |cell| {
+    let columns: [(_, _, fn(&Measured) -> String); 8] = [
+        (right("IOPS"), 4, |cell| digits(cell.all.iops.median)),
+        (right("MiB/s"), 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
+        (right("mean"), 2, |cell| time(Some(cell.all.lat_mean_ns))),
+        (right("p50"), 0, |cell| time(cell.all.p50_ns)),
+        (right("p99"), 3, |cell| time(cell.all.p99_ns)),
+        (right("p99.9"), 0, |cell| time(cell.all.p99_9_ns)),
+        (left("reads"), 3, |cell| {
             let shares = &cell.read_shares;
             sparkline(shares, shares.iter().flatten().copied().fold(0.0, f64::max))
         }),
-        left("busy", 2, |cell| sparkline(&medians(cell, |disk| Some(disk.utilisation)), 1.0)),
-    ]
+        (left("busy"), 2, |cell| sparkline(&medians(cell, |disk| Some(disk.utilisation)), 1.0)),
+    ];
+    columns.map(|((head, side), importance, text)| SummaryColumn { head, side, importance, text })
 }
 
 fn medians(measured: &Measured, of: fn(&Disk) -> Option<Spread>) -> Vec<Option<f64>> {
