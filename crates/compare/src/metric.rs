@@ -76,19 +76,13 @@ impl Metric {
         let Some(sample) = &outcome.sample else {
             return outcome.measures.get(self.typed()).map(|measure| measure.value);
         };
-        let nanos = |value: Option<disklab_units::Nanos>| value.map(|value| value.0 as f64);
         match self {
-            Self::Iops => Some(sample.iops),
-            Self::Bandwidth => Some(sample.bw_bytes as f64),
-            Self::Mean => Some(sample.lat_mean_ns),
-            Self::P50 => nanos(sample.p50_ns),
-            Self::P99 => nanos(sample.p99_ns),
-            Self::P999 => nanos(sample.p99_9_ns),
             Self::Other(name) => match outcome.measures.get(name) {
                 Some(measure) => Some(measure.value),
                 None => Self::of_direction(name)
                     .and_then(|(part, metric)| metric.of_part(part(sample)?)),
             },
+            of_fio => of_fio.of_part(&both_directions(sample)),
         }
     }
 
@@ -174,4 +168,17 @@ impl Metric {
 
 fn measure<'a>(name: &str, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<&'a Measure> {
     outcomes.into_iter().find_map(|outcome| outcome.measures.get(name))
+}
+
+/// A sample's numbers of both directions together.
+pub fn both_directions(sample: &Sample) -> DirectionSample {
+    DirectionSample {
+        iops: sample.iops,
+        bw_bytes: sample.bw_bytes,
+        requests: sample.requests,
+        lat_mean_ns: sample.lat_mean_ns,
+        p50_ns: sample.p50_ns,
+        p99_ns: sample.p99_ns,
+        p99_9_ns: sample.p99_9_ns,
+    }
 }

@@ -77,7 +77,7 @@ impl Picture {
 
     pub fn draw(&mut self, record: &Record, screen: &Screen) {
         if let Some(bar) = &self.bar {
-            bar.set_message(matrix::of(record, screen, 0).join("\n"));
+            bar.set_message(matrix::lines(record, screen, 0).join("\n"));
             bar.tick();
             return;
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use disklab_compare::metric::both_directions;
 use disklab_compare::{CellIndex, DecisionRule, MetricUse, default_metrics};
 use disklab_record::manifest::Manifest;
 use disklab_record::outcome::{Cell, seed_of_id};
@@ -264,7 +265,8 @@ impl Measured {
                 samples.iter().map(|sample| pick(sample)).collect();
             Numbers::of(&parts?)
         };
-        let all: Vec<DirectionSample> = samples.iter().map(|sample| together(sample)).collect();
+        let all: Vec<DirectionSample> =
+            samples.iter().map(|sample| both_directions(sample)).collect();
         Some(Self {
             seeds: samples.len(),
             all: Numbers::of(&all.iter().collect::<Vec<_>>())?,
@@ -278,19 +280,6 @@ impl Measured {
     /// Whether it both read and wrote.
     pub fn mixed(&self) -> bool {
         self.read.is_some() && self.write.is_some()
-    }
-}
-
-/// A sample's numbers of both directions.
-pub fn together(sample: &Sample) -> DirectionSample {
-    DirectionSample {
-        iops: sample.iops,
-        bw_bytes: sample.bw_bytes,
-        requests: sample.requests,
-        lat_mean_ns: sample.lat_mean_ns,
-        p50_ns: sample.p50_ns,
-        p99_ns: sample.p99_ns,
-        p99_9_ns: sample.p99_9_ns,
     }
 }
 

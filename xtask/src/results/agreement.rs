@@ -123,7 +123,7 @@ fn compare<'a>(
     for (at, (one, their_one)) in both.iter().enumerate() {
         for (other, their_other) in &both[at + 1..] {
             let order = orders::of_seeds(&one.1, &other.1);
-            let verdict = Verdict::of(order, orders::of(*their_one, *their_other));
+            let verdict = Verdict::of(order, orders::compare_numbers(*their_one, *their_other));
             counts.add(verdict);
             if verdict == Verdict::Reversed {
                 reversed.push(if order == Ordering::Greater {
@@ -140,7 +140,11 @@ fn compare<'a>(
     Some(Compared {
         source,
         counts,
-        theirs: orders::chain(&theirs, |iops| *iops, |one, other| orders::of(*one, *other)),
+        theirs: orders::chain(
+            &theirs,
+            |iops| *iops,
+            |one, other| orders::compare_numbers(*one, *other),
+        ),
         reversed,
         lacking: both.len() < ours.len(),
     })

@@ -92,9 +92,9 @@ fn pair(theirs: &Published) -> Option<String> {
          1 to {} at depth 32 and {} with four jobs of it; no two disks that take {} ms for one \
          read alone do so many at any depth. So ours saturates much earlier, and a policy has the \
          same two disks to choose from for every read instead of two of many.",
-        told(&one),
-        told(&many),
-        told(&jobs),
+        in_words(&one),
+        in_words(&many),
+        in_words(&jobs),
         digits(1000.0 / one.max)
     ))
 }
@@ -108,7 +108,7 @@ fn solid_state(theirs: &Published) -> Option<String> {
         "Theirs are SSDs of unknown number and model: sequential reads of 1 MiB come at {} IOPS, \
          {} to {} GiB/s; four SATA links carry {}. Ours are SATA SSDs, and the processor takes no \
          time here.",
-        told(&reads),
+        in_words(&reads),
         gib(reads.min),
         gib(reads.max),
         digits(4.0 * SATA / GIB)
@@ -198,7 +198,7 @@ fn iops(theirs: &Published, wanted: impl Fn(&Place) -> bool) -> Option<Spread> {
 }
 
 /// As they are published.
-fn told(spread: &Spread) -> String {
+fn in_words(spread: &Spread) -> String {
     format!("{} to {}", spread.min, spread.max)
 }
 

@@ -8,13 +8,13 @@ use disklab_results::Spread;
 pub const TIE: f64 = 0.05;
 
 /// `Less`: the first does fewer. `Equal` is a tie.
-pub fn of(one: f64, other: f64) -> Ordering {
+pub fn compare_numbers(one: f64, other: f64) -> Ordering {
     if (one - other).abs() < TIE * one.max(other) { Ordering::Equal } else { one.total_cmp(&other) }
 }
 
 /// Of several seeds it is a tie too where their ranges overlap.
 pub fn of_seeds(one: &Spread, other: &Spread) -> Ordering {
-    if one.overlaps(other) { Ordering::Equal } else { of(one.median, other.median) }
+    if one.overlaps(other) { Ordering::Equal } else { compare_numbers(one.median, other.median) }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn ties_are_small_differences_and_ranges_that_overlap() {
-        assert_eq!(of(95.1, 100.0), Ordering::Equal);
-        assert_eq!(of(95.0, 100.0), Ordering::Less);
-        assert_eq!(of(0.0, 0.0), Ordering::Equal);
+        assert_eq!(compare_numbers(95.1, 100.0), Ordering::Equal);
+        assert_eq!(compare_numbers(95.0, 100.0), Ordering::Less);
+        assert_eq!(compare_numbers(0.0, 0.0), Ordering::Equal);
         assert_eq!(of_seeds(&spread(90.0, 110.0), &spread(109.0, 180.0)), Ordering::Equal);
         assert_eq!(of_seeds(&spread(111.0, 180.0), &spread(90.0, 110.0)), Ordering::Greater);
         assert_eq!(of_seeds(&spread(100.0, 100.0), &spread(101.0, 101.0)), Ordering::Equal);
@@ -115,7 +115,7 @@ mod tests {
     fn a_chain_is_sorted_and_marks_neighbours() {
         let all = [("pid", 50.0), ("queue", 100.0), ("latency", 98.0)];
         assert_eq!(
-            chain(&all, |value| *value, |one, other| of(*one, *other)),
+            chain(&all, |value| *value, |one, other| compare_numbers(*one, *other)),
             "queue = latency > pid"
         );
     }

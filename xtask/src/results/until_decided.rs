@@ -71,16 +71,15 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
         code(&run_command(&fixed.manifest().suite, &[], "records/fixed")),
     );
     for design in std::iter::once(&sequential).chain(&designs) {
-        let of = |verdict| design.of(verdict);
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} | {} |",
             design.name,
             design.trials,
-            of(Verdict::Better),
-            of(Verdict::Worse),
-            of(Verdict::Same),
-            of(Verdict::Undecided)
+            design.count_of(Verdict::Better),
+            design.count_of(Verdict::Worse),
+            design.count_of(Verdict::Same),
+            design.count_of(Verdict::Undecided)
         );
     }
     let _ = write!(page, "\n{}", conclusion(&sequential, &designs));
@@ -95,20 +94,20 @@ struct Design {
 }
 
 impl Design {
-    fn of(&self, verdict: Verdict) -> usize {
+    fn count_of(&self, verdict: Verdict) -> usize {
         self.comparisons.iter().filter(|comparison| comparison.verdict == verdict).count()
     }
 }
 
 fn conclusion(sequential: &Design, designs: &[Design]) -> String {
-    let open = sequential.of(Verdict::Undecided);
-    let as_good = designs.iter().find(|design| design.of(Verdict::Undecided) <= open);
+    let open = sequential.count_of(Verdict::Undecided);
+    let as_good = designs.iter().find(|design| design.count_of(Verdict::Undecided) <= open);
     let mut text = match as_good {
         Some(design) => format!(
             "A fixed design leaves no more verdicts open ({}) with {}: {}. Until decided took {}, \
              {} % of that. Which number is enough is not known before; who takes the most seeds to \
              be sure runs {}.\n",
-            design.of(Verdict::Undecided),
+            design.count_of(Verdict::Undecided),
             design.name,
             count(design.trials, "trial"),
             sequential.trials,

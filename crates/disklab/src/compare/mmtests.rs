@@ -104,8 +104,9 @@ fn table(
             let found = comparisons.iter().find(|comparison| {
                 comparison.cell == cell.cell && comparison.treatment == *treatment
             });
-            fields
-                .push(found.map_or_else(|| " ".repeat(COLUMN), |comparison| of(comparison, scale)));
+            fields.push(
+                found.map_or_else(|| " ".repeat(COLUMN), |comparison| column(comparison, scale)),
+            );
         }
         writeln!(out, "{}", format!("{:width$}  {}", label(cell), fields.join("  ")).trim_end())?;
     }
@@ -121,7 +122,7 @@ fn scaled(unit: &str) -> (&str, f64) {
     }
 }
 
-fn of(comparison: &Comparison, scale: f64) -> String {
+fn column(comparison: &Comparison, scale: f64) -> String {
     let sign = match comparison.better {
         Better::Higher => 1.0,
         Better::Lower => -1.0,

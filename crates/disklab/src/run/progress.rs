@@ -248,7 +248,7 @@ impl<'a> Progress<'a> {
         state.matrix = Some(Instant::now());
         // What cannot be read now is drawn the next time.
         if let Ok(record) = Record::open(folder) {
-            bar.set_prefix(matrix::of(&record, self.screen, 1).join("\n"));
+            bar.set_prefix(matrix::lines(&record, self.screen, 1).join("\n"));
         }
     }
 

@@ -7,11 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_compare::answer;
+use disklab_compare::metric::both_directions;
 use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts};
 use disklab_protocol::names;
 use disklab_protocol::step::{PhaseEnd, ProgramEnd, Step};
 use disklab_record::{Outcome, Record, Status};
-use disklab_report::merge::{together, validity};
+use disklab_report::merge::validity;
 use disklab_results::Sample;
 use disklab_results::sample::{DirectionSample, LatencyKind};
 use disklab_units::prose::digits;
@@ -78,7 +79,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
             table.print(screen, "", &mut out)?;
         }
         left.settings(screen, &mut out)?;
-        if let Some(how) = warm_up::told(&left.steps) {
+        if let Some(how) = warm_up::sentence(&left.steps) {
             section("warm-up", screen, &mut out)?;
             say(&how, screen, &mut out)?;
         }
@@ -169,7 +170,7 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
             percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
         say(&format!("{name}latency: mean {mean}{}{of}", told.collect::<String>()), screen, out)
     };
-    direction("", &together(sample))?;
+    direction("", &both_directions(sample))?;
     if let (Some(read), Some(write)) = (&sample.read, &sample.write) {
         direction("reads: ", read)?;
         direction("writes: ", write)?;

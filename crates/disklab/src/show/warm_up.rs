@@ -5,7 +5,7 @@ use disklab_units::Nanos;
 use disklab_units::prose::digits;
 
 /// `None` where there was no warm-up.
-pub fn told(steps: &[Step]) -> Option<String> {
+pub fn sentence(steps: &[Step]) -> Option<String> {
     steps.iter().find_map(|step| {
         let Step::Warmed { steady, took_ns, every_ns, rates, .. } = step else { return None };
         let how = if *steady { "until it was steady" } else { "and was not steady then" };

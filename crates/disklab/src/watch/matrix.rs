@@ -16,7 +16,7 @@ use crate::screen::{Paint, Screen};
 const USUAL_HEIGHT: usize = 24;
 
 /// As many lines as the terminal of standard error has room for besides `others`.
-pub fn of(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
+pub fn lines(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let height = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_row));
     let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1 + others) };
     let running = record.under_way();

@@ -193,7 +193,10 @@ fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Co
             measured.and_then(|measured| part.of(measured)).and_then(value)
         };
         let text = |line: Line| {
-            measured.iter().map(|&measured| told(spread(measured), scale, line, digits)).collect()
+            measured
+                .iter()
+                .map(|&measured| in_line(spread(measured), scale, line, digits))
+                .collect()
         };
         Column {
             head: head.to_owned(),
@@ -293,14 +296,14 @@ fn percent(spread: Option<Spread>, line: Line) -> String {
     let whole = |part: f64| (part * 100.0).round();
     let wide = spread.is_some_and(|spread| whole(spread.max) - whole(spread.min) > 1.0);
     if line == Line::Median || wide {
-        told(spread, 0.01, line, |percent| format!("{percent:.0}"))
+        in_line(spread, 0.01, line, |percent| format!("{percent:.0}"))
     } else {
         String::new()
     }
 }
 
 /// A number in units of `scale`; but for the median, nothing where all seeds look the same.
-fn told(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String) -> String {
+fn in_line(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String) -> String {
     let Some(Spread { min, median, max }) = spread else {
         return if line == Line::Median { "-".to_owned() } else { String::new() };
     };
