@@ -164,7 +164,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let events = &|event: Event| progress.event(&event);
     let result = match &manifest.until_decided {
         Some(until) => decide::carry_out(run, &trials, &writer, until, events, screen),
-        None => run.carry_out(&trials, &writer, events).map(|_| Vec::new()).map_err(Failure::from),
+        None => run.run_trials(&trials, &writer, events).map(|_| Vec::new()).map_err(Failure::from),
     };
     progress.end();
     let ending = Ending {
@@ -244,7 +244,7 @@ pub fn own_suite(
     let now = jiff::Timestamp::now().to_string();
     let manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &now, suite, ids);
     let writer = Record::create_at(folder, &manifest)?;
-    run.carry_out(trials, &writer, events)?;
+    run.run_trials(trials, &writer, events)?;
     drop(writer);
     Ok(Record::open(folder)?)
 }

@@ -261,9 +261,9 @@ pub fn device_settings(trial: &Trial) -> Vec<Setting> {
 }
 
 /// How many process ids are used up before anything starts, and between a background and fio: by
-/// them a policy that chooses by pid decides which mirrors the background gets, and whether fio gets
-/// the same. The seeds take each of the few cases in turn, instead of drawing one: two copies are
-/// four cases, and four seeds meet them all.
+/// them a policy that chooses by pid decides which mirrors the background gets, and whether fio
+/// gets the same. The seeds take each of the few cases in turn, instead of drawing one: two copies
+/// are four cases, and four seeds meet them all.
 fn pid_offsets(trial: &Trial) -> (u32, u32) {
     let index = trial.seed_index.saturating_sub(1);
     let round = PIDS.cast_unsigned();

@@ -54,7 +54,7 @@ const BACKGROUND_DEPTH: usize = 32;
 /// What a trial measures, and before it: of what ends by itself, how long that takes. A program
 /// that starts is given its limit.
 pub fn measured(trial: &Trial) -> Nanos {
-    let own = trial.workload.phases().map(|it| Nanos::from_secs_f64(phases::seconds(trial, it)));
+    let own = trial.workload.phases().map(|own| Nanos::from_secs_f64(phases::seconds(trial, own)));
     trial.lead().saturating_add(trial.ramp).saturating_add(own.unwrap_or(trial.runtime))
 }
 
@@ -116,7 +116,7 @@ struct Limited {
 /// None where anything goes as fast as it can.
 fn limited(trial: &Trial) -> Option<Limited> {
     let beside = trial.background.as_ref();
-    if beside.is_some_and(|it| it.workload.is_some() || !it.processes.is_empty())
+    if beside.is_some_and(|beside| beside.workload.is_some() || !beside.processes.is_empty())
         || trial.workload.jobs().is_empty()
     {
         return None;
@@ -138,7 +138,8 @@ fn copies(trial: &Trial, job: &Job) -> f64 {
 }
 
 fn snapshots(trial: &Trial, seconds: f64) -> Duration {
-    let Some(snapshots) = trial.background.as_ref().and_then(|it| it.snapshots) else {
+    let Some(snapshots) = trial.background.as_ref().and_then(|background| background.snapshots)
+    else {
         return Duration::ZERO;
     };
     let replicated =
@@ -185,7 +186,7 @@ pub fn preparing(trial: &Trial) -> Duration {
     let sent = trial
         .background
         .as_ref()
-        .and_then(|it| it.snapshots?.replicate_every)
+        .and_then(|background| background.snapshots?.replicate_every)
         .map_or(0, |_| files(trial).0);
     START
         + SEND_GIBIBYTE.mul_f64(sent as f64 / f64::from(1 << 30))

@@ -13,7 +13,7 @@ pub type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
 pub trait Executor {
     /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded
     /// stays.
-    fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary>;
+    fn run_trials(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary>;
 
     /// Set, by a signal handler say, to end the run.
     fn stop(&self) -> &'static AtomicBool;

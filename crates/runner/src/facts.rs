@@ -90,7 +90,7 @@ fn place(name: &str) -> Option<PathBuf> {
 
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 /// What makes the contents of disks: for [`crate::prepared::key`].

@@ -45,7 +45,7 @@ fn of_what_is_left(folder: &Path) -> Fault {
     let console = tail(&folder.join(names::CONSOLE));
     let says = |line: &str| {
         (line.starts_with(OURS) && line.contains(OF_THE_HOST))
-            || NO_MEMORY.iter().any(|it| line.contains(it))
+            || NO_MEMORY.iter().any(|words| line.contains(words))
     };
     let step = failed_step(&tail(&folder.join(names::STEPS)));
     // Nothing can be said on a full disk.

@@ -63,14 +63,14 @@ impl Installation {
 
 /// When a guest is given up.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct Timeouts {
     /// So long in which neither virtual time nor a request moves: it hangs.
     pub silence: Duration,
     /// So much virtual time beyond what the trial was to take: something in it waits for ever.
     pub overtime: Nanos,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self { silence: Duration::from_secs(60), overtime: Nanos::from_secs(600) }
     }

@@ -218,27 +218,27 @@ mod tests {
             key(&other)
         };
         for same in [
-            changed(&|it| it.id.push('x')),
-            changed(&|it| it.array.name.push('x')),
-            changed(&|it| it.array.summary.push('x')),
-            changed(&|it| it.array.devices[0].push('x')),
-            changed(&|it| it.devices[0].summary.push('x')),
-            changed(&|it| it.workload.summary.push('x')),
-            changed(&|it| it.kernel.push('x')),
-            changed(&|it| it.cell.clear()),
+            changed(&|trial| trial.id.push('x')),
+            changed(&|trial| trial.array.name.push('x')),
+            changed(&|trial| trial.array.summary.push('x')),
+            changed(&|trial| trial.array.devices[0].push('x')),
+            changed(&|trial| trial.devices[0].summary.push('x')),
+            changed(&|trial| trial.workload.summary.push('x')),
+            changed(&|trial| trial.kernel.push('x')),
+            changed(&|trial| trial.cell.clear()),
         ] {
             assert_eq!(same, key(&trial));
         }
         for other in [
-            changed(&|it| it.memory += Bytes(4096)),
-            changed(&|it| it.seed.0 += 1),
-            changed(&|it| it.devices[0].used.0 -= 4096),
-            changed(&|it| it.devices[0].name.push('x')),
-            changed(&|it| it.workload.name.push('x')),
-            changed(&|it| it.workload.fio_mut().expect("fio").jobs[0].iodepth += 1),
-            changed(&|it| it.policy = None),
-            changed(&|it| it.mount_options.push("noatime".to_owned())),
-            changed(&|it| it.runtime.0 += 1),
+            changed(&|trial| trial.memory += Bytes(4096)),
+            changed(&|trial| trial.seed.0 += 1),
+            changed(&|trial| trial.devices[0].used.0 -= 4096),
+            changed(&|trial| trial.devices[0].name.push('x')),
+            changed(&|trial| trial.workload.name.push('x')),
+            changed(&|trial| trial.workload.fio_mut().expect("fio").jobs[0].iodepth += 1),
+            changed(&|trial| trial.policy = None),
+            changed(&|trial| trial.mount_options.push("noatime".to_owned())),
+            changed(&|trial| trial.runtime.0 += 1),
             digest(&trial, "another kernel"),
         ] {
             assert_ne!(other, key(&trial));

@@ -32,9 +32,9 @@ mod startup;
 mod throughput;
 mod trial;
 
-pub use describe::plan;
+pub use describe::{plan, preparing_plan};
 pub use error::{Error, Result};
 pub use executor::Executor;
-pub use guest::{Installation, Patience};
+pub use guest::{Installation, Timeouts};
 pub use prepared::content as content_of_disks;
 pub use trial::not_run;

@@ -230,7 +230,7 @@ fn look_at(
         guests: run.jobs,
         parameters: &[A_DAY_AFTER],
     };
-    let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
+    let end = guest.run(run.timeouts.silence, LIMIT, run.stop, &mut |_| ())?;
     for clutter in [&link, &place.join(names::HEARTBEAT)] {
         // A guest that ended at once has made no heartbeat.
         let _ = fs::remove_file(clutter);

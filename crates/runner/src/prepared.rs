@@ -182,7 +182,7 @@ fn make(
         guests: run.jobs,
         parameters: &[A_DAY_BEFORE],
     };
-    let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
+    let end = guest.run(run.timeouts.silence, LIMIT, run.stop, &mut |_| ())?;
     if matches!(end, crate::guest::End::Stopped) {
         return Err(Error::Interrupted);
     }
@@ -200,8 +200,11 @@ pub fn room(trial: &Trial) -> Bytes {
     let beside = beside.map(disklab_config::Workload::bytes).unwrap_or_default();
     let fragments = trees.map_or(0, |trees| trees.fragments());
     // A replica has the same once more.
-    let replicas =
-        trial.array.replica.as_ref().map_or(0, |it| u64::from(it.layout.copies(it.devices.len())));
+    let replicas = trial
+        .array
+        .replica
+        .as_ref()
+        .map_or(0, |replica| u64::from(replica.layout.copies(replica.devices.len())));
     let metadata = ((trial.workload.bytes().0 + beside.0) / DATA_PER_METADATA
         + fragments * METADATA_PER_FRAGMENT)
         * (copies + replicas);

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::executor::{Events, Executor};
 use crate::facts::{self, Makers};
-use crate::guest::{Installation, Patience};
+use crate::guest::{Installation, Timeouts};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, estimate, fault, scratch, trial};
 use disklab_block_devices::change::UndoNews;
@@ -31,7 +31,7 @@ pub struct Run {
     pub kernels: BTreeMap<String, Kernel>,
     pub installation: Installation,
     pub cache: Cache,
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// Guests at a time; each has a processor to itself. Results do not depend on it.
     pub jobs: usize,
     /// Whether the guests record every request. Nothing else depends on it.
@@ -109,7 +109,7 @@ pub struct Summary {
 }
 
 impl Executor for Run {
-    fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
+    fn run_trials(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
         let _in_use = self.hold_cache()?;
         scratch::sweep(&self.trials_folder())?;
         let remaining: BTreeSet<String> = writer.remaining().into_iter().collect();
@@ -274,7 +274,7 @@ impl Run {
         let moved = &mut |beat: Heartbeat| {
             events(Event::Moved { trial, now: Nanos(beat.now), measured: beat.measured });
         };
-        match trial::carry_out(self, trial, self.kernel(trial), disks, raw.path(), moved) {
+        match trial::run(self, trial, self.kernel(trial), disks, raw.path(), moved) {
             Ok(outcome) if outcome.status == Status::Interrupted => Self::note(writer, outcome),
             Ok(outcome) => Self::keep(writer, raw, outcome),
             // The host has no room or no program: this trial cannot be, the next one may.

@@ -82,7 +82,8 @@ pub fn measured(startup: &Startup) -> Measured {
     Measured::Startup { way, limit_ns: startup.limit.0 }
 }
 
-/// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
+/// How long it took; what it was given up after is as much as is known. The error says why there is
+/// no such time.
 pub fn measures(steps: &[Step]) -> std::result::Result<(Measures, Option<Remark>), String> {
     let ready = steps.iter().rev().find_map(|step| match step {
         Step::Startup { ready, .. } => Some(ready),

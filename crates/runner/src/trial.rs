@@ -3,7 +3,7 @@
 use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
 use crate::evidence::Who;
-use crate::guest::{End, Guest, Patience};
+use crate::guest::{End, Guest, Timeouts};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
@@ -37,7 +37,7 @@ const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
 /// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's
 /// own failure is an outcome.
-pub fn carry_out(
+pub fn run(
     run: &Run,
     trial: &Trial,
     kernel: &Kernel,
@@ -57,7 +57,7 @@ pub fn carry_out(
     prepared::write_json(&folder.join(names::MACHINE), &describe::machine(trial, run.trace))?;
     prepared::write_json(&folder.join(names::PLAN), &describe::plan(trial))?;
 
-    let limit = limit(trial, &run.patience);
+    let limit = limit(trial, &run.timeouts);
     let guest = Guest {
         kernel: &kernel.path,
         installation: &run.installation,
@@ -66,7 +66,7 @@ pub fn carry_out(
         guests: run.jobs,
         parameters: &[],
     };
-    let end = guest.run(run.patience.silence, limit, run.stop, seen)?;
+    let end = guest.run(run.timeouts.silence, limit, run.stop, seen)?;
     let virtual_ns = evidence::virtual_time(folder);
     let results = results(trial, folder, &end, Who::Guest);
     // While their disks are there.
@@ -98,8 +98,8 @@ pub fn carry_out(
 }
 
 /// When a trial is given up: what it takes, and much more.
-pub fn limit(trial: &Trial, patience: &Patience) -> Nanos {
-    Nanos(estimate::virtual_time(trial).0 * 2 + patience.overtime.0)
+pub fn limit(trial: &Trial, timeouts: &Timeouts) -> Nanos {
+    Nanos(estimate::virtual_time(trial).0 * 2 + timeouts.overtime.0)
 }
 
 /// What became of a trial whose raw output is whole, or not; with what else there is to say of it,

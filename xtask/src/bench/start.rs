@@ -9,7 +9,7 @@ use disklab_config::{Lab, Trial};
 use disklab_record::manifest::{Manifest, Suite};
 use disklab_record::{Record, Status};
 use disklab_runner::Executor;
-use disklab_runner::Patience;
+use disklab_runner::Timeouts;
 use disklab_runner::run::{Event, Run};
 use std::path::Path;
 use std::sync::Mutex;
@@ -74,13 +74,13 @@ pub fn carry_out(
         kernels,
         installation,
         cache,
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         jobs,
         trace: true,
         deadline: None,
         stop: &STOP,
     }
-    .carry_out(trials, &writer, events)?;
+    .run_trials(trials, &writer, events)?;
     let record = Record::open(writer.folder())?;
     if let Some(bad) = record.lines().iter().find(|outcome| outcome.status != Status::Ok) {
         anyhow::bail!("{}: {}", bad.trial, bad.reason.as_deref().unwrap_or("no reason"));

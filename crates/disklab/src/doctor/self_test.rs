@@ -9,7 +9,7 @@ use disklab_config::kernel::NEWEST;
 use disklab_kernels::{Btrfs, Cache, find};
 use disklab_record::{Status, manifest};
 use disklab_runner::run::Run;
-use disklab_runner::{Installation, Patience};
+use disklab_runner::{Installation, Timeouts};
 
 use crate::exit::{Failure, cannot};
 use crate::home::Home;
@@ -39,7 +39,7 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, Failure>
         kernels: BTreeMap::from([(NEWEST.to_owned(), kernel)]),
         installation,
         cache,
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         jobs: 1,
         trace: true,
         deadline: None,

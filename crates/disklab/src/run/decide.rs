@@ -113,7 +113,7 @@ pub fn carry_out(
     let first = trials.iter().map(|trial| trial.seed_index).min();
     let of_first: Vec<Trial> =
         trials.iter().filter(|trial| Some(trial.seed_index) == first).cloned().collect();
-    run.carry_out(&of_first, writer, events)?;
+    run.run_trials(&of_first, writer, events)?;
     let possible = possible(&Record::open(writer.folder())?)?;
     // Before the first look everything is open.
     let mut open: Option<Vec<OpenVerdict>> = None;
@@ -126,7 +126,7 @@ pub fn carry_out(
                 }
         };
         let now: Vec<Trial> = trials.iter().filter(is_needed).cloned().collect();
-        run.carry_out(&now, writer, events)?;
+        run.run_trials(&now, writer, events)?;
         if run.stop().load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(Vec::new());
         }

@@ -12,7 +12,7 @@ use disklab_config::device::Constant;
 use disklab_config::kernel::NEWEST;
 use disklab_config::{Device, Lab, Model, Trial};
 use disklab_record::manifest::{OnHost, UntilDecided};
-use disklab_runner::Patience;
+use disklab_runner::Timeouts;
 use disklab_runner::host::{Host, Permission, Place};
 use disklab_units::{Bytes, Nanos};
 
@@ -243,7 +243,7 @@ impl HostArgs {
             warm_up: self.warm_up,
             order: self.order.unwrap_or_else(drawn),
             deadline: None,
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             stop,
         })
     }

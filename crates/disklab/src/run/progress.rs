@@ -294,7 +294,7 @@ pub fn run_trials(
     screen: &Screen,
 ) -> Result<Record, Failure> {
     let progress = Progress::new(screen, trials, &writer.remaining(), run, None);
-    let done = run.carry_out(trials, &writer, &|event| progress.event(&event));
+    let done = run.run_trials(trials, &writer, &|event| progress.event(&event));
     progress.end();
     let folder = writer.folder().to_owned();
     drop(writer);

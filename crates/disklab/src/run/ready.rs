@@ -7,7 +7,7 @@ use std::time::Duration;
 use disklab_config::Trial;
 use disklab_kernels::{Btrfs, Build, Built, Cache, Kernel};
 use disklab_runner::run::Run;
-use disklab_runner::{Installation, Patience};
+use disklab_runner::{Installation, Timeouts};
 
 use crate::exit::Failure;
 use crate::home::Home;
@@ -64,8 +64,8 @@ pub fn with(
         check_options(name, kernel, trials)?;
     }
     let installation = Installation::find()?;
-    let patience = Patience::default();
-    Ok(Run { kernels, installation, cache, patience, jobs, trace: true, deadline: None, stop })
+    let timeouts = Timeouts::default();
+    Ok(Run { kernels, installation, cache, timeouts, jobs, trace: true, deadline: None, stop })
 }
 
 /// Refuses a kernel that was built without what trials need.

@@ -209,6 +209,14 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
         .expect("a trial")
         .expect("a folder");
     let steps = fs::read_to_string(raw.path().join("guest.jsonl")).expect("steps");
+    let logged = fs::read_to_string(raw.path().join("actions.log")).expect("a log");
+    let [logged, said] =
+        [&logged, &dry.out].map(|text| text.lines().map(masked).collect::<Vec<_>>());
+    assert!(
+        !logged.is_empty() && said.windows(logged.len()).any(|window| window == logged),
+        "{logged:#?} is not what was said to be run:\n{}",
+        dry.out
+    );
     let (mut lines, mut behind) = (dry.out.lines(), Vec::new());
     let mut next = |said: &str| {
         assert!(lines.any(|line| line == said), "`{said}` is not in this order in\n{}", dry.out);
@@ -262,6 +270,20 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
             it.path.display()
         ));
     }
+}
+
+/// A line without what is drawn for each run: UUIDs, and names of the run's own.
+fn masked(line: &str) -> String {
+    let is_uuid = |part: &str| part.len() == 36 && part.matches('-').count() == 4;
+    let word = |word: &str| {
+        let parts = word.split('/').map(|part| match part {
+            part if is_uuid(part) => "UUID",
+            part if part.starts_with("disklab-") => "NAME",
+            part => part,
+        });
+        parts.collect::<Vec<_>>().join("/")
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A command as the dry run writes it.

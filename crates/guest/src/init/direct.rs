@@ -26,7 +26,9 @@ fn flag() -> i32 {
 
 /// Fills whole words of 8 bytes with what is drawn.
 pub fn fill(bytes: &mut [u8], random: &mut Random) {
-    bytes.chunks_exact_mut(8).for_each(|it| it.copy_from_slice(&random.next_u64().to_le_bytes()));
+    bytes
+        .chunks_exact_mut(8)
+        .for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
 }
 
 /// Zeroes, or what has been read into it.

@@ -131,7 +131,8 @@ pub fn account(done: &LoadDone, steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A guest has one processor, which the operations of all threads get in the order in which they ask for it.
+/// A guest has one processor, which the operations of all threads get in the order in which they
+/// ask for it.
 struct Processor {
     /// When it is free again.
     free: Mutex<Instant>,

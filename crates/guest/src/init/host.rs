@@ -87,8 +87,8 @@ fn inside_namespaces() -> Result<(), Failure> {
     run_plan(Ok(plan), &environment, &lines)
 }
 
-/// The disks, if they are still those that the run was given, and nobody else's. They are held from here, where all of the machine
-/// is seen, until just before something is made on them or mounted.
+/// The disks, if they are still those that the run was given, and nobody else's. They are held from
+/// here, where all of the machine is seen, until just before something is made on them or mounted.
 fn held(machine: &RealMachine) -> Result<Held, Failure> {
     let mut held = Held::new();
     for disk in &machine.disks {

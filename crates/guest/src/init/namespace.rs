@@ -84,15 +84,15 @@ pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
     }
 }
 
-/// Keeps what is mounted here from the machine. What is unmounted on the machine goes from here too:
-/// a filesystem that somebody else unmounts would be in use until the trial ends.
+/// Keeps what is mounted here from the machine. What is unmounted on the machine goes from here
+/// too: a filesystem that somebody else unmounts would be in use until the trial ends.
 pub fn keep_mounts() -> Result<(), Failure> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .map_err(|e| format!("keeping mounts to itself: {e}"))
 }
 
-/// Makes what a program has below its own root besides files: of devices those that are nobody's, of
-/// the kernel what can be read.
+/// Makes what a program has below its own root besides files: of devices those that are nobody's,
+/// of the kernel what can be read.
 pub fn surround_program(root: &Path) -> Result<(), Failure> {
     let at = |name: &str| root.join(name).display().to_string();
     mounted("tmpfs", &at("dev"), "")?;
@@ -134,7 +134,8 @@ fn found(path: &Path) -> Result<OwnedFd, Failure> {
         .map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The same of what the user named, and whether it is a folder. Who owns the folder above could have put a link in its place since.
+/// The same of what the user named, and whether it is a folder. Who owns the folder above could
+/// have put a link in its place since.
 fn no_link(path: &Path) -> Result<(OwnedFd, bool), Failure> {
     let failed = |e: Errno| format!("{}: {e}", path.display());
     let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
@@ -184,7 +185,8 @@ pub fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
     let attributes = Attributes { set, clear, propagation: 0, userns: 0 };
     let name = CString::new(path).map_err(|e| format!("{path}: {e}"))?;
     let name: *const c_char = name.as_ptr();
-    // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is told.
+    // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is
+    // told.
     let result = unsafe {
         syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>())
     };

@@ -4,10 +4,11 @@ use super::steps::Failure;
 use std::fs::{self, DirEntry};
 use std::path::PathBuf;
 
-/// Returns the files that fit a path in which a `*` stands for the name of any folder; in the order of their names.
+/// Returns the files that fit a path in which a `*` stands for the name of any folder; in the order
+/// of their names.
 ///
-/// Folders are listed and no name is tried: a system call that fails takes a microsecond in
-/// a guest, and what is measured would begin later in a kernel that has fewer files.
+/// Folders are listed and no name is tried: a system call that fails takes a microsecond in a
+/// guest, and what is measured would begin later in a kernel that has fewer files.
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut parts = pattern.split('/').filter(|part| !part.is_empty()).peekable();
     let mut found = vec![PathBuf::from("/")];

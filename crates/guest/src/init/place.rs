@@ -26,7 +26,8 @@ impl Place {
         unsafe { command.pre_exec(move || place.enter()) };
     }
 
-    /// The calling thread gets the priority, and its process the cgroup; what it starts then has both.
+    /// The calling thread gets the priority, and its process the cgroup; what it starts then has
+    /// both.
     pub fn enter(&self) -> io::Result<()> {
         if let Some(ioprio) = self.ioprio {
             set_ioprio(ioprio)?;

@@ -148,9 +148,9 @@ impl Reader {
     }
 }
 
-/// Sums up what became of frames. `ready` has when the data of each frame was there, from the moment
-/// on at which the first was due; a frame that is missing at its end never was. A frame takes
-/// `frame_ns`, and the time to play is over after `length_ns`.
+/// Sums up what became of frames. `ready` has when the data of each frame was there, from the
+/// moment on at which the first was due; a frame that is missing at its end never was. A frame
+/// takes `frame_ns`, and the time to play is over after `length_ns`.
 fn summary(
     first_frame_ns: u64,
     ready: &[Option<u64>],

@@ -89,7 +89,8 @@ impl Replay {
             let entry = self.entries.get(number_of_entry as usize);
             let entry = entry.ok_or_else(|| format!("no file {number_of_entry}"))?;
             let file = files.entry(number_of_entry).or_default();
-            carry_out(act, entry, file, &mut buffer).map_err(|e| format!("{}: {e}", entry.path))?;
+            replay_use(act, entry, file, &mut buffer)
+                .map_err(|e| format!("{}: {e}", entry.path))?;
             uses += 1;
             let (done, changed) = &self.done[number];
             *done.lock().map_err(|_| "a thread failed".to_owned())? = uses;
@@ -142,7 +143,7 @@ impl Replay {
     }
 }
 
-fn carry_out(
+fn replay_use(
     act: StartupAction,
     entry: &StartupEntry,
     used: &mut Used,

@@ -40,7 +40,8 @@ pub struct Over {
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
 pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Result<Over, Failure> {
     let words = Words::of(STEP)?;
-    // For what was recorded too: where something is mounted, its folder and those above it are in memory.
+    // For what was recorded too: where something is mounted, its folder and those above it are in
+    // memory.
     if !surrounded(limit, &session.environment)? {
         let ready = StartupEnd::NotWithin { ns: limit.as_nanos() as u64 };
         let said = "not even its folders could be read".to_owned();

@@ -85,7 +85,8 @@ struct Witness {
 }
 
 impl Witness {
-    /// Starts it in the pool. The number of each record, from 1, is marked once it has been fsynced.
+    /// Starts it in the pool. The number of each record, from 1, is marked once it has been
+    /// fsynced.
     fn start(environment: &Arc<dyn Environment>) -> Result<Self, Failure> {
         let environment = Arc::clone(environment);
         let promised = move |record| {
@@ -191,7 +192,8 @@ fn record(number: u64) -> [u8; RECORD] {
     record
 }
 
-/// Looks for all records up to `promised` in the pool; the error names those that are not as they were.
+/// Looks for all records up to `promised` in the pool; the error names those that are not as they
+/// were.
 fn look(promised: u64) -> Result<(), Failure> {
     look_in(&Path::new(POOL).join(FOLDER), promised)
 }

@@ -12,10 +12,11 @@ pub fn seconds(trial: &Trial, phases: &Phases) -> f64 {
 /// Requests to all disks, and bytes that they move.
 pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
     let fio: Vec<&FileJob> = phases.all.iter().flat_map(WorkloadPhase::jobs).collect();
-    let moved =
-        |it: &FileJob| it.bytes().0 as f64 * if it.job.rw.writes() { copies(trial) } else { 1.0 };
-    let bytes: f64 = fio.iter().map(|it| moved(it)).sum();
-    let requests: f64 = fio.iter().map(|it| moved(it) / size(it)).sum();
+    let moved = |job: &FileJob| {
+        job.bytes().0 as f64 * if job.job.rw.writes() { copies(trial) } else { 1.0 }
+    };
+    let bytes: f64 = fio.iter().map(|job| moved(job)).sum();
+    let requests: f64 = fio.iter().map(|job| moved(job) / size(job)).sum();
     if phases
         .all
         .iter()
@@ -32,8 +33,8 @@ pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
 
 /// Bytes of fio's that go through the page cache.
 pub fn cached(phases: &Phases) -> f64 {
-    let jobs = phases.all.iter().flat_map(WorkloadPhase::jobs).filter(|it| !it.job.direct);
-    jobs.map(|it| it.bytes().0 as f64).sum()
+    let jobs = phases.all.iter().flat_map(WorkloadPhase::jobs).filter(|job| !job.job.direct);
+    jobs.map(|job| job.bytes().0 as f64).sum()
 }
 
 /// What a program's request moves, and what a request of a sequential load does, bytes.
@@ -59,7 +60,7 @@ fn of_phase(trial: &Trial, phase: &WorkloadPhase) -> f64 {
 /// Sequential jobs share what the disks give in a row, random ones what they find in all places.
 fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
     let (mut seconds, disks) = (0.0, trial.array.devices.len() as f64);
-    let readers: u32 = jobs.iter().map(|it| it.job.numjobs).sum();
+    let readers: u32 = jobs.iter().map(|job| job.job.numjobs).sum();
     for it in jobs {
         let bytes = it.bytes().0 as f64;
         let (writes, limit) = (it.job.rw.writes(), trial.array.controller);
@@ -73,7 +74,10 @@ fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
         let used = if writes { disks } else { disks.min(spread(trial, readers)) };
         let moved = if writes { bytes * copies(trial) } else { bytes };
         let rate = slowest(trial, in_a_row) * used;
-        let most = limit.map_or(f64::MAX, |it| if writes { it.write.0 } else { it.read.0 } as f64);
+        let most = limit.map_or(
+            f64::MAX,
+            |controller| if writes { controller.write.0 } else { controller.read.0 } as f64,
+        );
         seconds += moved / rate.min(most);
     }
     seconds

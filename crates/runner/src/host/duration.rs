@@ -21,7 +21,8 @@ const WINDOW: u64 = 5;
 pub fn wall(host: &Host, trial: &Trial) -> Duration {
     let warm_up = plan::warm_up(trial, host.warm_up);
     // Two windows of samples: the first in which a rate is steady is seldom the first of all.
-    let warm_up = warm_up.map_or(0, |it| it.every_ns.saturating_mul(2 * WINDOW).min(it.limit_ns));
+    let warm_up =
+        warm_up.map_or(0, |load| load.every_ns.saturating_mul(2 * WINDOW).min(load.limit_ns));
     let measured = Duration::from_nanos(estimate::measured(trial).0);
     Duration::from_nanos(host.rest.0) + Duration::from_nanos(warm_up) + measured + AROUND
 }

@@ -23,7 +23,7 @@ pub use script::{script, time};
 
 use crate::error::{Error, Result};
 use crate::executor::{Events, Executor};
-use crate::guest::Patience;
+use crate::guest::Timeouts;
 use crate::run::{Event, Summary};
 use crate::{facts, not_run};
 use disklab_block_devices::{Allow, Disk};
@@ -57,7 +57,7 @@ pub struct Host {
     pub order: u32,
     /// No trial begins after that.
     pub deadline: Option<Instant>,
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     pub stop: &'static AtomicBool,
 }
 
@@ -88,7 +88,7 @@ impl Place {
 }
 
 impl Executor for Host {
-    fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
+    fn run_trials(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
         let remaining = writer.remaining();
         let mut summary = Summary::default();
         let mut possible = Vec::new();
@@ -111,8 +111,9 @@ impl Executor for Host {
             if self.is_past_deadline() {
                 break;
             }
-            let missing =
-                plan::choices(trial).iter().find_map(|it| lacking.get(noted::choice(it)).cloned());
+            let missing = plan::choices(trial)
+                .iter()
+                .find_map(|value| lacking.get(noted::choice(value)).cloned());
             let done = match missing {
                 Some(reason) => note(writer, not_run(trial, Status::Skipped, reason)),
                 None => self.one(trial, &mut prepared, writer, &mut lacking, events),

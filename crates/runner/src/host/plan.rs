@@ -50,9 +50,9 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
     }
     let asked = [
         trial.workload.priority,
-        trial.background.as_ref().map(|it| it.priority).unwrap_or_default(),
+        trial.background.as_ref().map(|beside| beside.priority).unwrap_or_default(),
     ];
-    if asked.iter().any(|it| it.weight.is_some()) && !cgroups::are_whole() {
+    if asked.iter().any(|priority| priority.weight.is_some()) && !cgroups::are_whole() {
         return Some(cgroups::NOT_WHOLE.to_owned());
     }
     if reads_what_nobody_wrote(trial) && place.disks().iter().any(|disk| !disk.rotational) {
@@ -80,17 +80,21 @@ pub fn policy_not_had(trial: &Trial, place: &Place) -> Option<String> {
     let sysfs = Path::new("/sys/fs/btrfs");
     let value = trial.policy.as_ref()?.setting();
     let of_all = || {
-        let mut all: Vec<PathBuf> =
-            sysfs.read_dir().ok()?.flatten().map(|it| it.path().join("read_policy")).collect();
+        let mut all: Vec<PathBuf> = sysfs
+            .read_dir()
+            .ok()?
+            .flatten()
+            .map(|entry| entry.path().join("read_policy"))
+            .collect();
         all.sort();
-        all.into_iter().find(|it| it.is_file())
+        all.into_iter().find(|path| path.is_file())
     };
     let file = match place {
         Place::At { uuid, .. } => sysfs.join(uuid.as_ref()?).join("read_policy"),
         Place::Disks { .. } => of_all()?,
     };
     let has = std::fs::read_to_string(&file)
-        .map_or_else(|_| "no such file".to_owned(), |it| it.trim().to_owned());
+        .map_or_else(|_| "no such file".to_owned(), |text| text.trim().to_owned());
     let wanted = Setting { path: String::new(), value: value.clone(), choice: true };
     (!kernel_value::offers(&has, &wanted))
         .then(|| noted::not_had(&value, &file.display().to_string(), &has))
@@ -100,9 +104,10 @@ pub fn policy_not_had(trial: &Trial, place: &Place) -> Option<String> {
 /// by a word.
 fn names_a_guests_devices(trial: &Trial) -> bool {
     let beside = trial.background.iter();
-    let processes =
-        beside.clone().flat_map(|it| it.processes.iter().map(|process| &process.command));
-    let commands = processes.chain(beside.flat_map(|it| &it.prepare)).flatten();
+    let processes = beside
+        .clone()
+        .flat_map(|background| background.processes.iter().map(|process| &process.command));
+    let commands = processes.chain(beside.flat_map(|background| &background.prepare)).flatten();
     let phases = trial.workload.phases();
     let names =
         |word: &str| ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| word.contains(place));
@@ -116,7 +121,7 @@ fn names_a_guests_devices(trial: &Trial) -> bool {
 /// write.
 fn reads_what_nobody_wrote(trial: &Trial) -> bool {
     let bare = trial.array.layout.filesystem().is_none();
-    let beside = trial.background.as_ref().and_then(|it| it.workload.as_ref());
+    let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let mut loads = [&trial.workload].into_iter().chain(beside);
     let reads = |fio: &FioLoad| (bare || fio.raw) && fio.jobs.iter().any(|job| job.rw.reads());
     loads.any(|load| load.fio().is_some_and(reads))
@@ -134,7 +139,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
         );
     }
     let background = trial.background.as_ref();
-    if background.is_some_and(|it| it.snapshots.is_some()) {
+    if background.is_some_and(|background| background.snapshots.is_some()) {
         return Some("snapshots are of a whole filesystem, which is not ours here".to_owned());
     }
     if trial.workload.phases().is_some_and(Phases::mounts) {
@@ -149,8 +154,8 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
         );
     }
     let phases = trial.workload.phases();
-    if phases.is_some_and(|it| {
-        it.programs().any(|name| ["btrfs", "mdadm", "sh"].contains(&name.as_str()))
+    if phases.is_some_and(|them| {
+        them.programs().any(|name| ["btrfs", "mdadm", "sh"].contains(&name.as_str()))
     }) {
         return Some("its phases work on the whole filesystem, which is not ours here".to_owned());
     }
@@ -163,7 +168,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
         return None;
     }
     let reads_one = fio.is_some_and(|fio| !fio.own_files && fio.only_reads());
-    let size = path.metadata().map_or(0, |it| it.len());
+    let size = path.metadata().map_or(0, |file| file.len());
     if !reads_one || background.is_some() {
         Some(format!(
             "{} is one file and only read: this needs a folder that can be written",
@@ -191,7 +196,7 @@ fn works_on_the_whole(background: &disklab_config::Background) -> bool {
         let defragments =
             command.starts_with(&["btrfs", "filesystem", "defragment"].map(str::to_owned));
         let mut words =
-            command.iter().flat_map(|it| it.split(|letter: char| !letter.is_alphanumeric()));
+            command.iter().flat_map(|word| word.split(|letter: char| !letter.is_alphanumeric()));
         !defragments && words.any(|word| OF_THE_WHOLE.contains(&word))
     })
 }

@@ -145,7 +145,7 @@ impl<'a> Prepared<'a> {
         write_json(&folder.join(names::HOST), machine)?;
         let room = crate::prepared::room(trial);
         let bytes = (estimate::written(trial) + room).0 as f64 * f64::from(trial.array.copies());
-        let limit = Nanos::from_secs_f64(bytes / SLOWEST) + self.host.patience.overtime;
+        let limit = Nanos::from_secs_f64(bytes / SLOWEST) + self.host.timeouts.overtime;
         let end = first::run(&self.host.program, &folder, limit, self.host.stop, &mut |_| ())?;
         if matches!(end, End::Stopped) || self.host.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);

@@ -53,7 +53,7 @@ impl Host {
         let machine = self.machine(journal.path(), None, at.map(Path::to_owned));
         let plan = plan::measuring(trial, &machine, self.warm_up);
         let warm_up = plan::warm_up(trial, self.warm_up).map_or(0, |warm_up| warm_up.limit_ns);
-        let limit = limit(trial, &self.patience) + Nanos(warm_up);
+        let limit = limit(trial, &self.timeouts) + Nanos(warm_up);
         let written = write_json(&folder.join(names::PLAN), &plan)
             .and_then(|()| write_json(&folder.join(names::HOST), &machine));
         let ran = written.and_then(|()| {

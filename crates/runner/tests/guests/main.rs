@@ -3,6 +3,7 @@
 //! Without a kernel they are skipped with a line that says so, unless DISKLAB_NEED_GUEST is set, as
 //! `make test` does.
 
+mod actions;
 mod background;
 mod cache;
 mod calibrate;
@@ -38,6 +39,7 @@ fn main() {
     // Each guest wants a processor, and some tests start several.
     arguments.test_threads.get_or_insert(2);
     let tests = [
+        actions::tests(),
         background::tests(),
         cache::tests(),
         calibrate::tests(),

@@ -9,7 +9,7 @@ use disklab_record::manifest::{self, Manifest};
 use disklab_record::outcome::Fault;
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::run::Run;
-use disklab_runner::{Executor, Installation, Patience};
+use disklab_runner::{Executor, Installation, Timeouts};
 use disklab_testkit::skipped_without_root;
 use disklab_units::Bytes;
 use libtest_mimic::Trial as Test;
@@ -96,13 +96,13 @@ fn run(trials: &[Trial], cache: &Cache) -> Vec<Outcome> {
         kernels: [("newest".to_owned(), place::kernel())].into(),
         installation: Installation::find().unwrap(),
         cache: cache.clone(),
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         jobs: 1,
         trace: true,
         deadline: None,
         stop: &STOP,
     };
-    run.carry_out(trials, &writer, &|_| ()).unwrap();
+    run.run_trials(trials, &writer, &|_| ()).unwrap();
     Record::open(writer.folder()).unwrap().lines().to_vec()
 }
 

@@ -8,7 +8,7 @@ use disklab_kernels::{Cache, Kernel};
 use disklab_record::manifest::{self, Manifest};
 use disklab_record::{Record, compare};
 use disklab_runner::run::{Run, Summary};
-use disklab_runner::{Executor, Installation, Patience};
+use disklab_runner::{Executor, Installation, Timeouts};
 use disklab_trace::TraceEntry;
 use libtest_mimic::Trial as Test;
 use std::collections::BTreeSet;
@@ -140,13 +140,13 @@ pub fn summary_on(
         kernels: [("newest".to_owned(), kernel)].into(),
         installation: installation.clone(),
         cache: cache.clone(),
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
         jobs,
         trace: true,
         deadline: None,
         stop: &STOP,
     };
-    let summary = run.carry_out(trials, &writer, &|_| ()).unwrap();
+    let summary = run.run_trials(trials, &writer, &|_| ()).unwrap();
     let folder = writer.folder().to_owned();
     (summary, folder)
 }

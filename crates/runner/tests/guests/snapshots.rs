@@ -150,7 +150,8 @@ fn what_is_told_is_on_the_disks() {
         lines[3..].iter().filter_map(|line| line.split_once(' ')).collect();
     let distinct: std::collections::BTreeSet<&&str> = sums.values().collect();
     assert_eq!((sums.len(), distinct.len()), (KEEP, KEEP), "{said}");
-    // The bookkeeping does not go unnoticed if it is wrong: a second pass finds snapshots that it knows nothing of.
+    // The bookkeeping does not go unnoticed if it is wrong: a second pass finds snapshots that it
+    // knows nothing of.
     place.before = vec![mount(Side::Pool), mount(Side::Replica)];
     let reason = place.run().expect_err("these snapshots are there already");
     assert!(

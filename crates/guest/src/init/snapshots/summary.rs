@@ -60,7 +60,8 @@ mod tests {
     fn what_came_due_meanwhile_is_passed_over_but_for_the_last() {
         assert_eq!(next(0, 0, 5), 1);
         assert_eq!(next(1, 5, 5), 2);
-        // One that took from 10 to 14 makes nothing late; until 17, the third is late; until 31, three are missed.
+        // One that took from 10 to 14 makes nothing late; until 17, the third is late; until 31,
+        // three are missed.
         assert_eq!(next(2, 14, 5), 3);
         assert_eq!(next(2, 17, 5), 3);
         assert_eq!(next(2, 31, 5), 6);
