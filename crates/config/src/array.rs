@@ -22,7 +22,7 @@ use crate::controller::Controller;
 use crate::device::{BLOCK, Device, whole_blocks};
 use crate::layout::{Filesystem, Layout};
 use crate::member::{Devices, check_member};
-use crate::read::{TomlTable, values};
+use crate::read::{TomlTable, given, values};
 use crate::replica::Replica;
 
 /// Disks and how they are joined.
@@ -73,7 +73,7 @@ impl Array {
         }
         let cache = table.table("cache");
         let read_cache = cache.as_ref().map(|cache| Cache::read(cache, catalogue));
-        let controller = table.optional_table("controller", Controller::read);
+        let controller = table.optional_table("controller", Controller::from_table);
         if let Some(layout) = layout {
             layout.check_count(table, devices.len());
         }
@@ -114,9 +114,9 @@ impl Array {
             partition_size: partition_size.map(whole_blocks),
             devices: values(devices),
             spares: values(spares),
-            cache: read_cache.map_or(Some(None), |cache| cache.map(Some))?,
+            cache: given(read_cache)?,
             controller: controller?,
-            replica: read_replica.map_or(Some(None), |replica| replica.map(Some))?,
+            replica: given(read_replica)?,
         })
     }
 

@@ -35,11 +35,11 @@ use std::collections::BTreeMap;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::command::{TREE, read_command};
+use crate::command::{TREE, read_command, read_commands};
 use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::fsload::Fsload;
 use crate::priority::Priority;
-use crate::read::{TomlTable, unknown};
+use crate::read::{TomlTable, from_table, given, unknown};
 use crate::snapshots::Snapshots;
 use crate::workload::{FioLoad, Workload};
 
@@ -70,17 +70,19 @@ pub struct Background {
     pub priority: Priority,
 }
 
-/// Folders of fragmented files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Trees {
-    pub count: u32,
-    /// In each.
-    pub files: u32,
-    /// Of each file.
-    pub file_size: Bytes,
-    /// The files are written in pieces of this size, in random order over all of them.
-    pub fragment: Bytes,
+from_table! {
+    /// Folders of fragmented files.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Trees {
+        pub count: u32 = within(1..=256),
+        /// In each.
+        pub files: u32 = within(1..=256),
+        /// Of each file.
+        pub file_size["filesize"]: Bytes = within(Bytes::kib(64)..=Bytes::gib(1)),
+        /// The files are written in pieces of this size, in random order over all of them.
+        pub fragment: Bytes = within(BLOCK..=Bytes::mib(1)),
+    }
 }
 
 /// A program and its arguments.
@@ -107,45 +109,42 @@ impl Background {
         let summary = table.required("summary");
         let lead = table.required_table("lead").map(|lead| DiskTimes::read(&lead, &TIMES_BEFORE));
         let trees = table.table("trees").map(|trees| Trees::read(&trees));
+        let has_trees = trees.is_some();
+        let processes = table.tables("process");
         let processes: Vec<_> =
-            table.tables("process").iter().map(|it| Process::read(it, trees.is_some())).collect();
-        let prepare: Vec<_> = table
-            .tables("prepare")
-            .iter()
-            .map(|command| read_command(command, trees.is_some()))
-            .collect();
+            processes.iter().map(|process| Process::read(process, has_trees)).collect();
+        let prepare = read_commands(table, has_trees);
         let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
-        let priority = Priority::read(table);
-        let fio = table.has("workload").then(|| workload(table, workloads));
-        let snapshots = table.table("snapshots").map(|snapshots| Snapshots::read(&snapshots));
-        if !table.has("process") && fio.is_none() && snapshots.is_none() {
-            let what = "a background needs a `workload`, [snapshots], or programs, each under a [[process]] of its own";
+        let priority = Priority::from_table(table);
+        let load = table.has("workload").then(|| workload(table, workloads));
+        let snapshots = table.table("snapshots");
+        let snapshots = snapshots.map(|snapshots| Snapshots::from_table(&snapshots));
+        if !table.has("process") && load.is_none() && snapshots.is_none() {
+            let what = "a background needs a `workload`, [snapshots], or programs, each under a \
+                        [[process]] of its own";
             table.wrong("", what);
         }
         if name == NONE {
-            table.wrong(
-                "",
-                format!("`{NONE}` is the word for no background: name the file otherwise"),
-            );
+            let message =
+                format!("`{NONE}` is the word for no background: name the file otherwise");
+            table.wrong("", message);
         }
         let uses_trees =
             |process: &Option<Process>| process.as_ref().is_none_or(Process::uses_trees);
-        if trees.is_some() && !processes.is_empty() && !processes.iter().any(uses_trees) {
-            table.wrong(
-                "trees",
-                format!("no process has `{TREE}` in its command: nothing uses them"),
-            );
+        if has_trees && !processes.is_empty() && !processes.iter().any(uses_trees) {
+            let message = format!("no process has `{TREE}` in its command: nothing uses them");
+            table.wrong("trees", message);
         }
         Some(Self {
             name: name.to_owned(),
             summary: summary?,
             lead: lead??,
-            trees: trees.map_or(Some(None), |trees| trees.map(Some))?,
-            prepare: prepare.into_iter().collect::<Option<_>>()?,
+            trees: given(trees)?,
+            prepare: prepare?,
             room: room?,
             processes: processes.into_iter().collect::<Option<_>>()?,
-            workload: fio.map_or(Some(None), |fio| fio.map(Some))?,
-            snapshots: snapshots.map_or(Some(None), |snapshots| snapshots.map(Some))?,
+            workload: given(load)?,
+            snapshots: given(snapshots)?,
             priority: priority?,
         })
     }
@@ -209,46 +208,32 @@ impl Trees {
     }
 
     fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let count = table.within("count", 1..=256);
-        let files = table.within("files", 1..=256);
-        let file_size = table.within("filesize", Bytes::kib(64)..=Bytes::gib(1));
-        let fragment = table.within("fragment", BLOCK..=Bytes::mib(1));
-        let trees =
-            Self { count: count?, files: files?, file_size: file_size?, fragment: fragment? };
+        let trees = Self::from_table(table)?;
         trees.check(table).then_some(trees)
     }
 
     fn check(&self, table: &TomlTable<'_, '_>) -> bool {
-        let wrong = |key, message: String| {
-            table.wrong(key, message);
-            false
-        };
         let all = u64::from(self.count) * u64::from(self.files);
-        let mut good = true;
-        if all > FILES_MAX {
-            good = wrong("files", format!("{all} in all trees are too many: at most {FILES_MAX}"));
-        }
-        if !self.fragment.0.is_multiple_of(BLOCK.0) {
-            good = wrong(
-                "fragment",
-                format!("{} bytes are not a whole number of {BLOCK}", self.fragment.0),
-            );
+        let too_many = (all > FILES_MAX)
+            .then(|| format!("{all} in all trees are too many: at most {FILES_MAX}"));
+        let pieces = self.fragments();
+        let wrong_pieces = if !self.fragment.0.is_multiple_of(BLOCK.0) {
+            let bytes = self.fragment.0;
+            Some(("fragment", format!("{bytes} bytes are not a whole number of {BLOCK}")))
         } else if !self.file_size.0.is_multiple_of(self.fragment.0) {
-            good =
-                wrong("filesize", format!("{} is not a whole number of fragments", self.file_size));
+            Some(("filesize", format!("{} is not a whole number of fragments", self.file_size)))
         } else if self.file_size.0 / self.fragment.0 < FRAGMENTS_MIN {
-            good = wrong(
-                "filesize",
-                format!("less than {FRAGMENTS_MIN} fragments are not a fragmented file"),
-            );
-        } else if self.fragments() > FRAGMENTS_MAX {
-            let message = format!(
-                "{} fragments in all trees are too many: at most {FRAGMENTS_MAX}",
-                self.fragments()
-            );
-            good = wrong("filesize", message);
-        }
-        good
+            let message = format!("less than {FRAGMENTS_MIN} fragments are not a fragmented file");
+            Some(("filesize", message))
+        } else if pieces > FRAGMENTS_MAX {
+            let message =
+                format!("{pieces} fragments in all trees are too many: at most {FRAGMENTS_MAX}");
+            Some(("filesize", message))
+        } else {
+            None
+        };
+        let mistakes = too_many.map(|message| ("files", message)).into_iter().chain(wrong_pieces);
+        mistakes.inspect(|(key, message)| table.wrong(key, message)).count() == 0
     }
 }
 

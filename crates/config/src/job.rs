@@ -5,29 +5,31 @@ use std::ops::RangeInclusive;
 use disklab_units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::{TomlTable, choices};
+use crate::read::{TomlTable, choices, from_table};
 
-/// One fio job definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
-pub struct Job {
-    pub rw: Rw,
-    pub bs: Bytes,
-    pub iodepth: u32,
-    pub ioengine: Ioengine,
-    pub numjobs: u32,
-    /// O_DIRECT.
-    pub direct: bool,
-    /// Random offsets may come twice before all have come once.
-    pub norandommap: bool,
-    /// New contents for every write.
-    pub refill_buffers: bool,
-    /// Zeroes are written.
-    pub zero_buffers: bool,
-    /// Of a load that reads and writes: how many per cent of its requests are reads.
-    pub rwmixread: u32,
-    /// Of each of its jobs at most, bytes a second.
-    pub rate: Option<Rate>,
+from_table! {
+    /// One fio job definition.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
+    pub struct Job {
+        pub rw: Rw = required(),
+        pub bs: Bytes = within(Bytes(512)..=Bytes::mib(64)),
+        pub ioengine: Ioengine = required(),
+        pub iodepth: u32 = within_or(1..=4096, 1),
+        pub numjobs: u32 = within_or(JOBS, 1),
+        /// O_DIRECT.
+        pub direct: bool = with_default(false),
+        /// Random offsets may come twice before all have come once.
+        pub norandommap: bool = with_default(false),
+        /// New contents for every write.
+        pub refill_buffers: bool = with_default(false),
+        /// Zeroes are written.
+        pub zero_buffers: bool = with_default(false),
+        /// Of a load that reads and writes: how many per cent of its requests are reads.
+        pub rwmixread: u32 = within_or(1..=99, 50),
+        /// Of each of its jobs at most, bytes a second.
+        pub rate: Option<Rate> = optional_within(RATES),
+    }
 }
 
 choices! {
@@ -95,29 +97,7 @@ impl Job {
     }
 
     pub(crate) fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
-        let rw = table.required("rw");
-        let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
-        let ioengine = table.required("ioengine");
-        let iodepth = table.within_or("iodepth", 1..=4096, 1);
-        let numjobs = table.within_or("numjobs", JOBS, 1);
-        let [direct, norandommap, refill_buffers, zero_buffers] =
-            ["direct", "norandommap", "refill_buffers", "zero_buffers"]
-                .map(|key| table.or(key, false));
-        let rwmixread = table.within_or("rwmixread", 1..=99, 50);
-        let rate = table.has("rate").then(|| table.within("rate", RATES));
-        let job = Self {
-            rw: rw?,
-            bs: bs?,
-            iodepth: iodepth?,
-            ioengine: ioengine?,
-            numjobs: numjobs?,
-            direct,
-            norandommap,
-            refill_buffers,
-            zero_buffers,
-            rwmixread: rwmixread?,
-            rate: rate.map_or(Some(None), |rate| rate.map(Some))?,
-        };
+        let job = Self::from_table(table)?;
         job.check(table, file_size);
         Some(job)
     }

@@ -53,12 +53,8 @@ impl Kernel {
                 format!("`{}` is not the name of a Debian package", package.escape_debug());
             table.wrong("package", message);
         }
-        Some(Self {
-            series: name.to_owned(),
-            summary: summary?,
-            package: package?,
-            preference: preference?,
-        })
+        let series = name.to_owned();
+        Some(Self { series, summary: summary?, package: package?, preference: preference? })
     }
 }
 

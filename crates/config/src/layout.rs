@@ -5,9 +5,8 @@ use std::str::FromStr;
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
-use toml::de::DeValue;
 
-use crate::read::{FromToml, TomlTable, from_string, unknown};
+use crate::read::{TomlTable, text_form, unknown};
 
 /// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`,
 /// `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single`
@@ -381,27 +380,7 @@ impl FromStr for Layout {
     }
 }
 
-impl FromToml for Layout {
-    const EXPECTED: &'static str = "the name of a join in quotes, such as \"btrfs-raid1\"";
-
-    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
-        from_string(value)
-    }
-}
-
-impl From<Layout> for String {
-    fn from(join: Layout) -> Self {
-        join.to_string()
-    }
-}
-
-impl TryFrom<String> for Layout {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
+text_form!(Layout: "the name of a join in quotes, such as \"btrfs-raid1\"");
 
 #[cfg(test)]
 mod tests {

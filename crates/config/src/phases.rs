@@ -57,11 +57,11 @@ pub use numbers::PrintedNumbers;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::command::read_command;
+use crate::command::{read_command, read_commands};
 use crate::disk_times::DiskTimes;
 use crate::job::{FILES, JOBS, Job};
 use crate::metric_names as metric;
-use crate::read::{TomlTable, choices};
+use crate::read::{TomlTable, choices, given, values};
 
 /// The file of readers.
 pub const READER_FILE: &str = "reader";
@@ -145,17 +145,17 @@ impl Phases {
         let system_call = table.within_or("system_call", SYSTEM_CALLS, Nanos::ZERO);
         let numjobs = table.within_or("numjobs", JOBS, 1);
         let room = table.within_or("room", ROOM, Bytes::ZERO);
-        let needs = table.list::<String>("needs").into_iter().map(|name| name.value).collect();
-        let expected = table.table("expected").map(|expected| DiskTimes::read(&expected, &LIMITS));
-        let prepare: Vec<_> =
-            table.tables("prepare").iter().map(|command| read_command(command, false)).collect();
+        let needs = values(table.list("needs"));
+        let expected =
+            table.optional_table("expected", |expected| DiskTimes::read(expected, &LIMITS));
+        let prepare = read_commands(table, false);
         let tables = table.tables("phase");
         let mut all: Vec<WorkloadPhase> = Vec::new();
         let mut whole = true;
-        for it in &tables {
-            match WorkloadPhase::read(it) {
+        for table in &tables {
+            match WorkloadPhase::read(table) {
                 Some(phase) if all.iter().any(|known| known.name == phase.name) => {
-                    it.wrong("name", format!("`{}` is there twice", phase.name));
+                    table.wrong("name", format!("`{}` is there twice", phase.name));
                 }
                 Some(phase) => all.push(phase),
                 None => whole = false,
@@ -169,8 +169,8 @@ impl Phases {
             numjobs: numjobs?,
             room: room?,
             needs,
-            expected: expected.map_or(Some(None), |it| it.map(Some))?,
-            prepare: prepare.into_iter().collect::<Option<_>>()?,
+            expected: expected?,
+            prepare: prepare?,
             all,
         };
         phases.check_files(&tables);
@@ -249,21 +249,22 @@ impl Phases {
 
     /// Whether a command has this word.
     pub fn uses(&self, word: &str) -> bool {
-        let commands = self.all.iter().filter_map(|phase| match &phase.what {
-            PhaseAction::Program { command, .. } => Some(command),
-            PhaseAction::Fio(_) | PhaseAction::Remount => None,
-        });
-        commands.chain(&self.prepare).flatten().any(|it| it.contains(word))
+        self.commands().flatten().any(|known| known.contains(word))
     }
 
     /// Programs that commands start, by name.
     pub fn programs(&self) -> impl Iterator<Item = &String> {
+        let first = self.commands().filter_map(|command| command.first());
+        first.filter(|name| !name.contains('{')).chain(&self.needs)
+    }
+
+    /// The commands of phases, then those that prepare disks.
+    fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
         let commands = self.all.iter().filter_map(|phase| match &phase.what {
             PhaseAction::Program { command, .. } => Some(command),
             PhaseAction::Fio(_) | PhaseAction::Remount => None,
         });
-        let first = commands.chain(&self.prepare).filter_map(|command| command.first());
-        first.filter(|name| !name.contains('{')).chain(&self.needs)
+        commands.chain(&self.prepare)
     }
 
     /// The names of all its results.
@@ -343,13 +344,7 @@ impl WorkloadPhase {
             }
             read_reader(&reader)
         });
-        Some(Self {
-            name: name?,
-            caches,
-            limit: limit?,
-            what: what?,
-            reader: reader.map_or(Some(None), |reader| reader.map(Some))?,
-        })
+        Some(Self { name: name?, caches, limit: limit?, what: what?, reader: given(reader)? })
     }
 }
 
@@ -373,11 +368,8 @@ impl PhaseAction {
             }
             return Some(Self::Remount);
         }
-        let numbers = table.has("numbers").then(|| table.required("numbers"));
-        Some(Self::Program {
-            command: read_command(table, false)?,
-            numbers: numbers.map_or(Some(None), |numbers| numbers.map(Some))?,
-        })
+        let numbers = table.given("numbers");
+        Some(Self::Program { command: read_command(table, false)?, numbers: numbers? })
     }
 }
 

@@ -47,7 +47,7 @@ impl Player {
         let rate = table.within("rate", RATES);
         let rw: Option<Rw> = table.required("rw");
         let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
-        let ahead = table.has("ahead").then(|| table.within("ahead", AHEAD));
+        let ahead = table.optional_within("ahead", AHEAD);
         if rw.is_some_and(Rw::writes) {
             table.wrong("rw", "a player only reads: read or randread");
         }
@@ -57,7 +57,7 @@ impl Player {
         let frames = frames?;
         let whole =
             |ahead: Nanos| (ahead.0 * u64::from(frames)).div_ceil(Nanos::from_secs(1).0).max(1);
-        let ahead = ahead.map_or(Some(1), |ahead| ahead.map(whole))?;
+        let ahead = ahead?.map_or(1, whole);
         Some(Self { frames, rate: rate?, rw: rw?, bs: bs?, ahead: u32::try_from(ahead).ok()? })
     }
 

@@ -14,7 +14,7 @@
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{TomlTable, choices};
+use crate::read::{choices, from_table};
 
 choices! {
     /// Whether disks do what a flush asks for.
@@ -29,23 +29,17 @@ choices! {
     }
 }
 
-/// Power cuts of each trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PowerCut {
-    pub cuts: u32,
-    pub flushes: Flushes,
+from_table! {
+    /// Power cuts of each trial.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PowerCut {
+        pub cuts: u32 = within(CUTS),
+        pub flushes: Flushes = with_default(Flushes::default()),
+    }
 }
 
 /// What the witness's files take at most.
 pub const WITNESS: Bytes = Bytes::mib(128);
 /// Each is a copy of the disks, and a guest that looks at it.
 const CUTS: std::ops::RangeInclusive<u32> = 1..=64;
-
-impl PowerCut {
-    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let cuts = table.within("cuts", CUTS);
-        let flushes = table.or("flushes", Flushes::default());
-        Some(Self { cuts: cuts?, flushes })
-    }
-}

@@ -10,13 +10,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::{FromToml, TomlTable, from_string};
+use crate::read::{from_table, text_form};
 
-/// Of all that a workload or a background runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Priority {
-    pub ioprio: Option<Ioprio>,
-    pub weight: Option<u32>,
+from_table! {
+    /// Of all that a workload or a background runs.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub struct Priority {
+        pub ioprio: Option<Ioprio> = given(),
+        pub weight: Option<u32> = optional_within(1..=1000),
+    }
 }
 
 /// ioprio_set(2)'s: a class and its level, 0 the highest.
@@ -26,17 +28,6 @@ pub enum Ioprio {
     Realtime(u8),
     BestEffort(u8),
     Idle,
-}
-
-impl Priority {
-    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let ioprio = table.has("ioprio").then(|| table.required("ioprio"));
-        let weight = table.has("weight").then(|| table.within("weight", 1..=1000));
-        Some(Self {
-            ioprio: ioprio.map_or(Some(None), |it| it.map(Some))?,
-            weight: weight.map_or(Some(None), |it| it.map(Some))?,
-        })
-    }
 }
 
 impl Ioprio {
@@ -82,27 +73,7 @@ impl std::fmt::Display for Ioprio {
     }
 }
 
-impl From<Ioprio> for String {
-    fn from(ioprio: Ioprio) -> Self {
-        ioprio.to_string()
-    }
-}
-
-impl TryFrom<String> for Ioprio {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromToml for Ioprio {
-    const EXPECTED: &'static str = "an I/O priority in quotes";
-
-    fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
-        from_string(value)
-    }
-}
+text_form!(Ioprio: "an I/O priority in quotes");
 
 #[cfg(test)]
 mod tests {

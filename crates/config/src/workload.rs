@@ -106,7 +106,7 @@ impl Workload {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
-        let priority = Priority::read(table);
+        let priority = Priority::from_table(table);
         let kind = WorkloadKind::read(table)?;
         Some(Self { name: name.to_owned(), summary: summary?, kind, priority: priority? })
     }
@@ -231,7 +231,7 @@ impl FioLoad {
     fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
         let own_files = table.or("own_files", false);
         let raw = table.or("raw", false);
-        let sync_every = table.has("sync_every").then(|| table.within("sync_every", SYNC_EVERY));
+        let sync_every = table.optional_within("sync_every", SYNC_EVERY);
         let jobs: Vec<Option<Job>> = if table.has("job") {
             for key in JOB_KEYS.iter().filter(|key| table.has(key)) {
                 table.wrong(key, "is of a job, and there are [[job]]s: write it there");
@@ -244,13 +244,7 @@ impl FioLoad {
         if raw && jobs.iter().any(|job| job.rw.writes()) {
             table.wrong("raw", "is for readers: to write below a filesystem destroys it");
         }
-        Some(Self {
-            file_size: file_size?,
-            own_files,
-            sync_every: sync_every.map_or(Some(None), |every| every.map(Some))?,
-            jobs,
-            raw,
-        })
+        Some(Self { file_size: file_size?, own_files, sync_every: sync_every?, jobs, raw })
     }
 
     /// Whether no job writes.

@@ -1,134 +1,83 @@
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::TomlTable;
+use crate::read::{TomlTable, from_table};
 
-/// A hard disk: an arm, platters that turn, zones of tracks, a command queue and a cache.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hdd {
-    /// Revolutions a minute.
-    pub rpm: u32,
-    /// Seek to the next track, for reads, as all three seek times; "track-to-track" in data sheets.
-    pub seek_track_to_track: Nanos,
-    /// On average over all pairs of tracks, which is how data sheets define it. (The average
-    /// distance is a third of the stroke, and takes a little longer.)
-    pub seek_average: Nanos,
-    /// From the outermost track to the innermost.
-    pub seek_full: Nanos,
-    /// Added to the seek before a write: the head must be nearer to the middle of the track.
-    pub write_settle: Nanos,
-    /// From one surface to another at the same place of the arm.
-    pub head_switch: Nanos,
-    /// Data surfaces, one head each.
-    pub surfaces: u32,
-    /// From the media at the outermost zone, where addresses begin.
-    pub rate_outer: Rate,
-    /// From the media at the innermost zone.
-    pub rate_inner: Rate,
-    /// Steps of the media's rate between the two.
-    pub zones: u32,
-    /// Controller and interface, for each command.
-    pub command_overhead: Nanos,
-    /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
-    pub link: Rate,
-    /// 32 for SATA with NCQ; 1 for a disk without a queue.
-    pub queue_depth: u32,
-    /// How many of the queued requests, the oldest, it weighs against each other for the next to
-    /// serve: the whole queue in enterprise disks, which gain 2.2 to 2.5 times at depth 32; fewer
-    /// in desktop disks, which gain less.
-    pub queue_window: u32,
-    /// A request that has waited longer than this is served before nearer ones.
-    pub age_limit: Nanos,
-    /// All of the disk's memory.
-    pub cache: Bytes,
-    /// Sequential streams that the cache can follow.
-    pub cache_segments: u32,
-    /// How far a segment reads on after a read, while nothing else is asked.
-    pub look_ahead: Bytes,
-    /// Whether writes are done for the host once they are in the cache.
-    pub write_cache: bool,
-    /// How much of the cache writes may fill.
-    pub write_buffer: Bytes,
-    /// How many of the buffered writes, the oldest, it weighs against each other for the next to
-    /// put on the media.
-    pub write_window: u32,
-    /// `None`: every sector is read at first sight.
-    pub retries: Option<Retries>,
+from_table! {
+    /// A hard disk: an arm, platters that turn, zones of tracks, a command queue and a cache.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Hdd {
+        /// Revolutions a minute.
+        pub rpm: u32 = within(3_000..=20_000),
+        /// Seek to the next track, for reads, as all three seek times; "track-to-track" in data sheets.
+        pub seek_track_to_track: Nanos = within(Nanos::from_micros(50)..=Nanos::from_millis(20)),
+        /// On average over all pairs of tracks, which is how data sheets define it. (The average
+        /// distance is a third of the stroke, and takes a little longer.)
+        pub seek_average: Nanos = within(Nanos::from_millis(1)..=Nanos::from_millis(50)),
+        /// From the outermost track to the innermost.
+        pub seek_full: Nanos = within(Nanos::from_millis(1)..=Nanos::from_millis(100)),
+        /// Added to the seek before a write: the head must be nearer to the middle of the track.
+        pub write_settle: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
+        /// From one surface to another at the same place of the arm.
+        pub head_switch: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
+        /// Data surfaces, one head each.
+        pub surfaces: u32 = within(1..=40),
+        /// From the media at the outermost zone, where addresses begin.
+        pub rate_outer: Rate = within(RATES),
+        /// From the media at the innermost zone.
+        pub rate_inner: Rate = within(RATES),
+        /// Steps of the media's rate between the two.
+        pub zones: u32 = within(1..=1_000),
+        /// Controller and interface, for each command.
+        pub command_overhead: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
+        /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
+        pub link: Rate = within(Rate(1_000_000)..=Rate(12_000_000_000)),
+        /// 32 for SATA with NCQ; 1 for a disk without a queue.
+        pub queue_depth: u32 = within(1..=1_024),
+        /// How many of the queued requests, the oldest, it weighs against each other for the next to
+        /// serve: the whole queue in enterprise disks, which gain 2.2 to 2.5 times at depth 32; fewer
+        /// in desktop disks, which gain less.
+        pub queue_window: u32 = within(1..=1_024),
+        /// A request that has waited longer than this is served before nearer ones.
+        pub age_limit: Nanos = within(Nanos::from_millis(1)..=Nanos::from_secs(60)),
+        /// All of the disk's memory.
+        pub cache: Bytes = within(Bytes::kib(16)..=Bytes::gib(8)),
+        /// Sequential streams that the cache can follow.
+        pub cache_segments: u32 = within(1..=4_096),
+        /// How far a segment reads on after a read, while nothing else is asked.
+        pub look_ahead: Bytes = within(Bytes::ZERO..=Bytes::gib(1)),
+        /// Whether writes are done for the host once they are in the cache.
+        pub write_cache: bool = required(),
+        /// How much of the cache writes may fill.
+        pub write_buffer: Bytes = within(Bytes::ZERO..=Bytes::gib(8)),
+        /// How many of the buffered writes, the oldest, it weighs against each other for the next to
+        /// put on the media.
+        pub write_window: u32 = within(1..=4_096),
+        /// `None`: every sector is read at first sight.
+        pub retries: Option<Retries> = lenient_table(Retries::from_table),
+    }
 }
 
 /// The slowest and fastest media rates that make sense: a disk of 1990, and one of several
 /// actuators.
 const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(1_000_000_000);
 
-/// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are is
-/// left to chance.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retries {
-    /// One read from the medium in so many, on average.
-    pub one_in: u64,
-    /// At most so many turns more; any number up to it is as likely.
-    pub turns: u32,
-}
-
-impl Retries {
-    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let one_in = table.within("one_in", 1..=1_000_000_000_000);
-        let turns = table.within("turns", 1..=10_000);
-        Some(Self { one_in: one_in?, turns: turns? })
+from_table! {
+    /// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are is
+    /// left to chance.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Retries {
+        /// One read from the medium in so many, on average.
+        pub one_in: u64 = within(1..=1_000_000_000_000),
+        /// At most so many turns more; any number up to it is as likely.
+        pub turns: u32 = within(1..=10_000),
     }
 }
 
 impl Hdd {
     /// `bytes` is the disk's size, where that could be read.
     pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
-        let (none, ms) = (Nanos::ZERO, Nanos::from_millis);
-        let rpm = table.within("rpm", 3_000..=20_000);
-        let seek_track_to_track =
-            table.within("seek_track_to_track", Nanos::from_micros(50)..=ms(20));
-        let seek_average = table.within("seek_average", ms(1)..=ms(50));
-        let seek_full = table.within("seek_full", ms(1)..=ms(100));
-        let write_settle = table.within("write_settle", none..=ms(10));
-        let head_switch = table.within("head_switch", none..=ms(10));
-        let surfaces = table.within("surfaces", 1..=40);
-        let rate_outer = table.within("rate_outer", RATES);
-        let rate_inner = table.within("rate_inner", RATES);
-        let zones = table.within("zones", 1..=1_000);
-        let command_overhead = table.within("command_overhead", none..=ms(10));
-        let link = table.within("link", Rate(1_000_000)..=Rate(12_000_000_000));
-        let queue_depth = table.within("queue_depth", 1..=1_024);
-        let queue_window = table.within("queue_window", 1..=1_024);
-        let age_limit = table.within("age_limit", ms(1)..=Nanos::from_secs(60));
-        let cache = table.within("cache", Bytes::kib(16)..=Bytes::gib(8));
-        let cache_segments = table.within("cache_segments", 1..=4_096);
-        let look_ahead = table.within("look_ahead", Bytes::ZERO..=Bytes::gib(1));
-        let write_cache = table.required("write_cache");
-        let write_buffer = table.within("write_buffer", Bytes::ZERO..=Bytes::gib(8));
-        let write_window = table.within("write_window", 1..=4_096);
-        let retries = table.table("retries").and_then(|table| Retries::read(&table));
-        let hdd = Self {
-            rpm: rpm?,
-            seek_track_to_track: seek_track_to_track?,
-            seek_average: seek_average?,
-            seek_full: seek_full?,
-            write_settle: write_settle?,
-            head_switch: head_switch?,
-            surfaces: surfaces?,
-            rate_outer: rate_outer?,
-            rate_inner: rate_inner?,
-            zones: zones?,
-            command_overhead: command_overhead?,
-            link: link?,
-            queue_depth: queue_depth?,
-            queue_window: queue_window?,
-            age_limit: age_limit?,
-            cache: cache?,
-            cache_segments: cache_segments?,
-            look_ahead: look_ahead?,
-            write_cache: write_cache?,
-            write_buffer: write_buffer?,
-            write_window: write_window?,
-            retries,
-        };
+        let hdd = Self::from_table(table)?;
         hdd.check(table, bytes?);
         Some(hdd)
     }

@@ -3,56 +3,58 @@ use std::ops::RangeInclusive;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::{TomlTable, choices};
+use crate::read::{TomlTable, choices, from_table, in_range, values};
 
-/// A solid-state disk: dies that work in parallel behind channels, behind one link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ssd {
-    /// Buses between the controller and the flash; one transfer at a time each.
-    pub channels: u32,
-    /// Each die reads, programs or erases one page or block at a time.
-    pub dies_per_channel: u32,
-    /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
-    pub page: Bytes,
-    /// Parts of a die that work in step: it reads, programs and erases a page or block of each at
-    /// once, at neighbouring addresses.
-    pub planes: u32,
-    /// All that the dies hold together. What it is larger than the disk is over-provisioning.
-    pub raw_size: Bytes,
-    /// tR, from the cells into the die's register. One value for each type of page (lower, middle,
-    /// upper of a TLC cell); which one a page is depends on its address.
-    pub read_page: Vec<Nanos>,
-    /// tProg.
-    pub program_page: Nanos,
-    /// tBERS.
-    pub erase_block: Nanos,
-    /// In each plane.
-    pub pages_per_block: u32,
-    /// What a die takes to interrupt a program or an erase for a read, and again to go on. `None`:
-    /// it does not.
-    pub suspend: Option<Nanos>,
-    pub slc: Option<Slc>,
-    /// Of one channel.
-    pub channel: Rate,
-    /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
-    pub link: Rate,
-    /// The link's time for what surrounds the data of each command; no other transfer goes on
-    /// meanwhile. With the transfer itself it bounds the requests a second: 2.7 us and 4 KiB at 550
-    /// MB/s make 98 000.
-    pub link_command: Nanos,
-    /// Controller, for each command. Many commands are in this stage at once.
-    pub command_overhead: Nanos,
-    /// 32 for SATA.
-    pub queue_depth: u32,
-    /// Writes are done for the host once they are in here.
-    pub write_buffer: Bytes,
-    /// What a flush takes besides emptying the buffer.
-    pub flush: Nanos,
-    /// Whether other commands go on during a flush. No for SATA.
-    pub queued_flush: bool,
-    /// Whether the buffer survives a power cut. A flush then has nothing to wait for.
-    pub power_loss_protection: bool,
-    pub preconditioned: Preconditioned,
+from_table! {
+    /// A solid-state disk: dies that work in parallel behind channels, behind one link.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Ssd {
+        /// Buses between the controller and the flash; one transfer at a time each.
+        pub channels: u32 = within(1..=64),
+        /// Each die reads, programs or erases one page or block at a time.
+        pub dies_per_channel: u32 = within(1..=64),
+        /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
+        pub page: Bytes = with(read_page_size),
+        /// Parts of a die that work in step: it reads, programs and erases a page or block of each at
+        /// once, at neighbouring addresses.
+        pub planes: u32 = within_or(1..=8, 1),
+        /// All that the dies hold together. What it is larger than the disk is over-provisioning.
+        pub raw_size: Bytes = within(Bytes::mib(1)..=Bytes(20_000_000_000_000)),
+        /// tR, from the cells into the die's register. One value for each type of page (lower, middle,
+        /// upper of a TLC cell); which one a page is depends on its address.
+        pub read_page: Vec<Nanos> = with(read_page_times),
+        /// tProg.
+        pub program_page: Nanos = within(Nanos::from_micros(10)..=Nanos::from_millis(100)),
+        /// tBERS.
+        pub erase_block: Nanos = within(Nanos::from_micros(100)..=Nanos::from_secs(1)),
+        /// In each plane.
+        pub pages_per_block: u32 = within(16..=16_384),
+        /// What a die takes to interrupt a program or an erase for a read, and again to go on. `None`:
+        /// it does not.
+        pub suspend: Option<Nanos> = lenient_within(Nanos(1)..=Nanos::from_millis(10)),
+        pub slc: Option<Slc> = lenient_table(Slc::from_table),
+        /// Of one channel.
+        pub channel: Rate = within(CHANNELS_RATE),
+        /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
+        pub link: Rate = within(Rate(10_000_000)..=Rate(64_000_000_000)),
+        /// The link's time for what surrounds the data of each command; no other transfer goes on
+        /// meanwhile. With the transfer itself it bounds the requests a second: 2.7 us and 4 KiB at 550
+        /// MB/s make 98 000.
+        pub link_command: Nanos = within(Nanos::ZERO..=Nanos::from_millis(1)),
+        /// Controller, for each command. Many commands are in this stage at once.
+        pub command_overhead: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
+        /// 32 for SATA.
+        pub queue_depth: u32 = within(1..=4096),
+        /// Writes are done for the host once they are in here.
+        pub write_buffer: Bytes = within(Bytes::kib(64)..=Bytes::gib(64)),
+        /// What a flush takes besides emptying the buffer.
+        pub flush: Nanos = within(Nanos::ZERO..=Nanos::from_secs(1)),
+        /// Whether other commands go on during a flush. No for SATA.
+        pub queued_flush: bool = required(),
+        /// Whether the buffer survives a power cut. A flush then has nothing to wait for.
+        pub power_loss_protection: bool = with_default(false),
+        pub preconditioned: Preconditioned = with_default(Preconditioned::InOrder),
+    }
 }
 
 choices! {
@@ -65,15 +67,17 @@ choices! {
     }
 }
 
-/// Blocks that are written with one bit a cell: quick, and a part of what they else hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Slc {
-    /// How much data they take, all together.
-    pub cache: Bytes,
-    /// Bits of a cell in all other blocks: 3 for TLC.
-    pub cell_bits: u32,
-    pub read_page: Nanos,
-    pub program_page: Nanos,
+from_table! {
+    /// Blocks that are written with one bit a cell: quick, and a part of what they else hold.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Slc {
+        /// How much data they take, all together.
+        pub cache: Bytes = within(Bytes::mib(1)..=Bytes(10_000_000_000_000)),
+        /// Bits of a cell in all other blocks: 3 for TLC.
+        pub cell_bits: u32 = within(2..=5),
+        pub read_page: Nanos = within(Nanos::from_micros(1)..=Nanos::from_millis(10)),
+        pub program_page: Nanos = within(Nanos::from_micros(10)..=Nanos::from_millis(100)),
+    }
 }
 
 /// The largest disk: its map counts units of 4 KiB with 32 bits.
@@ -108,55 +112,7 @@ impl Ssd {
 
     /// `bytes`: the disk's size, if that could be read.
     pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
-        let channels = table.within("channels", 1..=64);
-        let dies_per_channel = table.within("dies_per_channel", 1..=64);
-        let page = read_page_size(table);
-        let planes = table.within_or("planes", 1..=8, 1);
-        let raw_size = table.within("raw_size", Bytes::mib(1)..=Bytes(20_000_000_000_000));
-        let read_page = read_page_times(table);
-        let program_page =
-            table.within("program_page", Nanos::from_micros(10)..=Nanos::from_millis(100));
-        let erase_block =
-            table.within("erase_block", Nanos::from_micros(100)..=Nanos::from_secs(1));
-        let pages_per_block = table.within("pages_per_block", 16..=16_384);
-        let longest = Nanos::from_millis(10);
-        let suspend =
-            if table.has("suspend") { table.within("suspend", Nanos(1)..=longest) } else { None };
-        let slc = table.table("slc").and_then(|table| Slc::read(&table));
-        let channel = table.within("channel", CHANNELS_RATE);
-        let link = table.within("link", Rate(10_000_000)..=Rate(64_000_000_000));
-        let link_command = table.within("link_command", Nanos::ZERO..=Nanos::from_millis(1));
-        let command_overhead =
-            table.within("command_overhead", Nanos::ZERO..=Nanos::from_millis(10));
-        let queue_depth = table.within("queue_depth", 1..=4096);
-        let write_buffer = table.within("write_buffer", Bytes::kib(64)..=Bytes::gib(64));
-        let flush = table.within("flush", Nanos::ZERO..=Nanos::from_secs(1));
-        let queued_flush = table.required("queued_flush");
-        let power_loss_protection = table.or("power_loss_protection", false);
-        let preconditioned = table.or("preconditioned", Preconditioned::InOrder);
-        let ssd = Self {
-            channels: channels?,
-            dies_per_channel: dies_per_channel?,
-            page: page?,
-            planes: planes?,
-            raw_size: raw_size?,
-            read_page: read_page?,
-            program_page: program_page?,
-            erase_block: erase_block?,
-            pages_per_block: pages_per_block?,
-            suspend,
-            slc,
-            channel: channel?,
-            link: link?,
-            link_command: link_command?,
-            command_overhead: command_overhead?,
-            queue_depth: queue_depth?,
-            write_buffer: write_buffer?,
-            flush: flush?,
-            queued_flush: queued_flush?,
-            power_loss_protection,
-            preconditioned,
-        };
+        let ssd = Self::from_table(table)?;
         bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
     }
 
@@ -205,49 +161,29 @@ pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
     (units / (block - row + 1) + IN_HAND + 1).max(units.div_ceil(block) + SPARE_BLOCKS)
 }
 
-impl Slc {
-    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let cache = table.within("cache", Bytes::mib(1)..=Bytes(10_000_000_000_000));
-        let cell_bits = table.within("cell_bits", 2..=5);
-        let read_page = table.within("read_page", Nanos::from_micros(1)..=Nanos::from_millis(10));
-        let program_page =
-            table.within("program_page", Nanos::from_micros(10)..=Nanos::from_millis(100));
-        Some(Self {
-            cache: cache?,
-            cell_bits: cell_bits?,
-            read_page: read_page?,
-            program_page: program_page?,
-        })
-    }
-}
-
-fn read_page_size(table: &TomlTable<'_, '_>) -> Option<Bytes> {
-    let page = table.within("page", Bytes::kib(4)..=Bytes::kib(64))?;
+fn read_page_size(table: &TomlTable<'_, '_>, key: &str) -> Option<Bytes> {
+    let page = table.within(key, Bytes::kib(4)..=Bytes::kib(64))?;
     if !page.0.is_power_of_two() {
-        table.wrong("page", format!("{page} is not a power of two"));
+        table.wrong(key, format!("{page} is not a power of two"));
         return None;
     }
     Some(page)
 }
 
-fn read_page_times(table: &TomlTable<'_, '_>) -> Option<Vec<Nanos>> {
-    let (shortest, longest) = (Nanos::from_micros(1), Nanos::from_millis(10));
-    let times = table.required_list::<Nanos>("read_page");
+fn read_page_times(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<Nanos>> {
+    let times = table.required_list::<Nanos>(key);
     if times.is_empty() {
         return None;
     }
     if times.len() > 4 {
-        table.wrong(
-            "read_page",
-            "at most four times, one for each type of page: [\"50us\", \"80us\", \"110us\"]",
-        );
+        let example = "[\"50us\", \"80us\", \"110us\"]";
+        table.wrong(key, format!("at most four times, one for each type of page: {example}"));
     }
-    let sensible = shortest..=longest;
-    for time in times.iter().filter(|time| !sensible.contains(&time.value)) {
-        table.wrong_at(
-            &time.place,
-            format!("{} is not sensible: from {shortest} to {longest} is", time.value),
-        );
+    for time in &times {
+        let sensible = Nanos::from_micros(1)..=Nanos::from_millis(10);
+        if let Err(message) = in_range(&time.value, &sensible) {
+            table.wrong_at(&time.place, message);
+        }
     }
-    Some(times.into_iter().map(|time| time.value).collect())
+    Some(values(times))
 }

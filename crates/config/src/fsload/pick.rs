@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::{FromToml, from_string};
+use crate::read::text_form;
 
 /// How a thread chooses among the files that are there. Written `rotation`, `random`, `zipf 1.1` or
 /// `recent 100`.
@@ -64,27 +64,7 @@ impl std::fmt::Display for Pick {
     }
 }
 
-impl From<Pick> for String {
-    fn from(pick: Pick) -> Self {
-        pick.to_string()
-    }
-}
-
-impl TryFrom<String> for Pick {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromToml for Pick {
-    const EXPECTED: &'static str = "a way to pick a file, such as \"rotation\" or \"zipf 1.1\"";
-
-    fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
-        from_string(value)
-    }
-}
+text_form!(Pick: "a way to pick a file, such as \"rotation\" or \"zipf 1.1\"");
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{FromToml, from_string};
+use crate::read::text_form;
 
 /// A distribution of sizes. Shapes are in thousandths, so that descriptions can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,28 +116,7 @@ impl std::fmt::Display for Size {
     }
 }
 
-impl From<Size> for String {
-    fn from(size: Size) -> Self {
-        size.to_string()
-    }
-}
-
-impl TryFrom<String> for Size {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl FromToml for Size {
-    const EXPECTED: &'static str =
-        "a size, or sizes such as \"1 KiB to 32 KiB\" or \"gamma 1.5, mean 16 KiB\"";
-
-    fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
-        from_string(value)
-    }
-}
+text_form!(Size: "a size, or sizes such as \"1 KiB to 32 KiB\" or \"gamma 1.5, mean 16 KiB\"");
 
 #[cfg(test)]
 mod tests {

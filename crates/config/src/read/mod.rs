@@ -13,6 +13,7 @@
 
 mod choice;
 mod diagnostic;
+mod fields;
 mod nearest;
 mod table;
 mod value;
@@ -20,9 +21,12 @@ mod value;
 pub(crate) use choice::choices;
 pub(crate) use diagnostic::values;
 pub use diagnostic::{Diagnostic, Diagnostics, Located, SourcePlace};
+pub(crate) use fields::from_table;
 pub use nearest::{nearest, unknown};
+pub(crate) use table::given;
 pub use table::{TomlReader, TomlTable};
 pub use value::{FromToml, from_string, in_range, unexpected};
+pub(crate) use value::{parsed, text_form};
 
 #[cfg(test)]
 mod tests;

@@ -160,9 +160,44 @@ impl<'r, 's> TomlTable<'r, 's> {
         key: &str,
         sensible: RangeInclusive<T>,
     ) -> Option<Option<T>> {
-        self.has(key)
-            .then(|| self.within(key, sensible))
-            .map_or(Some(None), |value| value.map(Some))
+        given(self.has(key).then(|| self.within(key, sensible)))
+    }
+
+    /// A key that may be left out. The outer `None`: its value is wrong.
+    pub fn given<T: FromToml>(&self, key: &str) -> Option<Option<T>> {
+        given(self.has(key).then(|| self.required(key)))
+    }
+
+    /// A key with a default, which also stands in for a wrong value.
+    pub fn with_default<T: FromToml>(&self, key: &str, default: T) -> Option<T> {
+        Some(self.or(key, default))
+    }
+
+    /// A key that may be left out, in a sensible range; a wrong value counts as left out.
+    pub fn lenient_within<T: Ranged>(
+        &self,
+        key: &str,
+        sensible: RangeInclusive<T>,
+    ) -> Option<Option<T>> {
+        Some(self.optional_within(key, sensible).flatten())
+    }
+
+    /// A table that may be left out; one with mistakes counts as left out.
+    pub fn lenient_table<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&TomlTable<'r, 's>) -> Option<T>,
+    ) -> Option<Option<T>> {
+        Some(self.optional_table(key, read).flatten())
+    }
+
+    /// A key that `read` reads.
+    pub fn with<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&TomlTable<'r, 's>, &str) -> Option<T>,
+    ) -> Option<T> {
+        read(self, key)
     }
 
     /// A table that may be left out, as `read` reads it. The outer `None`: it has mistakes.
@@ -171,7 +206,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         key: &str,
         read: impl FnOnce(&TomlTable<'r, 's>) -> Option<T>,
     ) -> Option<Option<T>> {
-        self.table(key).map_or(Some(None), |table| read(&table).map(Some))
+        given(self.table(key).map(|table| read(&table)))
     }
 
     fn check_within<T: Ranged>(
@@ -367,6 +402,11 @@ impl Drop for TomlTable<'_, '_> {
             }
         }
     }
+}
+
+/// What may be left out, once it was read: the outer `None` is that of a value with mistakes.
+pub(crate) fn given<T>(read: Option<Option<T>>) -> Option<Option<T>> {
+    read.map_or(Some(None), |value| value.map(Some))
 }
 
 fn names(asked: &[AskedKey]) -> String {

@@ -52,6 +52,50 @@ where
     }
 }
 
+/// Implements [`FromToml`] for types that are written as strings and parsed; the text says what is
+/// expected.
+macro_rules! parsed {
+    ($($type:ty: $expected:literal,)+) => {
+        $(
+            impl $crate::read::FromToml for $type {
+                const EXPECTED: &'static str = $expected;
+
+                fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
+                    $crate::read::from_string(value)
+                }
+            }
+        )+
+    };
+}
+
+/// The same, and the conversions that serde needs for a type whose error is a text.
+macro_rules! text_form {
+    ($type:ty: $expected:literal) => {
+        $crate::read::parsed! { $type: $expected, }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+    };
+}
+pub(crate) use {parsed, text_form};
+
+parsed! {
+    Nanos: "a time in quotes, such as \"8.5 ms\"",
+    Bytes: "a size in quotes, such as \"4 KiB\"",
+    Rate: "a rate in quotes, such as \"210 MB/s\"",
+}
+
 impl FromToml for String {
     const EXPECTED: &'static str = "a string";
 
@@ -99,29 +143,5 @@ impl FromToml for f64 {
             _ => None,
         };
         number.filter(|number| number.is_finite()).ok_or_else(|| unexpected::<Self>(value))
-    }
-}
-
-impl FromToml for Nanos {
-    const EXPECTED: &'static str = "a time in quotes, such as \"8.5 ms\"";
-
-    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
-        from_string(value)
-    }
-}
-
-impl FromToml for Bytes {
-    const EXPECTED: &'static str = "a size in quotes, such as \"4 KiB\"";
-
-    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
-        from_string(value)
-    }
-}
-
-impl FromToml for Rate {
-    const EXPECTED: &'static str = "a rate in quotes, such as \"210 MB/s\"";
-
-    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
-        from_string(value)
     }
 }

@@ -6,7 +6,7 @@ use disklab_units::{Nanos, Seed};
 
 use super::axis::SuiteAxis;
 use super::cell::{Cell, cells, sampled};
-use super::sweep::{Applied, Base, Having, Known, apply};
+use super::sweep::{Applied, Base, Having, RereadFiles, apply};
 use super::{Axis, AxisValues, DiskTimes, Suite, fit};
 use crate::array::Array;
 use crate::background::{Background, NONE};
@@ -99,7 +99,7 @@ impl Suite {
         cells: Vec<Cell<'a>>,
         lab: &Lab,
     ) -> Result<Vec<(Cell<'a>, Applied)>, Diagnostics> {
-        let (known, having) = (Known::default(), self.having(resolved));
+        let (known, having) = (RereadFiles::default(), self.having(resolved));
         let (mut applied, mut mistakes): (Vec<_>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
         for cell in cells {
             let Some(base) = resolved.base(&cell, self, &having) else { continue };

@@ -137,7 +137,7 @@ impl Suite {
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
         let metrics = metric::read(table);
-        let power_cut = table.table("power_cut").map(|power_cut| PowerCut::read(&power_cut));
+        let power_cut = table.table("power_cut").map(|power_cut| PowerCut::from_table(&power_cut));
         let axes = read_axes(table);
         let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
         Some(Self {

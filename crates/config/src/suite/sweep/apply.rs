@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-
+use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use disklab_units::{Bytes, Nanos};
 
@@ -14,6 +15,7 @@ use crate::background::Background;
 use crate::device::Device;
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, WantedPolicy};
+use crate::read::in_range;
 use crate::scheduler::SchedulerChoice;
 use crate::suite::{DiskTimes, MEMORY, RUNTIME, TIMES_BEFORE};
 use crate::workload::{Workload, WorkloadKind};
@@ -61,7 +63,7 @@ pub struct Applied {
 /// Files that were read again with other values, by name and those: cells have the same again and
 /// again.
 #[derive(Default)]
-pub struct Known {
+pub struct RereadFiles {
     devices: RefCell<BTreeMap<String, Result<Device, String>>>,
     workloads: RefCell<BTreeMap<String, Result<Workload, String>>>,
 }
@@ -71,7 +73,7 @@ pub fn apply(
     base: &Base<'_>,
     values: &[(&SweptParameter, &str)],
     lab: &Lab,
-    known: &Known,
+    known: &RereadFiles,
 ) -> Result<Applied, (usize, String)> {
     let scheduler = base.scheduler.parse::<SchedulerChoice>().map_err(|message| (0, message))?;
     let mut applied = Applied {
@@ -86,19 +88,35 @@ pub fn apply(
         ramp: None,
     };
     // The disks first: the others may speak of one.
-    for (at, (_, value)) in
-        values.iter().enumerate().filter(|(_, (it, _))| **it == SweptParameter::Disks)
-    {
-        applied.set_disks(value, lab).map_err(|message| (at, message))?;
+    for (at, (parameter, value)) in values.iter().enumerate() {
+        if **parameter == SweptParameter::Disks {
+            applied.set_disks(value, lab).map_err(|message| (at, message))?;
+        }
     }
     applied.set_devices(values, lab, known)?;
-    applied.set_workload(values, lab, known)?;
-    applied.set_background(values, lab, known, base.having)?;
+    let of_workload = changes(values, |parameter| match parameter {
+        SweptParameter::Workload(key) => Some(key),
+        _ => None,
+    });
+    if let Some((last, changes)) = of_workload {
+        let workload = changed(&applied.workload, &changes, lab, known);
+        applied.workload = workload.map_err(|message| (last, message))?;
+    }
+    let of_background = changes(values, |parameter| match parameter {
+        SweptParameter::Background(key) => Some(key),
+        _ => None,
+    });
+    if let Some((last, changes)) = of_background {
+        let set = applied.set_background(&changes, lab, known, base.having);
+        set.map_err(|message| (last, message))?;
+    }
     applied.set_policy(base, values)?;
     for (at, (parameter, value)) in values.iter().enumerate() {
         let set = match parameter {
             SweptParameter::Scheduler(key) => applied.set_scheduler(key, value, base.having),
-            SweptParameter::Memory => applied.set_memory(value),
+            SweptParameter::Memory => {
+                number_within(value, &MEMORY).map(|memory| applied.memory = memory)
+            }
             SweptParameter::Runtime => applied.set_runtime(value, base.having),
             SweptParameter::Ramp => applied.set_ramp(value, lab),
             _ => Ok(()),
@@ -121,7 +139,7 @@ impl Applied {
         &mut self,
         values: &[(&SweptParameter, &str)],
         lab: &Lab,
-        known: &Known,
+        known: &RereadFiles,
     ) -> Result<(), (usize, String)> {
         let own = self.array.devices.len();
         let mut changes: BTreeMap<usize, Vec<(&str, &str)>> = BTreeMap::new();
@@ -148,12 +166,11 @@ impl Applied {
             }
         }
         if let Some((at, disk, key)) = twice {
-            return Err((
-                at,
-                format!(
-                    "disk {disk} has two values of `{key}`, by device.{key} and disk.{disk}.{key}: leave one"
-                ),
-            ));
+            let message = format!(
+                "disk {disk} has two values of `{key}`, by device.{key} and disk.{disk}.{key}: \
+                 leave one"
+            );
+            return Err((at, message));
         }
         for (disk, mut changes) in changes {
             // A factor is one to what the others set, in whatever order they are written.
@@ -169,62 +186,30 @@ impl Applied {
         Ok(())
     }
 
-    fn set_workload(
-        &mut self,
-        values: &[(&SweptParameter, &str)],
-        lab: &Lab,
-        known: &Known,
-    ) -> Result<(), (usize, String)> {
-        let of = |parameter: &SweptParameter| match parameter {
-            SweptParameter::Workload(key) => Some(key.clone()),
-            _ => None,
-        };
-        let (last, changes) = changes(values, of);
-        if !changes.is_empty() {
-            self.workload =
-                changed(&self.workload, &changes, lab, known).map_err(|message| (last, message))?;
-        }
-        Ok(())
-    }
-
     fn set_background(
         &mut self,
-        values: &[(&SweptParameter, &str)],
+        changes: &[(&str, &str)],
         lab: &Lab,
-        known: &Known,
+        known: &RereadFiles,
         having: &Having<'_>,
-    ) -> Result<(), (usize, String)> {
-        let of = |parameter: &SweptParameter| match parameter {
-            SweptParameter::Background(key) => Some(key.clone()),
-            _ => None,
+    ) -> Result<(), String> {
+        let background = self.background.as_mut();
+        let Some((background, load)) =
+            background.and_then(|it| it.workload.clone().map(|load| (it, load)))
+        else {
+            let message = "no background of the suite is a workload, which has keys";
+            return if having.load { Ok(()) } else { Err(message.to_owned()) };
         };
-        let (last, changes) = changes(values, of);
-        let load = self.background.as_ref().and_then(|background| background.workload.as_ref());
-        match load {
-            _ if changes.is_empty() => {}
-            Some(load) => {
-                let load =
-                    changed(load, &changes, lab, known).map_err(|message| (last, message))?;
-                if let Some(background) = &mut self.background {
-                    if !lab.backgrounds.contains_key(&background.name) {
-                        background.priority = load.priority;
-                    }
-                    background.workload = Some(load);
-                }
-            }
-            None if having.load => {}
-            None => {
-                return Err((
-                    last,
-                    "no background of the suite is a workload, which has keys".to_owned(),
-                ));
-            }
+        let load = changed(&load, changes, lab, known)?;
+        if !lab.backgrounds.contains_key(&background.name) {
+            background.priority = load.priority;
         }
+        background.workload = Some(load);
         Ok(())
     }
 
     fn set_runtime(&mut self, value: &str, having: &Having<'_>) -> Result<(), String> {
-        let runtime = time(value, &RUNTIME)?;
+        let runtime = number_within(value, &RUNTIME)?;
         if !having.runtime {
             return Err(format!("workload `{}` takes as long as it takes", self.workload.name));
         }
@@ -234,7 +219,7 @@ impl Applied {
 
     /// A workload in the background begins with it.
     fn set_ramp(&mut self, value: &str, lab: &Lab) -> Result<(), String> {
-        let ramp = time(value, &TIMES_BEFORE)?;
+        let ramp = number_within(value, &TIMES_BEFORE)?;
         if let Some(background) = &mut self.background
             && !lab.backgrounds.contains_key(&background.name)
         {
@@ -255,21 +240,19 @@ impl Applied {
             let Some((spelled, policy, _)) = base.policy else {
                 return Err((at, "the suite has no read policy that it could be of".to_owned()));
             };
-            let has =
-                |policy: &Policy| policy.parameters.iter().any(|parameter| parameter.key == *key);
-            if !has(policy) && base.having.policies.contains(key.as_str()) {
+            let is_own = policy.parameters.iter().any(|parameter| parameter.key == *key);
+            if !is_own && base.having.policies.contains(key.as_str()) {
                 continue;
             }
             let wanted = match changed.take() {
-                Some((_, wanted, _)) => Ok(wanted),
-                None => spelled.parse::<WantedPolicy>(),
+                Some((_, wanted, _)) => wanted,
+                None => spelled.parse::<WantedPolicy>().map_err(|message| (at, message))?,
             };
-            changed = Some((at, wanted.map_err(|message| (at, message))?.with(key, value), policy));
+            changed = Some((at, wanted.with(key, value), policy));
         }
         if let Some((at, wanted, policy)) = changed {
-            let choice =
-                wanted.settle(policy, self.array.devices.len()).map_err(|message| (at, message))?;
-            self.policy = Some(choice);
+            let choice = wanted.settle(policy, self.array.devices.len());
+            self.policy = Some(choice.map_err(|message| (at, message))?);
         }
         Ok(())
     }
@@ -282,63 +265,46 @@ impl Applied {
         self.scheduler = format!("{}{between}{key}={value}", self.scheduler).parse()?;
         Ok(())
     }
-
-    fn set_memory(&mut self, value: &str) -> Result<(), String> {
-        let memory: Bytes = value.parse().map_err(|error| format!("{error}"))?;
-        if !MEMORY.contains(&memory) {
-            return Err(format!(
-                "{memory} is not sensible: from {} to {} is",
-                MEMORY.start(),
-                MEMORY.end()
-            ));
-        }
-        self.memory = memory;
-        Ok(())
-    }
 }
 
-/// The keys of one file that are changed, each with its value; and the last of them among all
-/// parameters.
-fn changes(
-    values: &[(&SweptParameter, &str)],
-    of: impl Fn(&SweptParameter) -> Option<String>,
-) -> (usize, Vec<(String, String)>) {
+/// The keys of one file that are changed, each with its value, and the place of the last of them
+/// among all parameters; None if none is changed.
+fn changes<'a>(
+    values: &[(&'a SweptParameter, &'a str)],
+    key: impl Fn(&'a SweptParameter) -> Option<&'a String>,
+) -> Option<(usize, Vec<(&'a str, &'a str)>)> {
     let (mut last, mut changes) = (0, Vec::new());
     for (at, (parameter, value)) in values.iter().enumerate() {
-        if let Some(key) = of(parameter) {
+        if let Some(key) = key(parameter) {
             last = at;
-            changes.push((key, (*value).to_owned()));
+            changes.push((key.as_str(), *value));
         }
     }
-    (last, changes)
+    (!changes.is_empty()).then_some((last, changes))
 }
 
 fn changed(
     base: &Workload,
-    changes: &[(String, String)],
+    changes: &[(&str, &str)],
     lab: &Lab,
-    known: &Known,
+    known: &RereadFiles,
 ) -> Result<Workload, String> {
     if matches!(base.kind, WorkloadKind::Startup(_) | WorkloadKind::FileLoad(_)) {
-        let what =
-            "a start-up's or a load's of many files, which have no keys that go over numbers";
-        return Err(format!("workload `{}` is {what}", base.name));
-    }
-    let changes: Vec<(&str, &str)> =
-        changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    let mut workloads = known.workloads.borrow_mut();
-    let name = format!("{} {changes:?}", base.name);
-    workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, &changes)).clone()
-}
-
-fn time(value: &str, sensible: &RangeInclusive<Nanos>) -> Result<Nanos, String> {
-    let time: Nanos = value.parse().map_err(|error| format!("{error}"))?;
-    if !sensible.contains(&time) {
         return Err(format!(
-            "{time} is not sensible: from {} to {} is",
-            sensible.start(),
-            sensible.end()
+            "workload `{}` is a start-up's or a load's of many files, which have no keys that go \
+             over numbers",
+            base.name
         ));
     }
-    Ok(time)
+    let mut workloads = known.workloads.borrow_mut();
+    let name = format!("{} {changes:?}", base.name);
+    workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, changes)).clone()
+}
+
+fn number_within<T>(value: &str, sensible: &RangeInclusive<T>) -> Result<T, String>
+where
+    T: FromStr<Err: Display> + PartialOrd + Display,
+{
+    let number: T = value.parse().map_err(|error: T::Err| error.to_string())?;
+    in_range(&number, sensible).map(|()| number)
 }

@@ -25,7 +25,7 @@ mod range;
 pub use number::Number;
 pub use parameter::SweptParameter;
 
-pub(super) use apply::{Applied, Base, Having, Known, apply};
+pub(super) use apply::{Applied, Base, Having, RereadFiles, apply};
 
 use range::{Range, SampledFrom, Word};
 
