@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::read::from_table;
 
 from_table! {
-    /// A controller that moves no more than so much, in each direction by itself. A cache's device is
-    /// not behind it.
+    /// A controller that moves no more than so much, in each direction by itself. A cache's device
+    /// is not behind it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Controller {

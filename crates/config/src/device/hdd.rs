@@ -9,7 +9,8 @@ from_table! {
     pub struct Hdd {
         /// Revolutions a minute.
         pub rpm: u32 = within(3_000..=20_000),
-        /// Seek to the next track, for reads, as all three seek times; "track-to-track" in data sheets.
+        /// Seek to the next track, for reads, as all three seek times; "track-to-track" in data
+        /// sheets.
         pub seek_track_to_track: Nanos = within(Nanos::from_micros(50)..=Nanos::from_millis(20)),
         /// On average over all pairs of tracks, which is how data sheets define it. (The average
         /// distance is a third of the stroke, and takes a little longer.)
@@ -34,9 +35,9 @@ from_table! {
         pub link: Rate = within(Rate(1_000_000)..=Rate(12_000_000_000)),
         /// 32 for SATA with NCQ; 1 for a disk without a queue.
         pub queue_depth: u32 = within(1..=1_024),
-        /// How many of the queued requests, the oldest, it weighs against each other for the next to
-        /// serve: the whole queue in enterprise disks, which gain 2.2 to 2.5 times at depth 32; fewer
-        /// in desktop disks, which gain less.
+        /// How many of the queued requests, the oldest, it weighs against each other for the next
+        /// to serve: the whole queue in enterprise disks, which gain 2.2 to 2.5 times at depth 32;
+        /// fewer in desktop disks, which gain less.
         pub queue_window: u32 = within(1..=1_024),
         /// A request that has waited longer than this is served before nearer ones.
         pub age_limit: Nanos = within(Nanos::from_millis(1)..=Nanos::from_secs(60)),
@@ -50,8 +51,8 @@ from_table! {
         pub write_cache: bool = required(),
         /// How much of the cache writes may fill.
         pub write_buffer: Bytes = within(Bytes::ZERO..=Bytes::gib(8)),
-        /// How many of the buffered writes, the oldest, it weighs against each other for the next to
-        /// put on the media.
+        /// How many of the buffered writes, the oldest, it weighs against each other for the next
+        /// to put on the media.
         pub write_window: u32 = within(1..=4_096),
         /// `None`: every sector is read at first sight.
         pub retries: Option<Retries> = lenient_table(Retries::from_table),
@@ -63,8 +64,8 @@ from_table! {
 const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(1_000_000_000);
 
 from_table! {
-    /// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are is
-    /// left to chance.
+    /// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are
+    /// is left to chance.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Retries {
         /// One read from the medium in so many, on average.

@@ -15,13 +15,13 @@ from_table! {
         pub dies_per_channel: u32 = within(1..=64),
         /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
         pub page: Bytes = with(read_page_size),
-        /// Parts of a die that work in step: it reads, programs and erases a page or block of each at
-        /// once, at neighbouring addresses.
+        /// Parts of a die that work in step: it reads, programs and erases a page or block of each
+        /// at once, at neighbouring addresses.
         pub planes: u32 = within_or(1..=8, 1),
         /// All that the dies hold together. What it is larger than the disk is over-provisioning.
         pub raw_size: Bytes = within(Bytes::mib(1)..=Bytes(20_000_000_000_000)),
-        /// tR, from the cells into the die's register. One value for each type of page (lower, middle,
-        /// upper of a TLC cell); which one a page is depends on its address.
+        /// tR, from the cells into the die's register. One value for each type of page (lower,
+        /// middle, upper of a TLC cell); which one a page is depends on its address.
         pub read_page: Vec<Nanos> = with(read_page_times),
         /// tProg.
         pub program_page: Nanos = within(Nanos::from_micros(10)..=Nanos::from_millis(100)),
@@ -29,8 +29,8 @@ from_table! {
         pub erase_block: Nanos = within(Nanos::from_micros(100)..=Nanos::from_secs(1)),
         /// In each plane.
         pub pages_per_block: u32 = within(16..=16_384),
-        /// What a die takes to interrupt a program or an erase for a read, and again to go on. `None`:
-        /// it does not.
+        /// What a die takes to interrupt a program or an erase for a read, and again to go on.
+        /// `None`: it does not.
         pub suspend: Option<Nanos> = lenient_within(Nanos(1)..=Nanos::from_millis(10)),
         pub slc: Option<Slc> = lenient_table(Slc::from_table),
         /// Of one channel.
@@ -38,8 +38,8 @@ from_table! {
         /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
         pub link: Rate = within(Rate(10_000_000)..=Rate(64_000_000_000)),
         /// The link's time for what surrounds the data of each command; no other transfer goes on
-        /// meanwhile. With the transfer itself it bounds the requests a second: 2.7 us and 4 KiB at 550
-        /// MB/s make 98 000.
+        /// meanwhile. With the transfer itself it bounds the requests a second: 2.7 us and 4 KiB at
+        /// 550 MB/s make 98 000.
         pub link_command: Nanos = within(Nanos::ZERO..=Nanos::from_millis(1)),
         /// Controller, for each command. Many commands are in this stage at once.
         pub command_overhead: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),

@@ -22,7 +22,7 @@ pub(crate) use choice::choices;
 pub(crate) use diagnostic::values;
 pub use diagnostic::{Diagnostic, Diagnostics, Located, SourcePlace};
 pub(crate) use fields::from_table;
-pub use nearest::{nearest, unknown};
+pub use nearest::{lookup, nearest, unknown};
 pub(crate) use table::given;
 pub use table::{TomlReader, TomlTable};
 pub use value::{FromToml, from_string, in_range, unexpected};

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 /// The name among `known` that was probably meant, if one is near enough to be worth saying.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
@@ -21,6 +23,15 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a s
         None => format!("known: {}", known.join(", ")),
     };
     format!("there is no {what} `{}`; {hint}", name.escape_debug())
+}
+
+/// The thing of a name, or the message that there is none.
+pub fn lookup<'a, T>(
+    what: &str,
+    things: &'a BTreeMap<String, T>,
+    name: &str,
+) -> Result<&'a T, String> {
+    things.get(name).ok_or_else(|| unknown(what, name, things.keys().map(String::as_str)))
 }
 
 #[cfg(test)]

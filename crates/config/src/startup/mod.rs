@@ -4,12 +4,11 @@
 //! ```toml
 //! summary = "git status"
 //!
-//! [startup]
-//! command = ["git", "status"]     # what was recorded
-//! limit = "60s"                   # it is given up then, which is a result; may be left out: 60 s
-//! environment = ["DISPLAY=:9"]    # beside PATH, HOME, LC_ALL and TERM; may be left out
-//! server = ["Xvfb", ":9"]         # what it needs to be running, from the host's files, not the disks; may be left out
-//! files = [                       # bytes and path; a path that ends in / is a folder, one with -> a symbolic link
+//! [startup] command = ["git", "status"]     # what was recorded limit = "60s"                   #
+//! it is given up then, which is a result; may be left out: 60 s environment = ["DISPLAY=:9"]    #
+//! beside PATH, HOME, LC_ALL and TERM; may be left out server = ["Xvfb", ":9"]         # what it
+//! needs to be running, from the host's files, not the disks; may be left out files = [
+//! # bytes and path; a path that ends in / is a folder, one with -> a symbolic link
 //!     "5368 /usr/bin/git",
 //!     "0 /lib64 -> usr/lib64",
 //! ]
@@ -33,10 +32,13 @@ use std::collections::BTreeMap;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::read::{TomlTable, choices};
+use crate::read::{TomlTable, choices, values};
+use entry::LONGEST;
 
+mod entry;
 mod threads;
 
+pub use entry::{EntryKind, StartupAction, StartupEntry};
 pub use threads::{MOST_THREADS, StartupStep, StartupThreads};
 
 /// A program's start.
@@ -63,52 +65,10 @@ choices! {
     }
 }
 
-/// One that is there when it starts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StartupEntry {
-    /// From the root.
-    pub path: String,
-    pub kind: EntryKind,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EntryKind {
-    File(Bytes),
-    Folder,
-    /// To this.
-    Link(String),
-}
-
-/// What is done to an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StartupAction {
-    Read {
-        from: u64,
-        bytes: u64,
-    },
-    /// Of a mapped file.
-    Map {
-        from: u64,
-        bytes: u64,
-    },
-    /// stat(2).
-    Look,
-    /// A name is looked up in a folder, and is not there.
-    Miss,
-    List,
-}
-
-/// Of a start, and of one step's computing.
-const LONGEST: Nanos = Nanos::from_secs(3600);
 const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=LONGEST;
 const LIMIT: Nanos = Nanos::from_secs(60);
 /// More than any program's start needs; a guest has to make them all.
 const MOST_FILES: usize = 200_000;
-const LARGEST: u64 = 1 << 40;
-/// Bytes of a name in a folder and of a whole path, as Linux has them: NAME_MAX, PATH_MAX.
-const LONGEST_NAME: usize = 255;
-const LONGEST_PATH: usize = 4000;
-
 impl Startup {
     pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let command = table.required_list::<String>("command");
@@ -126,8 +86,7 @@ impl Startup {
                 format!("`{}` is not NAME=value", variable.value.escape_debug()),
             );
         }
-        let [command, environment, server] = [command, environment, server]
-            .map(|words| words.into_iter().map(|word| word.value).collect::<Vec<String>>());
+        let [command, environment, server] = [command, environment, server].map(values);
         let limit = table.within_or("limit", LIMITS, LIMIT);
         let named = table.required_list::<String>("files");
         let (mut files, mut seen, all) =
@@ -171,71 +130,5 @@ impl Startup {
             EntryKind::Folder | EntryKind::Link(_) => 0,
         };
         Bytes(self.files.iter().map(size).fold(0, u64::saturating_add))
-    }
-}
-
-impl StartupEntry {
-    fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |what: &str| format!("`{}`: {what}", text.escape_debug());
-        let (bytes, path) =
-            text.split_once(' ').ok_or_else(|| wrong("expected bytes and a path"))?;
-        let bytes: u64 =
-            bytes.parse().map_err(|_| wrong("expected a number of bytes before the path"))?;
-        if bytes > LARGEST {
-            return Err(wrong("no program's file is as large"));
-        }
-        let (path, link) = match path.split_once(" -> ") {
-            Some((path, target)) => (path, Some(target)),
-            None => (path, None),
-        };
-        let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-        let inner =
-            path.strip_prefix('/').ok_or_else(|| wrong("expected a path that begins with /"))?;
-        if !inner.strip_suffix('/').unwrap_or(inner).split('/').all(is_plain) || path.contains('\0')
-        {
-            return Err(wrong("expected a plain path, without . and .."));
-        }
-        if path.len() > LONGEST_PATH || inner.split('/').any(|part| part.len() > LONGEST_NAME) {
-            return Err(wrong("no filesystem has names of so many bytes"));
-        }
-        let kind = match link {
-            Some(target) if target.is_empty() || target.contains('\0') => {
-                return Err(wrong("expected where the link leads"));
-            }
-            Some(target) => EntryKind::Link(target.to_owned()),
-            None if path.ends_with('/') => EntryKind::Folder,
-            None => EntryKind::File(Bytes(bytes)),
-        };
-        Ok(Self { path: path.trim_end_matches('/').to_owned(), kind })
-    }
-
-    /// Itself, where it can be made beside the ones before it: each once, and nothing below a file
-    /// or a link, so that what is made on a disk is nowhere else. `seen`: paths, and whether each
-    /// is a folder, be it one that only leads to another entry.
-    fn among(self, seen: &mut BTreeMap<String, bool>) -> Result<Self, String> {
-        let wrong = |what: String| Err(format!("`{}`: {what}", self.to_string().escape_debug()));
-        for (end, _) in self.path.match_indices('/').skip(1) {
-            let above = &self.path[..end];
-            if !*seen.entry(above.to_owned()).or_insert(true) {
-                return wrong(format!("`{}` is no folder", above.escape_debug()));
-            }
-        }
-        let is_folder = self.kind == EntryKind::Folder;
-        match seen.insert(self.path.clone(), is_folder) {
-            Some(was_folder) if !(was_folder && is_folder) => {
-                wrong("it is there already".to_owned())
-            }
-            _ => Ok(self),
-        }
-    }
-}
-
-impl std::fmt::Display for StartupEntry {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.kind {
-            EntryKind::File(bytes) => write!(out, "{} {}", bytes.0, self.path),
-            EntryKind::Folder => write!(out, "0 {}/", self.path),
-            EntryKind::Link(target) => write!(out, "0 {} -> {target}", self.path),
-        }
     }
 }

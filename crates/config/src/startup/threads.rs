@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::{EntryKind, LONGEST, StartupAction, StartupEntry};
+use super::entry::{EntryKind, LONGEST, StartupAction, StartupEntry};
 
 /// In order, from the one that was started first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

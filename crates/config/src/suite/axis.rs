@@ -41,6 +41,17 @@ pub struct AxisValues {
     pub along: bool,
 }
 
+impl AxisValues {
+    /// An axis over a parameter.
+    pub(super) fn swept(
+        parameter: SweptParameter,
+        values: Vec<Located<String>>,
+        along: bool,
+    ) -> Self {
+        Self { axis: SuiteAxis::Parameter(parameter), values, fixed: false, along }
+    }
+}
+
 impl PartialEq<Axis> for SuiteAxis {
     fn eq(&self, other: &Axis) -> bool {
         matches!(self, Self::Named(axis) if axis == other)
@@ -83,7 +94,7 @@ impl SuiteAxis {
     ) -> (Vec<Located<String>>, Vec<Diagnostic>) {
         match self {
             Self::Named(axis) => axis.values(values),
-            Self::Parameter(_) => sweep::check_values(values),
+            Self::Parameter(_) => sweep::each_once(values, sweep::canonical),
         }
     }
 }
@@ -129,18 +140,7 @@ impl Axis {
         self,
         values: Vec<Located<String>>,
     ) -> (Vec<Located<String>>, Vec<Diagnostic>) {
-        let mut good: Vec<Located<String>> = Vec::new();
-        let mut mistakes = Vec::new();
-        for Located { value, place } in values {
-            match self.canonical(&value) {
-                Err(message) => mistakes.push(place.diagnostic(message)),
-                Ok(value) if good.iter().any(|known| known.value == value) => {
-                    mistakes.push(place.diagnostic(format!("`{value}` is there twice")));
-                }
-                Ok(value) => good.push(Located { value, place }),
-            }
-        }
-        (good, mistakes)
+        sweep::each_once(values, |value| self.canonical(value))
     }
 }
 

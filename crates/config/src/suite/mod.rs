@@ -1,17 +1,16 @@
 //! `lab/suites/*.toml`: a question, as a matrix of trials.
 //!
 //! ```toml
-//! question = "Which btrfs read policy serves which disks?"
-//! seeds = 3                          # trials of each cell
-//! memory = "512 MiB"                 # of the guest
-//! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time; not for what ends by itself
-//! ramp = { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out: none
-//! mount_options = ["noatime"]        # may be left out
-//! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
-//! power_cut = { cuts = 3 }           # see power_cut.rs; may be left out: the power stays
-//! metrics = ["iops", "read p99"]     # what is compared, the most important first; may be left out: the usual
-//! kernel = "newest"                  # a fixed value: the same for all trials
-//! baseline = { policy = "pid" }      # what the other values of an axis are compared with; may be left out
+//! question = "Which btrfs read policy serves which disks?" seeds = 3                          #
+//! trials of each cell memory = "512 MiB"                 # of the guest runtime = { rotational =
+//! "20s", solid_state = "300ms" }   # measured, in virtual time; not for what ends by itself ramp =
+//! { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out:
+//! none mount_options = ["noatime"]        # may be left out metadata = "warm"                  #
+//! or "cold", as it is after a mount: may be left out power_cut = { cuts = 3 }           # see
+//! power_cut.rs; may be left out: the power stays metrics = ["iops", "read p99"]     # what is
+//! compared, the most important first; may be left out: the usual kernel = "newest"
+//! # a fixed value: the same for all trials baseline = { policy = "pid" }      # what the other
+//! values of an axis are compared with; may be left out
 //!
 //! [axes]                             # crossed with one another
 //! array = ["hdd-raid1", "ssd-raid10"]
@@ -40,9 +39,7 @@ pub mod metric;
 mod seeds;
 pub mod sweep;
 
-use std::ops::RangeInclusive;
-
-use disklab_units::{Bytes, Nanos};
+use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use axis::{Axis, AxisValues, SuiteAxis};
@@ -50,7 +47,10 @@ pub use seeds::Seeds;
 
 use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::power_cut::PowerCut;
-use crate::read::{Diagnostics, Located, SourcePlace, TomlReader, TomlTable, choices, unknown};
+use crate::read::{
+    Diagnostics, Located, SourcePlace, TomlReader, TomlTable, choices, unknown, values,
+};
+use sweep::{MEMORY, RUNTIME};
 
 /// A question and the trials that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,9 +122,6 @@ const MOUNT_FLAGS: [&str; 12] = [
 const SET: &str = "--set";
 /// How the number of seeds stands among settings. No axis has this name.
 pub const SEEDS_SETTING: &str = "seeds";
-/// A kernel and fio need the first, and hosts have seldom more than the second.
-pub(crate) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
-const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 impl Suite {
     /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by
     /// [`Suite::trials`].
@@ -132,12 +129,14 @@ impl Suite {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
         let memory = read_memory(table);
-        let runtime = table.table("runtime").map(|runtime| DiskTimes::read(&runtime, &RUNTIME));
-        let ramp = table.table("ramp").map(|ramp| DiskTimes::read(&ramp, &TIMES_BEFORE));
+        let times =
+            |key, sensible| table.optional_table(key, |times| DiskTimes::read(times, sensible));
+        let runtime = times("runtime", &RUNTIME);
+        let ramp = times("ramp", &TIMES_BEFORE);
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
         let metrics = metric::read(table);
-        let power_cut = table.table("power_cut").map(|power_cut| PowerCut::from_table(&power_cut));
+        let power_cut = table.optional_table("power_cut", PowerCut::from_table);
         let axes = read_axes(table);
         let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
         Some(Self {
@@ -147,13 +146,13 @@ impl Suite {
             seeds: Seeds::first_ones(seeds?),
             baseline: baseline.flatten(),
             metric_places: metrics.iter().map(|metric| metric.place.clone()).collect(),
-            metrics: metrics.into_iter().map(|metric| metric.value).collect(),
+            metrics: values(metrics),
             memory: memory?,
-            runtime: runtime.map_or(Some(None), |runtime| runtime.map(Some))?,
-            ramp: ramp.unwrap_or(Some(DiskTimes::default()))?,
+            runtime: runtime?,
+            ramp: ramp?.unwrap_or_default(),
             mount_options,
             metadata,
-            power_cut: power_cut.map_or(Some(None), |power_cut| power_cut.map(Some))?,
+            power_cut: power_cut?,
         })
     }
 
@@ -229,26 +228,19 @@ impl Suite {
         {
             self.baseline = None;
         }
+        let single = values.len() == 1;
         match self.axes.iter_mut().find(|known| known.axis == axis) {
             Some(known) => {
-                *known = AxisValues {
-                    axis,
-                    fixed: known.fixed && values.len() == 1,
-                    values,
-                    along: false,
-                };
+                let fixed = known.fixed && single;
+                *known = AxisValues { axis, values, fixed, along: false };
             }
-            None => {
-                self.axes.push(AxisValues { axis, fixed: values.len() == 1, values, along: false })
-            }
+            None => self.axes.push(AxisValues { axis, values, fixed: single, along: false }),
         }
         // What has become fixed or an axis moves to its kind; the sort is stable.
         self.axes.sort_by_key(|axis| axis.fixed);
         Ok(())
     }
-}
 
-impl Suite {
     /// Whether an axis goes along with another one.
     fn is_sampled(&self, axis: &SuiteAxis) -> bool {
         let at = self.axes.iter().position(|known| known.axis == *axis);
@@ -304,12 +296,16 @@ fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
         let mut all: Vec<(usize, AxisValues)> = given
             .map(|axis| (place(axis).unwrap_or_default(), named(axis, axis.list(crossed), false)))
             .collect();
-        all.extend(sweep::read_axes(crossed));
+        let swept = sweep::read_axes(crossed).into_iter();
+        all.extend(swept.map(|(at, axis, values)| (at, AxisValues::swept(axis, values, false))));
         all.sort_by_key(|(at, _)| *at);
         axes.extend(all.into_iter().map(|(_, values)| values));
     }
     if let Some(hypercube) = table.table("hypercube") {
-        let sampled = sweep::read_hypercube(&hypercube);
+        // The others go along with the first.
+        let sampled = sweep::read_hypercube(&hypercube).into_iter().enumerate();
+        let sampled: Vec<_> =
+            sampled.map(|(at, (axis, values))| AxisValues::swept(axis, values, at > 0)).collect();
         if let Some(twice) =
             sampled.iter().find(|it| axes.iter().any(|known| known.axis == it.axis))
         {
@@ -379,5 +375,5 @@ fn read_mount_options(table: &TomlTable<'_, '_>) -> Vec<String> {
             );
         }
     }
-    options.into_iter().map(|option| option.value).collect()
+    values(options)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use disklab_units::Nanos;
 
-use super::{Named, Resolved};
+use super::resolved::{Named, Resolved};
 use crate::array::Array;
 use crate::background::Background;
 use crate::command::JOBS_WORD;

@@ -13,12 +13,18 @@ use super::parameter::{SEEK, SweptParameter};
 use crate::array::Array;
 use crate::background::Background;
 use crate::device::Device;
+use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, WantedPolicy};
 use crate::read::in_range;
 use crate::scheduler::SchedulerChoice;
-use crate::suite::{DiskTimes, MEMORY, RUNTIME, TIMES_BEFORE};
 use crate::workload::{Workload, WorkloadKind};
+
+/// Memory of a guest: a kernel and fio need the least, and hosts seldom have more than the most.
+pub(in crate::suite) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
+/// Times that are measured.
+pub(in crate::suite) const RUNTIME: RangeInclusive<Nanos> =
+    Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 
 /// What a cell names.
 pub struct Base<'a> {

@@ -17,14 +17,16 @@ use disklab_units::Seed;
 
 use super::parameter::SweptParameter;
 use super::range::SampledFrom;
-use super::{read_span, spelled};
+use super::values::{read_span, spelled};
 use crate::read::{Located, SourcePlace, TomlTable};
 
 const SAMPLES: std::ops::RangeInclusive<u32> = 2..=1000;
 const KEYS: [&str; 2] = ["samples", "seed"];
 
 /// Each parameter with its values, of all as many: the first of each are the first sample.
-pub(super) fn read(table: &TomlTable<'_, '_>) -> Vec<(SweptParameter, Vec<Located<String>>)> {
+pub(in crate::suite) fn read(
+    table: &TomlTable<'_, '_>,
+) -> Vec<(SweptParameter, Vec<Located<String>>)> {
     let samples = table.within("samples", SAMPLES);
     let seed = Seed(table.or("seed", 1));
     let mut parameters = Vec::new();

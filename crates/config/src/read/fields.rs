@@ -1,0 +1,33 @@
+/// Declares a struct together with how each of its fields is read from a table.
+///
+/// `field: Type = method(arguments)` calls that method of [`TomlTable`](super::TomlTable) with the
+/// field's name as the key, and `field["key"]` with another key. `from_table` reads all fields
+/// before the first that is missing ends it, so that all mistakes are found at once.
+macro_rules! from_table {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $(
+                $(#[$field_meta:meta])*
+                $field_vis:vis $field:ident $([$key:literal])?: $type:ty =
+                    $method:ident($($argument:expr),* $(,)?),
+            )+
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type,)+
+        }
+
+        impl $name {
+            pub(crate) fn from_table(table: &$crate::read::TomlTable<'_, '_>) -> Option<Self> {
+                $(
+                    let key = [$($key,)? stringify!($field)][0];
+                    let $field: Option<$type> = table.$method(key, $($argument),*);
+                )+
+                Some(Self { $($field: $field?),+ })
+            }
+        }
+    };
+}
+pub(crate) use from_table;

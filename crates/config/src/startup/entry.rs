@@ -1,0 +1,114 @@
+//! Files, folders and links that are there when a program starts.
+
+use std::collections::BTreeMap;
+
+use disklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// One that is there when it starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartupEntry {
+    /// From the root.
+    pub path: String,
+    pub kind: EntryKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EntryKind {
+    File(Bytes),
+    Folder,
+    /// To this.
+    Link(String),
+}
+
+/// What is done to an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StartupAction {
+    Read {
+        from: u64,
+        bytes: u64,
+    },
+    /// Of a mapped file.
+    Map {
+        from: u64,
+        bytes: u64,
+    },
+    /// stat(2).
+    Look,
+    /// A name is looked up in a folder, and is not there.
+    Miss,
+    List,
+}
+
+/// The longest start, and the longest that one step computes.
+pub(super) const LONGEST: Nanos = Nanos::from_secs(3600);
+const LARGEST: u64 = 1 << 40;
+/// Bytes of a name in a folder and of a whole path, as Linux has them: NAME_MAX, PATH_MAX.
+const LONGEST_NAME: usize = 255;
+const LONGEST_PATH: usize = 4000;
+
+impl StartupEntry {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("`{}`: {what}", text.escape_debug());
+        let (bytes, path) =
+            text.split_once(' ').ok_or_else(|| wrong("expected bytes and a path"))?;
+        let bytes: u64 =
+            bytes.parse().map_err(|_| wrong("expected a number of bytes before the path"))?;
+        if bytes > LARGEST {
+            return Err(wrong("no program's file is as large"));
+        }
+        let (path, link) = match path.split_once(" -> ") {
+            Some((path, target)) => (path, Some(target)),
+            None => (path, None),
+        };
+        let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+        let inner =
+            path.strip_prefix('/').ok_or_else(|| wrong("expected a path that begins with /"))?;
+        if !inner.strip_suffix('/').unwrap_or(inner).split('/').all(is_plain) || path.contains('\0')
+        {
+            return Err(wrong("expected a plain path, without . and .."));
+        }
+        if path.len() > LONGEST_PATH || inner.split('/').any(|part| part.len() > LONGEST_NAME) {
+            return Err(wrong("no filesystem has names of so many bytes"));
+        }
+        let kind = match link {
+            Some(target) if target.is_empty() || target.contains('\0') => {
+                return Err(wrong("expected where the link leads"));
+            }
+            Some(target) => EntryKind::Link(target.to_owned()),
+            None if path.ends_with('/') => EntryKind::Folder,
+            None => EntryKind::File(Bytes(bytes)),
+        };
+        Ok(Self { path: path.trim_end_matches('/').to_owned(), kind })
+    }
+
+    /// Itself, where it can be made beside the ones before it: each once, and nothing below a file
+    /// or a link, so that what is made on a disk is nowhere else. `seen`: paths, and whether each
+    /// is a folder, be it one that only leads to another entry.
+    pub(super) fn among(self, seen: &mut BTreeMap<String, bool>) -> Result<Self, String> {
+        let wrong = |what: String| Err(format!("`{}`: {what}", self.to_string().escape_debug()));
+        for (end, _) in self.path.match_indices('/').skip(1) {
+            let above = &self.path[..end];
+            if !*seen.entry(above.to_owned()).or_insert(true) {
+                return wrong(format!("`{}` is no folder", above.escape_debug()));
+            }
+        }
+        let is_folder = self.kind == EntryKind::Folder;
+        match seen.insert(self.path.clone(), is_folder) {
+            Some(was_folder) if !(was_folder && is_folder) => {
+                wrong("it is there already".to_owned())
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+impl std::fmt::Display for StartupEntry {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            EntryKind::File(bytes) => write!(out, "{} {}", bytes.0, self.path),
+            EntryKind::Folder => write!(out, "0 {}/", self.path),
+            EntryKind::Link(target) => write!(out, "0 {} -> {target}", self.path),
+        }
+    }
+}

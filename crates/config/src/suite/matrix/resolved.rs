@@ -1,0 +1,210 @@
+//! What the values of a suite's axes stand for in a lab.
+
+use crate::array::Array;
+use crate::background::{Background, NONE};
+use crate::device::Device;
+use crate::disk_times::DiskTimes;
+use crate::kernel::{self, NEWEST};
+use crate::lab::Lab;
+use crate::layout::Filesystem;
+use crate::policy::{Policy, PolicyChoice, WantedPolicy};
+use crate::read::{Diagnostic, Located, lookup, unknown};
+use crate::scheduler::SchedulerChoice;
+use crate::suite::cell::Cell;
+use crate::suite::sweep::{Base, Having};
+use crate::suite::{Axis, AxisValues, Suite, SuiteAxis};
+use crate::workload::Workload;
+
+/// After the name of a workload of many files: with all of them.
+const FULL: &str = "full";
+
+/// What the values of the axes stand for. Empty where the suite does not have an axis.
+#[derive(Default)]
+pub(super) struct Resolved<'a> {
+    pub arrays: Vec<Named<'a, (&'a Array, Vec<Device>)>>,
+    pub workloads: Vec<Named<'a, Workload>>,
+    /// Without `none`.
+    pub backgrounds: Vec<Named<'a, Background>>,
+    pub policies: Vec<Named<'a, (PolicyChoice, &'a Policy)>>,
+}
+
+/// A value as the suite has it, and what it stands for.
+pub(super) struct Named<'a, T> {
+    pub name: &'a Located<String>,
+    pub thing: T,
+}
+
+impl<T> Named<'_, T> {
+    pub fn value(&self) -> &str {
+        &self.name.value
+    }
+}
+
+impl<'a> Resolved<'a> {
+    /// `ramp` is the suite's: how long a background that is a workload runs before the measured
+    /// one.
+    pub fn new(
+        axes: &'a [AxisValues],
+        ramp: DiskTimes,
+        lab: &'a Lab,
+        mistakes: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let mut resolved = Self::default();
+        // A policy may name a device, of which arrays have more or fewer.
+        let (arrays, others): (Vec<&AxisValues>, Vec<&AxisValues>) =
+            axes.iter().partition(|values| values.axis == Axis::Array);
+        for AxisValues { axis, values, .. } in arrays.into_iter().chain(others) {
+            let SuiteAxis::Named(named) = axis else { continue };
+            for name in values {
+                if let Err(message) = resolved.add(*named, name, ramp, lab) {
+                    mistakes.push(name.place.diagnostic(message));
+                }
+            }
+        }
+        resolved
+    }
+
+    /// What a cell names. `None` where it has no array or workload.
+    pub fn base<'b>(
+        &'b self,
+        cell: &Cell<'b>,
+        suite: &Suite,
+        having: &'b Having<'b>,
+    ) -> Option<Base<'b>> {
+        let (array, devices) = self.array(cell)?;
+        let value = cell.value(Axis::Workload);
+        let workload = self.workloads.iter().find(|it| Some(it.value()) == value)?;
+        let policy = self.policy(cell).zip(cell.value(Axis::Policy));
+        Some(Base {
+            array,
+            devices,
+            workload: &workload.thing,
+            background: self.background(cell),
+            policy: policy.map(|((choice, policy), spelled)| (spelled, policy, choice)),
+            scheduler: cell.value(Axis::Scheduler).unwrap_or(SchedulerChoice::KERNELS_OWN),
+            memory: suite.memory,
+            having,
+        })
+    }
+
+    /// The array of a cell, with its disks.
+    pub fn array(&self, cell: &Cell<'_>) -> Option<&(&'a Array, Vec<Device>)> {
+        let value = cell.value(Axis::Array);
+        self.arrays.iter().find(|it| Some(it.value()) == value).map(|it| &it.thing)
+    }
+
+    pub fn background(&self, cell: &Cell<'_>) -> Option<&Background> {
+        let value = cell.value(Axis::Background);
+        self.backgrounds.iter().find(|it| Some(it.value()) == value).map(|it| &it.thing)
+    }
+
+    pub fn policy(&self, cell: &Cell<'_>) -> Option<(&PolicyChoice, &'a Policy)> {
+        let value = cell.value(Axis::Policy);
+        let named = self.policies.iter().find(|it| Some(it.value()) == value)?;
+        Some((&named.thing.0, named.thing.1))
+    }
+
+    /// Why a cell has no trials: its background asks of its array what that cannot do.
+    pub fn why_left_out(&self, cell: &Cell<'_>) -> Option<String> {
+        let (array, background) = (self.array(cell)?.0, self.background(cell)?);
+        let snapshots = background.snapshots?;
+        let why = match array.layout.filesystem()? {
+            Filesystem::Btrfs | Filesystem::Zfs
+                if snapshots.replicate_every.is_none() || array.replica.is_some() =>
+            {
+                return None;
+            }
+            Filesystem::Btrfs | Filesystem::Zfs => "its array has no [replica]".to_owned(),
+            other => format!("{other} has no snapshots", other = other.as_str()),
+        };
+        Some(format!("{} on {} is left out: {why}", background.name, array.name))
+    }
+
+    fn add(
+        &mut self,
+        axis: Axis,
+        name: &'a Located<String>,
+        ramp: DiskTimes,
+        lab: &'a Lab,
+    ) -> Result<(), String> {
+        let value = name.value.as_str();
+        match axis {
+            Axis::Array => {
+                let array = lookup("array", &lab.arrays, value)?;
+                self.arrays.push(Named { name, thing: (array, lab.devices_of(array)) });
+            }
+            Axis::Workload => {
+                let (base, way) =
+                    value.split_once(':').map_or((value, None), |(base, way)| (base, Some(way)));
+                let workload = lookup("workload", &lab.workloads, base)?;
+                let workload = match way {
+                    Some(FULL) => workload.full().ok_or_else(|| {
+                        format!(
+                            "workload `{base}` has no files that it could have more of: leave \
+                             `:{FULL}` out"
+                        )
+                    })?,
+                    Some(way) => workload.started(way.parse()?).ok_or_else(|| {
+                        format!("workload `{base}` is no program that starts: leave `:{way}` out")
+                    })?,
+                    None => workload.clone(),
+                };
+                self.workloads.push(Named { name, thing: workload });
+            }
+            Axis::Background if value == NONE => {}
+            Axis::Background => {
+                let loads = || lab.workloads.values().filter(|workload| workload.is_endless());
+                let known = || {
+                    let loads = loads().map(|workload| workload.name.as_str());
+                    names(&lab.backgrounds).chain(loads).chain([NONE])
+                };
+                let load = || loads().find(|workload| workload.name == value);
+                let background = lab.backgrounds.get(value).cloned();
+                let background =
+                    background.or_else(|| Some(Background::of_workload(load()?, ramp)));
+                let background = background.ok_or_else(|| unknown("background", value, known()))?;
+                self.backgrounds.push(Named { name, thing: background });
+            }
+            Axis::Policy => {
+                let wanted: WantedPolicy = value.parse()?;
+                let policy = lookup("policy", &lab.policies, &wanted.policy)?;
+                // A device must be there in every array that the policy meets.
+                let fewest = self
+                    .arrays
+                    .iter()
+                    .map(|it| it.thing.0.devices.len())
+                    .min()
+                    .unwrap_or(usize::MAX);
+                let choice = wanted.settle(policy, fewest)?;
+                if self.policies.iter().any(|known| known.thing.0 == choice) {
+                    return Err(format!("`{choice}` is there twice"));
+                }
+                self.policies.push(Named { name, thing: (choice, policy) });
+            }
+            // Checked when it was read.
+            Axis::Jobs => {}
+            Axis::Scheduler => {
+                value.parse::<SchedulerChoice>()?;
+            }
+            Axis::Kernel => {
+                let known =
+                    || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
+                let version_of = |series: &str| {
+                    value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'))
+                };
+                // A path is a kernel that the user built, or what one is built from; whether there
+                // is one is not for the lab to know.
+                if value.contains('/') {
+                    kernel::check_path(value)?;
+                } else if !known().any(|known| known == value || version_of(known)) {
+                    return Err(unknown("kernel", value, known()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn names<T>(things: &std::collections::BTreeMap<String, T>) -> impl Iterator<Item = &str> {
+    things.keys().map(String::as_str)
+}
