@@ -41,7 +41,10 @@ impl Kernel {
         if !is_series(name) {
             table.wrong(
                 "",
-                format!("`{name}` is not a kernel series such as 7.3, which the file must be named after"),
+                format!(
+                    "`{name}` is not a kernel series such as 7.3, which the file must be named \
+                         after"
+                ),
             );
         }
         let is_package =
@@ -62,14 +65,16 @@ impl Kernel {
 pub(crate) fn check_path(path: &str) -> Result<(), String> {
     if let Some(letter) = path.chars().find(|letter| *letter == '+' || letter.is_control()) {
         return Err(format!(
-            "a kernel's path cannot have `{}` in it, which separates values: name it by a link, or by another name of the \
+            "a kernel's path cannot have `{}` in it, which separates values: name it by a link, or \
+             by another name of the \
              revision",
             letter.escape_debug()
         ));
     }
     if path.len() > LONGEST_PATH {
         return Err(format!(
-            "a kernel's path is {LONGEST_PATH} letters long at most, being part of a folder's name, and this one has {}: \
+            "a kernel's path is {LONGEST_PATH} letters long at most, being part of a folder's \
+             name, and this one has {}: \
              name it by a link, or from a folder nearer to it",
             path.len()
         ));

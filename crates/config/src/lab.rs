@@ -229,7 +229,10 @@ fn read_file(path: &Path) -> Result<LabFile, Diagnostic> {
     let place = SourcePlace::of_file(&path.display().to_string());
     let name = stem(path);
     if !is_name(&name) {
-        return Err(place.diagnostic("a name has only lower-case letters, digits, `-`, `_` and `.`, and begins with a letter or a digit"));
+        return Err(place.diagnostic(
+            "a name has only lower-case letters, digits, `-`, `_` and `.`, \
+                                     and begins with a letter or a digit",
+        ));
     }
     // To open a pipe would wait for somebody to write.
     if path.metadata().is_ok_and(|meta| !meta.is_file()) {

@@ -92,7 +92,8 @@ mod tests {
     use crate::read::TomlReader;
     use crate::workload::{Workload, WorkloadKind};
 
-    const FILM: &str = "summary = \"a film\"\nfilesize = \"64 MiB\"\n[player]\nframes = 25\nrate = \"1 MB/s\"\n\
+    const FILM: &str = "summary = \"a film\"\nfilesize = \"64 MiB\"\n[player]\nframes = 25\nrate = \
+                        \"1 MB/s\"\n\
                         rw = \"read\"\nbs = \"64k\"\nahead = \"500ms\"\n";
 
     fn read(text: &str) -> Result<Workload, String> {

@@ -56,7 +56,8 @@ impl std::str::FromStr for Ioprio {
             Some(("best-effort", level @ 0..=7)) => Ok(Self::BestEffort(level)),
             Some(("realtime", level @ 0..=7)) => Ok(Self::Realtime(level)),
             _ => Err(format!(
-                "`{}` is no I/O priority: idle, best-effort:0 to best-effort:7, or realtime:0 to realtime:7",
+                "`{}` is no I/O priority: idle, best-effort:0 to best-effort:7, or realtime:0 to \
+                 realtime:7",
                 text.escape_debug()
             )),
         }

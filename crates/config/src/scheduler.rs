@@ -146,7 +146,8 @@ fn left(word: &str) -> Option<String> {
         "noop" => "`none` does what it did",
         "deadline" => "`mq-deadline` follows it",
         "cfq" => {
-            "`bfq` follows it; what an older kernel measured with it on real disks can be imported: disklab import --help"
+            "`bfq` follows it; what an older kernel measured with it on real disks can be \
+             imported: disklab import --help"
         }
         _ => return None,
     };

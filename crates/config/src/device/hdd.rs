@@ -127,7 +127,8 @@ impl Hdd {
         let smallest = self.outer_track() * u64::from(self.surfaces) * u64::from(self.zones);
         if bytes < smallest {
             let message = format!(
-                "{bytes} are too few for {} zones: at {} and {} rpm one track on each of {} surfaces in each is {smallest}",
+                "{bytes} are too few for {} zones: at {} and {} rpm one track on each of {} \
+                 surfaces in each is {smallest}",
                 self.zones, self.rate_outer, self.rpm, self.surfaces
             );
             table.wrong("zones", message);

@@ -128,7 +128,8 @@ impl Ssd {
             table.wrong(
                 "raw_size",
                 format!(
-                    "{} make {} blocks of {block}; at most {MOST_BLOCKS} are counted: give what is erased together as \
+                    "{} make {} blocks of {block}; at most {MOST_BLOCKS} are counted: give what is \
+                     erased together as \
                      one block, by more pages_per_block",
                     self.raw_size,
                     blocks * dies
@@ -142,7 +143,8 @@ impl Ssd {
             table.wrong(
                 "raw_size",
                 format!(
-                    "{} are not enough for {bytes}: collection needs {needed} blocks of {block} on each die, {least} in all",
+                    "{} are not enough for {bytes}: collection needs {needed} blocks of {block} on \
+                     each die, {least} in all",
                     self.raw_size
                 ),
             );

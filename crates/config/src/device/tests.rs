@@ -122,7 +122,8 @@ fn hdd_numbers_that_cannot_be() {
         (
             "look_ahead",
             "\"4 MiB\"",
-            "d:21:14: hdd.look_ahead: 4 MiB for each of 32 cache_segments is more than the cache, 64 MiB",
+            "d:21:14: hdd.look_ahead: 4 MiB for each of 32 cache_segments is more than the cache, \
+             64 MiB",
         ),
         (
             "write_buffer",
@@ -133,7 +134,8 @@ fn hdd_numbers_that_cannot_be() {
         (
             "size",
             "\"300 MB\"",
-            "d:13:9: hdd.zones: 286 MiB are too few for 30 zones: at 172 MiB/s and 7200 rpm one track on each of 8 surfaces \
+            "d:13:9: hdd.zones: 286 MiB are too few for 30 zones: at 172 MiB/s and 7200 rpm one \
+             track on each of 8 surfaces \
              in each is 343 MiB",
         ),
     ] {
@@ -154,13 +156,15 @@ fn ssd_numbers_that_cannot_be() {
         (
             "read_page",
             "\"45us\"",
-            "d:7:13: ssd.read_page: expected a list in square brackets, each of it a time in quotes, such as \"8.5 ms\"",
+            "d:7:13: ssd.read_page: expected a list in square brackets, each of it a time in \
+             quotes, such as \"8.5 ms\"",
         ),
         ("channels", "0", "d:4:12: ssd.channels: 0 is not sensible: from 1 to 64 is"),
         (
             "link",
             "\"6 Gbit/s\"",
-            "d:12:8: ssd.link: `6 Gbit/s` has an unknown unit `Gbit`: use one of B, k, K, KiB, kB, m, M, MiB, MB, g, G, GiB, GB, t, T, TiB, TB",
+            "d:12:8: ssd.link: `6 Gbit/s` has an unknown unit `Gbit`: use one of B, k, K, KiB, kB, \
+             m, M, MiB, MB, g, G, GiB, GB, t, T, TiB, TB",
         ),
     ] {
         assert_eq!(wrong(SSD, key, value), message);
@@ -170,12 +174,14 @@ fn ssd_numbers_that_cannot_be() {
     for (value, message) in [
         (
             "\"1 TB\"",
-            "d:19:12: ssd.raw_size: 931 GiB are not enough for 931 GiB: collection needs 1250 blocks of 24 MiB on each die, \
+            "d:19:12: ssd.raw_size: 931 GiB are not enough for 931 GiB: collection needs 1250 \
+             blocks of 24 MiB on each die, \
              938 GiB in all",
         ),
         (
             "\"2 TB\"",
-            "d:19:12: ssd.raw_size: 1.82 TiB make 79456 blocks of 24 MiB; at most 65532 are counted: give what is erased \
+            "d:19:12: ssd.raw_size: 1.82 TiB make 79456 blocks of 24 MiB; at most 65532 are \
+             counted: give what is erased \
              together as one block, by more pages_per_block",
         ),
     ] {
@@ -183,7 +189,8 @@ fn ssd_numbers_that_cannot_be() {
     }
     assert_eq!(
         wrong(SSD, "preconditioned", "\"at randon\""),
-        "d:23:18: ssd.preconditioned: there is no state of an SSD `at randon`; did you mean `at random`?"
+        "d:23:18: ssd.preconditioned: there is no state of an SSD `at randon`; did you mean `at \
+         random`?"
     );
     assert_eq!(
         wrong(SSD, "cell_bits", "1"),

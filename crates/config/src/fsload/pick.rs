@@ -29,7 +29,8 @@ impl std::str::FromStr for Pick {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no way to pick a file: rotation, random, zipf 1.1 (its exponent, 0.1 to 5) or recent 100 (among \
+                "`{text}` is no way to pick a file: rotation, random, zipf 1.1 (its exponent, 0.1 \
+                 to 5) or recent 100 (among \
                  how many, 1 to 100000)"
             )
         };

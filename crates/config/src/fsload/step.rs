@@ -106,7 +106,8 @@ impl Sets<'_> {
                 "`{name}` has no `per_folder` files: leave out `any`, `all` or the numbers"
             )),
             (true, false) => Err(format!(
-                "`{name}` has `per_folder` files: `replace any`, `replace 1 to 10` and `read all` are for those"
+                "`{name}` has `per_folder` files: `replace any`, `replace 1 to 10` and `read all` \
+                 are for those"
             )),
             _ => Ok(number),
         }

@@ -42,7 +42,8 @@ fn a_proxy_is_read() {
 fn one_of_several_loops_is_drawn() {
     let text = PROXY.replace(
         "loop = [",
-        "[[fsload.threads.either]]\nweight = 3\nloop = [\"stat\"]\n[[fsload.threads.either]]\nloop = [",
+        "[[fsload.threads.either]]\nweight = 3\nloop = [\"stat\"]\n[[fsload.threads.either]]\nloop \
+         = [",
     );
     let load = read(&text).unwrap().file_load().unwrap().clone();
     let weights: Vec<u32> = load.threads[0].loops.iter().map(|one| one.weight).collect();

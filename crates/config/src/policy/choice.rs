@@ -141,7 +141,8 @@ impl FromStr for WantedPolicy {
                 None if i == 0 => (None, value),
                 None => {
                     return Err(format!(
-                        "after `{policy}:`, `{}` is not key=value: only the first value may go without its key",
+                        "after `{policy}:`, `{}` is not key=value: only the first value may go \
+                         without its key",
                         value.escape_debug()
                     ));
                 }

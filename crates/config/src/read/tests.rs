@@ -165,7 +165,10 @@ proptest! {
 
     /// Nearly TOML, which comes further than random text.
     #[test]
-    fn no_toml_panics(lines in prop::collection::vec("(a|b|c|d|d\\.a|\\[d\\]|ä) ?=? ?(1|-1|1e999|nan|\"[^\"]{0,3}\"?|\\[[1\", ]{0,4}\\]?|\\{a = 1\\}|1979-05-27|0x[0-9a-f]{0,20})?", 0..6)) {
+    fn no_toml_panics(lines in prop::collection::vec("(a|b|c|d|d\\.a|\\[d\\]|ä) ?=? \
+                                                      ?(1|-1|1e999|nan|\"[^\"]{0,3}\"?|\\[[1\", \
+                                                      ]{0,4}\\]?|\\{a = \
+                                                      1\\}|1979-05-27|0x[0-9a-f]{0,20})?", 0..6)) {
         let _ = TomlReader::new("x.toml", &lines.join("\n")).read(ask_everything);
     }
 }

@@ -72,7 +72,8 @@ pub fn of_background(
     let largest = array.largest_file(devices);
     (file + own > largest).then(|| {
         format!(
-            "its files, {own} with room to move them, and those of {file} are more than array `{}` holds: {largest}",
+            "its files, {own} with room to move them, and those of {file} are more than array `{}` \
+             holds: {largest}",
             array.name
         )
     })

@@ -123,7 +123,8 @@ impl Suite {
         reasons.retain(|reason| seen.insert(reason.clone()));
         let rounded = sampled(&self.axes).into_iter().filter(|it| it.differing < it.samples).map(|it| {
             format!(
-                "{} samples of the hypercube are {} different ones: over {}, the others are equal to one of them once their values are \
+                "{} samples of the hypercube are {} different ones: over {}, the others are equal \
+                 to one of them once their values are \
                  rounded",
                 it.samples,
                 it.differing,

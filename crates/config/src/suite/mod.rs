@@ -207,7 +207,8 @@ impl Suite {
         let axis: SuiteAxis =
             axis.parse().map_err(|message: String| Diagnostics::from(place.diagnostic(message)))?;
         if self.is_sampled(&axis) {
-            let message = "is sampled together with others, by [hypercube] in the suite's file: change it there";
+            let message = "is sampled together with others, by [hypercube] in the suite's file: \
+                           change it there";
             return Err(place.diagnostic(message).into());
         }
         let values = split(&axis, values);

@@ -36,7 +36,8 @@ impl Suite {
         let largest = self.axes.iter().max_by_key(|axis| axis.values.len());
         let place = largest.and_then(|axis| axis.values.first()).map(|value| &value.place);
         let message = format!(
-            "the suite has {trials} trials ({}, {} seeds), and {MOST_TRIALS} at most are taken: leave values or axes out, or sample \
+            "the suite has {trials} trials ({}, {} seeds), and {MOST_TRIALS} at most are taken: \
+             leave values or axes out, or sample \
              them ([hypercube])",
             factors.join(" x "),
             self.seeds.count()
@@ -156,7 +157,8 @@ impl Resolved<'_> {
             let needed = player.bytes(longest);
             if needed > *file_size {
                 let message = format!(
-                    "a film of {longest} has {needed}, more than its filesize, {file_size}; a part that is read twice would \
+                    "a film of {longest} has {needed}, more than its filesize, {file_size}; a part \
+                     that is read twice would \
                      be in memory"
                 );
                 mistakes.push(name.place.diagnostic(message));
@@ -274,12 +276,14 @@ impl Resolved<'_> {
                 )
             } else if known.cache.is_some() {
                 format!(
-                    "a power cut is not modelled with a cache in front of the disks, which `{}` has",
+                    "a power cut is not modelled with a cache in front of the disks, which `{}` \
+                     has",
                     known.name
                 )
             } else if file + power_cut::WITNESS > largest {
                 format!(
-                    "the {} that tell what survived a power cut, and a file of {file}, are more than array `{}` holds: \
+                    "the {} that tell what survived a power cut, and a file of {file}, are more \
+                     than array `{}` holds: \
                      {largest}",
                     power_cut::WITNESS,
                     known.name
@@ -301,12 +305,14 @@ impl Resolved<'_> {
             return;
         }
         if without.len() == self.arrays.len() {
-            let message = "nothing uses this axis: none of the arrays has mirrors that a policy could choose from";
+            let message = "nothing uses this axis: none of the arrays has mirrors that a policy \
+                           could choose from";
             mistakes.push(first.name.place.diagnostic(message));
         } else if self.policies.len() > 1 {
             for array in without {
                 let message = format!(
-                    "array `{}` ({}) has no mirrors: its results would be the same for each policy; leave it out, or \
+                    "array `{}` ({}) has no mirrors: its results would be the same for each \
+                     policy; leave it out, or \
                      fix one policy",
                     array.value(),
                     array.thing.0.layout

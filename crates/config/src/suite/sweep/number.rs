@@ -185,7 +185,8 @@ impl FromStr for Number {
         let known = if is_plain { None } else { of_unit(text) };
         known.ok_or_else(|| {
             format!(
-                "`{}` is no number, with or without the unit of a time, a size or a rate, or has too many digits",
+                "`{}` is no number, with or without the unit of a time, a size or a rate, or has \
+                 too many digits",
                 text.escape_debug()
             )
         })

@@ -84,7 +84,8 @@ impl FromStr for SweptParameter {
                 let Some((disk @ 1.., key)) = parsed else {
                     let key = parsed.map_or(rest, |(_, key)| key);
                     return Err(format!(
-                        "`{}` has no number of a disk, from 1: disk.2.{key} is of the array's second",
+                        "`{}` has no number of a disk, from 1: disk.2.{key} is of the array's \
+                         second",
                         text.escape_debug()
                     ));
                 };

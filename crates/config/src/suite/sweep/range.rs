@@ -38,7 +38,11 @@ impl Range {
         let given: Vec<Spacing> =
             Spacing::ALL.iter().copied().filter(|spacing| table.has(spacing.as_str())).collect();
         let [spacing] = given[..] else {
-            table.wrong("", "a range has either `linear` or `log`, each with its two ends: { linear = [0, 100], steps = 11 }");
+            table.wrong(
+                "",
+                "a range has either `linear` or `log`, each with its two ends: { \
+                             linear = [0, 100], steps = 11 }",
+            );
             return None;
         };
         let key = spacing.as_str();
