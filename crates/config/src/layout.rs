@@ -6,7 +6,7 @@ use std::str::FromStr;
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{TomlTable, text_form, unknown};
+use crate::read::{TomlTable, choices, text_form, unknown};
 
 /// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`,
 /// `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single`
@@ -23,22 +23,24 @@ pub enum Layout {
     On { filesystem: Option<Filesystem>, raid: Option<Md> },
 }
 
-/// What is mounted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Filesystem {
-    Btrfs,
-    Ext4,
-    Xfs,
-    Zfs,
+choices! {
+    /// What is mounted, as mount(8) spells it after `-t`.
+    pub enum Filesystem: "filesystem" {
+        Btrfs = "btrfs",
+        Ext4 = "ext4",
+        Xfs = "xfs",
+        Zfs = "zfs",
+    }
 }
 
-/// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with
-/// two near copies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Md {
-    Raid0,
-    Raid1,
-    Raid10,
+choices! {
+    /// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with
+    /// two near copies.
+    pub enum Md: "RAID level" {
+        Raid0 = "raid0",
+        Raid1 = "raid1",
+        Raid10 = "raid10",
+    }
 }
 
 /// How one btrfs has its data and its metadata.
@@ -48,15 +50,16 @@ pub struct Profiles {
     pub metadata: Profile,
 }
 
-/// A btrfs profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Profile {
-    Single,
-    Raid0,
-    Raid1,
-    Raid1c3,
-    Raid1c4,
-    Raid10,
+choices! {
+    /// A btrfs profile, as mkfs.btrfs spells it after `-d` and `-m`.
+    pub enum Profile: "profile" {
+        Single = "single",
+        Raid0 = "raid0",
+        Raid1 = "raid1",
+        Raid1c3 = "raid1c3",
+        Raid1c4 = "raid1c4",
+        Raid10 = "raid10",
+    }
 }
 
 /// What btrfs's chunk allocator needs to know of a profile: `btrfs_raid_array` in the kernel's
@@ -90,12 +93,17 @@ impl Layout {
     pub fn all() -> impl Iterator<Item = Self> {
         let filesystems = [None].into_iter().chain(Filesystem::ON_ONE_DEVICE.map(Some));
         let under = |raid| filesystems.clone().map(move |filesystem| Self::On { filesystem, raid });
-        let on = [None].into_iter().chain(Md::ALL.map(Some)).flat_map(under).collect::<Vec<_>>();
+        let on = [None]
+            .into_iter()
+            .chain(Md::ALL.iter().copied().map(Some))
+            .flat_map(under)
+            .collect::<Vec<_>>();
         let on = on.into_iter().filter(|&layout| {
             layout != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None }
         });
         Profile::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .map(Self::btrfs)
             .chain(Profiles::apart().map(Self::Btrfs))
             .chain([Self::ZfsMirrors])
@@ -127,7 +135,7 @@ impl Layout {
     /// Copies of each block of data, on `disks` disks.
     pub fn copies(self, disks: usize) -> u32 {
         match self {
-            Self::Btrfs(Profiles { data, .. }) => data.layout().copies,
+            Self::Btrfs(Profiles { data, .. }) => data.shape().copies,
             Self::On { raid: Some(Md::Raid1), .. } => disks.try_into().unwrap_or(u32::MAX),
             Self::ZfsMirrors | Self::On { raid: Some(Md::Raid10), .. } => 2,
             Self::On { .. } => 1,
@@ -137,7 +145,7 @@ impl Layout {
     /// Whether btrfs chooses which copy a read of data is served from: whether a read policy has
     /// anything to do.
     pub fn has_read_policy(self) -> bool {
-        matches!(self, Self::Btrfs(Profiles { data, .. }) if data.layout().copies > 1)
+        matches!(self, Self::Btrfs(Profiles { data, .. }) if data.shape().copies > 1)
     }
 
     /// The kernel options it needs, without `CONFIG_`. btrfs every guest has; ZFS none, but for one
@@ -160,7 +168,7 @@ impl Layout {
     pub fn devices_min(self) -> usize {
         match self {
             Self::Btrfs(Profiles { data, metadata }) => {
-                data.layout().devices_min.max(metadata.layout().devices_min)
+                data.shape().devices_min.max(metadata.shape().devices_min)
             }
             Self::ZfsMirrors | Self::On { raid: Some(_), .. } => 2,
             Self::On { raid: None, .. } => 1,
@@ -246,16 +254,6 @@ impl Filesystem {
     /// Those that can be on md.
     pub const ON_ONE_DEVICE: [Self; 3] = [Self::Btrfs, Self::Ext4, Self::Xfs];
 
-    /// As mount(8) spells it after `-t`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Btrfs => "btrfs",
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-            Self::Zfs => "zfs",
-        }
-    }
-
     /// The smallest disk that its mkfs takes, or a little more.
     pub const fn smallest(self) -> Bytes {
         match self {
@@ -268,51 +266,23 @@ impl Filesystem {
     }
 }
 
-impl Md {
-    pub const ALL: [Self; 3] = [Self::Raid0, Self::Raid1, Self::Raid10];
-
-    /// As mdadm spells it after `--level`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Raid0 => "raid0",
-            Self::Raid1 => "raid1",
-            Self::Raid10 => "raid10",
-        }
-    }
-}
-
 impl Profiles {
     /// Those that differ: metadata in copies, as many as of data at least. Of others nobody would
     /// have any use.
     fn apart() -> impl Iterator<Item = Self> {
         let of = |data: Profile| {
             let serves = move |metadata: &Profile| {
-                let (own, others) = (metadata.layout().copies, data.layout().copies);
+                let (own, others) = (metadata.shape().copies, data.shape().copies);
                 *metadata != data && own > 1 && own >= others
             };
-            Profile::ALL.into_iter().filter(serves).map(move |metadata| Self { data, metadata })
+            Profile::ALL.iter().copied().filter(serves).map(move |metadata| Self { data, metadata })
         };
-        Profile::ALL.into_iter().flat_map(of)
+        Profile::ALL.iter().copied().flat_map(of)
     }
 }
 
 impl Profile {
-    pub const ALL: [Self; 6] =
-        [Self::Single, Self::Raid0, Self::Raid1, Self::Raid1c3, Self::Raid1c4, Self::Raid10];
-
-    /// As mkfs.btrfs spells it after `-d` and `-m`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Raid0 => "raid0",
-            Self::Raid1 => "raid1",
-            Self::Raid1c3 => "raid1c3",
-            Self::Raid1c4 => "raid1c4",
-            Self::Raid10 => "raid10",
-        }
-    }
-
-    const fn layout(self) -> ProfileShape {
+    const fn shape(self) -> ProfileShape {
         let (copies, devices_min, devices_max) = match self {
             Self::Single => (1, 1, Some(1)),
             Self::Raid0 => (1, 1, None),
@@ -328,7 +298,7 @@ impl Profile {
         /// Steps in which all space is given out: fine enough to be within a part in a thousand of
         /// the limit.
         const STEPS: u64 = 16_384;
-        let ProfileShape { copies, devices_min, devices_max } = self.layout();
+        let ProfileShape { copies, devices_min, devices_max } = self.shape();
         let mut room: Vec<u64> = disks.iter().map(|disk| disk.0).collect();
         let step = (room.iter().sum::<u64>() / STEPS).max(1);
         let mut usable = 0;

@@ -113,16 +113,7 @@ impl Fsload {
         if tables.is_empty() {
             table.wrong("files", "there are none: a set of files is a `[[fsload.files]]`");
         }
-        let files: Vec<_> = tables.iter().map(FileSet::read).collect();
-        for (number, set) in files.iter().enumerate() {
-            let is_known = |set: &FileSet| {
-                files[..number].iter().flatten().any(|known| known.name == set.name)
-            };
-            if set.as_ref().is_some_and(is_known) {
-                tables[number].wrong("name", "another set has it");
-            }
-        }
-        let files = files.into_iter().collect::<Option<Vec<_>>>();
+        let files = read_named(&tables, FileSet::read, |set| &set.name, "another set has it");
         let tables = table.tables("threads");
         if tables.is_empty() {
             table.wrong("threads", "there are none: threads are a `[[fsload.threads]]`");
@@ -132,25 +123,14 @@ impl Fsload {
         // What steps say of sets with mistakes would only bring more of them.
         let sets: Option<Vec<(String, bool)>> =
             files.as_ref().map(|files| files.iter().map(in_folders).collect());
-        let threads: Vec<_> =
-            tables.iter().map(|table| FileThreads::read(table, sets.as_deref())).collect();
-        for (number, one) in threads.iter().enumerate() {
-            let is_known = |one: &FileThreads| {
-                threads[..number].iter().flatten().any(|known| known.name == one.name)
-            };
-            if one.as_ref().is_some_and(is_known) {
-                tables[number].wrong("name", "other threads have it: their results would be one");
-            }
-        }
-        let threads = threads
-            .into_iter()
-            .collect::<Option<Vec<_>>>()
-            .filter(|threads| !threads.is_empty())?;
+        let read = |table: &TomlTable<'_, '_>| FileThreads::read(table, sets.as_deref());
+        let twice = "other threads have it: their results would be one";
+        let threads = read_named(&tables, read, |threads| &threads.name, twice)?;
         Some(Self {
             operation: operation?,
             scale: scale?,
             files: files.filter(|files| !files.is_empty())?,
-            threads,
+            threads: Some(threads).filter(|threads| !threads.is_empty())?,
         })
     }
 
@@ -187,6 +167,23 @@ impl Fsload {
     pub fn thread_count(&self) -> u32 {
         self.threads.iter().map(|threads| threads.count).sum()
     }
+}
+
+/// Reads tables of things with names; `twice` is said of a name that an earlier one has.
+fn read_named<T>(
+    tables: &[TomlTable<'_, '_>],
+    read: impl Fn(&TomlTable<'_, '_>) -> Option<T>,
+    name: impl Fn(&T) -> &String,
+    twice: &str,
+) -> Option<Vec<T>> {
+    let all: Vec<Option<T>> = tables.iter().map(read).collect();
+    for (number, one) in all.iter().enumerate() {
+        let mut before = all[..number].iter().flatten();
+        if one.as_ref().is_some_and(|one| before.any(|known| name(known) == name(one))) {
+            tables[number].wrong("name", twice);
+        }
+    }
+    all.into_iter().collect()
 }
 
 impl FileSet {

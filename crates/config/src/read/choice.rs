@@ -7,7 +7,8 @@ macro_rules! choices {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(serde::Serialize, serde::Deserialize)]
         $vis enum $name {
             $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+
         }
@@ -33,21 +34,13 @@ macro_rules! choices {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
-                Self::ALL
-                    .iter()
-                    .find(|choice| choice.as_str() == text)
-                    .copied()
-                    .ok_or_else(|| $crate::read::unknown($what, text, Self::ALL.iter().map(|choice| choice.as_str())))
+                let found = Self::ALL.iter().find(|choice| choice.as_str() == text);
+                let words = Self::ALL.iter().map(|choice| choice.as_str());
+                found.copied().ok_or_else(|| $crate::read::unknown($what, text, words))
             }
         }
 
-        impl $crate::read::FromToml for $name {
-            const EXPECTED: &'static str = concat!("the name of a ", $what, " in quotes");
-
-            fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
-                $crate::read::from_string(value)
-            }
-        }
+        $crate::read::parsed! { $name: concat!("the name of a ", $what, " in quotes"), }
     };
 }
 pub(crate) use choices;

@@ -55,7 +55,7 @@ where
 /// Implements [`FromToml`] for types that are written as strings and parsed; the text says what is
 /// expected.
 macro_rules! parsed {
-    ($($type:ty: $expected:literal,)+) => {
+    ($($type:ty: $expected:expr,)+) => {
         $(
             impl $crate::read::FromToml for $type {
                 const EXPECTED: &'static str = $expected;
@@ -70,7 +70,7 @@ macro_rules! parsed {
 
 /// The same, and the conversions that serde needs for a type whose error is a text.
 macro_rules! text_form {
-    ($type:ty: $expected:literal) => {
+    ($type:ty: $expected:expr) => {
         $crate::read::parsed! { $type: $expected, }
 
         impl From<$type> for String {

@@ -121,14 +121,14 @@ impl Suite {
             cells(&self.axes).iter().filter_map(|cell| resolved.why_left_out(cell)).collect();
         let mut seen = std::collections::BTreeSet::new();
         reasons.retain(|reason| seen.insert(reason.clone()));
-        let rounded = sampled(&self.axes).into_iter().filter(|it| it.differing < it.samples).map(|it| {
+        let groups = sampled(&self.axes).into_iter();
+        let rounded = groups.filter(|group| group.differing < group.samples).map(|group| {
             format!(
                 "{} samples of the hypercube are {} different ones: over {}, the others are equal \
-                 to one of them once their values are \
-                 rounded",
-                it.samples,
-                it.differing,
-                it.names.join(" and ")
+                 to one of them once their values are rounded",
+                group.samples,
+                group.differing,
+                group.names.join(" and ")
             )
         });
         reasons.extend(rounded);

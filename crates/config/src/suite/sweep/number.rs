@@ -282,8 +282,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_back(atoms in any::<u64>(), kind in 0_usize..4, digits in 0_u32..19) {
-            let kind = [NumberKind::Plain, NumberKind::Time, NumberKind::Size, NumberKind::Rate][kind];
+        fn what_is_printed_reads_back(
+            atoms in any::<u64>(),
+            kind in 0_usize..4,
+            digits in 0_u32..19,
+        ) {
+            use NumberKind::{Plain, Rate, Size, Time};
+            let kind = [Plain, Time, Size, Rate][kind];
             let number = Number { kind, atoms: atoms / 10_u64.pow(digits) };
             let text = number.to_string();
             prop_assert!(!text.contains(' ') && !text.is_empty());
@@ -291,13 +296,18 @@ mod tests {
         }
 
         #[test]
-        fn what_a_range_has_is_in_it(one in 1_u64..u64::MAX / 2, other in 1_u64..u64::MAX / 2, way in 0.0..1.0_f64) {
+        fn what_a_range_has_is_in_it(
+            one in 1_u64..u64::MAX / 2,
+            other in 1_u64..u64::MAX / 2,
+            way in 0.0..1.0_f64,
+        ) {
             let number = |atoms| Number { kind: NumberKind::Time, atoms };
             let (first, last) = (number(one.min(other)), number(one.max(other)));
             for by_factor in [false, true] {
                 let found = Number::between(first, last, way, by_factor, false);
                 let slack = last.atoms / 1000 + 1;
-                prop_assert!(found.atoms + slack >= first.atoms && found.atoms <= last.atoms + slack);
+                prop_assert!(found.atoms + slack >= first.atoms);
+                prop_assert!(found.atoms <= last.atoms + slack);
             }
         }
     }
