@@ -186,13 +186,13 @@ fn join(mounted: &MountedFilesystem) -> Layout {
             Path::new(&format!("/sys/fs/btrfs/{uuid}/allocation/data/{}", profile.as_str()))
                 .is_dir()
         };
-        let data = Profile::ALL.into_iter().find(has).unwrap_or(Profile::Single);
+        let data = Profile::ALL.iter().copied().find(has).unwrap_or(Profile::Single);
         return Layout::Btrfs(Profiles { data, metadata: data });
     }
     let level = device_name(mounted)
         .and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
     let raid =
-        level.and_then(|level| Md::ALL.into_iter().find(|raid| raid.as_str() == level.trim()));
+        level.and_then(|level| Md::ALL.iter().copied().find(|raid| raid.as_str() == level.trim()));
     if mounted.fstype == Filesystem::Zfs.as_str() {
         return Layout::ZfsMirrors;
     }
