@@ -1,10 +1,7 @@
 //! Where requests were, as a small PNG: crisp at any size, and a tenth of what paths would take.
 
-use std::io::Write;
-
 use disklab_trace::timeline::Raster;
-use flate2::write::ZlibEncoder;
-use flate2::{Compression, Crc};
+use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 
 /// Seen on white and on dark ground alike, and told apart by the colour-blind.
 pub const READ: &str = "#3391cf";
@@ -43,30 +40,31 @@ pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
         }
         own => own,
     };
-    let mut rows = Vec::with_capacity((width / 4 + 2) * height);
+    let mut rows = Vec::with_capacity((width / 4 + 1) * height);
     for row in (0..height).rev() {
-        // No filter: neighbours have little in common.
-        rows.push(0);
-        for four in 0..width.div_ceil(4) {
-            let pixel = |at: usize| {
-                let column = four * 4 + at;
-                if column < width { seen(column, row) } else { 0 }
-            };
-            rows.push(pixel(0) << 6 | pixel(1) << 4 | pixel(2) << 2 | pixel(3));
+        for four in (0..width).step_by(4) {
+            let pixel = |column: usize| if column < width { seen(column, row) } else { 0 };
+            let four = [four, four + 1, four + 2, four + 3].map(pixel);
+            rows.push(four.into_iter().fold(0, |bits, pixel| bits << 2 | pixel));
         }
     }
-    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-    let size = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
-    // Two bits a pixel, by a palette, not interlaced.
-    let head = [&size(width)[..], &size(height)[..], &[2, 3, 0, 0, 0]].concat();
-    chunk(&mut png, *b"IHDR", &head);
-    let palette: Vec<u8> =
-        ["#000000", READ, WRITE, BOTH].iter().flat_map(|colour| rgb(colour)).collect();
-    chunk(&mut png, *b"PLTE", &palette);
-    // The first colour is transparent.
-    chunk(&mut png, *b"tRNS", &[0]);
-    chunk(&mut png, *b"IDAT", &deflated(&rows));
-    chunk(&mut png, *b"IEND", &[]);
+    encoded(width as u32, height as u32, &rows)
+}
+
+/// Pixels of two bits as a PNG: the first colour is transparent.
+fn encoded(width: u32, height: u32, rows: &[u8]) -> Vec<u8> {
+    let palette = ["#000000", READ, WRITE, BOTH].iter().flat_map(|colour| rgb(colour));
+    let mut png = Vec::new();
+    let mut encoder = Encoder::new(&mut png, width, height);
+    encoder.set_color(ColorType::Indexed);
+    encoder.set_depth(BitDepth::Two);
+    encoder.set_palette(palette.collect::<Vec<u8>>());
+    encoder.set_trns(&[0]);
+    encoder.set_compression(Compression::High);
+    // Neighbours have little in common.
+    encoder.set_filter(Filter::NoFilter);
+    // Writing to a vector does not fail.
+    let _ = encoder.write_header().and_then(|mut writer| writer.write_image_data(rows));
     png
 }
 
@@ -81,23 +79,6 @@ pub fn halved(fine: &Raster) -> Raster {
         }
     }
     half
-}
-
-fn chunk(png: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
-    png.extend(u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
-    let mut sum = Crc::new();
-    for part in [&kind[..], data] {
-        sum.update(part);
-        png.extend_from_slice(part);
-    }
-    png.extend(sum.sum().to_be_bytes());
-}
-
-fn deflated(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    // Writing to a vector does not fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default()
 }
 
 fn rgb(colour: &str) -> [u8; 3] {

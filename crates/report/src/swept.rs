@@ -111,77 +111,32 @@ fn without(cell: &Cell, axes: &[&str]) -> Cell {
     Cell(cell.0.iter().filter(|(axis, _)| !axes.contains(&axis.as_str())).cloned().collect())
 }
 
-/// The cells along an axis.
+/// The cells along an axis, with all else equal but `axes`: this one alone, or several that vary together,
+/// as those of samples of a hypercube do.
 fn lines<'s, 'a>(
     source: &Source,
     cells: &'s [Full<'s, 'a>],
     axis: &str,
+    axes: &[&str],
     series: &[&str],
 ) -> Vec<SweepLine<'s, 'a>> {
-    let mut lines: Vec<SweepLine> = Vec::new();
-    for full in cells {
-        let (Some(value), Some(own)) = (full.cell.value(axis), place(full, source, series)) else {
-            continue;
-        };
-        let Some(at) = number(axis, value) else { continue };
-        let rest = without(&full.cell, &[axis, &source.compared]);
-        let line = find_or_add(
-            &mut lines,
-            |line| line.rest == rest,
-            || SweepLine { rest: rest.clone(), points: Vec::new(), is_sampled: false },
-        );
-        let point = find_or_add(
-            &mut line.points,
-            |point| point.value == value,
-            || SweepPoint { value: value.to_owned(), at, choices: vec![None; series.len()] },
-        );
-        point.choices[own] = Some(full.choice);
-    }
-    for line in &mut lines {
-        line.points.sort_by(|one, other| one.at.total_cmp(&other.at));
-    }
-    lines.retain(|line| line.points.len() > 1);
-    lines
-}
-
-/// Samples of a hypercube, in the order of one of its axes; `sampled` has all of these.
-fn samples<'s, 'a>(
-    source: &Source,
-    cells: &'s [Full<'s, 'a>],
-    axis: &str,
-    sampled: &[&str],
-    series: &[&str],
-) -> Vec<SweepLine<'s, 'a>> {
-    let of = |cloud: Cloud<'s, 'a>| {
+    let line = |cloud: Cloud<'s, 'a>| {
         let mut points: Vec<(Cell, SweepPoint)> = Vec::new();
         for (own, numbers, choice) in cloud.marks {
-            let Some((value, at)) =
-                numbers.value(axis).and_then(|text| Some((text.to_owned(), number(axis, text)?)))
-            else {
-                continue;
-            };
-            let point =
-                points.iter().position(|(sample, _)| *sample == numbers).unwrap_or_else(|| {
-                    points.push((
-                        numbers,
-                        SweepPoint { value, at, choices: vec![None; series.len()] },
-                    ));
-                    points.len() - 1
-                });
-            points[point].1.choices[own] = Some(choice);
+            let Some(value) = numbers.value(axis) else { continue };
+            let Some(at) = number(axis, value) else { continue };
+            let new =
+                || SweepPoint { value: value.to_owned(), at, choices: vec![None; series.len()] };
+            let is_known = |(known, _): &(Cell, SweepPoint)| *known == numbers;
+            let (_, point) = find_or_add(&mut points, is_known, || (numbers.clone(), new()));
+            point.choices[own] = Some(choice);
         }
         points.sort_by(|(_, one), (_, other)| one.at.total_cmp(&other.at));
-        SweepLine {
-            rest: cloud.rest,
-            points: points.into_iter().map(|(_, point)| point).collect(),
-            is_sampled: true,
-        }
+        let points = points.into_iter().map(|(_, point)| point).collect();
+        SweepLine { rest: cloud.rest, points, is_sampled: axes != [axis] }
     };
-    clouds(source, cells, sampled)
-        .into_iter()
-        .map(of)
-        .filter(|line| line.points.len() > 1)
-        .collect()
+    let lines = clouds(source, cells, axes).into_iter().map(line);
+    lines.filter(|line| line.points.len() > 1).collect()
 }
 
 /// What goes along an axis: its lines, or samples where there are none.
@@ -197,7 +152,7 @@ pub fn along<'s, 'a>(source: &'s Source<'a>, cells: &'s [Full<'s, 'a>]) -> Vec<A
     let (mut found, mut sampled) = (Vec::new(), Vec::new());
     for axis in &axes {
         let series = series(source, &[axis]);
-        let lines = lines(source, cells, axis, &series);
+        let lines = lines(source, cells, axis, &[axis], &series);
         if lines.is_empty() {
             sampled.push(axis.as_str());
         }
@@ -207,7 +162,7 @@ pub fn along<'s, 'a>(source: &'s Source<'a>, cells: &'s [Full<'s, 'a>]) -> Vec<A
     let series = series(source, &sampled);
     for axis in &sampled {
         let along = |line| Along { axis: (*axis).to_owned(), line, series: series.clone() };
-        found.extend(samples(source, cells, axis, &sampled, &series).into_iter().map(along));
+        found.extend(lines(source, cells, axis, &sampled, &series).into_iter().map(along));
     }
     found
 }

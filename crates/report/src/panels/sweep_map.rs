@@ -8,7 +8,7 @@ use disklab_units::prose::count;
 use maud::{Markup, html};
 
 use crate::chart::palette::COLOURS;
-use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::chart::{Chart, Table, WIDTH, ink, number as pixels};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
 use crate::source::Source;
 use crate::swept::{self, SweepMap, number};
@@ -158,11 +158,11 @@ fn chart([x, y]: [&str; 2], field: &SweepMap, metric: &Metric) -> Option<Chart> 
             @for field in &drawn { (field) }
             (names_below(&columns, width, full))
             (names_beside(&rows, height))
-            text x=(number_of(LEFT + (WIDTH - LEFT - RIGHT) / 2.0)) y=(number_of(full - 6.0))
+            text x=(pixels(LEFT + (WIDTH - LEFT - RIGHT) / 2.0)) y=(pixels(full - 6.0))
                 text-anchor="middle" font-size="13" { (x) }
-            text x="12" y=(number_of(ABOVE + height * rows.len() as f64 / 2.0))
+            text x="12" y=(pixels(ABOVE + height * rows.len() as f64 / 2.0))
                 text-anchor="middle" font-size="13"
-                transform={"rotate(-90 12 " (number_of(ABOVE + height * rows.len() as f64 / 2.0))
+                transform={"rotate(-90 12 " (pixels(ABOVE + height * rows.len() as f64 / 2.0))
                     ")"} { (y) }
         }
     };
@@ -198,17 +198,17 @@ fn one(
         g {
             title { (title) }
             @match share {
-                Some(share) => rect x=(number_of(left)) y=(number_of(top))
-                    width=(number_of(width - 1.0)) height=(number_of(height - 1.0))
+                Some(share) => rect x=(pixels(left)) y=(pixels(top))
+                    width=(pixels(width - 1.0)) height=(pixels(height - 1.0))
                     fill=(COLOURS[0].0)
                         fill-opacity=(format!("{:.2}", LIGHTEST + share * (DARKEST - LIGHTEST))) {},
-                None => path d={"M" (number_of(left)) " " (number_of(top)) "L" (number_of(right))
-                    " " (number_of(bottom)) "M" (number_of(left)) " "
-                    (number_of(bottom)) "L" (number_of(right)) " " (number_of(top))} fill="none"
+                None => path d={"M" (pixels(left)) " " (pixels(top)) "L" (pixels(right))
+                    " " (pixels(bottom)) "M" (pixels(left)) " "
+                    (pixels(bottom)) "L" (pixels(right)) " " (pixels(top))} fill="none"
                         stroke=(ink::BAD) stroke-width="1" {},
             }
             @if let Some(text) = text {
-                text x=(number_of(left + width / 2.0)) y=(number_of(top + height / 2.0 + 4.0))
+                text x=(pixels(left + width / 2.0)) y=(pixels(top + height / 2.0 + 4.0))
                     text-anchor="middle" font-size="11" { (text) }
             }
         }
@@ -218,7 +218,7 @@ fn one(
 fn names_below(columns: &[String], width: f64, full: f64) -> Markup {
     let step = columns.len().div_ceil(MOST_NAMES / 2).max(1);
     html! { @for (at, name) in columns.iter().enumerate().step_by(step) {
-        text x=(number_of(LEFT + width * (at as f64 + 0.5))) y=(number_of(full - BELOW + 16.0))
+        text x=(pixels(LEFT + width * (at as f64 + 0.5))) y=(pixels(full - BELOW + 16.0))
             text-anchor="middle" { (name) }
     } }
 }
@@ -226,11 +226,7 @@ fn names_below(columns: &[String], width: f64, full: f64) -> Markup {
 fn names_beside(rows: &[String], height: f64) -> Markup {
     let step = rows.len().div_ceil(MOST_NAMES).max(1);
     html! { @for (at, name) in rows.iter().rev().enumerate().step_by(step) {
-        text x=(number_of(LEFT - 6.0)) y=(number_of(ABOVE + height * (at as f64 + 0.5) + 4.0))
+        text x=(pixels(LEFT - 6.0)) y=(pixels(ABOVE + height * (at as f64 + 0.5) + 4.0))
             text-anchor="end" { (name) }
     } }
-}
-
-fn number_of(value: f64) -> String {
-    crate::chart::number(value)
 }
