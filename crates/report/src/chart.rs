@@ -9,7 +9,7 @@ pub mod palette;
 mod svg;
 pub mod terminal;
 
-pub use svg::number;
+pub use svg::{centred, ending, number};
 
 use disklab_compare::answer;
 use disklab_record::outcome::Cell;

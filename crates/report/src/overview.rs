@@ -5,7 +5,7 @@ use disklab_compare::{Comparison, Metric, RelativeChange, answer};
 use disklab_stats::Verdict;
 use maud::{Markup, html};
 
-use crate::chart::{Chart, Table, WIDTH, ink, number};
+use crate::chart::{Chart, Table, WIDTH, centred, ending, ink, number};
 use crate::source::{Group, Source};
 
 /// Pixels: of a letter of a name, above and below the rows, and beside them.
@@ -42,6 +42,8 @@ pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
     let axis = ChangeAxis::of(&rows, if has_crosses { LANE } else { 0.0 })?;
     let each = (source.groups.len() as f64 * CELL + 8.0).clamp(ROW.0, ROW.1);
     let bottom = ABOVE + rows.len() as f64 * each;
+    let groups = source.groups.len() as f64;
+    let label = format!("{}, change against {}", metric.name(), ink::shortened(baseline, NAME));
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
             (key(has_crosses))
@@ -49,24 +51,20 @@ pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
                 @let x = number(axis.x(percent));
                 path d={"M" (x) " " (ABOVE - 4.0) "V" (number(bottom + 4.0))}
                     stroke=(if percent == 0.0 { ink::LINE } else { ink::GRID }) {}
-                text x=(x) y=(number(bottom + 18.0)) text-anchor="middle" { (tick(percent)) }
+                (centred(axis.x(percent), bottom + 18.0, tick(percent)))
             }
             @for (at, row) in rows.iter().enumerate() {
                 @let top = ABOVE + at as f64 * each;
                 @if at > 0 { path d={"M0 " (number(top)) "H" (WIDTH)} stroke=(ink::GRID) {} }
-                text x=(number(axis.left - 8.0)) y=(number(top + each / 2.0 + 4.0))
-                    text-anchor="end" { (ink::shortened(row.choice, NAME)) }
-                @let y = |group: usize| top + each * (group as f64 + 0.5) / source.groups.len() as
-                    f64;
+                @let name = ink::shortened(row.choice, NAME);
+                (ending(axis.left - 8.0, top + each / 2.0 + 4.0, name))
+                @let y = |group: usize| top + each * (group as f64 + 0.5) / groups;
                 @for (group, judgement) in &row.judged {
                     (mark(source, *group, judgement, &axis, y(*group))) }
                 @for (group, why) in &row.without { g.tt { title { (why) }
                     (cross(WIDTH - RIGHT, y(*group))) } }
             }
-            text x=(number(axis.left.midpoint(axis.right))) y=(number(bottom + 36.0))
-                text-anchor="middle" {
-                (metric.name()) ", change against " (ink::shortened(baseline, NAME))
-            }
+            (centred(axis.left.midpoint(axis.right), bottom + 36.0, label))
         }
     };
     let title = format!("{} of all cells", metric.name());

@@ -7,7 +7,7 @@ use itertools::Itertools;
 use kuva::render::color::Color;
 use kuva::render::math::to_unicode;
 use kuva::render::render::{Primitive, Scene, TextAnchor, TextSpan};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, Render, html};
 
 use super::ink;
 
@@ -205,6 +205,16 @@ pub fn number(value: f64) -> String {
     let text =
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Words with their middle at a place.
+pub fn centred(x: f64, y: f64, words: impl Render) -> Markup {
+    html! { text x=(number(x)) y=(number(y)) text-anchor="middle" { (words) } }
+}
+
+/// Words that end at a place.
+pub fn ending(x: f64, y: f64, words: impl Render) -> Markup {
+    html! { text x=(number(x)) y=(number(y)) text-anchor="end" { (words) } }
 }
 
 /// Without images that are only for a larger size on the page.

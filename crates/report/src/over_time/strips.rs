@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::frame::{DRAWN, LEFT, short, table, tick_step};
 use super::scale::Scale;
 use crate::addresses::Beyond;
-use crate::chart::{Chart, WIDTH, ink, number};
+use crate::chart::{Chart, WIDTH, centred, ending, ink, number};
 use crate::embedded::base64;
 use crate::raster;
 use crate::watched::{Detail, WatchedTrial};
@@ -39,8 +39,7 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
             }
             text x=(LEFT + DRAWN + 6.0) y="14" { "GiB" }
             @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
-                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" {
-                    (ink::shortened(name, 5)) }
+                (ending(LEFT - 8.0, top(index) + strip / 2.0 + 4.0, ink::shortened(name, 5)))
                 rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none"
                     stroke=(ink::GRID) {}
                 (points(disk, trial.detail, (top(index), strip, end - LEFT)))
@@ -50,24 +49,20 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
                 line x1=(number(scale.place(*from))) x2=(number(scale.place(*from))) y1=(HEAD)
                     y2=(number(height - FOOT - GAP)) stroke=(ink::LINE) stroke-dasharray="2 3" {}
                 @if scale.has_room(*from, *to) {
-                    text x=(number(scale.place(from.midpoint(*to)))) y=(height - FOOT)
-                        text-anchor="middle" { (name) }
+                    (centred(scale.place(from.midpoint(*to)), height - FOOT, name))
                 }
             }
             @if trial.cut {
                 rect x=(number(end)) y=(HEAD) width=(number(LEFT + DRAWN - end))
                     height=(height - HEAD - FOOT - GAP) fill=(ink::GRID) {}
                 @if let Some((middle, words)) = scale.missing(trial) {
-                    text x=(number(scale.place(middle))) y=(number(HEAD.midpoint(height - FOOT)))
-                        text-anchor="middle" { (words) }
+                    (centred(scale.place(middle), HEAD.midpoint(height - FOOT), words))
                 }
             }
             @for tick in ticks {
-                text x=(number(scale.place(tick))) y=(height - 24.0) text-anchor="middle" {
-                    (short(tick, step)) }
+                (centred(scale.place(tick), height - 24.0, short(tick, step)))
             }
-            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" {
-                "s of the measured phase" }
+            (centred(LEFT + DRAWN / 2.0, height - 6.0, "s of the measured phase"))
         }
     };
     let note = note(trial);

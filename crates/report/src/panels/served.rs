@@ -10,7 +10,7 @@ use disklab_units::prose::digits;
 use itertools::Itertools;
 use maud::{Markup, html};
 
-use crate::chart::{Chart, Table, WIDTH, ink, number};
+use crate::chart::{Chart, Table, WIDTH, centred, ending, ink, number};
 use crate::disks;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::source::{Choice, Group, Source};
@@ -214,20 +214,18 @@ fn picture(choices: &[ChoiceService]) -> (f64, String) {
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
             @for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
-                @let x = number(left + room * percent / 100.0);
-                path d={"M" (x) " 4V" (number(bottom + 4.0))} stroke=(ink::GRID) {}
-                text x=(x) y=(number(bottom + 17.0)) text-anchor="middle" { (percent) }
+                @let x = left + room * percent / 100.0;
+                path d={"M" (number(x)) " 4V" (number(bottom + 4.0))} stroke=(ink::GRID) {}
+                (centred(x, bottom + 17.0, percent))
             }
             @for disk in 0..disks {
                 @let bars = bars(&rows, disk, left, room);
                 (filled(&bars, ink::Series::of(disk)))
             }
             @for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.name.is_empty()) {
-                text x=(left - 8.0) y=(number(6.0 + (at as f64 + 0.5) * BAR + 4.0))
-                    text-anchor="end" { (row.name) }
+                (ending(left - 8.0, 6.0 + (at as f64 + 0.5) * BAR + 4.0, &row.name))
             }
-            text x=(number(left + room / 2.0)) y=(number(bottom + 33.0)) text-anchor="middle" {
-                "% of the reads of each seed" }
+            (centred(left + room / 2.0, bottom + 33.0, "% of the reads of each seed"))
             @for (at, name) in names.iter().enumerate() {
                 @let (x, y) = place(at);
                 (filled(&format!("M{} {}h16v12h-16z", number(x), number(y)), ink::Series::of(at)))

@@ -8,7 +8,7 @@ use disklab_units::prose::count;
 use maud::{Markup, html};
 
 use crate::chart::palette::COLOURS;
-use crate::chart::{Chart, Table, WIDTH, ink, number as pixels};
+use crate::chart::{Chart, Table, WIDTH, centred, ending, ink, number as pixels};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
 use crate::source::Source;
 use crate::swept::{self, SweepMap, number};
@@ -218,15 +218,13 @@ fn one(
 fn names_below(columns: &[String], width: f64, full: f64) -> Markup {
     let step = columns.len().div_ceil(MOST_NAMES / 2).max(1);
     html! { @for (at, name) in columns.iter().enumerate().step_by(step) {
-        text x=(pixels(LEFT + width * (at as f64 + 0.5))) y=(pixels(full - BELOW + 16.0))
-            text-anchor="middle" { (name) }
+        (centred(LEFT + width * (at as f64 + 0.5), full - BELOW + 16.0, name))
     } }
 }
 
 fn names_beside(rows: &[String], height: f64) -> Markup {
     let step = rows.len().div_ceil(MOST_NAMES).max(1);
     html! { @for (at, name) in rows.iter().rev().enumerate().step_by(step) {
-        text x=(pixels(LEFT - 6.0)) y=(pixels(ABOVE + height * (at as f64 + 0.5) + 4.0))
-            text-anchor="end" { (name) }
+        (ending(LEFT - 6.0, ABOVE + height * (at as f64 + 0.5) + 4.0, name))
     } }
 }
