@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use disklab_compare::{Metric, answer};
 use disklab_report::chart::Provenance;
-use disklab_report::pictures::Found;
+use disklab_report::pictures::FoundPicture;
 use disklab_report::text::in_shell;
-use disklab_report::{MARKER, Panel, Records, Source, Wanted, markdown, page, panels, pictures};
+use disklab_report::{
+    MARKER, Panel, Records, ReportOptions, Source, markdown, page, panels, pictures,
+};
 
 use crate::compare::axis_value;
 use crate::exit::{Exit, Failure};
@@ -90,7 +92,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     check_distinct(&folders)?;
     let records = Records::open(&folders)?;
     let output = args.output.clone().unwrap_or_else(|| default_output(&folders[0], args.format));
-    let wanted = Wanted {
+    let wanted = ReportOptions {
         metrics: args.metric.clone(),
         baseline: args.baseline.clone(),
         trials: args.trial.clone(),
@@ -160,7 +162,7 @@ fn picture(args: &Args, source: &Source, screen: &Screen) -> Result<String, Fail
     let panel = args.panel.as_deref().unwrap_or_default();
     let (panel, kind) =
         panel.split_once('/').map_or((panel, None), |(panel, kind)| (panel, Some(kind)));
-    let Found { chart, others } =
+    let FoundPicture { chart, others } =
         pictures::find(source, panel, kind, &args.cell).map_err(Failure::mistaken)?;
     if !others.is_empty() {
         let axes: Vec<String> =

@@ -41,7 +41,7 @@ pub struct Chart {
     pub says: String,
     /// What it is about, as of its section.
     pub cell: Cell,
-    pub table: Table,
+    pub table: NumbersTable,
     width: f64,
     height: f64,
     /// What is within the `svg` element.
@@ -53,7 +53,7 @@ pub struct Chart {
 
 /// The numbers of a picture.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
+pub struct NumbersTable {
     pub head: Vec<String>,
     /// The first field of each row is its name.
     pub rows: Vec<Vec<String>>,
@@ -82,7 +82,7 @@ impl Chart {
         says: impl Into<String>,
         plots: Vec<Plot>,
         layout: Layout,
-        table: Table,
+        table: NumbersTable,
     ) -> Self {
         let scene = render_multiple(plots, layout);
         let size = (scene.width, scene.height);
@@ -117,7 +117,7 @@ impl Chart {
         says: impl Into<String>,
         (width, height): (f64, f64),
         inner: String,
-        table: Table,
+        table: NumbersTable,
     ) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -186,7 +186,7 @@ impl Chart {
     }
 }
 
-impl Table {
+impl NumbersTable {
     /// A table whose rows have names below the first head.
     pub fn new<T: Into<String>>(
         first: impl Into<String>,

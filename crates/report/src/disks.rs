@@ -8,10 +8,10 @@ use disklab_record::{Outcome, Record};
 use disklab_results::Sample;
 use disklab_results::sample::of_disks;
 
-use crate::source::Choice;
+use crate::source::CellChoice;
 
 /// Of each trial that gave a result and has a record of its disks.
-pub fn samples<'a>(choice: &Choice<'a>) -> Vec<Cow<'a, Sample>> {
+pub fn samples<'a>(choice: &CellChoice<'a>) -> Vec<Cow<'a, Sample>> {
     choice.results().filter_map(|(tried, outcome)| sample(tried.record, outcome)).collect()
 }
 

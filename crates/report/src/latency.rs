@@ -10,7 +10,7 @@ use disklab_results::sample::{latency_in, latency_of};
 use disklab_results::{Histogram, Sample, Spread, fio};
 use disklab_units::Nanos;
 
-use crate::source::{Choice, Group, Source, Tried};
+use crate::source::{CellChoice, Group, Source, Tried};
 
 /// The tail ends at so many nines: 99.99 %.
 pub const NINES: f64 = 4.0;
@@ -19,7 +19,7 @@ const POINTS_A_NINE: u32 = 12;
 
 /// Which requests a curve is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum RequestKind {
     All,
     Reads,
     Writes,
@@ -27,7 +27,7 @@ pub enum Side {
 
 /// All seeds of a choice together, and the extremes of its seeds.
 #[derive(Debug, Clone, Copy)]
-pub struct Point {
+pub struct CurvePoint {
     pub percent: f64,
     /// In ns.
     pub of_all: f64,
@@ -54,24 +54,24 @@ pub struct Curve {
     /// Of all seeds together.
     requests: u64,
     /// In the order of percentiles, each once.
-    points: Vec<Point>,
+    points: Vec<CurvePoint>,
 }
 
 impl Curve {
     /// At a percentile that the curve has a point of.
-    pub fn at(&self, percent: f64) -> Option<Point> {
+    pub fn at(&self, percent: f64) -> Option<CurvePoint> {
         self.points.iter().find(|point| (point.percent - percent).abs() < 1e-9).copied()
     }
 
     /// For an axis from 0 to 100.
-    pub fn range(&self) -> Vec<Point> {
+    pub fn range(&self) -> Vec<CurvePoint> {
         let whole = |percent: f64| (percent - percent.round()).abs() < 1e-9;
         let few = self.origin == Origin::Percentiles;
         self.points.iter().filter(|point| few || whole(point.percent)).copied().collect()
     }
 
     /// For an axis of nines, to where one request is left.
-    pub fn tail(&self) -> Vec<Point> {
+    pub fn tail(&self) -> Vec<CurvePoint> {
         let last = if self.origin == Origin::Percentiles {
             NINES
         } else {
@@ -107,18 +107,18 @@ fn percents() -> Vec<f64> {
 }
 
 /// What has to be told apart in a group: reads and writes, where any of its trials has both.
-pub fn sides(group: &Group) -> &'static [Side] {
+pub fn sides(group: &Group) -> &'static [RequestKind] {
     let has_both = |sample: &Sample| sample.read.is_some() && sample.write.is_some();
-    let mut results = group.choices.iter().flat_map(Choice::results);
+    let mut results = group.choices.iter().flat_map(CellChoice::results);
     if results.any(|(_, outcome)| outcome.sample.as_ref().is_some_and(has_both)) {
-        &[Side::Reads, Side::Writes]
+        &[RequestKind::Reads, RequestKind::Writes]
     } else {
-        &[Side::All]
+        &[RequestKind::All]
     }
 }
 
 /// The curves of a group, and a sentence on each that is missing or of less than all seeds.
-pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<String>) {
+pub fn curves(source: &Source, group: &Group, side: RequestKind) -> (Vec<Curve>, Vec<String>) {
     let (mut curves, mut missing) = (Vec::new(), Vec::new());
     for choice in &group.choices {
         let series = source.series(choice);
@@ -150,7 +150,7 @@ pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<St
 }
 
 /// The histogram of each trial that has one, and why the others have none.
-fn histograms(choice: &Choice, side: Side) -> (Vec<Histogram>, Vec<String>) {
+fn histograms(choice: &CellChoice, side: RequestKind) -> (Vec<Histogram>, Vec<String>) {
     let (mut all, mut missing) = (Vec::new(), Vec::new());
     for (tried, outcome) in choice.results() {
         match histogram(tried, outcome, side) {
@@ -162,47 +162,51 @@ fn histograms(choice: &Choice, side: Side) -> (Vec<Histogram>, Vec<String>) {
 }
 
 /// `None` where the trial has no report of fio's, or one without histograms.
-fn histogram(tried: &Tried, outcome: &Outcome, side: Side) -> Result<Option<Histogram>, String> {
+fn histogram(
+    tried: &Tried,
+    outcome: &Outcome,
+    side: RequestKind,
+) -> Result<Option<Histogram>, String> {
     let Some(raw) = tried.record.raw(outcome) else { return Ok(None) };
     Ok(histogram_in(&raw, side)?.filter(|histogram| !histogram.bins().is_empty()))
 }
 
 /// Latencies by fio's report in a trial's folder; `None` where that has no histogram.
-pub fn histogram_in(raw: &Path, side: Side) -> Result<Option<Histogram>, String> {
+pub fn histogram_in(raw: &Path, side: RequestKind) -> Result<Option<Histogram>, String> {
     let path = raw.join("fio.json");
     let unreadable = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
     let bytes = fs::read(&path).map_err(|error| unreadable(&error))?;
     let report = fio::parse(&bytes).map_err(|error| unreadable(&error))?;
     let jobs: Vec<_> = report.jobs.iter().collect();
     let latency = match side {
-        Side::All => latency_of(&jobs),
-        Side::Reads => latency_in(&jobs, |job| &job.read),
-        Side::Writes => latency_in(&jobs, |job| &job.write),
+        RequestKind::All => latency_of(&jobs),
+        RequestKind::Reads => latency_in(&jobs, |job| &job.read),
+        RequestKind::Writes => latency_in(&jobs, |job| &job.write),
     };
     Ok(latency.and_then(|(_, latency)| latency.histogram))
 }
 
 /// Requests in all, and points.
-fn merged(trials: &[Histogram]) -> Option<(u64, Vec<Point>)> {
+fn merged(trials: &[Histogram]) -> Option<(u64, Vec<CurvePoint>)> {
     let bins = trials.iter().flat_map(Histogram::bins).copied();
     let merged = Histogram::from_bins(bins.collect()).filter(|merged| !merged.bins().is_empty())?;
     let point = |percent: f64| {
         let of_trial = |trial: &Histogram| trial.percentile(percent).map(|ns| ns as f64);
         let seeds = Spread::of(trials.iter().filter_map(of_trial))?;
         let of_all = merged.percentile(percent)? as f64;
-        Some(Point { percent, of_all, least: seeds.min, greatest: seeds.max })
+        Some(CurvePoint { percent, of_all, least: seeds.min, greatest: seeds.max })
     };
     Some((merged.count(), percents().into_iter().filter_map(point).collect()))
 }
 
 /// The percentiles that the trials' lines have.
-fn recorded(choice: &Choice, side: Side) -> Vec<Point> {
+fn recorded(choice: &CellChoice, side: RequestKind) -> Vec<CurvePoint> {
     type Percentiles = [Option<Nanos>; 3];
     let told = |sample: &Sample| -> Option<Percentiles> {
         let one = match side {
-            Side::All => return Some([sample.p50_ns, sample.p99_ns, sample.p99_9_ns]),
-            Side::Reads => sample.read.as_ref()?,
-            Side::Writes => sample.write.as_ref()?,
+            RequestKind::All => return Some([sample.p50_ns, sample.p99_ns, sample.p99_9_ns]),
+            RequestKind::Reads => sample.read.as_ref()?,
+            RequestKind::Writes => sample.write.as_ref()?,
         };
         Some([one.p50_ns, one.p99_ns, one.p99_9_ns])
     };
@@ -210,7 +214,7 @@ fn recorded(choice: &Choice, side: Side) -> Vec<Point> {
     let all: Vec<Percentiles> = samples.collect();
     let of = |(at, percent): (usize, f64)| {
         let seeds = Spread::of(all.iter().filter_map(|one| Some(one[at]?.0 as f64)))?;
-        Some(Point { percent, of_all: seeds.median, least: seeds.min, greatest: seeds.max })
+        Some(CurvePoint { percent, of_all: seeds.median, least: seeds.min, greatest: seeds.max })
     };
     let points = [50.0, 99.0, 99.9].into_iter().enumerate().filter_map(of);
     points.filter(|point| point.least > 0.0).collect()

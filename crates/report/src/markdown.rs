@@ -8,7 +8,7 @@ use disklab_units::prose::{count, visible};
 use crate::MARKER;
 use crate::fates::Fate;
 use crate::panels::question::{facts, validities};
-use crate::source::{Choice, Group, Source};
+use crate::source::{CellChoice, Group, Source};
 use crate::swept;
 
 /// GitHub's Markdown.
@@ -27,7 +27,7 @@ pub fn markdown(source: &Source) -> String {
     for sentence in source.unfinished() {
         line(&mut out, &format!("**{}**\n", plain(&sentence)));
     }
-    if let Some(why) = &source.no_judgements {
+    if let Some(why) = &source.no_comparisons {
         line(&mut out, &format!("No verdicts: {}.\n", plain(why)));
     }
     let sentences = source.sentences();
@@ -139,17 +139,17 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
 }
 
 /// `173, +4.2 % better`; `✕` where no trial has a result.
-fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> String {
+fn field(source: &Source, group: &Group, choice: &CellChoice, metric: &Metric) -> String {
     let Some(spread) = choice.spread(metric) else {
         let (words, failed) = choice.without_result(metric);
         return if failed { "✕".to_owned() } else { words.to_owned() };
     };
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
-    let judgement = source.judgement(group, &choice.value, metric);
+    let comparison = source.comparison(group, &choice.value, metric);
     let median =
-        judgement.and_then(|judgement| judgement.treatment_median).unwrap_or(spread.median);
-    let told = judgement.map_or_else(String::new, |judgement| {
-        answer::change_and_verdict(judgement.change, judgement.verdict)
+        comparison.and_then(|comparison| comparison.treatment_median).unwrap_or(spread.median);
+    let told = comparison.map_or_else(String::new, |comparison| {
+        answer::change_and_verdict(comparison.change, comparison.verdict)
     });
     let verdict = if told.is_empty() { told } else { format!(", {told}") };
     let failed = if choice.has_failed(metric) { " ✕" } else { "" };

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Over the trials of a cell that are ok.
 #[derive(Debug, Serialize)]
-pub struct Measured {
+pub struct NamedNumbers {
     pub name: String,
     pub unit: String,
     #[serde(flatten)]
@@ -19,7 +19,7 @@ pub struct Measured {
     pub sum: Option<(f64, f64)>,
 }
 
-impl Measured {
+impl NamedNumbers {
     /// The median, as far as it is known: `> 60 s`. Of counts, the sum: `7 of 9 cuts`.
     pub fn median(&self) -> String {
         if let Some((sum, of)) = self.sum {
@@ -32,7 +32,7 @@ impl Measured {
 }
 
 /// By name.
-pub fn over(outcomes: &[&Outcome]) -> Vec<Measured> {
+pub fn over(outcomes: &[&Outcome]) -> Vec<NamedNumbers> {
     let ok = || outcomes.iter().filter(|outcome| outcome.status == Status::Ok);
     let mut names: Vec<(&String, &String)> = ok()
         .flat_map(|outcome| &outcome.measures)
@@ -46,7 +46,7 @@ pub fn over(outcomes: &[&Outcome]) -> Vec<Measured> {
         let censored = found().filter(|measure| measure.censored).count();
         let of: Option<f64> = found().map(|measure| measure.of).sum();
         let sum = of.map(|of| (found().map(|measure| measure.value).sum(), of));
-        Some(Measured { name: name.clone(), unit: unit.clone(), spread, censored, sum })
+        Some(NamedNumbers { name: name.clone(), unit: unit.clone(), spread, censored, sum })
     };
     names.into_iter().filter_map(spread).collect()
 }

@@ -40,7 +40,7 @@ pub fn validity(record: &Record) -> &'static str {
 }
 
 /// Which kernels, and which fio.
-pub fn made_with(report: &Report) -> Vec<String> {
+pub fn made_with(report: &MergedRecord) -> Vec<String> {
     let kernels = report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version));
     // A tool's version comes first in its fact.
     let fio = report.tools.get("fio").and_then(|fio| fio.split(',').next());
@@ -51,7 +51,7 @@ pub fn made_with(report: &Report) -> Vec<String> {
 const HEAD: [&str; 2] = ["array", "workload"];
 
 #[derive(Debug, Serialize)]
-pub struct Report<'a> {
+pub struct MergedRecord<'a> {
     /// As a later command would name it.
     pub record: String,
     pub suite: String,
@@ -71,7 +71,7 @@ pub struct Report<'a> {
     /// their full stops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<String>,
-    pub groups: Vec<Group<'a>>,
+    pub groups: Vec<CellGroup<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -82,7 +82,7 @@ pub struct KernelUsed {
 
 /// Cells that are compared with one another.
 #[derive(Debug, Serialize)]
-pub struct Group<'a> {
+pub struct CellGroup<'a> {
     /// Axis and value.
     pub head: Cell,
     /// The axes of the rows.
@@ -90,7 +90,7 @@ pub struct Group<'a> {
     pub cells: Vec<CellRow<'a>>,
 }
 
-impl Group<'_> {
+impl CellGroup<'_> {
     /// Whether it has nothing of fio's.
     pub fn is_foreign(&self) -> bool {
         self.cells.iter().all(|cell| cell.measured.is_none())
@@ -102,10 +102,10 @@ pub struct CellRow<'a> {
     /// Of each of the group's axes.
     pub values: Vec<String>,
     /// Of trials that are ok; `None` when none is.
-    pub measured: Option<Measured>,
+    pub measured: Option<CellNumbers>,
     /// Other numbers, of imported results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub measures: Vec<measures::Measured>,
+    pub measures: Vec<measures::NamedNumbers>,
     /// In the order of their seeds.
     pub trials: Vec<TrialRow<'a>>,
     /// Of trials that have run.
@@ -125,23 +125,23 @@ pub struct TrialRow<'a> {
 
 /// What the trials of a cell measured. Latencies in ns.
 #[derive(Debug, Serialize)]
-pub struct Measured {
+pub struct CellNumbers {
     pub seeds: usize,
     /// Of reads and writes together.
     #[serde(flatten)]
-    pub all: Numbers,
+    pub all: FioNumbers,
     /// Of the reads alone.
-    pub read: Option<Numbers>,
+    pub read: Option<FioNumbers>,
     /// Of the writes alone.
-    pub write: Option<Numbers>,
-    pub disks: Vec<Disk>,
+    pub write: Option<FioNumbers>,
+    pub disks: Vec<DiskNumbers>,
     /// As [`disklab_compare::separation::read_shares`] has it.
     #[serde(skip)]
     pub read_shares: Vec<Option<f64>>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Numbers {
+pub struct FioNumbers {
     pub iops: Spread,
     /// Bytes a second.
     pub bw_bytes: Spread,
@@ -152,7 +152,7 @@ pub struct Numbers {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Disk {
+pub struct DiskNumbers {
     /// As the guest's kernel calls it.
     pub name: String,
     /// The lab's name of what it is a model of.
@@ -163,7 +163,7 @@ pub struct Disk {
     pub utilisation: Spread,
 }
 
-impl<'a> Report<'a> {
+impl<'a> MergedRecord<'a> {
     pub fn of(index: &CellIndex<'a>) -> Self {
         let record = index.record;
         let manifest = record.manifest();
@@ -202,14 +202,14 @@ fn kernels(manifest: &Manifest) -> Vec<KernelUsed> {
     manifest.kernels.iter().map(used).collect()
 }
 
-fn groups<'a>(index: &CellIndex<'a>) -> Vec<Group<'a>> {
+fn groups<'a>(index: &CellIndex<'a>) -> Vec<CellGroup<'a>> {
     let (mut head_axes, mut row_axes): (Vec<_>, Vec<_>) =
         index.axes.iter().cloned().partition(|axis| HEAD.contains(&axis.as_str()));
     if row_axes.is_empty() {
         // Only arrays and workloads vary: the last of them is what is compared.
         row_axes.extend(head_axes.pop());
     }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<CellGroup> = Vec::new();
     for trial in &index.trials {
         let values = |axes: &[String]| -> Vec<String> {
             let value = |axis: &String| trial.cell.value(axis).unwrap_or_default().to_owned();
@@ -219,7 +219,7 @@ fn groups<'a>(index: &CellIndex<'a>) -> Vec<Group<'a>> {
         let group = find_or_add(
             &mut groups,
             |group| group.head == head,
-            || Group { head: head.clone(), axes: row_axes.clone(), cells: Vec::new() },
+            || CellGroup { head: head.clone(), axes: row_axes.clone(), cells: Vec::new() },
         );
         let values = values(&row_axes);
         let cell = find_or_add(
@@ -239,7 +239,7 @@ fn groups<'a>(index: &CellIndex<'a>) -> Vec<Group<'a>> {
     for cell in groups.iter_mut().flat_map(|group| &mut group.cells) {
         let ok = cell.outcomes.iter().filter(|outcome| outcome.status == Status::Ok);
         let samples: Vec<&Sample> = ok.filter_map(|outcome| outcome.sample.as_ref()).collect();
-        cell.measured = Measured::of(&samples);
+        cell.measured = CellNumbers::of(&samples);
         cell.measures = measures::over(&cell.outcomes);
     }
     groups
@@ -257,19 +257,19 @@ impl<'a> TrialRow<'a> {
     }
 }
 
-impl Measured {
+impl CellNumbers {
     fn of(samples: &[&Sample]) -> Option<Self> {
         let alone = |pick: fn(&Sample) -> Option<&DirectionSample>| {
             // Of a direction that one seed lacks, the median would be of the others.
             let parts: Option<Vec<&DirectionSample>> =
                 samples.iter().map(|sample| pick(sample)).collect();
-            Numbers::of(&parts?)
+            FioNumbers::of(&parts?)
         };
         let all: Vec<DirectionSample> =
             samples.iter().map(|sample| both_directions(sample)).collect();
         Some(Self {
             seeds: samples.len(),
-            all: Numbers::of(&all.iter().collect::<Vec<_>>())?,
+            all: FioNumbers::of(&all.iter().collect::<Vec<_>>())?,
             read: alone(|sample| sample.read.as_ref()),
             write: alone(|sample| sample.write.as_ref()),
             disks: disks(samples),
@@ -283,7 +283,7 @@ impl Measured {
     }
 }
 
-impl Numbers {
+impl FioNumbers {
     fn of(samples: &[&DirectionSample]) -> Option<Self> {
         let over = |value: fn(&DirectionSample) -> f64| {
             Spread::of(samples.iter().map(|sample| value(sample)))
@@ -306,11 +306,11 @@ impl Numbers {
 }
 
 /// The disks of the first sample; all trials of a cell have the same.
-fn disks(samples: &[&Sample]) -> Vec<Disk> {
+fn disks(samples: &[&Sample]) -> Vec<DiskNumbers> {
     let Some(first) = samples.first() else { return Vec::new() };
     let disk = |(index, disk): (usize, &disklab_results::sample::DeviceSample)| {
         let all = || samples.iter().filter_map(|sample| sample.devices.get(index));
-        Some(Disk {
+        Some(DiskNumbers {
             name: disk.name.clone(),
             device: disk.device.clone(),
             read_share: Spread::of(all().filter_map(|disk| disk.read_share)),

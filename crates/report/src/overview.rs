@@ -5,7 +5,7 @@ use disklab_compare::{Comparison, Metric, RelativeChange, answer};
 use disklab_stats::Verdict;
 use maud::{Markup, html};
 
-use crate::chart::{Chart, Table, WIDTH, centred, ending, ink, number};
+use crate::chart::{Chart, NumbersTable, WIDTH, centred, ending, ink, number};
 use crate::source::{Group, Source};
 
 /// Pixels: of a letter of a name, above and below the rows, and beside them.
@@ -59,8 +59,8 @@ pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
                 @let name = ink::shortened(row.choice, NAME);
                 (ending(axis.left - 8.0, top + each / 2.0 + 4.0, name))
                 @let y = |group: usize| top + each * (group as f64 + 0.5) / groups;
-                @for (group, judgement) in &row.judged {
-                    (mark(source, *group, judgement, &axis, y(*group))) }
+                @for (group, comparison) in &row.judged {
+                    (mark(source, *group, comparison, &axis, y(*group))) }
                 @for (group, why) in &row.without { g.tt { title { (why) }
                     (cross(WIDTH - RIGHT, y(*group))) } }
             }
@@ -89,11 +89,11 @@ impl<'s> ChoiceRow<'s> {
     fn of(source: &'s Source, choice: &'s str, metric: &Metric) -> Self {
         let (mut judged, mut without) = (Vec::new(), Vec::new());
         for (at, group) in source.groups.iter().enumerate() {
-            let judgement = source.judgement(group, choice, metric);
-            match judgement.filter(|judgement| {
-                judgement.change.is_some_and(|change| change.percent.is_finite())
+            let comparison = source.comparison(group, choice, metric);
+            match comparison.filter(|comparison| {
+                comparison.change.is_some_and(|change| change.percent.is_finite())
             }) {
-                Some(judgement) => judged.push((at, judgement)),
+                Some(comparison) => judged.push((at, comparison)),
                 None => without.extend(fates(source, group, choice, metric).map(|why| (at, why))),
             }
         }
@@ -102,8 +102,8 @@ impl<'s> ChoiceRow<'s> {
 
     /// A field of the table.
     fn told(&self, group: usize) -> String {
-        if let Some((_, judgement)) = self.judged.iter().find(|(at, _)| *at == group) {
-            return answer::change_and_verdict(judgement.change, judgement.verdict);
+        if let Some((_, comparison)) = self.judged.iter().find(|(at, _)| *at == group) {
+            return answer::change_and_verdict(comparison.change, comparison.verdict);
         }
         let why = self.without.iter().find(|(at, _)| *at == group);
         why.map_or_else(|| "-".to_owned(), |(_, why)| format!("✕ {why}"))
@@ -142,7 +142,7 @@ impl ChangeAxis {
     /// `lane`: the pixels beside it that crosses take.
     fn of(rows: &[ChoiceRow], lane: f64) -> Option<Self> {
         let changes =
-            rows.iter().flat_map(|row| &row.judged).filter_map(|(_, judgement)| judgement.change);
+            rows.iter().flat_map(|row| &row.judged).filter_map(|(_, comparison)| comparison.change);
         let ratios: Vec<f64> = changes.map(|change| ratio(change.percent)).collect();
         if ratios.is_empty() {
             return None;
@@ -188,21 +188,21 @@ fn tick(percent: f64) -> String {
 fn mark(
     source: &Source,
     group: usize,
-    judgement: &Comparison,
+    comparison: &Comparison,
     axis: &ChangeAxis,
     y: f64,
 ) -> Markup {
-    let change = judgement.change.unwrap_or(RelativeChange { percent: 0.0, low: 0.0, high: 0.0 });
+    let change = comparison.change.unwrap_or(RelativeChange { percent: 0.0, low: 0.0, high: 0.0 });
     let (low, high) = (axis.x(change.low), axis.x(change.high));
     let title = source.groups[group].title();
-    let (told, interval) = answer::change_and_interval(judgement.change);
+    let (told, interval) = answer::change_and_interval(comparison.change);
     html! {
         g.tt {
-            title { (judgement.treatment) ", " (title) ": " (told) " (" (interval) "), "
-                (judgement.verdict) }
+            title { (comparison.treatment) ", " (title) ": " (told) " (" (interval) "), "
+                (comparison.verdict) }
             path d={"M" (number(low)) " " (number(y)) "H" (number(high))} stroke=(ink::LINE)
                 stroke-opacity="0.35" {}
-            (shape(judgement.verdict, axis.x(change.percent), y))
+            (shape(comparison.verdict, axis.x(change.percent), y))
         }
     }
 }
@@ -250,8 +250,8 @@ fn key(has_crosses: bool) -> Markup {
 }
 
 /// A row for each cell, a column for each choice.
-fn table(source: &Source, rows: &[ChoiceRow]) -> Table {
-    let mut table = Table::new("", rows.iter().map(|row| row.choice));
+fn table(source: &Source, rows: &[ChoiceRow]) -> NumbersTable {
+    let mut table = NumbersTable::new("", rows.iter().map(|row| row.choice));
     for (at, group) in source.groups.iter().enumerate() {
         table.row(group.title(), rows.iter().map(|row| row.told(at)));
     }

@@ -11,7 +11,7 @@ use crate::source::{Source, values_by_axis};
 
 /// A picture that was asked for.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundPicture {
     pub chart: Chart,
     /// The other cells that it could have been of, in words.
     pub others: Vec<String>,
@@ -24,7 +24,7 @@ pub fn find(
     panel: &str,
     kind: Option<&str>,
     cell: &[(String, String)],
-) -> Result<Found, String> {
+) -> Result<FoundPicture, String> {
     let all = panels::in_order();
     let with_pictures =
         || all.iter().filter(|panel| !panel.pictures.is_empty()).map(|panel| panel.name).join(", ");
@@ -64,7 +64,7 @@ pub fn find(
     let chart = fitting.next().ok_or_else(|| no_such_cell(cell, &cells))?;
     let others = fitting.filter(|other| other.cell != chart.cell);
     let others = others.map(|other| answer::values(&other.cell)).unique().collect();
-    Ok(Found { chart, others })
+    Ok(FoundPicture { chart, others })
 }
 
 /// Which of the wanted values there is not, and which there are.

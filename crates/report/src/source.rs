@@ -3,7 +3,7 @@
 mod groups;
 mod open;
 
-pub use groups::{Choice, Group, Tried, values_by_axis};
+pub use groups::{CellChoice, Group, Tried, values_by_axis};
 pub use open::Records;
 
 use disklab_compare::{
@@ -17,11 +17,11 @@ use disklab_record::record::name_of;
 use disklab_stats::Verdict;
 use itertools::Itertools;
 
-use crate::merge::Report;
+use crate::merge::MergedRecord;
 
 /// What somebody wants to see.
 #[derive(Debug, Default)]
-pub struct Wanted {
+pub struct ReportOptions {
     /// The first is the matrix's. None: the usual ones.
     pub metrics: Vec<Metric>,
     /// An axis and its value, instead of the suite's baseline.
@@ -39,7 +39,7 @@ pub struct Wanted {
 /// Records, what was found in them, and what of them is to be shown.
 #[derive(Debug)]
 pub struct Source<'a> {
-    pub wanted: &'a Wanted,
+    pub wanted: &'a ReportOptions,
     /// One at least; the first is what the others are held against.
     pub records: &'a [Record],
     /// The same with their suites and cells.
@@ -47,7 +47,7 @@ pub struct Source<'a> {
     /// What could not be read, a sentence each.
     pub lost: Vec<String>,
     /// Each record merged over its seeds.
-    pub merged: Vec<Report<'a>>,
+    pub merged: Vec<MergedRecord<'a>>,
     /// The axis in which the choices of a group differ; `record` where records are compared.
     pub compared: String,
     /// The choice that the others are held against.
@@ -58,9 +58,9 @@ pub struct Source<'a> {
     pub until: Option<&'a UntilDecided>,
     pub contests: Vec<MatchedTrials<'a>>,
     /// Of each contest in each metric.
-    pub judgements: Vec<Comparison>,
+    pub comparisons: Vec<Comparison>,
     /// Why there are none.
-    pub no_judgements: Option<String>,
+    pub no_comparisons: Option<String>,
     /// Cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
     choices: Vec<String>,
@@ -68,10 +68,10 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// An error where somebody asks for a metric or a baseline that is not there.
-    pub fn of(records: &'a Records, wanted: &'a Wanted) -> Result<Self, Error> {
+    pub fn of(records: &'a Records, wanted: &'a ReportOptions) -> Result<Self, Error> {
         let Records { all, lost } = records;
         let indexes: Vec<CellIndex> = all.iter().map(CellIndex::new).collect();
-        let merged: Vec<Report> = indexes.iter().map(Report::of).collect();
+        let merged: Vec<MergedRecord> = indexes.iter().map(MergedRecord::of).collect();
         let until = interim_plan(all);
         let metrics = if wanted.metrics.is_empty() {
             default_metrics(&indexes, MetricUse::Page)
@@ -79,7 +79,7 @@ impl<'a> Source<'a> {
             wanted.metrics.clone()
         };
         let asked = !wanted.metrics.is_empty() || wanted.baseline.is_some();
-        let (compared, contests, no_judgements) =
+        let (compared, contests, no_comparisons) =
             match match_trials(&indexes, wanted.baseline.clone(), Trust::Sound) {
                 Ok((compared, contests)) => (Some(compared), contests, None),
                 Err(error) if asked => return Err(error),
@@ -95,8 +95,8 @@ impl<'a> Source<'a> {
             .iter()
             .map(|family| compare(&contests, family, terms, looked.as_ref()))
             .collect();
-        let (judgements, no_judgements) = match judged {
-            Ok(judgements) => (judgements.concat(), no_judgements),
+        let (comparisons, no_comparisons) = match judged {
+            Ok(comparisons) => (comparisons.concat(), no_comparisons),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let compared = compared.or_else(|| default_axis(&indexes)).unwrap_or_default();
@@ -116,8 +116,8 @@ impl<'a> Source<'a> {
             terms,
             until,
             contests,
-            judgements,
-            no_judgements,
+            comparisons,
+            no_comparisons,
             groups,
             choices,
         })
@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
     }
 
     /// The place of a choice among all, by which its colour goes.
-    pub fn series(&self, choice: &Choice) -> usize {
+    pub fn series(&self, choice: &CellChoice) -> usize {
         self.choices.iter().position(|known| *known == choice.value).unwrap_or(0)
     }
 
@@ -142,7 +142,7 @@ impl<'a> Source<'a> {
     /// A sentence on each record that is not complete.
     pub fn unfinished(&self) -> Vec<String> {
         let several = self.records.len() > 1;
-        let sentence = |report: &Report| {
+        let sentence = |report: &MergedRecord| {
             let (all, missing) = (report.trials.all(), report.trials.missing());
             let run =
                 if several { format!("The run {}", report.record) } else { "This run".to_owned() };
@@ -178,35 +178,37 @@ impl<'a> Source<'a> {
         conclusion::seeds_to_decide(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
-    /// The judgements of the matrix.
+    /// The comparisons of the matrix.
     pub fn of_first_metric(&self) -> impl Iterator<Item = &Comparison> {
-        self.judgements.iter().filter(|judgement| Some(&judgement.metric) == self.metrics.first())
+        self.comparisons
+            .iter()
+            .filter(|comparison| Some(&comparison.metric) == self.metrics.first())
     }
 
     /// The verdict on one choice of a group.
-    pub fn judgement(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Comparison> {
-        self.judgements.iter().find(|judgement| {
-            judgement.treatment == choice
-                && judgement.metric == *metric
-                && judgement.cell == group.cell
+    pub fn comparison(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Comparison> {
+        self.comparisons.iter().find(|comparison| {
+            comparison.treatment == choice
+                && comparison.metric == *metric
+                && comparison.cell == group.cell
         })
     }
 
     /// The place of the group to begin with: where the change that is certain is greatest, else
     /// any; without one the first that has a result.
     pub fn striking(&self) -> usize {
-        let rank = |judgement: &Comparison| {
-            let size = answer::size(judgement.change?.percent);
-            let certain = matches!(judgement.verdict, Verdict::Better | Verdict::Worse);
+        let rank = |comparison: &Comparison| {
+            let size = answer::size(comparison.change?.percent);
+            let certain = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
             Some((certain, if size.is_finite() { size } else { 0.0 }))
         };
         let ranked =
-            self.of_first_metric().filter_map(|judgement| Some((rank(judgement)?, judgement)));
+            self.of_first_metric().filter_map(|comparison| Some((rank(comparison)?, comparison)));
         let greatest = ranked.max_by(|((certain, size), _), ((other, another), _)| {
             certain.cmp(other).then(size.total_cmp(another))
         });
-        let place = |judgement: &Comparison| {
-            self.groups.iter().position(|group| group.cell == judgement.cell)
+        let place = |comparison: &Comparison| {
+            self.groups.iter().position(|group| group.cell == comparison.cell)
         };
         let first = self.metrics.first();
         let has_failed = |group: &Group| {
@@ -215,7 +217,7 @@ impl<'a> Source<'a> {
         let with_result =
             |group: &Group| group.choices.iter().any(|choice| choice.results().next().is_some());
         greatest
-            .and_then(|(_, judgement)| place(judgement))
+            .and_then(|(_, comparison)| place(comparison))
             .or_else(|| self.groups.iter().position(has_failed))
             .or_else(|| self.groups.iter().position(with_result))
             .unwrap_or(0)

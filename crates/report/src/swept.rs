@@ -8,13 +8,13 @@ use disklab_config::suite::{Axis, SuiteAxis};
 use disklab_record::outcome::Cell;
 
 use crate::panel::{Piece, Section};
-use crate::source::{Choice, Source};
+use crate::source::{CellChoice, Source};
 use crate::text::find_or_add;
 
 /// A choice with all values of its cell, the compared one among them.
 pub struct Full<'s, 'a> {
     cell: Cell,
-    pub choice: &'s Choice<'a>,
+    pub choice: &'s CellChoice<'a>,
 }
 
 /// What an axis goes over, all else but the compared axis equal.
@@ -32,7 +32,7 @@ pub struct SweepPoint<'s, 'a> {
     pub value: String,
     pub at: f64,
     /// In the order of [`series`]; `None`: there is no such cell.
-    pub choices: Vec<Option<&'s Choice<'a>>>,
+    pub choices: Vec<Option<&'s CellChoice<'a>>>,
 }
 
 /// Sections that are drawn; the matrix has all cells.
@@ -111,8 +111,8 @@ fn without(cell: &Cell, axes: &[&str]) -> Cell {
     Cell(cell.0.iter().filter(|(axis, _)| !axes.contains(&axis.as_str())).cloned().collect())
 }
 
-/// The cells along an axis, with all else equal but `axes`: this one alone, or several that vary together,
-/// as those of samples of a hypercube do.
+/// The cells along an axis, with all else equal but `axes`: this one alone, or several that vary
+/// together, as those of samples of a hypercube do.
 fn lines<'s, 'a>(
     source: &Source,
     cells: &'s [Full<'s, 'a>],
@@ -178,7 +178,7 @@ impl Along<'_, '_> {
         };
         let there: Vec<usize> = (0..series.len()).filter(is_there).collect();
         let choices: Vec<&str> = there.iter().filter_map(|at| series.get(*at).copied()).collect();
-        let spread = |choice: Option<&Choice>| choice.and_then(|choice| choice.spread(metric));
+        let spread = |choice: Option<&CellChoice>| choice.and_then(|choice| choice.spread(metric));
         let spreads: Vec<Vec<_>> = line
             .points
             .iter()
@@ -210,7 +210,7 @@ impl Along<'_, '_> {
 pub struct SweepMap<'s, 'a> {
     pub rest: Cell,
     /// Values of each axis, and the choice.
-    pub marks: Vec<([String; 2], &'s Choice<'a>)>,
+    pub marks: Vec<([String; 2], &'s CellChoice<'a>)>,
 }
 
 /// The cells over two axes; the compared axis is among what is equal, unless it is one of the two.
@@ -235,7 +235,7 @@ pub fn fields<'s, 'a>(
 pub struct Cloud<'s, 'a> {
     pub rest: Cell,
     /// The place of its series, what its numbers are, and the choice.
-    pub marks: Vec<(usize, Cell, &'s Choice<'a>)>,
+    pub marks: Vec<(usize, Cell, &'s CellChoice<'a>)>,
 }
 
 pub fn clouds<'s, 'a>(

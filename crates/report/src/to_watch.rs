@@ -9,7 +9,7 @@ use disklab_units::prose::count;
 use maud::{Markup, html};
 
 use crate::disks;
-use crate::source::{Choice, Group, Source};
+use crate::source::{CellChoice, Group, Source};
 use crate::traces::{Surveyed, share_addresses};
 use crate::watched::{Detail, WatchedTrial};
 
@@ -34,7 +34,7 @@ fn trial<'a>(source: &Source<'a>, id: &str, record: &'a Record, outcome: &'a Out
 }
 
 /// Those of a choice that have a result, in the order of their seeds.
-fn results<'a>(source: &Source<'a>, choice: &Choice<'a>) -> Vec<Trial<'a>> {
+fn results<'a>(source: &Source<'a>, choice: &CellChoice<'a>) -> Vec<Trial<'a>> {
     choice
         .results()
         .map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome))
@@ -185,17 +185,17 @@ fn asked<'a>(source: &Source<'a>) -> Vec<Trial<'a>> {
 
 /// The trials of the baseline, and those of the others, of which there is most to see first.
 fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
-    let is_baseline = |choice: &&Choice| source.baseline.as_deref() == Some(&choice.value);
-    let size = |choice: &Choice| {
-        let judgement = source
+    let is_baseline = |choice: &&CellChoice| source.baseline.as_deref() == Some(&choice.value);
+    let size = |choice: &CellChoice| {
+        let comparison = source
             .metrics
             .first()
-            .and_then(|metric| source.judgement(group, &choice.value, metric));
-        judgement
-            .and_then(|judgement| judgement.change)
+            .and_then(|metric| source.comparison(group, &choice.value, metric));
+        comparison
+            .and_then(|comparison| comparison.change)
             .map_or(0.0, |change| answer::size(change.percent))
     };
-    let (baseline, mut others): (Vec<&Choice>, Vec<&Choice>) =
+    let (baseline, mut others): (Vec<&CellChoice>, Vec<&CellChoice>) =
         group.choices.iter().partition(is_baseline);
     // The sort keeps the order of those that are equal: the last of them goes first, as the
     // greatest did.

@@ -5,8 +5,8 @@ use disklab_compare::matching::{RepeatedTrial, repeated_trials};
 use disklab_compare::{CellIndex, DecisionRule, Metric, Noise, Trust};
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
-use disklab_report::measures::Measured;
-use disklab_report::merge::{CellRow, Numbers, Report};
+use disklab_report::measures::NamedNumbers;
+use disklab_report::merge::{CellRow, FioNumbers, MergedRecord};
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct PredictedNumber {
 pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumber>, Vec<String>) {
     let twice = repeated_trials(measured, Trust::Sound);
     let [measured, predicted] =
-        [measured, predicted].map(|record| Report::of(&CellIndex::new(record)));
+        [measured, predicted].map(|record| MergedRecord::of(&CellIndex::new(record)));
     let (mut rows, mut lacking) = (Vec::new(), Vec::new());
     for group in &measured.groups {
         for cell in &group.cells {
@@ -82,15 +82,16 @@ fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
 /// What cells have that is not fio's, such as how long a program takes to start; by name.
 fn of_others<'a>(
     cell: &'a str,
-    measured: &'a [Measured],
-    predicted: &'a [Measured],
+    measured: &'a [NamedNumbers],
+    predicted: &'a [NamedNumbers],
     pairs: &'a [RepeatedTrial],
 ) -> impl Iterator<Item = PredictedNumber> + 'a {
     measured.iter().filter_map(move |one| {
         let other =
             predicted.iter().find(|other| (&other.name, &other.unit) == (&one.name, &one.unit))?;
-        let value =
-            |measured: &Measured| measured.sum.map_or(measured.spread.median, |(sum, of)| sum / of);
+        let value = |measured: &NamedNumbers| {
+            measured.sum.map_or(measured.spread.median, |(sum, of)| sum / of)
+        };
         let (measured, predicted) = (value(one), value(other));
         let known = one.censored + other.censored == 0;
         Some(PredictedNumber {
@@ -107,8 +108,8 @@ fn of_others<'a>(
 
 fn of_fio<'a>(
     cell: &'a str,
-    measured: &'a Numbers,
-    predicted: &'a Numbers,
+    measured: &'a FioNumbers,
+    predicted: &'a FioNumbers,
     pairs: &'a [RepeatedTrial],
 ) -> impl Iterator<Item = PredictedNumber> + 'a {
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
@@ -234,9 +235,9 @@ mod tests {
         );
     }
 
-    fn measured(name: &str, value: f64, censored: usize) -> Measured {
+    fn measured(name: &str, value: f64, censored: usize) -> NamedNumbers {
         let spread = Spread::of([value]).expect("a value");
-        Measured { name: name.to_owned(), unit: "s".to_owned(), spread, censored, sum: None }
+        NamedNumbers { name: name.to_owned(), unit: "s".to_owned(), spread, censored, sum: None }
     }
 
     #[test]

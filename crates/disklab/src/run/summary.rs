@@ -4,9 +4,9 @@ use std::io::Write;
 
 use disklab_compare::{CellIndex, Comparison, MetricUse, answer, default_metrics};
 use disklab_record::{Record, Status};
-use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
+use disklab_report::merge::{CellGroup, CellNumbers, CellRow, DiskNumbers, MergedRecord};
 use disklab_report::notes::Notes;
-use disklab_report::source::{Records, Source, Wanted};
+use disklab_report::source::{Records, ReportOptions, Source};
 use disklab_report::survival;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
@@ -25,10 +25,10 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let index = CellIndex::new(record);
     let mut metrics = default_metrics(std::slice::from_ref(&index), MetricUse::Verdicts);
     metrics.truncate(1);
-    let wanted = Wanted { metrics, ..Wanted::default() };
+    let wanted = ReportOptions { metrics, ..ReportOptions::default() };
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = Source::of(&records, &wanted).ok();
-    let report = Report::of(&index);
+    let report = MergedRecord::of(&index);
     let mut has_bars = false;
     for group in &report.groups {
         let head: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();
@@ -96,7 +96,7 @@ fn in_doubt(record: &Record) -> Vec<String> {
 }
 
 /// On a narrow screen without the numbers that say least; and whether bars are among the others.
-fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (TextTable, bool) {
+fn rows(group: &CellGroup, source: Option<&Source>, screen: &Screen) -> (TextTable, bool) {
     let all = columns();
     let verdicts = judged(source).map(|(_, head)| head);
     let table = |columns: &[&SummaryColumn]| {
@@ -133,7 +133,7 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (TextTable, 
 
 /// With the head of a column of verdicts, where there are any.
 fn judged<'s, 'r>(source: Option<&'s Source<'r>>) -> Option<(&'s Source<'r>, String)> {
-    let source = source.filter(|source| !source.judgements.is_empty())?;
+    let source = source.filter(|source| !source.comparisons.is_empty())?;
     Some((source, format!("{} against baseline", source.metrics.first()?.name())))
 }
 
@@ -143,11 +143,11 @@ struct SummaryColumn {
     side: Align,
     /// Where there is no room for all, the least go first.
     importance: u8,
-    text: fn(&Measured) -> String,
+    text: fn(&CellNumbers) -> String,
 }
 
 fn columns() -> [SummaryColumn; 8] {
-    let columns: [(_, _, fn(&Measured) -> String); 8] = [
+    let columns: [(_, _, fn(&CellNumbers) -> String); 8] = [
         (right("IOPS"), 4, |cell| digits(cell.all.iops.median)),
         (right("MiB/s"), 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
         (right("mean"), 2, |cell| time(Some(cell.all.lat_mean_ns))),
@@ -163,7 +163,7 @@ fn columns() -> [SummaryColumn; 8] {
     columns.map(|((head, side), importance, text)| SummaryColumn { head, side, importance, text })
 }
 
-fn medians(measured: &Measured, of: fn(&Disk) -> Option<Spread>) -> Vec<Option<f64>> {
+fn medians(measured: &CellNumbers, of: fn(&DiskNumbers) -> Option<Spread>) -> Vec<Option<f64>> {
     measured.disks.iter().map(|disk| of(disk).map(|spread| spread.median)).collect()
 }
 
@@ -172,7 +172,7 @@ fn time(spread: Option<Spread>) -> String {
 }
 
 /// `+12 % better`, `baseline`.
-fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> String {
+fn verdict(group: &CellGroup, cell: &CellRow, source: &Source, screen: &Screen) -> String {
     let axes = group.head.0.iter().map(|(axis, value)| (axis, value));
     let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
     let value =

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use disklab_record::Status;
 use disklab_report::fates::{Fate, fates};
-use disklab_report::merge::{CellRow, Group, Report, TrialRow, made_with};
+use disklab_report::merge::{CellGroup, CellRow, MergedRecord, TrialRow, made_with};
 use disklab_report::notes::Notes;
 use disklab_units::prose::count;
 
@@ -19,7 +19,7 @@ use layout::{Layout, Row};
 const MEDIANS: &str = "Each number is the median over its row's seeds; below it is their range, \
                        where they differ (percents: by more than one).";
 
-pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn print(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     head(report, screen, out)?;
     let mut notes = Notes::default();
     let rows = |group| rows(group, report.goes_on, &mut notes);
@@ -76,7 +76,7 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+fn head(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let question =
         report.question.as_ref().map_or_else(String::new, |question| format!(": {question}"));
     lines(&format!("{}{question}", report.suite), "", screen, out)?;
@@ -88,13 +88,13 @@ fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Fai
     lines(&format!("{}; begun {}", facts.join(", "), report.created), "", screen, out)
 }
 
-fn title(group: &Group) -> String {
+fn title(group: &CellGroup) -> String {
     let values: Vec<_> = group.head.0.iter().map(|(_, value)| value.clone()).collect();
     values.join(", ")
 }
 
 /// `vda-vdb nas-4tb, vdc laptop-1tb`, where all rows have the same.
-fn disks(group: &Group) -> String {
+fn disks(group: &CellGroup) -> String {
     let of = |cell: &CellRow| -> Vec<(String, String)> {
         let disks = cell.measured.iter().flat_map(|measured| &measured.disks);
         disks.filter_map(|disk| Some((disk.name.clone(), disk.device.clone()?))).collect()
@@ -113,7 +113,7 @@ fn disks(group: &Group) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-fn rows<'a>(group: &Group<'a>, goes_on: bool, notes: &mut Notes<'a>) -> Vec<Row> {
+fn rows<'a>(group: &CellGroup<'a>, goes_on: bool, notes: &mut Notes<'a>) -> Vec<Row> {
     let best = best(group);
     let mut rows = Vec::new();
     for (index, cell) in group.cells.iter().enumerate() {
@@ -140,7 +140,7 @@ fn several_seeds(cell: &CellRow) -> bool {
 
 /// The row whose worst seed is better than every other's best. Without several seeds nobody can
 /// tell.
-fn best(group: &Group) -> Option<usize> {
+fn best(group: &CellGroup) -> Option<usize> {
     let measured: Vec<_> = group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
     let clear = |(at, candidate): (usize, f64)| {
         let others = || {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use disklab_report::chart::terminal;
-use disklab_report::latency::{Side, histogram_in};
+use disklab_report::latency::{RequestKind, histogram_in};
 
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
@@ -17,7 +17,7 @@ const NARROWEST: usize = 56;
 
 /// Nothing where fio's report in `raw` has no histogram, or cannot be read.
 pub fn print(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let histogram = histogram_in(raw, Side::All).ok().flatten();
+    let histogram = histogram_in(raw, RequestKind::All).ok().flatten();
     let points: Vec<(f64, f64)> = histogram
         .iter()
         .flat_map(|histogram| {

@@ -3,8 +3,8 @@
 
 use std::io::Write;
 
-use disklab_report::measures::Measured;
-use disklab_report::merge::Group;
+use disklab_report::measures::NamedNumbers;
+use disklab_report::merge::CellGroup;
 
 use crate::exit::Failure;
 use crate::screen::Screen;
@@ -15,7 +15,7 @@ const MOST_COLUMNS: usize = 10;
 
 /// `last` is another column, its head first, if there is one; with many names, another row.
 pub fn print(
-    group: &Group,
+    group: &CellGroup,
     labels: &[String],
     last: Option<(&str, &[String])>,
     screen: &Screen,
@@ -25,7 +25,7 @@ pub fn print(
 }
 
 fn table(
-    group: &Group,
+    group: &CellGroup,
     labels: &[String],
     last: Option<(&str, &[String])>,
     color: bool,
@@ -36,9 +36,9 @@ fn table(
             names.push(&measured.name);
         }
     }
-    let median = |measures: &[Measured], name: &str| {
+    let median = |measures: &[NamedNumbers], name: &str| {
         let found = measures.iter().find(|measured| measured.name == name);
-        found.map_or_else(|| "-".to_owned(), Measured::median)
+        found.map_or_else(|| "-".to_owned(), NamedNumbers::median)
     };
     let axes = group.axes.join(", ");
     let first = std::iter::once((axes.as_str(), Align::Left));
@@ -76,7 +76,7 @@ mod tests {
     use disklab_results::Spread;
 
     fn lines(names: usize) -> Vec<String> {
-        let measured = |number: usize| Measured {
+        let measured = |number: usize| NamedNumbers {
             name: format!("measure {number}"),
             unit: "1/s".to_owned(),
             spread: Spread { min: 1.0, median: 2.0, max: 3.0 },
@@ -91,7 +91,7 @@ mod tests {
             outcomes: Vec::new(),
         };
         let cells = vec![cell("one"), cell("other")];
-        let group = Group { head: Cell::default(), axes: vec!["array".to_owned()], cells };
+        let group = CellGroup { head: Cell::default(), axes: vec!["array".to_owned()], cells };
         let labels = ["one".to_owned(), "other".to_owned()];
         let verdicts = ["better".to_owned(), "worse".to_owned()];
         table(&group, &labels, Some(("verdict", &verdicts)), false).lines()

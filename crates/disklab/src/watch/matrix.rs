@@ -6,7 +6,7 @@ use std::io;
 use disklab_compare::CellIndex;
 use disklab_record::{Record, Status};
 use disklab_report::Tally;
-use disklab_report::merge::{CellRow, Group, Report, TrialRow};
+use disklab_report::merge::{CellGroup, CellRow, MergedRecord, TrialRow};
 use disklab_units::prose::digits;
 use rustix::termios::tcgetwinsize;
 
@@ -22,7 +22,7 @@ pub fn lines(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let running = record.under_way();
     let mut lines = vec![screen.paint(&Tally::of(record).to_string(), Paint::Strong)];
     lines.extend(fitting(
-        &Report::of(&CellIndex::new(record)).groups,
+        &MergedRecord::of(&CellIndex::new(record)).groups,
         &running,
         room.saturating_sub(lines.len()),
         screen,
@@ -33,14 +33,14 @@ pub fn lines(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
 /// Groups fold into a line each, those first that say least: the ones that are done, then those not
 /// begun, then all.
 fn fitting(
-    groups: &[Group],
+    groups: &[CellGroup],
     running: &BTreeSet<String>,
     room: usize,
     screen: &Screen,
 ) -> Vec<String> {
-    let folds: [fn(&Group) -> bool; 4] =
+    let folds: [fn(&CellGroup) -> bool; 4] =
         [|_| false, is_done, |group| is_done(group) || is_to_come(group), |_| true];
-    let lines = |folded: fn(&Group) -> bool| -> Vec<String> {
+    let lines = |folded: fn(&CellGroup) -> bool| -> Vec<String> {
         groups
             .iter()
             .flat_map(|group| {
@@ -70,20 +70,20 @@ fn fitting(
         .collect()
 }
 
-fn trials<'a>(group: &'a Group) -> impl Iterator<Item = &'a TrialRow<'a>> {
+fn trials<'a>(group: &'a CellGroup) -> impl Iterator<Item = &'a TrialRow<'a>> {
     group.cells.iter().flat_map(|cell| &cell.trials)
 }
 
-fn is_done(group: &Group) -> bool {
+fn is_done(group: &CellGroup) -> bool {
     trials(group).all(|trial| trial.status.is_some_and(|status| status != Status::Interrupted))
 }
 
-fn is_to_come(group: &Group) -> bool {
+fn is_to_come(group: &CellGroup) -> bool {
     trials(group).all(|trial| trial.status.is_none())
 }
 
 /// `hdd-raid1, randread-4k-qd1: 12 of 80`
-fn head(group: &Group) -> String {
+fn head(group: &CellGroup) -> String {
     let values: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();
     let ended = trials(group).filter(|trial| trial.status.is_some()).count();
     let tally = format!("{ended} of {}", trials(group).count());
@@ -91,7 +91,7 @@ fn head(group: &Group) -> String {
 }
 
 /// Its head, with a mark for each cell.
-fn folded_row(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> String {
+fn folded_row(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> String {
     let mark = |cell: &CellRow| {
         let states: Vec<State> =
             cell.trials.iter().map(|trial| State::of(trial, running)).collect();
@@ -107,7 +107,7 @@ fn folded_row(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> Str
     format!("{}  {}", group.cells.iter().map(mark).collect::<String>(), head(group))
 }
 
-fn rows(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> Vec<String> {
+fn rows(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> Vec<String> {
     let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let row = |(cell, label): (&CellRow, &String)| {
@@ -189,7 +189,7 @@ mod tests {
         let record = record(folder.path());
         let screen = Screen::new(false, When::Never);
         let running = BTreeSet::from(["queue+s2".to_owned()]);
-        let report = Report::of(&CellIndex::new(&record));
+        let report = MergedRecord::of(&CellIndex::new(&record));
         let lines = fitting(&report.groups, &running, 10, &screen);
         let rows = [
             "4 of 9",

@@ -5,7 +5,7 @@ use disklab_trace::timeline::TimelineBin;
 use disklab_units::prose::digits;
 
 use super::scale::Scale;
-use crate::chart::{Chart, Table};
+use crate::chart::{Chart, NumbersTable};
 use crate::watched::WatchedTrial;
 
 /// Pixels left of what is drawn, and its width: all pictures of a trial stand under each other.
@@ -61,8 +61,8 @@ fn stretches(trial: &WatchedTrial) -> Vec<(usize, usize)> {
 }
 
 /// A row for each stretch of time, a column for each disk.
-pub fn table(trial: &WatchedTrial, show: impl Fn(&TimelineBin) -> String) -> Table {
-    let mut table = Table::new("s", &trial.names);
+pub fn table(trial: &WatchedTrial, show: impl Fn(&TimelineBin) -> String) -> NumbersTable {
+    let mut table = NumbersTable::new("s", &trial.names);
     for (from, to) in stretches(trial) {
         let name = format!("{} to {}", digits(trial.moment(from)), digits(trial.moment(to)));
         let disks = trial.line.disks.iter();

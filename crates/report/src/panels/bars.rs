@@ -8,11 +8,11 @@ use kuva::plot::{BarPlot, MarkerShape, ScatterPlot};
 use kuva::prelude::{Layout, Plot};
 use maud::html;
 
-use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::chart::{Chart, NumbersTable, WIDTH, ink};
 use crate::fates::Fate;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::summary;
-use crate::source::{Choice, Group, Source};
+use crate::source::{CellChoice, Group, Source};
 use crate::text::slug;
 
 pub const PANEL: Panel = Panel {
@@ -97,7 +97,7 @@ fn pieces<'s>(source: &'s Source, group: &'s Group) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
     // Of any of the metrics, each once.
-    let of_choice = |choice: &'s Choice| {
+    let of_choice = |choice: &'s CellChoice| {
         let all = source.metrics.iter().flat_map(|metric| choice.fates(metric)).unique();
         all.map(|fate| (choice.value.as_str(), fate))
     };
@@ -114,10 +114,10 @@ fn pieces<'s>(source: &'s Source, group: &'s Group) -> Vec<Piece> {
 
 fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> {
     let unit = group.unit(metric);
-    let bar = |choice: &'s Choice| {
-        let judgement = source.judgement(group, &choice.value, metric);
-        let told = judgement.map_or_else(String::new, |judgement| {
-            answer::change_and_verdict(judgement.change, judgement.verdict)
+    let bar = |choice: &'s CellChoice| {
+        let comparison = source.comparison(group, &choice.value, metric);
+        let told = comparison.map_or_else(String::new, |comparison| {
+            answer::change_and_verdict(comparison.change, comparison.verdict)
         });
         Bar {
             choice: &choice.value,
@@ -254,9 +254,11 @@ fn says(bars: &[Bar]) -> String {
     bars.iter().map(said).join(". ") + "."
 }
 
-fn table(bars: &[Bar]) -> Table {
-    let mut table =
-        Table::new("", ["median", "least", "greatest", "change", "trials", "without a result"]);
+fn table(bars: &[Bar]) -> NumbersTable {
+    let mut table = NumbersTable::new(
+        "",
+        ["median", "least", "greatest", "change", "trials", "without a result"],
+    );
     for bar in bars {
         let none = if bar.has_failed() { "✕" } else { "-" };
         let [least, median, greatest] =

@@ -6,8 +6,8 @@ use itertools::Itertools;
 use kuva::prelude::{LegendPosition, Plot};
 use maud::html;
 
-use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::latency::{self, Curve, Origin, Side};
+use crate::chart::{Chart, NumbersTable, WIDTH, ink};
+use crate::latency::{self, Curve, Origin, RequestKind};
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::source::Source;
 
@@ -102,18 +102,18 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 
 /// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median over seeds
 /// that verdicts are of.
-fn medians(curves: &[Curve], side: Side) -> Option<String> {
+fn medians(curves: &[Curve], side: RequestKind) -> Option<String> {
     let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.at(99.0)?.of_all)));
     let told: Vec<String> = curves.iter().filter_map(p99).collect();
     let whose = match side {
-        Side::All => "p99 of all seeds together",
-        Side::Reads => "p99 of reads, all seeds together",
-        Side::Writes => "p99 of writes",
+        RequestKind::All => "p99 of all seeds together",
+        RequestKind::Reads => "p99 of reads, all seeds together",
+        RequestKind::Writes => "p99 of writes",
     };
     (!told.is_empty()).then(|| format!("{whose}: {}", told.join(" · ")))
 }
 
-fn charts(curves: &[Curve], side: Side) -> Vec<Piece> {
+fn charts(curves: &[Curve], side: RequestKind) -> Vec<Piece> {
     if curves.is_empty() {
         return Vec::new();
     }
@@ -122,21 +122,21 @@ fn charts(curves: &[Curve], side: Side) -> Vec<Piece> {
 }
 
 impl View {
-    fn of(self, side: Side) -> Self {
+    fn of(self, side: RequestKind) -> Self {
         let [kind, title] = match (side, self.kind == RANGE.kind) {
-            (Side::All, _) => return self,
-            (Side::Reads, true) => ["reads", "Latency of all reads"],
-            (Side::Reads, false) => ["reads-tail", "The slowest reads"],
-            (Side::Writes, true) => ["writes", "Latency of all writes"],
-            (Side::Writes, false) => ["writes-tail", "The slowest writes"],
+            (RequestKind::All, _) => return self,
+            (RequestKind::Reads, true) => ["reads", "Latency of all reads"],
+            (RequestKind::Reads, false) => ["reads-tail", "The slowest reads"],
+            (RequestKind::Writes, true) => ["writes", "Latency of all writes"],
+            (RequestKind::Writes, false) => ["writes-tail", "The slowest writes"],
         };
         Self { kind, title, ..self }
     }
 }
 
-fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point>) -> Chart {
+fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::CurvePoint>) -> Chart {
     let mut plots: Vec<Plot> = Vec::new();
-    let all: Vec<latency::Point> = curves.iter().flat_map(points).collect();
+    let all: Vec<latency::CurvePoint> = curves.iter().flat_map(points).collect();
     // A single fastest request would stretch the axis: it goes down to the fastest hundredth.
     let usual = all.iter().filter(|point| point.percent >= FASTEST);
     let positive = usual.flat_map(|point| [point.least, point.of_all]).filter(|ns| *ns > 0.0);
@@ -203,8 +203,8 @@ fn says(curves: &[Curve]) -> String {
 }
 
 /// The percentiles of a view that a curve has, and a row for each.
-fn table(curves: &[Curve], view: &View) -> (Vec<f64>, Table) {
-    let mut table = Table::new("percentile", curves.iter().map(|curve| &curve.choice));
+fn table(curves: &[Curve], view: &View) -> (Vec<f64>, NumbersTable) {
+    let mut table = NumbersTable::new("percentile", curves.iter().map(|curve| &curve.choice));
     let mut percents = Vec::new();
     for &percent in view.table {
         let field = |curve: &Curve| {

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use crate::fates::Fate;
 use crate::notes::Notes;
 use crate::panel::{Nothing, Panel, Piece};
-use crate::source::{Choice, Group, Source};
+use crate::source::{CellChoice, Group, Source};
 
 pub const PANEL: Panel =
     Panel { place: 20, name: "matrix", title: "All cells", pictures: "", draw };
@@ -136,16 +136,16 @@ fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
     }
 }
 
-fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> Markup {
-    let judgement = source.judgement(group, &choice.value, metric);
-    let is_baseline = judgement.is_none() && source.baseline.as_deref() == Some(&choice.value);
+fn at_a_glance(source: &Source, group: &Group, choice: &CellChoice, metric: &Metric) -> Markup {
+    let comparison = source.comparison(group, &choice.value, metric);
+    let is_baseline = comparison.is_none() && source.baseline.as_deref() == Some(&choice.value);
     html! {
-        td data-verdict=[judgement.map(|judgement| judgement.verdict)] {
+        td data-verdict=[comparison.map(|comparison| comparison.verdict)] {
             a href={"#bars-" (group.name)} {
-                @match (choice.spread(metric), judgement) {
+                @match (choice.spread(metric), comparison) {
                     (None, _) => { (nothing(choice, metric)) },
-                    (Some(_), Some(judgement)) if judgement.change.is_some() => {
-                        (answer::change_and_verdict(judgement.change, judgement.verdict)) },
+                    (Some(_), Some(comparison)) if comparison.change.is_some() => {
+                        (answer::change_and_verdict(comparison.change, comparison.verdict)) },
                     (Some(_), _) => { (uncompared(choice, metric, is_baseline)) },
                 }
             }
@@ -157,40 +157,40 @@ fn row<'a>(
     source: &Source,
     axes: &[&str],
     group: &Group<'a>,
-    choice: &Choice<'a>,
+    choice: &CellChoice<'a>,
     metric: &Metric,
     notes: &mut Kept<'a>,
 ) -> Markup {
-    let judgement = source.judgement(group, &choice.value, metric);
-    let is_baseline = judgement.is_none() && source.baseline.as_deref() == Some(&choice.value);
-    let change = judgement.and_then(|judgement| judgement.change);
-    let (told, interval) = judgement
-        .map_or_else(Default::default, |judgement| answer::change_and_interval(judgement.change));
+    let comparison = source.comparison(group, &choice.value, metric);
+    let is_baseline = comparison.is_none() && source.baseline.as_deref() == Some(&choice.value);
+    let change = comparison.and_then(|comparison| comparison.change);
+    let (told, interval) = comparison
+        .map_or_else(Default::default, |comparison| answer::change_and_interval(comparison.change));
     let spread = choice.spread(metric);
-    let median = judgement
-        .and_then(|judgement| judgement.treatment_median)
+    let median = comparison
+        .and_then(|comparison| comparison.treatment_median)
         .or(spread.map(|spread| spread.median));
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let trials = choice.results().count();
     let family = if source.until.is_some() {
-        source.judgements.len()
+        source.comparisons.len()
     } else {
         source.of_first_metric().count()
     };
     let (fates, remarked) = (choice.fates(metric), remarked(&mut notes.0, group, choice));
-    let said = judgement.into_iter().flat_map(|judgement| &judgement.remarks);
+    let said = comparison.into_iter().flat_map(|comparison| &comparison.remarks);
     let said = said.filter(|remark| !repeats(remark, &fates));
     let least = source.terms.smallest_effect;
-    let undecided = judgement.and_then(|judgement| judgement.why_undecided(family, least));
+    let undecided = comparison.and_then(|comparison| comparison.why_undecided(family, least));
     let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)}
-            data-verdict=[judgement.map(|judgement| judgement.verdict)] {
+            data-verdict=[comparison.map(|comparison| comparison.verdict)] {
             @for axis in axes { @let value = group.cell.value(axis).unwrap_or_default(); td
                 class=[short(value)] { (value) } }
             th class=[short(&choice.value)] scope="row" { a href={"#bars-" (group.name)} {
                 (choice.value) } }
             @if source.baseline.is_some() {
-                td.verdict { (verdict(judgement, is_baseline)) }
+                td.verdict { (verdict(comparison, is_baseline)) }
                 td.number data-value=[number(change.map(|change| change.percent))] { (told) }
                 td.number data-value=[number(change.map(|change| change.low))] { (interval) }
             }
@@ -205,7 +205,7 @@ fn row<'a>(
                 }
                 @for why in said { div { (why) } }
                 @if let Some(why) = undecided { div { (why) } }
-                @if let Some(seeds) = judgement.and_then(|judgement| judgement.seeds_to_decide) {
+                @if let Some(seeds) = comparison.and_then(|comparison| comparison.seeds_to_decide) {
                     div { (answer::seeds(seeds)) " would decide" } }
                 @for remarked in &remarked {
                     a.note href={"#matrix-note-" (remarked.number) "-" (remarked.row)}
@@ -219,7 +219,7 @@ fn row<'a>(
 }
 
 /// In the place of a change. What was given up is known to take longer than that, and is told so.
-fn uncompared(choice: &Choice, metric: &Metric, is_baseline: bool) -> Markup {
+fn uncompared(choice: &CellChoice, metric: &Metric, is_baseline: bool) -> Markup {
     html! {
         @if is_baseline { "baseline" }
         @match choice.given_up(metric) {
@@ -235,13 +235,17 @@ fn short(value: &str) -> Option<&'static str> {
 }
 
 /// In the place of a number.
-fn nothing(choice: &Choice, metric: &Metric) -> Markup {
+fn nothing(choice: &CellChoice, metric: &Metric) -> Markup {
     let (words, failed) = choice.without_result(metric);
     html! { @if failed { span.x { "✕ " (words) } } @else { span.to-come { (words) } } }
 }
 
 /// What is remarked on the trials of a choice, by kind.
-fn remarked<'a>(notes: &mut Notes<'a>, group: &Group<'a>, choice: &Choice<'a>) -> Vec<Remarked> {
+fn remarked<'a>(
+    notes: &mut Notes<'a>,
+    group: &Group<'a>,
+    choice: &CellChoice<'a>,
+) -> Vec<Remarked> {
     let mut texts: Vec<(usize, String, Vec<String>)> = Vec::new();
     for (tried, outcome) in choice.results() {
         let seed = tried.seed_index.map_or_else(|| tried.id.to_owned(), |seed| seed.to_string());
@@ -292,9 +296,9 @@ fn repeats(remark: &str, fates: &[Fate]) -> bool {
 }
 
 /// A verdict in a word.
-pub fn verdict(judgement: Option<&Comparison>, is_baseline: bool) -> Markup {
+pub fn verdict(comparison: Option<&Comparison>, is_baseline: bool) -> Markup {
     html! {
-        @match judgement.filter(|judgement| judgement.change.is_some()) {
+        @match comparison.filter(|comparison| comparison.change.is_some()) {
             Some(Comparison { verdict, .. }) => span class={"verdict-" (verdict)} { (verdict) },
             None if is_baseline => span.verdict-baseline { "baseline" },
             None => span.verdict-none { "no verdict" },
@@ -304,10 +308,10 @@ pub fn verdict(judgement: Option<&Comparison>, is_baseline: bool) -> Markup {
 
 /// In a word or two for each choice of a group: `queue +12 % better`.
 pub fn summary(source: &Source, group: &Group, metric: &Metric) -> String {
-    let told = |choice: &Choice| {
-        let judgement = source.judgement(group, &choice.value, metric)?;
-        let change = judgement.change?;
-        let told = match judgement.verdict {
+    let told = |choice: &CellChoice| {
+        let comparison = source.comparison(group, &choice.value, metric)?;
+        let change = comparison.change?;
+        let told = match comparison.verdict {
             Verdict::Undecided => Verdict::Undecided.to_string(),
             verdict => answer::change_and_verdict(Some(change), verdict),
         };

@@ -38,12 +38,12 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 fn answer(source: &Source) -> Markup {
     let sentences = source.sentences();
     html! {
-        @if let Some(why) = &source.no_judgements { p.missing { "No verdicts: " (why) "." } }
+        @if let Some(why) = &source.no_comparisons { p.missing { "No verdicts: " (why) "." } }
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (told(sentence)) "." } } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
             p.terms { (basis(source.terms, &source.contests, source.until)) ". "
-                (count(source.judgements.len(), "verdict")) " in all, on "
+                (count(source.comparisons.len(), "verdict")) " in all, on "
                 (listed(&source.metrics.iter().map(Metric::name).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 {
                     ", the limit holding for each of these by itself" } "." }

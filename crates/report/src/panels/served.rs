@@ -10,10 +10,10 @@ use disklab_units::prose::digits;
 use itertools::Itertools;
 use maud::{Markup, html};
 
-use crate::chart::{Chart, Table, WIDTH, centred, ending, ink, number};
+use crate::chart::{Chart, NumbersTable, WIDTH, centred, ending, ink, number};
 use crate::disks;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
-use crate::source::{Choice, Group, Source};
+use crate::source::{CellChoice, Group, Source};
 
 pub const PANEL: Panel =
     Panel { place: 60, name: "served", title: "Who served what", pictures: "shares", draw };
@@ -44,7 +44,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 /// What the columns of the tables are.
 fn columns(source: &Source) -> Markup {
     let mut results =
-        source.groups.iter().flat_map(|group| &group.choices).flat_map(Choice::results);
+        source.groups.iter().flat_map(|group| &group.choices).flat_map(CellChoice::results);
     let has_stats = results.any(|(_, outcome)| {
         let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
         devices.into_iter().any(|device| device.read_stats.is_some())
@@ -132,7 +132,7 @@ struct DiskService {
 }
 
 impl ChoiceService {
-    fn of(choice: &Choice) -> Option<Self> {
+    fn of(choice: &CellChoice) -> Option<Self> {
         let samples = disks::samples(choice);
         let widest = samples.iter().max_by_key(|sample| sample.devices.len())?;
         let disk = |(index, named): (usize, &DeviceSample)| {
@@ -277,12 +277,12 @@ fn says(choices: &[ChoiceService]) -> String {
     choices.iter().map(told).join("; ")
 }
 
-fn table(compared: &str, choices: &[ChoiceService]) -> Table {
+fn table(compared: &str, choices: &[ChoiceService]) -> NumbersTable {
     let has_stats =
         choices.iter().flat_map(|choice| &choice.disks).any(|disk| disk.ignored.is_some());
     let of_btrfs = OF_BTRFS.map(|(name, _)| name).into_iter().filter(|_| has_stats);
     let heads = ["disk"].into_iter().chain(COLUMNS.map(|(name, _)| name)).chain(of_btrfs);
-    let mut table = Table::new(compared, heads);
+    let mut table = NumbersTable::new(compared, heads);
     for choice in choices {
         for (at, disk) in choice.disks.iter().enumerate() {
             let share = |spread| told(spread, |value| format!("{:.0} %", value * 100.0));

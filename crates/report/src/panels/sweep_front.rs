@@ -8,9 +8,9 @@ use kuva::plot::LinePlot;
 use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::chart::{Chart, NumbersTable, WIDTH, ink};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
-use crate::source::{Choice, Source};
+use crate::source::{CellChoice, Source};
 use crate::swept::{self, Cloud};
 use crate::text::slug;
 
@@ -68,7 +68,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 }
 
 fn marks(cloud: &Cloud, series: &[&str]) -> Vec<CellMark> {
-    let mark = |(own, numbers, choice): &(usize, Cell, &Choice)| {
+    let mark = |(own, numbers, choice): &(usize, Cell, &CellChoice)| {
         let own_name = series.get(*own).copied().unwrap_or_default();
         let numbers = numbers.0.iter().map(|(axis, value)| format!("{axis} {value}")).join(", ");
         let parts = [own_name, &numbers];
@@ -142,7 +142,7 @@ fn chart(marks: &[CellMark], front: &[&CellMark], series: &[&str]) -> Chart {
         .with_x_tick_format(ink::ticks(|iops| answer::value(iops, "1/s")))
         .with_y_tick_format(ink::ticks(|ns| answer::value(ns, "ns")));
     let layout = ink::with_legend(layout, series, ink::Series::mark_entry);
-    let mut table = Table::new("cell", ["IOPS", "p99.9", "on the front"]);
+    let mut table = NumbersTable::new("cell", ["IOPS", "p99.9", "on the front"]);
     for mark in marks {
         let on = if mark.is_on_front { "yes" } else { "" };
         let (iops, p999) =

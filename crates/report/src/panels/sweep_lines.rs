@@ -6,9 +6,9 @@ use disklab_units::prose::count;
 use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::chart::{Chart, NumbersTable, WIDTH, ink};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
-use crate::source::{Choice, Source};
+use crate::source::{CellChoice, Source};
 use crate::swept::{self, Along, SweepLine};
 use crate::text::slug;
 
@@ -151,12 +151,12 @@ fn edges(points: usize) -> Vec<f64> {
     std::iter::once(LEFT).chain(middles).chain([WIDTH - RIGHT]).collect()
 }
 
-fn table(along: &Along, metric: &Metric, unit: &str) -> Table {
+fn table(along: &Along, metric: &Metric, unit: &str) -> NumbersTable {
     let Along { axis, line, series } = along;
     let heads = series.iter().map(|name| if name.is_empty() { metric.name() } else { *name });
-    let mut table = Table::new(axis, heads);
+    let mut table = NumbersTable::new(axis, heads);
     for point in &line.points {
-        let field = |choice: Option<&Choice>| {
+        let field = |choice: Option<&CellChoice>| {
             let Some(choice) = choice else { return "-".to_owned() };
             let Some(spread) = choice.spread(metric) else {
                 return choice.without_result(metric).0.to_owned();

@@ -8,7 +8,7 @@ use disklab_units::prose::count;
 use maud::{Markup, html};
 
 use crate::chart::palette::COLOURS;
-use crate::chart::{Chart, Table, WIDTH, centred, ending, ink, number as pixels};
+use crate::chart::{Chart, NumbersTable, WIDTH, centred, ending, ink, number as pixels};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
 use crate::source::Source;
 use crate::swept::{self, SweepMap, number};
@@ -133,7 +133,7 @@ fn chart([x, y]: [&str; 2], field: &SweepMap, metric: &Metric) -> Option<Chart> 
     let told = |value: f64| answer::value(value, &unit);
     let has_numbers = columns.len() <= MOST_NUMBERS && height >= 16.0;
     let mut drawn = Vec::new();
-    let mut table = Table::new(x, [y, metric.name()]);
+    let mut table = NumbersTable::new(x, [y, metric.name()]);
     for (values, choice) in &field.marks {
         let place = |all: &[String], value: &String| {
             all.iter().position(|known| known == value).unwrap_or_default() as f64

@@ -6,7 +6,7 @@ use itertools::Itertools;
 use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, Table, ink};
+use crate::chart::{Chart, NumbersTable, ink};
 use crate::over_time::{DRAWN, DiskMeasure, LEFT, SEEKS, THROUGHPUT, over_seconds};
 use crate::panel::{Nothing, Panel, Piece, with_words};
 use crate::source::Source;
@@ -157,8 +157,8 @@ fn boundaries(sides: &[JoinedTrial], top: f64) -> Vec<Plot> {
 }
 
 /// A row for each stretch of time, a column for each trial; empty where that had ended.
-fn table(measure: &DiskMeasure, sides: &[JoinedTrial], seconds: f64) -> Table {
-    let mut table = Table::new("s", sides.iter().map(|side| &side.name));
+fn table(measure: &DiskMeasure, sides: &[JoinedTrial], seconds: f64) -> NumbersTable {
+    let mut table = NumbersTable::new("s", sides.iter().map(|side| &side.name));
     let edge = |at: u32| seconds * f64::from(at) / f64::from(STRETCHES);
     for at in 0..STRETCHES {
         let (from, to) = (edge(at), edge(at + 1));

@@ -11,12 +11,12 @@ use disklab_stats::{Better, Verdict};
 use disklab_units::prose::listed;
 use maud::html;
 
-use crate::chart::Table;
+use crate::chart::NumbersTable;
 use crate::disks;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::verdict;
 use crate::panels::served::told;
-use crate::source::{Choice, Group, Source};
+use crate::source::{CellChoice, Group, Source};
 
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
 
@@ -56,7 +56,7 @@ fn explanation(source: &Source, group: &Group, baseline: &str) -> Option<(String
     let caption = format!("Medians over seeds, with their ranges; * is apart from {baseline}");
     let words = html! {
         @for (at, (recorded, separation)) in explained.iter().enumerate() {
-            @let judged = source.judgement(group, recorded.name, metric);
+            @let judged = source.comparison(group, recorded.name, metric);
             @let said = html! { (answer::name(recorded.name)) " is " (verdict(judged, false))
                 " against " (answer::name(baseline)) ", in " (metric.name()) };
             @let sentences = html! { ul { @for sentence in &separation.sentences { li { (sentence)
@@ -89,16 +89,16 @@ fn parted<'s>(
         others.filter_map(|choice| Some((choice.spread(metric)?.median, Recorded::of(choice)?)));
     let mut ranked: Vec<(f64, Recorded)> = medians.collect();
     let better = source
-        .judgements
+        .comparisons
         .iter()
-        .find(|judgement| judgement.metric == *metric)
-        .map_or(Better::Higher, |judgement| judgement.better);
+        .find(|comparison| comparison.metric == *metric)
+        .map_or(Better::Higher, |comparison| comparison.better);
     ranked.sort_by(|(one, _), (other, _)| match better {
         Better::Higher => other.total_cmp(one),
         Better::Lower => one.total_cmp(other),
     });
     let is_certain = |recorded: &Recorded| {
-        let judged = source.judgement(group, recorded.name, metric);
+        let judged = source.comparison(group, recorded.name, metric);
         judged.is_some_and(|judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse))
     };
     let ranked = ranked.into_iter().map(|(_, recorded)| recorded);
@@ -118,7 +118,7 @@ struct Recorded<'a> {
 
 impl<'a> Recorded<'a> {
     /// `None`: nothing was.
-    fn of(choice: &'a Choice) -> Option<Self> {
+    fn of(choice: &'a CellChoice) -> Option<Self> {
         let samples = disks::samples(choice);
         (!samples.is_empty()).then(|| Self { name: &choice.value, samples, queued: queued(choice) })
     }
@@ -134,7 +134,7 @@ impl<'a> Recorded<'a> {
 
 /// How long a request queued at its disk on average, in ns, of each trial whose closing record can
 /// be read: samples do not have it.
-fn queued(choice: &Choice) -> Vec<f64> {
+fn queued(choice: &CellChoice) -> Vec<f64> {
     let of = |record: &Record, outcome: &Outcome| {
         let closing = disks::closing(record, outcome)?;
         let devices = closing.measured()?.devices;
@@ -147,9 +147,9 @@ fn queued(choice: &Choice) -> Vec<f64> {
 }
 
 /// A column for each choice that is explained, behind the baseline's.
-fn table(baseline: &Recorded, explained: &[(&Recorded, Separation)]) -> Table {
+fn table(baseline: &Recorded, explained: &[(&Recorded, Separation)]) -> NumbersTable {
     let names = explained.iter().map(|(recorded, _)| recorded.name);
-    let mut table = Table::new("", [baseline.name].into_iter().chain(names));
+    let mut table = NumbersTable::new("", [baseline.name].into_iter().chain(names));
     // All have the same facts in the same order.
     let facts = explained.first().map_or(&[][..], |(_, separation)| &separation.facts);
     for (at, fact) in facts.iter().enumerate() {

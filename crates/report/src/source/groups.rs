@@ -17,12 +17,12 @@ pub struct Group<'a> {
     pub name: String,
     /// What is equal.
     pub cell: Cell,
-    pub choices: Vec<Choice<'a>>,
+    pub choices: Vec<CellChoice<'a>>,
 }
 
 /// One cell: a value of the axis that is compared.
 #[derive(Debug)]
-pub struct Choice<'a> {
+pub struct CellChoice<'a> {
     /// A slug, each once in its group.
     pub name: String,
     pub value: String,
@@ -43,13 +43,13 @@ pub struct Tried<'a> {
 
 impl<'a> Group<'a> {
     /// The choice of this value.
-    pub fn choice(&self, value: &str) -> Option<&Choice<'a>> {
+    pub fn choice(&self, value: &str) -> Option<&CellChoice<'a>> {
         self.choices.iter().find(|choice| choice.value == value)
     }
 
     /// The unit of a metric in the results of all choices.
     pub fn unit(&self, metric: &Metric) -> String {
-        metric.unit(self.choices.iter().flat_map(Choice::outcomes))
+        metric.unit(self.choices.iter().flat_map(CellChoice::outcomes))
     }
 
     /// As [`answer::values`] has it.
@@ -58,7 +58,7 @@ impl<'a> Group<'a> {
     }
 }
 
-impl<'a> Choice<'a> {
+impl<'a> CellChoice<'a> {
     /// Those that gave a result that verdicts may rest on.
     pub fn results(&self) -> impl Iterator<Item = (&Tried<'a>, &'a Outcome)> {
         self.trials
@@ -66,12 +66,12 @@ impl<'a> Choice<'a> {
             .filter_map(|tried| Some((tried, tried.outcome.filter(|outcome| outcome.is_sound())?)))
     }
 
-    /// Over the seeds of [`Choice::results`].
+    /// Over the seeds of [`CellChoice::results`].
     pub fn spread(&self, metric: &Metric) -> Option<Spread> {
         Spread::of(self.outcomes().filter_map(|outcome| metric.of(outcome)))
     }
 
-    /// The outcomes of [`Choice::results`].
+    /// The outcomes of [`CellChoice::results`].
     pub fn outcomes(&self) -> impl Iterator<Item = &'a Outcome> {
         self.results().map(|(_, outcome)| outcome)
     }
@@ -85,7 +85,7 @@ impl<'a> Choice<'a> {
         if self.outcomes().any(is_less) { format!("> {told}") } else { told }
     }
 
-    /// The median as [`Choice::known`] has it, where that says that it is more.
+    /// The median as [`CellChoice::known`] has it, where that says that it is more.
     pub fn given_up(&self, metric: &Metric) -> Option<String> {
         let unit = metric.unit(self.outcomes());
         let median = self.spread(metric)?.median;
@@ -169,7 +169,7 @@ fn add<'a>(groups: &mut Vec<Group<'a>>, cell: Cell, value: String, tried: Tried<
         |choice| choice.value == value,
         || {
             let name = distinct(slug(&value), "choice", &names);
-            Choice { name, value: value.clone(), trials: Vec::new() }
+            CellChoice { name, value: value.clone(), trials: Vec::new() }
         },
     );
     choice.trials.push(tried);

@@ -10,7 +10,7 @@ mod without_fio;
 
 use std::path::{Path, PathBuf};
 
-use disklab_report::{Records, Source, Wanted, markdown, page};
+use disklab_report::{Records, ReportOptions, Source, markdown, page};
 
 /// A record as the first versions wrote it (schema 1): 18 trials, one failed, one never begun,
 /// traces of two.
@@ -18,12 +18,12 @@ fn old() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/old")
 }
 
-fn wanted() -> Wanted {
-    Wanted {
+fn wanted() -> ReportOptions {
+    ReportOptions {
         command: "disklab report old".to_owned(),
         links: vec!["records/old".to_owned()],
         version: "0.1.0".to_owned(),
-        ..Wanted::default()
+        ..ReportOptions::default()
     }
 }
 

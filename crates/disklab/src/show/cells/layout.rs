@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use disklab_report::merge::{Disk, Group, Measured, Numbers};
+use disklab_report::merge::{CellGroup, CellNumbers, DiskNumbers, FioNumbers};
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 
@@ -36,7 +36,7 @@ enum Line {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Block {
-    Numbers(Part),
+    FioNumbers(Part),
     Reads,
     Busy,
 }
@@ -52,7 +52,7 @@ enum Part {
 /// Tables below one another, each with some of the blocks; and how a range is shown.
 #[derive(Debug)]
 pub struct Layout<'a> {
-    group: &'a Group<'a>,
+    group: &'a CellGroup<'a>,
     tables: &'static [&'static [Block]],
     lines: &'static [Line],
 }
@@ -71,9 +71,9 @@ struct Tables {
     narrow: &'static [&'static [Block]],
 }
 
-const ALL: Block = Block::Numbers(Part::All);
-const READ: Block = Block::Numbers(Part::Read);
-const WRITE: Block = Block::Numbers(Part::Write);
+const ALL: Block = Block::FioNumbers(Part::All);
+const READ: Block = Block::FioNumbers(Part::Read);
+const WRITE: Block = Block::FioNumbers(Part::Write);
 const OF_ONE_DIRECTION: Tables = Tables {
     wide: &[&[ALL, Block::Reads, Block::Busy]],
     split: &[&[ALL], &[Block::Reads, Block::Busy]],
@@ -89,9 +89,9 @@ const EXTREMES: &[Line] = &[Line::Median, Line::Min, Line::Max];
 
 impl<'a> Layout<'a> {
     /// The best of those that fit; the narrowest where none does.
-    pub fn fitting(group: &'a Group<'a>, rows: &[Row], screen: &Screen) -> Self {
+    pub fn fitting(group: &'a CellGroup<'a>, rows: &[Row], screen: &Screen) -> Self {
         let mixed =
-            group.cells.iter().filter_map(|cell| cell.measured.as_ref()).any(Measured::mixed);
+            group.cells.iter().filter_map(|cell| cell.measured.as_ref()).any(CellNumbers::mixed);
         let Tables { wide, split, narrow } = if mixed { OF_BOTH } else { OF_ONE_DIRECTION };
         let choices = [
             (wide, RANGES),
@@ -178,18 +178,18 @@ fn below(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-fn columns(block: Block, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
+fn columns(block: Block, measured: &[Option<&CellNumbers>], lines: &[Line]) -> Vec<Column> {
     match block {
-        Block::Numbers(part) => numbers(part, measured, lines),
+        Block::FioNumbers(part) => numbers(part, measured, lines),
         Block::Reads => vec![disks("reads, %", measured, lines, |disk| disk.read_share)],
         Block::Busy => vec![disks("busy, %", measured, lines, |disk| Some(disk.utilisation))],
     }
 }
 
-fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
+fn numbers(part: Part, measured: &[Option<&CellNumbers>], lines: &[Line]) -> Vec<Column> {
     let (unit, ns) = unit(measured);
-    let column = |head: &str, scale: f64, value: &dyn Fn(&Numbers) -> Option<Spread>| {
-        let spread = |measured: Option<&Measured>| {
+    let column = |head: &str, scale: f64, value: &dyn Fn(&FioNumbers) -> Option<Spread>| {
+        let spread = |measured: Option<&CellNumbers>| {
             measured.and_then(|measured| part.of(measured)).and_then(value)
         };
         let text = |line: Line| {
@@ -225,7 +225,7 @@ impl Part {
         }
     }
 
-    const fn of(self, measured: &Measured) -> Option<&Numbers> {
+    const fn of(self, measured: &CellNumbers) -> Option<&FioNumbers> {
         match self {
             Self::All => Some(&measured.all),
             Self::Read => measured.read.as_ref(),
@@ -236,7 +236,7 @@ impl Part {
 
 /// The unit in which the shortest of a group's times has a whole digit, so that all can be compared
 /// at a glance.
-fn unit(measured: &[Option<&Measured>]) -> (&'static str, f64) {
+fn unit(measured: &[Option<&CellNumbers>]) -> (&'static str, f64) {
     let times = measured
         .iter()
         .flatten()
@@ -253,9 +253,9 @@ fn unit(measured: &[Option<&Measured>]) -> (&'static str, f64) {
 /// One column with a number for each disk, each below the disk's name.
 fn disks(
     head: &str,
-    measured: &[Option<&Measured>],
+    measured: &[Option<&CellNumbers>],
     lines: &[Line],
-    value: fn(&Disk) -> Option<Spread>,
+    value: fn(&DiskNumbers) -> Option<Spread>,
 ) -> Column {
     let longest = measured.iter().flatten().max_by_key(|measured| measured.disks.len());
     let names: Vec<&str> = longest
@@ -267,7 +267,7 @@ fn disks(
     let texts: Vec<Vec<Vec<String>>> = lines
         .iter()
         .map(|&line| {
-            let row = |measured: Option<&Measured>| -> Vec<String> {
+            let row = |measured: Option<&CellNumbers>| -> Vec<String> {
                 let disks = measured.iter().flat_map(|measured| &measured.disks);
                 disks.map(|disk| percent(value(disk), line)).collect()
             };
@@ -329,8 +329,8 @@ mod tests {
         Spread { min: median * 0.9, median, max: median * 1.1 }
     }
 
-    fn numbers_of(iops: f64, time: f64) -> Numbers {
-        Numbers {
+    fn numbers_of(iops: f64, time: f64) -> FioNumbers {
+        FioNumbers {
             iops: spread(iops),
             bw_bytes: spread(278.0 * MIB),
             lat_mean_ns: spread(time),
@@ -341,13 +341,13 @@ mod tests {
     }
 
     fn cell(disks: u8, time: f64) -> CellRow<'static> {
-        let disk = |index: u8| Disk {
+        let disk = |index: u8| DiskNumbers {
             name: format!("vd{}", char::from(b'a' + index)),
             device: None,
             read_share: Some(spread(0.5)),
             utilisation: spread(0.9),
         };
-        let measured = Measured {
+        let measured = CellNumbers {
             seeds: 3,
             all: numbers_of(71_234.0, time),
             read: None,
@@ -364,15 +364,15 @@ mod tests {
         }
     }
 
-    fn group(disks: u8, time: f64) -> Group<'static> {
-        Group {
+    fn group(disks: u8, time: f64) -> CellGroup<'static> {
+        CellGroup {
             head: Cell::default(),
             axes: vec!["policy".to_owned()],
             cells: vec![cell(disks, time)],
         }
     }
 
-    fn printed(group: &Group, width: usize, below: &str) -> String {
+    fn printed(group: &CellGroup, width: usize, below: &str) -> String {
         let mut screen = Screen::new(false, When::Never);
         screen.width = width;
         let below = vec![(below.to_owned(), Paint::Bad)];
