@@ -156,7 +156,9 @@ fn line(points: &[(f64, f64)]) -> String {
     let step = |two: &[(f64, f64)]| point(two[1].0 - two[0].0, two[1].1 - two[0].1);
     let Some((x, y)) = tenths.first() else { return String::new() };
     let steps: Vec<String> = tenths.windows(2).map(step).collect();
-    format!("M{}l{}", point(*x, *y), steps.join(" "))
+    let first = point(*x, *y);
+    // Where all points are one, a step without numbers would be an error.
+    if steps.is_empty() { format!("M{first}") } else { format!("M{first}l{}", steps.join(" ")) }
 }
 
 /// The data of a path in fewer letters: straight lines between points, which is what bands are made
@@ -244,6 +246,7 @@ mod tests {
         let across: f64 = steps.split('l').nth(1).unwrap().split(' ').step_by(2).map(length).sum();
         assert!((across - 33.3).abs() < 1e-9, "{across}");
         assert_eq!(line(&[(1.0, 1.0), (1.01, 1.02), (2.0, 1.0)]), "M1 1l1 0");
+        assert_eq!(line(&[(1.0, 1.0), (1.01, 1.02)]), "M1 1");
     }
 
     #[test]
