@@ -5,7 +5,9 @@ mod drive;
 use disklab_config::device::{Card, Model};
 use disklab_disks::{Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
-use drive::{Served, assert_near, closed_loop, device, iops, open, read, serve, throughput, write};
+use drive::{
+    ServedRequest, assert_near, closed_loop, device, iops, open, read, serve, throughput, write,
+};
 
 fn card(name: &str) -> (Card, Bytes) {
     let device = device(name);
@@ -97,7 +99,7 @@ fn small_writes_in_order_are_no_disorder() {
     let served = closed_loop(disk.as_mut(), Nanos(10), 1, 1_000, |i| write(i as u64 * 8, 8));
     let (model, _) = card("transcend-microsdhc");
     let page = model.write_access + model.write_rate.time_for(model.page);
-    let longest = served.iter().map(Served::latency).max().unwrap();
+    let longest = served.iter().map(ServedRequest::latency).max().unwrap();
     assert_eq!(longest, page);
     assert_eq!(disk.counters().moved_sectors, 0);
 }

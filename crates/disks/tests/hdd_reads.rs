@@ -6,12 +6,12 @@ use disklab_config::device::{Hdd, Model, Retries};
 use disklab_disks::build_checked as build;
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{
-    Served, assert_near, closed_loop, hdd, hdds, iops, mean_latency, open, open_loop, read, serve,
-    throughput,
+    ServedRequest, assert_near, closed_loop, hdd, hdds, iops, mean_latency, open, open_loop, read,
+    serve, throughput,
 };
 
 /// Over the whole disk.
-fn random_reads(name: &str, depth: usize, count: usize) -> Vec<Served> {
+fn random_reads(name: &str, depth: usize, count: usize) -> Vec<ServedRequest> {
     let (mut disk, sectors) = open(name, 1);
     let mut random = Random::new(Seed(3));
     closed_loop(disk.as_mut(), Nanos(0), depth, count, |_| read(random.below(sectors / 8) * 8, 8))
@@ -158,7 +158,7 @@ fn data_is_read_once_for_all_who_wait_for_it() {
     let (mut disk, _) = open("nas-4tb", 1);
     let requests = [read(4_000_000_000, 8), read(0, 8), read(0, 8), read(4, 8)];
     let served = open_loop(disk.as_mut(), requests.map(|request| (Nanos(0), request)));
-    let near = |served: &&Served| served.request.sector < 8;
+    let near = |served: &&ServedRequest| served.request.sector < 8;
     let (first, last) = (served.iter().find(near).unwrap(), served.iter().rfind(near).unwrap());
     assert!(last.at - first.at < Nanos::from_micros(200), "{} and {}", first.at, last.at);
     assert_eq!(served.len(), 4);
@@ -175,7 +175,7 @@ fn nobody_starves_beyond_the_age_limit() {
         let served = closed_loop(disk.as_mut(), Nanos(0), 32, 3_000, |i| {
             if i == 40 { read(7_000_000_000, 8) } else { read(random.below(100_000) * 8, 8) }
         });
-        let longest = served.iter().map(Served::latency).max().unwrap();
+        let longest = served.iter().map(ServedRequest::latency).max().unwrap();
         let far =
             served.iter().find(|served| served.request.sector == 7_000_000_000).unwrap().latency();
         (far, longest)
@@ -196,7 +196,7 @@ fn two_disks_of_a_kind_turn_differently() {
         let mut random = Random::new(Seed(3));
         let served =
             closed_loop(disk.as_mut(), Nanos(0), 1, 500, |_| read(random.below(sectors), 8));
-        served.iter().map(Served::latency).collect::<Vec<_>>()
+        served.iter().map(ServedRequest::latency).collect::<Vec<_>>()
     };
     let (one, same, other) = (latencies(1), latencies(1), latencies(2));
     assert_eq!(one, same);
@@ -234,7 +234,7 @@ fn retries_are_rare_and_take_whole_turns() {
             disk.as_mut(),
             sectors.iter().enumerate().map(|(i, &sector)| (at(i), read(sector, 8))),
         );
-        served.iter().map(Served::latency).collect::<Vec<_>>()
+        served.iter().map(ServedRequest::latency).collect::<Vec<_>>()
     };
     let (plain, tried) = (latencies(None), latencies(Some(Retries { one_in: 100, turns: 4 })));
     let more: Vec<Nanos> =

@@ -6,8 +6,8 @@ use disklab_config::device::{Hdd, Model};
 use disklab_disks::{Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{
-    Served, assert_near, closed_loop, flush, hdd, iops, mean_latency, open, open_loop, read, serve,
-    write,
+    ServedRequest, assert_near, closed_loop, flush, hdd, iops, mean_latency, open, open_loop, read,
+    serve, write,
 };
 
 fn model() -> Hdd {
@@ -20,7 +20,7 @@ fn build_with(change: impl FnOnce(&mut Hdd)) -> Box<dyn Disk> {
     build(&Model::Hdd(model), bytes, Seed(1))
 }
 
-fn random_writes(disk: &mut dyn Disk, depth: usize, count: usize) -> Vec<Served> {
+fn random_writes(disk: &mut dyn Disk, depth: usize, count: usize) -> Vec<ServedRequest> {
     let sectors = hdd("nas-4tb").1.sectors().0;
     let mut random = Random::new(Seed(3));
     closed_loop(disk, Nanos(0), depth, count, |_| write(random.below(sectors / 8) * 8, 8))
@@ -150,7 +150,7 @@ fn writes_beside_reads_do_not_starve() {
         if i % 2 == 0 { read(sector, 8) } else { write(sector, 8) }
     };
     let served = closed_loop(disk.as_mut(), Nanos(0), 32, 6_000, next);
-    let longest = served.iter().map(Served::latency).max().unwrap();
+    let longest = served.iter().map(ServedRequest::latency).max().unwrap();
     assert!(longest < Nanos::from_millis(2_500), "{longest}");
 }
 

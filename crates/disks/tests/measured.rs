@@ -7,19 +7,20 @@ mod drive;
 use disklab_disks::{Op, Request};
 use disklab_units::{Nanos, Random, Seed};
 use drive::{
-    Served, assert_near, closed_loop, flush, iops, mean, mean_latency, open, read, serve, write,
+    ServedRequest, assert_near, closed_loop, flush, iops, mean, mean_latency, open, read, serve,
+    write,
 };
 
 /// Random requests of 4 KiB over the whole disk.
-fn random(name: &str, op: Op, depth: usize, count: usize) -> Vec<Served> {
+fn random(name: &str, op: Op, depth: usize, count: usize) -> Vec<ServedRequest> {
     let (mut disk, sectors) = open(name, 1);
     let mut random = Random::new(Seed(3));
     let next = |_| Request { op, ..read(random.below(sectors / 8) * 8, 8) };
     closed_loop(disk.as_mut(), Nanos(0), depth, count, next)
 }
 
-fn percentile(served: &[Served], percent: f64) -> f64 {
-    let mut latencies: Vec<Nanos> = served.iter().map(Served::latency).collect();
+fn percentile(served: &[ServedRequest], percent: f64) -> f64 {
+    let mut latencies: Vec<Nanos> = served.iter().map(ServedRequest::latency).collect();
     latencies.sort_unstable();
     latencies[((latencies.len() - 1) as f64 * percent / 100.0) as usize].0 as f64
 }

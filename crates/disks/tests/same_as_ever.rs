@@ -9,7 +9,7 @@ mod drive;
 use disklab_config::device::{Device, Model, Preconditioned, Slc};
 use disklab_disks::{Counters, Disk, Op, Request, build};
 use disklab_units::{Bytes, Nanos, Random, Seed};
-use drive::{Served, closed_loop, device, flush, read, write};
+use drive::{ServedRequest, closed_loop, device, flush, read, write};
 
 /// Of each case the checksums of random writes, and of everything mixed that follows on the same
 /// disk.
@@ -57,7 +57,7 @@ fn case(case: &str) -> Device {
 }
 
 /// FNV-1a by words.
-fn checksum(served: &[Served], counters: Counters) -> u64 {
+fn checksum(served: &[ServedRequest], counters: Counters) -> u64 {
     let times =
         served.iter().flat_map(|served| [served.request.sector, served.started.0, served.at.0]);
     let work = [counters.media_written_sectors, counters.moved_sectors, counters.erased_blocks];

@@ -6,7 +6,8 @@ use disklab_config::device::{Model, Ssd};
 use disklab_disks::{Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{
-    Served, assert_near, closed_loop, flush, iops, open_loop, read, serve, ssd, throughput, write,
+    ServedRequest, assert_near, closed_loop, flush, iops, open_loop, read, serve, ssd, throughput,
+    write,
 };
 
 fn model() -> Ssd {
@@ -19,7 +20,7 @@ fn build_with(change: impl FnOnce(&mut Ssd)) -> Box<dyn Disk> {
     build(&Model::Ssd(model), bytes, Seed(1))
 }
 
-fn random(depth: usize, count: usize, op: Op) -> Vec<Served> {
+fn random(depth: usize, count: usize, op: Op) -> Vec<ServedRequest> {
     let mut random = Random::new(Seed(3));
     let next = |_| Request { op, ..read(random.below(240_000_000) * 8, 8) };
     closed_loop(build_with(|_| ()).as_mut(), Nanos(0), depth, count, next)
@@ -92,7 +93,7 @@ fn page_types_differ_in_time_and_stay_with_their_address() {
     let sectors: Vec<u64> = (0..3_000).map(|_| random.below(240_000_000) * 8).collect();
     let latencies = |disk: &mut dyn Disk, start| {
         let served = closed_loop(disk, start, 1, sectors.len(), |i| read(sectors[i], 8));
-        served.iter().map(Served::latency).collect::<Vec<_>>()
+        served.iter().map(ServedRequest::latency).collect::<Vec<_>>()
     };
     let first = latencies(disk.as_mut(), Nanos(0));
     for time in times {
@@ -112,7 +113,7 @@ fn a_burst_is_taken_at_once_and_then_the_dies_set_the_pace() {
     let next = |_| write(random.below(240_000_000) * 8, 8);
     let served = closed_loop(disk.as_mut(), Nanos(0), 32, 60_000, next);
     // 32 MiB of buffer, and what the dies took meanwhile.
-    let early = served[..8_192].iter().map(Served::latency).max().unwrap();
+    let early = served[..8_192].iter().map(ServedRequest::latency).max().unwrap();
     assert!(early < Nanos::from_micros(400), "{early}");
     let model = model();
     let page = Nanos::from_millis(2) + model.channel.time_for(model.page);
@@ -207,7 +208,8 @@ fn reads_do_not_shut_out_a_stalled_write() {
     let next = |i: usize| if i <= fill { write(i as u64 * 256, 256) } else { read(0, 8) };
     let served = closed_loop(disk.as_mut(), Nanos(0), 8, 20_000, next);
     let longest = |op| {
-        let latencies = served.iter().filter(|served| served.request.op == op).map(Served::latency);
+        let latencies =
+            served.iter().filter(|served| served.request.op == op).map(ServedRequest::latency);
         latencies.max().unwrap()
     };
     // 128 KiB are eight pages, programmed with a read between each two.

@@ -7,7 +7,9 @@ use disklab_config::device::{Device, Model, Preconditioned, Slc, Ssd};
 use disklab_config::read::TomlReader;
 use disklab_disks::{Counters, Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
-use drive::{Served, assert_near, closed_loop, flush, iops, read, serve, ssd, throughput, write};
+use drive::{
+    ServedRequest, assert_near, closed_loop, flush, iops, read, serve, ssd, throughput, write,
+};
 
 const SIZE: Bytes = Bytes::gib(1);
 const BLOCKS_OF_4K: u64 = SIZE.0 / 4096;
@@ -41,14 +43,14 @@ fn since(disk: &dyn Disk, before: Counters) -> (u64, u64) {
 }
 
 /// Random writes of 4 KiB, so many times the disk's size.
-fn random_writes(disk: &mut dyn Disk, start: Nanos, times: f64, seed: u64) -> Vec<Served> {
+fn random_writes(disk: &mut dyn Disk, start: Nanos, times: f64, seed: u64) -> Vec<ServedRequest> {
     let mut random = Random::new(Seed(seed));
     let count = (BLOCKS_OF_4K as f64 * times) as usize;
     closed_loop(disk, start, 32, count, |_| write(random.below(BLOCKS_OF_4K) * 8, 8))
 }
 
 /// Sectors written to the medium by sectors written by the host, while the last `served` were.
-fn amplification(disk: &dyn Disk, before: Counters, served: &[Served]) -> f64 {
+fn amplification(disk: &dyn Disk, before: Counters, served: &[ServedRequest]) -> f64 {
     let host: u64 = served.iter().map(|served| u64::from(served.request.sectors)).sum();
     since(disk, before).0 as f64 / host as f64
 }
@@ -120,7 +122,7 @@ fn the_onset_of_collection_is_gradual() {
     let (fresh, steady) = (&served[2_000..40_000], &served[served.len() - 100_000..]);
     let slower = iops(fresh) / iops(steady);
     assert!((3.0..6.0).contains(&slower), "slower by {slower}");
-    let longest = served.iter().map(Served::latency).max().unwrap();
+    let longest = served.iter().map(ServedRequest::latency).max().unwrap();
     assert!(longest < Nanos::from_millis(50), "{longest}");
 }
 

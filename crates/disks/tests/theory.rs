@@ -5,7 +5,7 @@ mod drive;
 use disklab_config::device::{Constant, Model};
 use disklab_disks::{Disk, build_checked as build};
 use disklab_units::{Bytes, Nanos, Random, Seed};
-use drive::{Served, assert_near, closed_loop, mean, mean_latency, open_loop, read};
+use drive::{ServedRequest, assert_near, closed_loop, mean, mean_latency, open_loop, read};
 
 const LATENCY: Nanos = Nanos::from_micros(50);
 
@@ -70,7 +70,7 @@ fn random_arrivals_wait_as_long_as_theory_says() {
 }
 
 /// Requests under way, averaged over time by walking through all arrivals and departures.
-fn mean_in_system(served: &[Served], span: f64) -> f64 {
+fn mean_in_system(served: &[ServedRequest], span: f64) -> f64 {
     let mut steps: Vec<(u64, i64)> =
         served.iter().flat_map(|served| [(served.submitted.0, 1), (served.at.0, -1)]).collect();
     steps.sort_unstable();

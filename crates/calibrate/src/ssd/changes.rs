@@ -162,7 +162,7 @@ impl SsdWork<'_, '_> {
 
     /// All that the flash holds, and the pages of a block, which go together.
     fn raw_size(&mut self, onset: Option<u64>) {
-        let flash = Flash {
+        let flash = FlashBlocks {
             bytes: self.bench.size() * 512,
             page: self.page,
             dies: u64::from(self.dies),
@@ -189,7 +189,7 @@ impl SsdWork<'_, '_> {
 }
 
 /// What goes into blocks, in bytes.
-struct Flash {
+struct FlashBlocks {
     /// The disk's size.
     bytes: u64,
     page: u64,
@@ -198,7 +198,7 @@ struct Flash {
     stripe: u64,
 }
 
-impl Flash {
+impl FlashBlocks {
     /// The usual pages of a block and bytes in all, as far as they go with the disk's size.
     fn usual_blocks(&self) -> (u64, u64) {
         let raw = self.bytes / 1000 * 1074;

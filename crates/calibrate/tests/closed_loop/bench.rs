@@ -48,28 +48,28 @@ fn found(target: &mut dyn Target, may_write: bool, hints: Hints) -> (Calibration
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Order {
+pub enum LoadOrder {
     Random,
     Sequential,
     /// Random, of ten requests three writes.
     Mixed,
 }
 
-pub const LOADS: [(Order, usize); 9] = [
-    (Order::Random, 1),
-    (Order::Random, 8),
-    (Order::Random, 32),
-    (Order::Sequential, 1),
-    (Order::Sequential, 8),
-    (Order::Sequential, 32),
-    (Order::Mixed, 1),
-    (Order::Mixed, 8),
-    (Order::Mixed, 32),
+pub const LOADS: [(LoadOrder, usize); 9] = [
+    (LoadOrder::Random, 1),
+    (LoadOrder::Random, 8),
+    (LoadOrder::Random, 32),
+    (LoadOrder::Sequential, 1),
+    (LoadOrder::Sequential, 8),
+    (LoadOrder::Sequential, 32),
+    (LoadOrder::Mixed, 1),
+    (LoadOrder::Mixed, 8),
+    (LoadOrder::Mixed, 32),
 ];
 
 /// Requests a second that a disk serves: 4 KiB at random places, 128 KiB in sequence. Not the
 /// places that measuring uses.
-pub fn rate(device: &Device, (order, depth): (Order, usize), seed: u64) -> f64 {
+pub fn rate(device: &Device, (order, depth): (LoadOrder, usize), seed: u64) -> f64 {
     let count = if device.model.rotational() { 4_000 } else { 20_000 };
     let mut random = Random::new(Seed(seed).derive("load"));
     let sectors = device.bytes.sectors().0;
@@ -77,8 +77,8 @@ pub fn rate(device: &Device, (order, depth): (Order, usize), seed: u64) -> f64 {
         .map(|index| {
             let place = random.below(sectors / 8 - 1) * 8;
             match order {
-                Order::Sequential => Probe::read(sectors / 5 / 8 * 8 + index * 256, 256),
-                Order::Mixed if random.below(10) < 3 => Probe::write(place, 8),
+                LoadOrder::Sequential => Probe::read(sectors / 5 / 8 * 8 + index * 256, 256),
+                LoadOrder::Mixed if random.below(10) < 3 => Probe::write(place, 8),
                 _ => Probe::read(place, 8),
             }
         })

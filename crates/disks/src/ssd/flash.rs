@@ -15,7 +15,7 @@ use super::agenda::{Agenda, FlashEvent};
 use super::die::{
     Channel, Die, DieState, InterruptedChange, Long, MediumChange, PageRead, ProgrammedRow, Sensed,
 };
-use super::home::Home;
+use super::home::HomeBlocks;
 use super::map::FlashMap;
 use super::shape::{BlockId, FlashShape, UNIT};
 use super::space::{CollectionStep, SlcBlocks, Space};
@@ -89,7 +89,7 @@ impl Flash {
         let read_page =
             if model.read_page.is_empty() { vec![Nanos::ZERO] } else { model.read_page.clone() };
         let shape = FlashShape::new(model, bytes);
-        let home = Home::new(model.preconditioned, &shape, seed);
+        let home = HomeBlocks::new(model.preconditioned, &shape, seed);
         let map = FlashMap::new(shape, home);
         let slc = model.slc.as_ref();
         let fast = slc.map(|slc| {

@@ -13,7 +13,7 @@ use disklab_units::{Random, Seed};
 
 use super::shape::{BlockId, FEW, FlashShape, KeptUnit};
 
-pub(crate) enum Home {
+pub(crate) enum HomeBlocks {
     InOrder,
     AtRandom { shuffle: Shuffle, age: BlockAges },
 }
@@ -29,7 +29,7 @@ pub(crate) struct BlockAges {
     guide_step: u32,
 }
 
-impl Home {
+impl HomeBlocks {
     pub fn new(how: Preconditioned, shape: &FlashShape, seed: Seed) -> Self {
         match how {
             Preconditioned::InOrder => Self::InOrder,
@@ -267,7 +267,7 @@ mod tests {
         ) {
             let shape = shape(units);
             let how = if at_random { Preconditioned::AtRandom } else { Preconditioned::InOrder };
-            let home = Home::new(how, &shape, Seed(seed));
+            let home = HomeBlocks::new(how, &shape, Seed(seed));
             let mut seen = vec![false; units as usize];
             for block in 0..shape.dies * shape.blocks_per_die {
                 let (die, index) = (block / shape.blocks_per_die, block % shape.blocks_per_die);

@@ -12,9 +12,9 @@
 //! what left a block is marked beside it ([`super::gone`]). And what the host's next requests will
 //! look up is asked for before they are served.
 //!
-//! What was never written since the disk was made is at [`Home`], and takes no memory. As all that
-//! is moved away from a home block goes on in order, a few numbers say where it is then, until it
-//! is moved once more.
+//! What was never written since the disk was made is at [`HomeBlocks`], and takes no memory. As all
+//! that is moved away from a home block goes on in order, a few numbers say where it is then, until
+//! it is moved once more.
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ use std::ops::Range;
 
 use super::codes::UnitCodes;
 use super::gone::GoneMarks;
-use super::home::Home;
+use super::home::HomeBlocks;
 use super::packed::{PackedCursor, PackedNumbers};
 use super::shape::{BlockId, FlashShape, KeptUnit};
 
@@ -52,7 +52,7 @@ const _: () = assert!(
 
 pub(crate) struct FlashMap {
     pub shape: FlashShape,
-    home: Home,
+    home: HomeBlocks,
     codes: UnitCodes,
     /// By block: units that are nowhere else.
     valid: Vec<u32>,
@@ -89,7 +89,7 @@ enum BlockContents {
 }
 
 impl FlashMap {
-    pub fn new(shape: FlashShape, home: Home) -> Self {
+    pub fn new(shape: FlashShape, home: HomeBlocks) -> Self {
         let blocks = (shape.dies * shape.blocks_per_die) as usize;
         let mut map = Self {
             codes: UnitCodes::new(shape.units),

@@ -65,14 +65,14 @@ pub fn flush() -> Request {
 
 /// A request's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Served {
+pub struct ServedRequest {
     pub request: Request,
     pub submitted: Nanos,
     pub started: Nanos,
     pub at: Nanos,
 }
 
-impl Served {
+impl ServedRequest {
     pub fn latency(&self) -> Nanos {
         self.at - self.submitted
     }
@@ -82,8 +82,8 @@ impl Served {
 pub fn open_loop(
     disk: &mut dyn Disk,
     arrivals: impl IntoIterator<Item = (Nanos, Request)>,
-) -> Vec<Served> {
-    let mut run = Run::default();
+) -> Vec<ServedRequest> {
+    let mut run = DriveRun::default();
     for (at, request) in arrivals {
         while let Some(next) = disk.next_event().filter(|&next| next <= at) {
             run.advance(disk, next);
@@ -94,16 +94,16 @@ pub fn open_loop(
     run.served
 }
 
-/// Keeps `depth` requests under way from `start` on until `count` have been submitted, a new one in the moment in which
-/// one completes, and waits for the last.
+/// Keeps `depth` requests under way from `start` on until `count` have been submitted, a new one in
+/// the moment in which one completes, and waits for the last.
 pub fn closed_loop(
     disk: &mut dyn Disk,
     start: Nanos,
     depth: usize,
     count: usize,
     mut next: impl FnMut(usize) -> Request,
-) -> Vec<Served> {
-    let mut run = Run::default();
+) -> Vec<ServedRequest> {
+    let mut run = DriveRun::default();
     for i in 0..depth.min(count) {
         run.submit(disk, start, next(i));
     }
@@ -124,15 +124,15 @@ pub fn serve(disk: &mut dyn Disk, at: Nanos, request: Request) -> Nanos {
 }
 
 #[derive(Default)]
-struct Run {
+struct DriveRun {
     now: Nanos,
     submitted: Vec<(Nanos, Request)>,
     under_way: usize,
     done: Vec<Completion>,
-    served: Vec<Served>,
+    served: Vec<ServedRequest>,
 }
 
-impl Run {
+impl DriveRun {
     fn submit(&mut self, disk: &mut dyn Disk, at: Nanos, request: Request) {
         assert!(at >= self.now);
         self.now = at;
@@ -153,7 +153,7 @@ impl Run {
                 submitted <= started && started <= at,
                 "{request:?}: {submitted}, {started}, {at}"
             );
-            self.served.push(Served { request, submitted, started, at });
+            self.served.push(ServedRequest { request, submitted, started, at });
             self.under_way -= 1;
         }
     }
@@ -173,22 +173,22 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / f64::from(count)
 }
 
-pub fn mean_latency(served: &[Served]) -> f64 {
+pub fn mean_latency(served: &[ServedRequest]) -> f64 {
     mean(served.iter().map(|served| served.latency().0 as f64))
 }
 
 /// Requests a second over the whole run.
-pub fn iops(served: &[Served]) -> f64 {
+pub fn iops(served: &[ServedRequest]) -> f64 {
     served.len() as f64 / span(served).as_secs_f64()
 }
 
-pub fn throughput(served: &[Served]) -> Rate {
+pub fn throughput(served: &[ServedRequest]) -> Rate {
     let bytes: u64 =
         served.iter().map(|served| u64::from(served.request.sectors) * Sectors::SIZE).sum();
     Rate((bytes as f64 / span(served).as_secs_f64()) as u64)
 }
 
-fn span(served: &[Served]) -> Nanos {
+fn span(served: &[ServedRequest]) -> Nanos {
     let first = served.iter().map(|served| served.submitted).min().expect("something was served");
     served.last().expect("something was served").at - first
 }

@@ -13,7 +13,7 @@ fn map(units: u32, how: Preconditioned) -> FlashMap {
         rows_per_block: 16,
         units_per_row: 4,
     };
-    let home = Home::new(how, &shape, Seed(1));
+    let home = HomeBlocks::new(how, &shape, Seed(1));
     FlashMap::new(shape, home)
 }
 
