@@ -47,7 +47,8 @@ pub fn run(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
         }
         let performer = performer(action);
         let lines = performer.lines(session.environment.real_machine());
-        let done = session.log(&lines).and_then(|()| performer.run(session));
+        session.log(&lines);
+        let done = performer.run(session);
         result = match action {
             // Why the witness failed is nearer to the cause than why what it watched did.
             Action::StopWitness(_) => done.and(result),

@@ -6,7 +6,6 @@ use super::steps::{Failure, Steps, created};
 use crate::real_machine::RealMachine;
 use disklab_block_devices::change::Change;
 use disklab_protocol::names;
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +39,9 @@ pub trait Beside {
 pub struct Session {
     pub environment: Arc<dyn Environment>,
     pub steps: Steps,
-    log: File,
+    /// Lines of [`names::ACTIONS`]. They are kept in memory: pages that are dirty beside a
+    /// background change when the kernel writes others.
+    log: String,
     /// I/O priority and cgroup of what is measured, and of what runs beside it.
     pub measured: Place,
     pub beside: Place,
@@ -51,26 +52,28 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(
-        folder: &Path,
-        environment: Arc<dyn Environment>,
-        steps: Steps,
-    ) -> Result<Self, Failure> {
-        Ok(Self {
+    pub fn new(environment: Arc<dyn Environment>, steps: Steps) -> Self {
+        Self {
             environment,
             steps,
-            log: created(folder, names::ACTIONS)?,
+            log: String::new(),
             measured: Place::default(),
             beside: Place::default(),
             background: None,
             background_ended: false,
             witness: None,
-        })
+        }
     }
 
-    /// Writes lines to [`names::ACTIONS`].
-    pub fn log(&mut self, lines: &[String]) -> Result<(), Failure> {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        self.log.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", names::ACTIONS))
+    /// Adds lines to the log.
+    pub fn log(&mut self, lines: &[String]) {
+        self.log.extend(lines.iter().map(|line| format!("{line}\n")));
+    }
+
+    /// Writes the log as [`names::ACTIONS`] of a trial's folder.
+    pub fn write_log(&self, folder: &Path) -> Result<(), Failure> {
+        created(folder, names::ACTIONS)?
+            .write_all(self.log.as_bytes())
+            .map_err(|e| format!("{}: {e}", names::ACTIONS))
     }
 }

@@ -73,7 +73,7 @@ pub fn measure(phases: &[PlannedPhase], session: &mut Session) -> Result<(), Fai
     let mut accounts = File::create(&path).map_err(failed)?;
     let hub = Hub::new()?;
     for phase in phases {
-        session.log(&lines(phase))?;
+        session.log(&lines(phase));
         let mut account = PhaseAccount { phase: phase.name.clone(), ..PhaseAccount::default() };
         let went = hub.run(phase, &mut account, session);
         // What was said is kept of one that failed, too.

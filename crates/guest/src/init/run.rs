@@ -19,11 +19,12 @@ pub fn run_plan(
 ) -> Result<(), Failure> {
     let folder = Path::new(TRIAL);
     let steps = Steps::create(folder)?;
-    let mut session = Session::new(folder, Arc::clone(environment), steps)?;
+    let mut session = Session::new(Arc::clone(environment), steps);
     let result = plan.and_then(|plan| {
-        session.log(before)?;
-        interpret::run(&plan, &mut session)?;
-        session.environment.leave()
+        session.log(before);
+        let ran = interpret::run(&plan, &mut session);
+        let logged = session.write_log(folder);
+        ran.and(logged).and_then(|()| session.environment.leave())
     });
     session.steps.say(&match &result {
         Ok(()) => Step::Finished,
