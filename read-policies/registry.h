@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Written from the names of the C files beside it (disklab: cargo test -p disklab-read-policies); do not edit.
+ * Written from the names of the C files beside it (disklab: cargo test -p disklab-read-policies);
+ * do not edit.
  */
 extern const struct read_policy read_policy_pid;
 extern const struct read_policy read_policy_round_robin;

@@ -37,8 +37,8 @@ pub fn header(policies: &[String]) -> String {
         "\
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Written from the names of the C files beside it (disklab: cargo test -p disklab-read-policies); \
- do not edit.
+ * Written from the names of the C files beside it (disklab: cargo test -p disklab-read-policies);
+ * do not edit.
  */
 {}
 /* Every policy; mainline's come first and in mainline's order, pid at their head. */

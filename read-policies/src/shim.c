@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What Rust cannot get out of a header: read-policies' inline functions, and how its structures lie in memory. */
+/*
+ * What Rust cannot get out of a header: read-policies' inline functions, and how its structures lie
+ * in memory.
+ */
 #include "choice.h"
 
 const struct read_policy *disklab_read_policy(u32 index);
-int disklab_read_choice_parse(const char *text, u32 length, u32 block_bits, struct read_choice *choice);
+int disklab_read_choice_parse(const char *text, u32 length, u32 block_bits,
+			      struct read_choice *choice);
 void disklab_read_choice_default(struct read_choice *choice, const struct read_policy *policy);
-u32 disklab_read_decide(const struct read_policy *policy, const u64 *values, const struct read_request *read);
+u32 disklab_read_decide(const struct read_policy *policy, const u64 *values,
+			const struct read_request *read);
 s32 disklab_read_age(const struct read_policy *policy, const u64 *values, s32 age, bool chosen);
 u64 disklab_read_latency(const struct read_mirror *mirror);
 u32 disklab_read_layout(u32 index);
@@ -16,7 +21,8 @@ const struct read_policy *disklab_read_policy(u32 index)
 	return index < READ_POLICIES ? read_policies[index] : NULL;
 }
 
-int disklab_read_choice_parse(const char *text, u32 length, u32 block_bits, struct read_choice *choice)
+int disklab_read_choice_parse(const char *text, u32 length, u32 block_bits,
+			      struct read_choice *choice)
 {
 	return read_choice_parse(text, length, block_bits, choice);
 }
@@ -26,7 +32,8 @@ void disklab_read_choice_default(struct read_choice *choice, const struct read_p
 	read_choice_default(choice, policy);
 }
 
-u32 disklab_read_decide(const struct read_policy *policy, const u64 *values, const struct read_request *read)
+u32 disklab_read_decide(const struct read_policy *policy, const u64 *values,
+			const struct read_request *read)
 {
 	return read_decide(policy, values, read);
 }
@@ -42,8 +49,9 @@ u64 disklab_read_latency(const struct read_mirror *mirror)
 }
 
 /*
- * Every field has a value of its own here, in the order of policy.h and without names: a field more there is an error
- * here (-Wmissing-field-initializers), and a test holds Rust's structures against these.
+ * Every field has a value of its own here, in the order of policy.h and without names: a field more
+ * there is an error here (-Wmissing-field-initializers), and a test holds Rust's structures against
+ * these.
  */
 #define MIRROR(n)	{ n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, n + 11, \
 			  n + 12, n + 13, -(n + 14), true, false }
@@ -62,7 +70,8 @@ static s32 age_sample(s32 age, bool chosen, const u64 *values)
 	return -77;
 }
 
-#define PARAMETER(n)	{ "key", (enum read_parameter_kind)(n + 1), n + 2, n + 3, n + 4, "words", "about" }
+#define PARAMETER(n)	{ "key", (enum read_parameter_kind)(n + 1), n + 2, n + 3, n + 4, "words", \
+			  "about" }
 
 const struct read_policy disklab_read_sample_policy = {
 	"name", "summary", true, 9,
@@ -70,7 +79,9 @@ const struct read_policy disklab_read_sample_policy = {
 	choose_sample, age_sample,
 };
 
-const struct read_choice disklab_read_sample_choice = { &disklab_read_sample_policy, { 1, 2, 3, 4 } };
+const struct read_choice disklab_read_sample_choice = {
+	&disklab_read_sample_policy, { 1, 2, 3, 4 }
+};
 
 /* Sizes and limits, in the order that raw.rs has them. */
 u32 disklab_read_layout(u32 index)

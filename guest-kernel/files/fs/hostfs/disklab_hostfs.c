@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Times, inode numbers, owners, the order of folders and free space are the host's own: two hosts with the same
- * programs differ in them, and so do two trials' folders. Here they depend on paths, names and sizes alone. What
- * hostfs itself tells files apart by stays the host's.
+ * Times, inode numbers, owners, the order of folders and free space are the host's own: two hosts
+ * with the same programs differ in them, and so do two trials' folders. Here they depend on paths,
+ * names and sizes alone. What hostfs itself tells files apart by stays the host's.
  */
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -28,10 +28,11 @@ u64 disklab_ino(const char *path)
 }
 
 /*
- * A file of the host is as old as the guest, root's, and no sparser than its size; what a folder's size, blocks and
- * links mean differs between filesystems.
+ * A file of the host is as old as the guest, root's, and no sparser than its size; what a folder's
+ * size, blocks and links mean differs between filesystems.
  */
-int disklab_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat, u32 mask, unsigned int flags)
+int disklab_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat, u32 mask,
+		    unsigned int flags)
 {
 	struct timespec64 boot;
 
@@ -136,7 +137,10 @@ static struct listing *list(char *folder)
 	return listing;
 }
 
-/* Positions 0 and 1 are the folder itself and the one above, then come the names. Going back to 0 looks anew. */
+/*
+ * Positions 0 and 1 are the folder itself and the one above, then come the names. Going back to 0
+ * looks anew.
+ */
 int disklab_readdir(struct file *file, struct dir_context *ctx, char *name)
 {
 	struct listing *listing = file->private_data;

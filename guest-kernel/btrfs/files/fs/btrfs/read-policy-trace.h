@@ -68,7 +68,8 @@ TRACE_EVENT(btrfs_read_decision,
 		}
 	),
 
-	TP_printk("policy=%s values=%s answer=%u logical=%llu length=%llu blocks_read=%u block_bits=%u pid=%u mirrors=%s",
+	TP_printk("policy=%s values=%s answer=%u logical=%llu length=%llu blocks_read=%u "
+		  "block_bits=%u pid=%u mirrors=%s",
 		__get_str(policy),
 		__print_array(__entry->values, READ_PARAMETERS_MAX, sizeof(u64)),
 		__entry->answer, __entry->logical, __entry->length, __entry->blocks_read,

@@ -62,7 +62,9 @@ static void describe_mirror(struct btrfs_device *device, u32 needs, struct read_
 		count_in_flight(bdev, mirror);
 }
 
-/* The device that is being replaced is not live where it is to be avoided, unless nothing else is. */
+/*
+ * The device that is being replaced is not live where it is to be avoided, unless nothing else is.
+ */
 static void avoid_replaced(const struct btrfs_fs_info *fs_info, const struct btrfs_chunk_map *map,
 			   u32 first, struct read_request *read)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The block driver of modelled disks: hands each request to the library in this process, and completes it when the
- * library's virtual time comes. One event serves all disks: the library says when it next has something to say.
+ * The block driver of modelled disks: hands each request to the library in this process, and
+ * completes it when the library's virtual time comes. One event serves all disks: the library says
+ * when it next has something to say.
  */
 #include <linux/blk-mq.h>
 #include <linux/module.h>
@@ -85,7 +86,10 @@ static int transfer(struct disk *disk, struct request *rq)
 			sector += bytes / 512;
 			count = bytes = 0;
 		}
-		/* Guest memory is one linear mapping: what bvec_virt() names goes on for bv_len bytes. */
+		/*
+		 * Guest memory is one linear mapping: what bvec_virt() names goes on for bv_len
+		 * bytes.
+		 */
 		pieces[count++] = (struct disklab_piece){ bvec_virt(&vec), vec.bv_len };
 		bytes += vec.bv_len;
 	}
@@ -119,7 +123,10 @@ static void time_has_come(struct time_travel_event *unused)
 	u64 next;
 
 	armed = DISKLAB_NEVER;
-	/* Until there is nothing more: ending a request may have submitted another, which `next` must know of. */
+	/*
+	 * Until there is nothing more: ending a request may have submitted another, which `next`
+	 * must know of.
+	 */
 	do {
 		next = disklab_library->advance(time_travel_now(), done, BATCH, &count);
 		for (unsigned int i = 0; i < count; i++)
@@ -128,7 +135,8 @@ static void time_has_come(struct time_travel_event *unused)
 	arm(next);
 }
 
-static blk_status_t queue_request(struct blk_mq_hw_ctx *context, const struct blk_mq_queue_data *queued)
+static blk_status_t queue_request(struct blk_mq_hw_ctx *context,
+				  const struct blk_mq_queue_data *queued)
 {
 	struct request *rq = queued->rq;
 	struct disk *disk = rq->q->queuedata;
@@ -170,7 +178,8 @@ static int __init add(struct disk *disk, unsigned int index)
 	disk->running = kcalloc(what.tags, sizeof(*disk->running), GFP_KERNEL);
 	if (!disk->running)
 		return -ENOMEM;
-	disk->tags = (struct blk_mq_tag_set){ .ops = &operations, .nr_hw_queues = 1, .queue_depth = what.tags,
+	disk->tags = (struct blk_mq_tag_set){ .ops = &operations, .nr_hw_queues = 1,
+					      .queue_depth = what.tags,
 					      .numa_node = NUMA_NO_NODE };
 	error = blk_mq_alloc_tag_set(&disk->tags);
 	if (error)
@@ -183,7 +192,8 @@ static int __init add(struct disk *disk, unsigned int index)
 	limits.max_hw_discard_sectors = what.discard_granularity ? UINT_MAX >> 9 : 0;
 	limits.discard_granularity = what.discard_granularity;
 	limits.max_write_zeroes_sectors = limits.max_hw_discard_sectors;
-	limits.features = (what.rotational ? BLK_FEAT_ROTATIONAL : 0) | (what.write_cache ? BLK_FEAT_WRITE_CACHE : 0) |
+	limits.features = (what.rotational ? BLK_FEAT_ROTATIONAL : 0) |
+			  (what.write_cache ? BLK_FEAT_WRITE_CACHE : 0) |
 			  (what.write_cache && what.fua ? BLK_FEAT_FUA : 0);
 	disk->gendisk = blk_mq_alloc_disk(&disk->tags, &limits, disk);
 	if (IS_ERR(disk->gendisk))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The host side of the disks: an ordinary C file, linked into the guest kernel, that loads the library before it starts. */
+/*
+ * The host side of the disks: an ordinary C file, linked into the guest kernel, that loads the
+ * library before it starts.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +20,10 @@ const struct disklab_library *disklab_library;
 
 ssize_t disklab_random(void *buffer, size_t bytes);
 
-/* True if main() is about to start the program again without address randomisation: nothing is to be loaded before. */
+/*
+ * True if main() is about to start the program again without address randomisation: nothing is to
+ * be loaded before.
+ */
 static int starts_again(void)
 {
 	int now = personality(0xffffffff);
@@ -25,7 +31,9 @@ static int starts_again(void)
 	if (now >= 0 && now & ADDR_NO_RANDOMIZE)
 		return 0;
 	if (now < 0 || personality(now | ADDR_NO_RANDOMIZE) < 0) {
-		fprintf(stderr, "disklab: address randomisation cannot be turned off here (personality(2) is forbidden, "
+		fprintf(stderr,
+			"disklab: address randomisation cannot be turned off here "
+			"(personality(2) is forbidden, "
 			"as in some containers); results would not repeat\n");
 		exit(1);
 	}
@@ -56,8 +64,9 @@ __attribute__((constructor)) static void load(void)
 	disklab_heartbeat = disklab_library->heartbeat;
 
 	/*
-	 * The guest's memory begins where the heap ends. End it at a round address, so that what this process
-	 * has allocated (lengths of paths, say) does not show in the guest's page numbers.
+	 * The guest's memory begins where the heap ends. End it at a round address, so that what
+	 * this process has allocated (lengths of paths, say) does not show in the guest's page
+	 * numbers.
 	 */
 	if (brk((void *)(((uintptr_t)sbrk(0) + step) / step * step)))
 		fprintf(stderr, "disklab: the heap could not be rounded\n");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keeps the page of disklab_clock.h equal to what clock_gettime() would say, and moves time for code that never waits. */
+/*
+ * Keeps the page of disklab_clock.h equal to what clock_gettime() would say, and moves time for
+ * code that never waits.
+ */
 #include <linux/delay.h>
 #include <linux/hardirq.h>
 #include <linux/init.h>
@@ -35,7 +38,8 @@ static void push(unsigned int ns)
 
 void disklab_clock_passes(void)
 {
-	if (++disklab_clock_passed >= DISKLAB_CLOCK_FREE && disklab_clock_passed % DISKLAB_CLOCK_BATCH == 0)
+	if (++disklab_clock_passed >= DISKLAB_CLOCK_FREE &&
+	    disklab_clock_passed % DISKLAB_CLOCK_BATCH == 0)
 		push(DISKLAB_CLOCK_STEP);
 }
 
@@ -50,7 +54,10 @@ void disklab_clock_system_call(void)
 static struct disklab_clock boot_clock;
 struct disklab_clock *disklab_clock = &boot_clock;
 
-/* A clock that runs with virtual time: what to add to it; false if NTP or a clock source makes it run otherwise. */
+/*
+ * A clock that runs with virtual time: what to add to it; false if NTP or a clock source makes it
+ * run otherwise.
+ */
 static bool offset(const struct tk_read_base *clock, u64 *add)
 {
 	if (clock->mult != 1u << clock->shift)
@@ -89,7 +96,8 @@ static struct notifier_block timekeeper_block = { .notifier_call = timekeeper_ch
 /* After init_vdso() has made the page. */
 static int __init disklab_clock_init(void)
 {
-	static const int moving[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI, CLOCK_MONOTONIC_RAW };
+	static const int moving[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI,
+				      CLOCK_MONOTONIC_RAW };
 
 	for (int i = 0; i < ARRAY_SIZE(moving); i++)
 		disklab_clock->moves[moving[i]] = ~0ull;

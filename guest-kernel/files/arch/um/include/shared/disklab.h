@@ -2,9 +2,9 @@
 /*
  * What the guest kernel and the disk library (crates/guest) say to each other.
  *
- * The library is loaded before the kernel starts and asked for this table once. All calls come from the guest's
- * one CPU with interrupts off, on kernel stacks of 16 KiB. Times are virtual ns since boot. Any change here needs
- * a new DISKLAB_INTERFACE, in crates/guest/src/interface.rs too.
+ * The library is loaded before the kernel starts and asked for this table once. All calls come from
+ * the guest's one CPU with interrupts off, on kernel stacks of 16 KiB. Times are virtual ns since
+ * boot. Any change here needs a new DISKLAB_INTERFACE, in crates/guest/src/interface.rs too.
  */
 #ifndef __DISKLAB_H
 #define __DISKLAB_H
@@ -12,7 +12,9 @@
 #define DISKLAB_INTERFACE 2
 #define DISKLAB_NEVER (~0ull)
 
-enum disklab_op { DISKLAB_READ, DISKLAB_WRITE, DISKLAB_FLUSH, DISKLAB_DISCARD, DISKLAB_WRITE_ZEROES };
+enum disklab_op {
+	DISKLAB_READ, DISKLAB_WRITE, DISKLAB_FLUSH, DISKLAB_DISCARD, DISKLAB_WRITE_ZEROES
+};
 
 /* What the block layer is told about a disk. */
 struct disklab_disk {
@@ -33,16 +35,25 @@ struct disklab_library {
 	/* Written by the kernel whenever virtual time moves. */
 	unsigned long long *heartbeat;
 	void (*describe)(unsigned int disk, struct disklab_disk *description);
-	/* A request arrives; returns when the library next has something to say, or DISKLAB_NEVER. */
-	unsigned long long (*submit)(unsigned int disk, unsigned int tag, unsigned int op, unsigned int fua,
+	/*
+	 * A request arrives; returns when the library next has something to say, or DISKLAB_NEVER.
+	 */
+	unsigned long long (*submit)(unsigned int disk, unsigned int tag, unsigned int op,
+				     unsigned int fua,
 				     unsigned long long sector, unsigned int sectors, unsigned long long now);
-	/* Time has come: stores up to `room` completions and their number; returns as submit does. */
+	/*
+	 * Time has come: stores up to `room` completions and their number; returns as submit does.
+	 */
 	unsigned long long (*advance)(unsigned long long now, struct disklab_done *done, unsigned int room,
 				      unsigned int *count);
 	/* Moves the data of a read or write, carries out a discard; returns 0 or -errno. */
-	int (*transfer)(unsigned int disk, unsigned int op, const struct disklab_piece *pieces, unsigned int count,
+	int (*transfer)(unsigned int disk, unsigned int op,
+			const struct disklab_piece *pieces, unsigned int count,
 			unsigned long long sector, unsigned int sectors);
-	/* A phase of the trial begins or ends: what the first process wrote to the parameter `mark`. */
+	/*
+	 * A phase of the trial begins or ends: what the first process wrote to the parameter
+	 * `mark`.
+	 */
 	int (*mark)(unsigned long long now, const char *text, unsigned int length);
 	/* Bytes that depend on the trial's seed and on nothing else. */
 	void (*random)(void *buffer, unsigned long bytes);
