@@ -117,7 +117,7 @@ impl fmt::Display for Choice {
             }
             match &parameter.kind {
                 Kind::Word { words, .. } => {
-                    f.write_str(words.get(*value as usize).unwrap_or(&""))?
+                    f.write_str(words.get(*value as usize).unwrap_or(&""))?;
                 }
                 Kind::Number { .. } | Kind::Bytes { .. } | Kind::Device => write!(f, "{value}")?,
             }

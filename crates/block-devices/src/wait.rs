@@ -10,7 +10,7 @@ const MOMENT: Duration = Duration::from_secs(10);
 const WRITTEN: Duration = Duration::from_secs(20 * 60);
 /// A shorter wait is not worth a line.
 const UNSAID: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Why something could not be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -114,6 +114,7 @@ impl Watch {
 
     /// Takes what the first process says of the trial. As in a guest, a phase ends with an error if
     /// no request came to a disk in it.
+    #[expect(clippy::needless_pass_by_value, reason = "a mark is said once")]
     pub fn mark(&self, mark: Mark) -> Result<(), String> {
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let wrong = |error: io::Error| format!("mark `{mark}`: {error}");

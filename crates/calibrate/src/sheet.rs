@@ -36,11 +36,13 @@ pub struct Sheet {
 
 impl Sheet {
     /// Adds what TOML writes as it is.
+    #[expect(clippy::needless_pass_by_value, reason = "callers have just made the value")]
     pub(crate) fn number(&mut self, key: &'static str, value: impl ToString, mark: Provenance) {
         self.lines.push(SheetLine { key, value: value.to_string(), mark });
     }
 
     /// Adds a number with its unit, which is a string in TOML.
+    #[expect(clippy::needless_pass_by_value, reason = "callers have just made the value")]
     pub(crate) fn quantity(&mut self, key: &'static str, value: String, mark: Provenance) {
         self.number(key, quoted(&value), mark);
     }

@@ -109,15 +109,14 @@ impl Background {
         let trees = table.table("trees").map(|trees| Trees::read(&trees));
         let has_trees = trees.is_some();
         let processes = table.tables("process");
-        let processes: Vec<_> =
-            processes.iter().map(|process| Process::read(process, has_trees)).collect();
+        let processes: Vec<_> = processes.iter().map(|one| Process::read(one, has_trees)).collect();
         let prepare = read_commands(table, has_trees);
         let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
         let priority = Priority::from_table(table);
-        let load = table.has("workload").then(|| workload(table, workloads));
+        let fio_load = table.has("workload").then(|| workload(table, workloads));
         let snapshots = table.table("snapshots");
         let snapshots = snapshots.map(|snapshots| Snapshots::from_table(&snapshots));
-        if !table.has("process") && load.is_none() && snapshots.is_none() {
+        if !table.has("process") && fio_load.is_none() && snapshots.is_none() {
             let what = "a background needs a `workload`, [snapshots], or programs, each under a \
                         [[process]] of its own";
             table.wrong("", what);
@@ -141,7 +140,7 @@ impl Background {
             prepare: prepare?,
             room: room?,
             processes: processes.into_iter().collect::<Option<_>>()?,
-            workload: given(load)?,
+            workload: given(fio_load)?,
             snapshots: given(snapshots)?,
             priority: priority?,
         })

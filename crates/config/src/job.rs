@@ -10,7 +10,6 @@ use crate::read::{TomlTable, choices, from_table};
 from_table! {
     /// One fio job definition.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-    #[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
     pub struct Job {
         pub rw: Rw = required(),
         pub bs: Bytes = within(Bytes(512)..=Bytes::mib(64)),

@@ -72,7 +72,7 @@ impl StoreError {
 }
 
 pub(crate) fn listed(differences: &[Mismatch]) -> String {
-    differences.iter().map(|difference| format!("\n  {difference}")).collect()
+    differences.iter().fold(String::new(), |text, difference| format!("{text}\n  {difference}"))
 }
 
 /// A library of another build is what a developer meets most, and what no file of theirs explains.

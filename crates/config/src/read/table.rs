@@ -405,6 +405,7 @@ impl Drop for TomlTable<'_, '_> {
 }
 
 /// What may be left out, once it was read: the outer `None` is that of a value with mistakes.
+#[expect(clippy::option_option, reason = "left out and mistaken are two things")]
 pub(crate) fn given<T>(read: Option<Option<T>>) -> Option<Option<T>> {
     read.map_or(Some(None), |value| value.map(Some))
 }
