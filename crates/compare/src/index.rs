@@ -51,13 +51,12 @@ impl<'a> CellIndex<'a> {
         let file = record.folder().join("manifest.toml");
         let file = format!("{} (its copy of the suite)", file.display());
         let suite = Suite::of_text(&recorded.name, &file, recorded.text(), &recorded.set);
-        let (axes, fixed) = match &suite {
-            Ok(suite) => axes_of_suite(suite),
-            Err(_) => {
-                let first = record.lines().first().map(|outcome| &outcome.cell.0);
-                let axes = first.into_iter().flatten().map(|(axis, _)| axis.clone()).collect();
-                (axes, Cell::default())
-            }
+        let (axes, fixed) = if let Ok(suite) = &suite {
+            axes_of_suite(suite)
+        } else {
+            let first = record.lines().first().map(|outcome| &outcome.cell.0);
+            let axes = first.into_iter().flatten().map(|(axis, _)| axis.clone()).collect();
+            (axes, Cell::default())
         };
         let trial = |(id, outcome): (&'a str, Option<&'a Outcome>)| IndexedTrial {
             id,

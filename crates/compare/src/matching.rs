@@ -120,7 +120,7 @@ fn match_records<'a>(
 ) -> Result<Vec<MatchedTrials<'a>>, Error> {
     let cells_of = |index| -> IndexMap<Cell, Seeds<'a>> {
         let cells = cells(index, trust).into_iter();
-        cells.map(|(cell, seeds)| (without(cell, apart), seeds)).collect()
+        cells.map(|(cell, seeds)| (without(&cell, apart), seeds)).collect()
     };
     let (first, second) = (cells_of(baseline), cells_of(treatment));
     let (one, other) = (baseline.name(), treatment.name());
@@ -188,7 +188,7 @@ fn counted(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
     }
 }
 
-fn without(cell: Cell, axis: Option<&str>) -> Cell {
+fn without(cell: &Cell, axis: Option<&str>) -> Cell {
     axis.map_or_else(|| cell.clone(), |axis| cell.without(axis))
 }
 
@@ -286,7 +286,7 @@ impl<'a> MatchedTrials<'a> {
 
     /// Takes those of the same cell, but for the axis in which the two sides differ.
     fn take_repeated(&mut self, all: &[(Cell, Vec<RepeatedTrial<'a>>)], but: Option<&str>) {
-        let own = all.iter().filter(|(cell, _)| without(cell.clone(), but) == self.cell);
+        let own = all.iter().filter(|(cell, _)| without(cell, but) == self.cell);
         self.repeated = own.flat_map(|(_, trials)| trials.clone()).collect();
     }
 

@@ -111,13 +111,13 @@ fn without(cell: &Cell, axes: &[&str]) -> Cell {
     Cell(cell.0.iter().filter(|(axis, _)| !axes.contains(&axis.as_str())).cloned().collect())
 }
 
-/// The cells along an axis, with all else equal but `axes`: this one alone, or several that vary
+/// The cells along an axis, with all else equal but those `together`: this one alone, or several that vary
 /// together, as those of samples of a hypercube do.
 fn lines<'s, 'a>(
     source: &Source,
     cells: &'s [Full<'s, 'a>],
     axis: &str,
-    axes: &[&str],
+    together: &[&str],
     series: &[&str],
 ) -> Vec<SweepLine<'s, 'a>> {
     let line = |cloud: Cloud<'s, 'a>| {
@@ -133,9 +133,9 @@ fn lines<'s, 'a>(
         }
         points.sort_by(|(_, one), (_, other)| one.at.total_cmp(&other.at));
         let points = points.into_iter().map(|(_, point)| point).collect();
-        SweepLine { rest: cloud.rest, points, is_sampled: axes != [axis] }
+        SweepLine { rest: cloud.rest, points, is_sampled: together != [axis] }
     };
-    let lines = clouds(source, cells, axes).into_iter().map(line);
+    let lines = clouds(source, cells, together).into_iter().map(line);
     lines.filter(|line| line.points.len() > 1).collect()
 }
 

@@ -12,11 +12,11 @@ const HALF: f64 = 0.5;
 
 /// What became of its frames. The error says why there is nothing.
 pub fn measures(player: &Player, steps: &[Step]) -> Result<(Measures, Option<Remark>), String> {
-    let played = steps.iter().rev().find_map(|step| match step {
+    let last = steps.iter().rev().find_map(|step| match step {
         Step::Player { played } => Some(played),
         _ => None,
     });
-    let seen = played.ok_or("the guest says nothing of a player")?;
+    let seen = last.ok_or("the guest says nothing of a player")?;
     let never = seen.first_frame_ns.is_none();
     let time = |ns: u64, censored| Measure { censored, ..Measure::time(ns as f64) };
     let percent = |frames: f64| frames * 100.0 / seen.due.max(1) as f64;

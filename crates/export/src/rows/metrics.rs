@@ -105,7 +105,7 @@ fn flatten(prefix: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
             }
         }
         Value::Number(number) => {
-            numbers.extend(number.as_f64().map(|number| (prefix.to_owned(), number)))
+            numbers.extend(number.as_f64().map(|number| (prefix.to_owned(), number)));
         }
         // Words are columns of their own, or what percentiles are of.
         Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => {}

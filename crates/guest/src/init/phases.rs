@@ -194,7 +194,7 @@ impl Hub {
         match what {
             PhaseWork::Fio(_) => {}
             PhaseWork::Program(command) => {
-                measured = Some(self.start(command, name, Who::Measured)?)
+                measured = Some(self.start(command, name, Who::Measured)?);
             }
             PhaseWork::Remount { mount, .. } => {
                 let (mount, name) = (mount.clone(), name.clone());

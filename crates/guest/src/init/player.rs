@@ -73,7 +73,7 @@ pub fn measure(
             }
         }
     }
-    let played = match begun {
+    let summary_of_frames = match begun {
         Some(begun) => {
             let first = begun.duration_since(started).as_nanos() as u64;
             summary(first, &ready, due, player.frame().0, length.0)
@@ -86,7 +86,7 @@ pub fn measure(
             longest_stall_ns: LIMIT.as_nanos() as u64,
         },
     };
-    steps.say(&Step::Player { played });
+    steps.say(&Step::Player { played: summary_of_frames });
     Ok(())
 }
 

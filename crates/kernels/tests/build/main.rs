@@ -73,7 +73,7 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
         ("cannot read kernel.toml", |folder| fs::remove_file(folder.join("kernel.toml")).unwrap()),
         ("cannot read linux", |folder| fs::remove_file(folder.join("linux")).unwrap()),
         ("linux is not the file that was built", |folder| {
-            fs::write(folder.join("linux"), "true\n").unwrap()
+            fs::write(folder.join("linux"), "true\n").unwrap();
         }),
         ("kernel.toml", |folder| {
             fs::write(folder.join("kernel.toml"), "format = 1\nversion = \"7.").unwrap();

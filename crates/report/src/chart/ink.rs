@@ -126,8 +126,8 @@ pub fn with_legend<T: AsRef<str>>(
     names: &[T],
     entry: fn(Series, &str) -> LegendEntry,
 ) -> Layout {
-    let named = names.iter().map(AsRef::as_ref).enumerate().filter(|(_, name)| !name.is_empty());
-    let entries = named.map(|(index, name)| entry(Series::of(index), name)).collect();
+    let each = names.iter().map(AsRef::as_ref).enumerate().filter(|(_, name)| !name.is_empty());
+    let entries = each.map(|(index, name)| entry(Series::of(index), name)).collect();
     layout.with_legend_entries(entries).with_legend_position(LegendPosition::OutsideBottomColumns)
 }
 

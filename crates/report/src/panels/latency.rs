@@ -67,6 +67,8 @@ const TAIL: View = View {
     table: &[0.0, 50.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99],
 };
 
+const NONE: &str = "No trial has latencies: fio told none, or its reports are gone.";
+
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p.says { "A line is all seeds of a choice together; the band around it reaches from the \
@@ -76,7 +78,6 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
                   before, to where one request is left. What is faster than the axis goes stands \
                   at its lower edge; the numbers have it." }
     };
-    const NONE: &str = "No trial has latencies: fio told none, or its reports are gone.";
     let mut any = false;
     let pieces = of_groups(source, words, NONE, |group| {
         let (mut pieces, mut summary) = (Vec::new(), Vec::new());

@@ -111,9 +111,9 @@ fn axes<'a>(source: &'a Source) -> Vec<&'a str> {
 fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
     let choices = source.choices();
     let named = |group: &Group, axis: &str| Some(answer::named(axis, group.cell.value(axis)?));
-    let glance = |group: &Group, value: &str| match group.choice(value) {
-        Some(choice) => at_a_glance(source, group, choice, metric),
-        None => html! { td {} },
+    let glance = |group: &Group, value: &str| {
+        let choice = group.choice(value);
+        choice.map_or_else(|| html! { td {} }, |choice| at_a_glance(source, group, choice, metric))
     };
     html! {
         div.scroll.glance tabindex="0" role="group" aria-label="At a glance" {

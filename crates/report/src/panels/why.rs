@@ -20,6 +20,8 @@ use crate::source::{CellChoice, Group, Source};
 
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
 
+const NONE: &str = "No group has two choices with what their disks did.";
+
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let baseline = source
         .baseline
@@ -34,7 +36,6 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
              does, shares itself among them: the more there \
              are, the longer each is served." }
     };
-    const NONE: &str = "No group has two choices with what their disks did.";
     of_groups(source, rule, NONE, |group| explanation(source, group, baseline))
 }
 

@@ -147,19 +147,19 @@ pub fn of<'a>(indexes: &[CellIndex<'a>], compared: &str) -> Vec<Group<'a>> {
             } else {
                 (cell.value(compared).unwrap_or_default().to_owned(), cell.without(compared))
             };
-            add(&mut groups, rest, value, Tried { record, id, seed_index, outcome, goes_on });
+            add(&mut groups, &rest, &value, Tried { record, id, seed_index, outcome, goes_on });
         }
     }
     groups
 }
 
-fn add<'a>(groups: &mut Vec<Group<'a>>, cell: Cell, value: String, tried: Tried<'a>) {
+fn add<'a>(groups: &mut Vec<Group<'a>>, cell: &Cell, value: &str, tried: Tried<'a>) {
     let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
     let group = find_or_add(
         groups,
-        |group| group.cell == cell,
+        |group| group.cell == *cell,
         || {
-            let name = distinct(slug(&answer::values(&cell)), "cell", &names);
+            let name = distinct(slug(&answer::values(cell)), "cell", &names);
             Group { name, cell: cell.clone(), choices: Vec::new() }
         },
     );
@@ -168,8 +168,8 @@ fn add<'a>(groups: &mut Vec<Group<'a>>, cell: Cell, value: String, tried: Tried<
         &mut group.choices,
         |choice| choice.value == value,
         || {
-            let name = distinct(slug(&value), "choice", &names);
-            CellChoice { name, value: value.clone(), trials: Vec::new() }
+            let name = distinct(slug(value), "choice", &names);
+            CellChoice { name, value: value.to_owned(), trials: Vec::new() }
         },
     );
     choice.trials.push(tried);

@@ -40,13 +40,13 @@ fn phase(
     end: &ObservedMark,
 ) -> PhaseCounts {
     // The first request that was seen, and the ramp after it; the end is when it was said.
-    let [begin, end_at] =
+    let [from, end_at] =
         [begun, end].map(|mark| Nanos(mark.at_ns.saturating_sub(watched.began_ns)));
     let counts = end.disks.iter().zip(&begun.disks).map(|(end, begun)| end.since(begun));
     let device = |(disk, counts): (&WatchedDisk, Stat)| {
         let queue = Nanos(counts.queue_ms.saturating_mul(MS));
         // It is counted in ticks of the kernel's timer.
-        let busy = counts.busy_ms.saturating_mul(MS).min(end_at.0.saturating_sub(begin.0));
+        let busy = counts.busy_ms.saturating_mul(MS).min(end_at.0.saturating_sub(from.0));
         DeviceCounts {
             name: disk.name.clone(),
             reads: counts.reads,
@@ -63,7 +63,7 @@ fn phase(
     };
     PhaseCounts {
         name: name.to_owned(),
-        begin,
+        begin: from,
         end: end_at,
         devices: watched.disks.iter().zip(counts).map(device).collect(),
         ..PhaseCounts::default()

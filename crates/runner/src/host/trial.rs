@@ -58,7 +58,7 @@ impl Host {
             .and_then(|()| write_json(&folder.join(names::HOST), &machine));
         let ran = written.and_then(|()| {
             let moved = &mut |now| {
-                events(Event::Moved { trial, now, measured: evidence::has_marked(folder) })
+                events(Event::Moved { trial, now, measured: evidence::has_marked(folder) });
             };
             first::run(&self.program, folder, limit, self.stop, moved)
         });

@@ -60,7 +60,7 @@ fn first_trial_runs_as_printed(name: &str) {
 /// The trial with less to do: smaller files, less time.
 fn short(mut trial: Trial) -> Trial {
     const FILE: Bytes = Bytes::mib(16);
-    trial.kernel = "newest".to_owned();
+    "newest".clone_into(&mut trial.kernel);
     trial.runtime = trial.runtime.min(Nanos::from_millis(200));
     trial.ramp = trial.ramp.min(Nanos::from_millis(50));
     let workloads = [&mut trial.workload].into_iter();

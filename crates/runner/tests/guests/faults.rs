@@ -127,7 +127,7 @@ fn harmed(harm: impl Fn(&str) + Send) -> String {
 
 fn a_guest_that_is_killed() {
     let reason = harmed(|pid| {
-        assert!(Command::new("kill").args(["-KILL", pid]).status().unwrap().success())
+        assert!(Command::new("kill").args(["-KILL", pid]).status().unwrap().success());
     });
     assert!(reason.starts_with("the guest's process died (signal: 9"), "{reason}");
 }

@@ -172,7 +172,7 @@ fn idle_starts_keep_to_physics() {
         for entry in disklab_trace::open(&trace).unwrap() {
             match entry.unwrap() {
                 TraceEntry::Mark { at, text } => {
-                    begun = text.starts_with("begin measure").then_some(at)
+                    begun = text.starts_with("begin measure").then_some(at);
                 }
                 TraceEntry::Served(served) if begun.is_some() && served.op == Op::Read => {
                     let length = f64::from(served.sectors) * 512.0;
