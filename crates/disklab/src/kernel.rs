@@ -86,9 +86,10 @@ pub fn kernel(args: &KernelArgs, screen: &Screen) -> Result<Exit, Failure> {
 fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let (share, series) = (&home.share, home.series());
-    let (kernel, path) = match args.kernel.contains('/') {
-        true => (NEWEST, Some(Path::new(&args.kernel))),
-        false => (args.kernel.as_str(), args.source.as_deref()),
+    let (kernel, path) = if args.kernel.contains('/') {
+        (NEWEST, Some(Path::new(&args.kernel)))
+    } else {
+        (args.kernel.as_str(), args.source.as_deref())
     };
     if kernel != NEWEST && series.iter().all(|known| known.series != kernel) {
         return Err(unknown_kernel(&home, kernel));
@@ -158,7 +159,9 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
         table.print(screen, "", out)
     })?;
     if !screen.json {
-        damaged.iter().for_each(|damage| screen.complain(damage));
+        for damage in damaged {
+            screen.complain(&damage);
+        }
     }
     Ok(Exit::Ok)
 }

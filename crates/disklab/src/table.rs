@@ -117,7 +117,7 @@ impl TextTable {
         for index in 1..self.columns.len() {
             match parts.last_mut() {
                 Some(part) if least(&[part.as_slice(), &[index]].concat()) <= room => {
-                    part.push(index)
+                    part.push(index);
                 }
                 _ => parts.push(vec![0, index]),
             }

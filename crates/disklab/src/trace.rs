@@ -63,14 +63,13 @@ pub fn trace(args: &TraceArgs, screen: &Screen) -> Result<Exit, Failure> {
         screen.remark(&format!("{} was changed since it was recorded", path.display()));
     }
     let name = |index| name_of(&record, index);
-    match whole_file::new_file(args.output.as_ref())? {
-        Some(output) => whole_file::write(output, |out| print(&path, args.format, &name, out))?,
-        None => {
-            let mut out = screen.out();
-            let printed = print(&path, args.format, &name, &mut out);
-            out.flush()?;
-            printed?;
-        }
+    if let Some(output) = whole_file::new_file(args.output.as_ref())? {
+        whole_file::write(output, |out| print(&path, args.format, &name, out))?;
+    } else {
+        let mut out = screen.out();
+        let printed = print(&path, args.format, &name, &mut out);
+        out.flush()?;
+        printed?;
     }
     Ok(Exit::Ok)
 }

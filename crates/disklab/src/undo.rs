@@ -66,7 +66,7 @@ pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<UndoneChanges, 
                 };
                 match left.undo(told) {
                     Err(error @ journal::Error::Unreadable { .. }) => {
-                        found.unread.push(error.to_string())
+                        found.unread.push(error.to_string());
                     }
                     undone => drop(undone.map_err(Failure::cannot)?),
                 }

@@ -27,9 +27,9 @@ impl<'a> BuildProgress<'a> {
     /// Shows the steps of `build` while it lasts.
     pub fn of<T>(screen: &'a Screen, build: impl FnOnce(&mut dyn FnMut(BuildStep)) -> T) -> T {
         let mut progress = Self::new(screen);
-        let built = build(&mut |step| progress.step(step));
+        let result = build(&mut |step| progress.step(step));
         progress.end();
-        built
+        result
     }
 
     pub fn step(&mut self, step: BuildStep) {
@@ -39,7 +39,7 @@ impl<'a> BuildProgress<'a> {
                 self.begin(&format!("waiting for another disklab, which holds {}", lock.display()));
             }
             BuildStep::Looking { package, suite } => {
-                self.begin(&format!("looking for {package} in {suite}"))
+                self.begin(&format!("looking for {package} in {suite}"));
             }
             BuildStep::Downloading { package, done, total } => {
                 let text = format!("downloading {package}: {done} of {total}");
@@ -80,7 +80,9 @@ impl<'a> BuildProgress<'a> {
     fn show(&self, template: &str, part: Option<u64>, text: &str) {
         let Some(bar) = self.bar.drawn() else { return self.bar.say(text) };
         bar.set_style(style(template));
-        part.iter().for_each(|part| bar.set_position(*part));
+        if let Some(part) = part {
+            bar.set_position(part);
+        }
         bar.set_message(text.to_owned());
     }
 }

@@ -143,7 +143,7 @@ impl<'a> Progress<'a> {
         };
         let length = (!trials.is_empty()).then_some(total.0.max(1));
         let wall = waiting.values().map(|work| work.wall).chain(preparing.iter().copied()).sum();
-        let state = ProgressState { waiting, preparing, wall, ..ProgressState::default() };
+        let state = ProgressState { waiting, wall, preparing, ..ProgressState::default() };
         Self {
             screen,
             bar: Bar::new(screen, length, template),
@@ -160,7 +160,7 @@ impl<'a> Progress<'a> {
         let mut state = self.state();
         match event {
             Event::Preparing { array } => {
-                self.bar.message(&format!("preparing the disks of {array}"))
+                self.bar.message(&format!("preparing the disks of {array}"));
             }
             Event::Waiting { array } => {
                 self.bar.say(&format!(
@@ -189,7 +189,7 @@ impl<'a> Progress<'a> {
                 self.bar.message(&format!("not true yet: {what}: {why}"));
             }
             Event::Undoing { news: UndoNews::Waits(what) } => {
-                self.bar.message(&format!("waiting: {what}"))
+                self.bar.message(&format!("waiting: {what}"));
             }
             Event::Undoing { .. } => {}
             Event::Ended { outcome } => {

@@ -38,7 +38,9 @@ fn named(maker: Build, name: &str, screen: &Screen) -> Result<Kernel, Failure> {
     // Only paths are ever built; a bar for what is found at once would only flash.
     let mut progress = name.contains('/').then(|| BuildProgress::new(screen));
     let built = maker.named(name, &mut |step| {
-        progress.iter_mut().for_each(|progress| progress.step(step.clone()))
+        if let Some(progress) = &mut progress {
+            progress.step(step.clone());
+        }
     });
     progress.iter().for_each(BuildProgress::end);
     let Built { kernel, fresh } = built?;

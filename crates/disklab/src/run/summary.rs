@@ -147,7 +147,8 @@ struct SummaryColumn {
 }
 
 fn columns() -> [SummaryColumn; 8] {
-    let columns: [(_, _, fn(&CellNumbers) -> String); 8] = [
+    type Shown = fn(&CellNumbers) -> String;
+    let columns: [(_, _, Shown); 8] = [
         (right("IOPS"), 4, |cell| digits(cell.all.iops.median)),
         (right("MiB/s"), 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
         (right("mean"), 2, |cell| time(Some(cell.all.lat_mean_ns))),

@@ -239,7 +239,9 @@ impl Left {
         section("settings, as the guest read them back", screen, out)?;
         let columns = [("file", Align::Left), ("written", Align::Left), ("read back", Align::Left)];
         let mut table = TextTable::new(&columns, screen.color);
-        set.into_iter().for_each(|row| table.row(row));
+        for row in set {
+            table.row(row);
+        }
         table.print(screen, "", out)
     }
 
