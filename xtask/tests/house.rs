@@ -12,7 +12,7 @@ const MEANINGS: usize = 3;
 /// How often the rules are still broken.
 const WIDE_LINES: usize = 687;
 const TYPE_NAMES: usize = 5;
-const NAMELESS: usize = 400;
+const NAMELESS: usize = 234;
 /// A map's rows stand between these two lines of docs/ARCHITECTURE.md.
 const BEGIN: &str = "<!-- map of crates: written by `cargo test -p xtask` -->";
 const END: &str = "<!-- end of the map -->";

@@ -111,8 +111,8 @@ fn without(cell: &Cell, axes: &[&str]) -> Cell {
     Cell(cell.0.iter().filter(|(axis, _)| !axes.contains(&axis.as_str())).cloned().collect())
 }
 
-/// The cells along an axis, with all else equal but those `together`: this one alone, or several that vary
-/// together, as those of samples of a hypercube do.
+/// The cells along an axis, with all else equal but those `together`: this one alone, or several
+/// that vary together, as those of samples of a hypercube do.
 fn lines<'s, 'a>(
     source: &Source,
     cells: &'s [Full<'s, 'a>],
