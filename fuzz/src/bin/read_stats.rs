@@ -2,5 +2,6 @@
 
 //! The steps of a guest's first process, with what btrfs counted.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = disklab_results::read_stats::add(data, &mut disklab_results::Sample::default());
+    let steps = disklab_protocol::step::Step::read_all(data);
+    let _ = disklab_results::read_stats::add(&steps, &mut disklab_results::Sample::default());
 });
