@@ -22,6 +22,7 @@ mod tables;
 mod tests;
 mod until_decided;
 mod words;
+mod wrapped;
 
 use std::fmt::Write;
 use std::fs;
@@ -35,6 +36,7 @@ use disklab_units::prose::listed;
 use kind::{KINDS, Kind};
 use merged::{Merged, Trial};
 use published::Published;
+use wrapped::wrapped;
 
 /// Where the pages are, from the repository's folder.
 const FOLDER: &str = "docs/results";
@@ -72,7 +74,7 @@ pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
 }
 
 fn write(path: &Path, page: &str) -> anyhow::Result<()> {
-    fs::write(path, page).with_context(|| format!("write {}", path.display()))?;
+    fs::write(path, wrapped(page)).with_context(|| format!("write {}", path.display()))?;
     println!("{}", path.display());
     Ok(())
 }

@@ -1,4 +1,5 @@
-"""Writes reference.json: numbers that the crate's functions must reproduce, from SciPy, statsmodels and ruptures.
+"""Writes reference.json: numbers that the crate's functions must reproduce, from SciPy, statsmodels
+and ruptures.
 
     python3 make.py > reference.json      (wants scipy, statsmodels, ruptures; a minute)
 """
@@ -34,22 +35,26 @@ def pairs_of_samples():
     for left, right in [(3, 3), (5, 5), (4, 7), (8, 3), (1, 6), (10, 10), (30, 30)]:
         for decimals in [15, 1, 0]:
             shift = rng.choice([0.0, 1.0])
-            yield (rng.normal(10 + shift, 1.5, left).round(decimals), rng.normal(10, 1, right).round(decimals))
+            yield (rng.normal(10 + shift, 1.5, left).round(decimals),
+                   rng.normal(10, 1, right).round(decimals))
 
 
 def mann_whitney():
     for left, right in pairs_of_samples():
         ties = len(set(left) | set(right)) < len(left) + len(right)
         small = len(left) + len(right) <= 14 and min(len(left), len(right)) > 1  # wants two
-        case = {"left": floats(left), "right": floats(right), "u": float(stats.mannwhitneyu(left, right)[0])}
-        case["asymptotic"] = sides(
-            lambda side: stats.mannwhitneyu(left, right, alternative=side, method="asymptotic").pvalue)
+        case = {"left": floats(left), "right": floats(right)}
+        case["u"] = float(stats.mannwhitneyu(left, right)[0])
+
+        def by(method):
+            return sides(lambda side: stats.mannwhitneyu(
+                left, right, alternative=side, method=method).pvalue)
+
+        case["asymptotic"] = by("asymptotic")
         if not ties:
-            case["exact"] = sides(lambda side: stats.mannwhitneyu(left, right, alternative=side, method="exact").pvalue)
+            case["exact"] = by("exact")
         elif small:
-            every_deal = stats.PermutationMethod(n_resamples=np.inf)
-            case["exact"] = sides(
-                lambda side: stats.mannwhitneyu(left, right, alternative=side, method=every_deal).pvalue)
+            case["exact"] = by(stats.PermutationMethod(n_resamples=np.inf))
         yield case
 
 
@@ -61,15 +66,18 @@ def signed_rank():
             if len(nonzero) < 2:
                 continue
             ties = len(set(abs(nonzero))) < len(nonzero)
-            statistic = stats.wilcoxon(nonzero, alternative="greater", method="asymptotic").statistic
-            case = {"differences": floats(differences), "positive_ranks": float(statistic)}
-            case["asymptotic"] = sides(
-                lambda side: stats.wilcoxon(nonzero, alternative=side, method="asymptotic", correction=True).pvalue)
+            test = stats.wilcoxon(nonzero, alternative="greater", method="asymptotic")
+            case = {"differences": floats(differences), "positive_ranks": float(test.statistic)}
+
+            def by(method, **options):
+                return sides(lambda side: stats.wilcoxon(
+                    nonzero, alternative=side, method=method, **options).pvalue)
+
+            case["asymptotic"] = by("asymptotic", correction=True)
             if not ties:
-                case["exact"] = sides(lambda side: stats.wilcoxon(nonzero, alternative=side, method="exact").pvalue)
+                case["exact"] = by("exact")
             elif len(nonzero) <= 13:
-                every_sign = stats.PermutationMethod(n_resamples=np.inf)
-                case["exact"] = sides(lambda side: stats.wilcoxon(nonzero, alternative=side, method=every_sign).pvalue)
+                case["exact"] = by(stats.PermutationMethod(n_resamples=np.inf))
             yield case
 
 
@@ -78,7 +86,8 @@ def t_test(test, equivalence, left, right):
     interval = result.confidence_interval(0.95)
     return {
         "left": floats(left), "right": floats(right), "degrees_of_freedom": float(result.df),
-        "low": float(interval.low), "high": float(interval.high), "tails": sides(lambda side: test(side).pvalue),
+        "low": float(interval.low), "high": float(interval.high),
+        "tails": sides(lambda side: test(side).pvalue),
         "margin": 1.5, "equivalence": float(equivalence(1.5)),
     }
 
@@ -88,7 +97,8 @@ def welch():
         if min(len(left), len(right)) < 2:
             continue
         yield t_test(lambda side: stats.ttest_ind(left, right, equal_var=False, alternative=side),
-                     lambda margin: ttost_ind(left, right, -margin, margin, usevar="unequal")[0], left, right)
+                     lambda margin: ttost_ind(left, right, -margin, margin, usevar="unequal")[0],
+                     left, right)
 
 
 def paired():
@@ -101,11 +111,13 @@ def paired():
 def student():
     for degrees in [1, 1.3, 2, 4, 9.7, 29, 300]:
         for alpha in [0.5, 0.05, 0.01, 1e-4, 1e-9]:
-            yield {"degrees_of_freedom": degrees, "alpha": alpha, "value": float(stats.t.isf(alpha / 2, degrees))}
+            value = float(stats.t.isf(alpha / 2, degrees))
+            yield {"degrees_of_freedom": degrees, "alpha": alpha, "value": value}
 
 
 def multiplicity():
-    for p_values in [rng.beta(0.3, 2, 12), np.array([0.01, 0.01, 0.04, 0.5, 1.0, 0.0]), rng.uniform(size=40)]:
+    chosen = np.array([0.01, 0.01, 0.04, 0.5, 1.0, 0.0])
+    for p_values in [rng.beta(0.3, 2, 12), chosen, rng.uniform(size=40)]:
         yield {
             "p_values": floats(p_values),
             "holm": floats(multipletests(p_values, method="holm")[1]),
@@ -129,7 +141,8 @@ def change_points():
             levels = np.repeat(rng.normal(0, 2, 5), n // 5)
             series = (levels + rng.normal(0, 0.7, len(levels))).round(6)
             ends = ruptures.Pelt(model="l2", min_size=2, jump=1).fit(series).predict(pen=penalty)
-            yield {"series": floats(series), "penalty": penalty, "cuts": [int(end) for end in ends[:-1]]}
+            cuts = [int(end) for end in ends[:-1]]
+            yield {"series": floats(series), "penalty": penalty, "cuts": cuts}
 
 
 def others():
@@ -142,8 +155,8 @@ def others():
     }
 
 
-versions = {"scipy": scipy.__version__, "statsmodels": statsmodels.__version__, "ruptures": version("ruptures"),
-            "numpy": np.__version__}
+versions = {"scipy": scipy.__version__, "statsmodels": statsmodels.__version__,
+            "ruptures": version("ruptures"), "numpy": np.__version__}
 tables = [mann_whitney, signed_rank, welch, paired, student, multiplicity, power, change_points]
 lines = [f'"made_by": {json.dumps(versions)}']
 for table in tables:

@@ -1,0 +1,74 @@
+//! Breaks the wide lines of a page.
+
+use std::fmt::Write;
+
+const COLUMNS: usize = 100;
+/// Words that would begin a list, a heading or a quotation at the start of a line.
+const MARKS: [&str; 8] = ["-", "+", "*", "=", ">", "#", "1.", "1)"];
+
+/// Breaks each line of more than 100 columns between words. The rows of tables stay whole, and a
+/// command goes on behind a backslash.
+pub fn wrapped(page: &str) -> String {
+    let mut text = String::new();
+    for line in page.lines() {
+        if line.chars().count() <= COLUMNS || line.starts_with(['|', '#', '<']) {
+            let _ = writeln!(text, "{line}");
+        } else {
+            wrap(&mut text, line);
+        }
+    }
+    text
+}
+
+fn wrap(text: &mut String, line: &str) {
+    let content = line.trim_start();
+    let indent = line.len() - content.len();
+    let is_item = content.starts_with("- ");
+    let is_command = indent == 4 && !is_item;
+    let next_indent = if is_item { indent + 2 } else { 2 * indent };
+    let (end, reserved) = if is_command { (" \\\n", 2) } else { ("\n", 0) };
+    let mut units: Vec<String> = Vec::new();
+    for word in content.split(' ') {
+        match units.last_mut() {
+            Some(unit) if MARKS.contains(&word) => {
+                let _ = write!(unit, " {word}");
+            }
+            _ => units.push(word.to_owned()),
+        }
+    }
+    text.push_str(&line[..indent]);
+    let mut column = indent;
+    for (index, unit) in units.iter().enumerate() {
+        let width = unit.chars().count();
+        if index > 0 && column + 1 + width + reserved > COLUMNS {
+            let _ = write!(text, "{end}{:next_indent$}", "");
+            column = next_indent;
+        } else if index > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(unit);
+        column += width;
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_lines_are_broken_between_words() {
+        let words = "word ".repeat(19);
+        let page = format!("{words}word end\n| {words}word |\n  - {words}> end\n");
+        let item = format!("  - {}\n    word > end", "word ".repeat(18).trim_end());
+        assert_eq!(wrapped(&page), format!("{words}word\nend\n| {words}word |\n{item}\n"));
+    }
+
+    #[test]
+    fn a_command_goes_on_behind_a_backslash() {
+        let page = format!("    cargo {}end\n", "--option ".repeat(10));
+        let lines = format!("    cargo {}\\\n        --option end\n", "--option ".repeat(9));
+        assert_eq!(wrapped(&page), lines);
+    }
+}
