@@ -65,7 +65,7 @@ pub fn policies() -> &'static [Policy] {
     static POLICIES: LazyLock<Vec<Policy>> = LazyLock::new(|| {
         // SAFETY: NULL or one of the policies, which are constants.
         let policy = |index| unsafe { raw::disklab_read_policy(index).as_ref() };
-        (0..).map_while(policy).map(Policy::of).collect()
+        (0..).map_while(policy).map(Policy::from_raw).collect()
     });
     &POLICIES
 }
@@ -76,14 +76,14 @@ pub fn policy(name: &str) -> Option<&'static Policy> {
 }
 
 impl Policy {
-    fn of(raw: &'static raw::Policy) -> Self {
+    fn from_raw(raw: &'static raw::Policy) -> Self {
         Self {
             name: text(raw.name),
             summary: text(raw.summary),
             mainline: raw.mainline,
             needs_blocks_read: raw.needs & raw::NEEDS_BLOCKS_READ != 0,
             needs_in_flight: raw.needs & raw::NEEDS_IN_FLIGHT != 0,
-            parameters: raw.parameters.iter().map_while(Parameter::of).collect(),
+            parameters: raw.parameters.iter().map_while(Parameter::from_raw).collect(),
             raw: Raw(raw),
         }
     }
@@ -100,7 +100,7 @@ impl Policy {
 
 impl Parameter {
     /// `None` at the end of the list.
-    fn of(raw: &'static raw::Parameter) -> Option<Self> {
+    fn from_raw(raw: &'static raw::Parameter) -> Option<Self> {
         let kind = match raw.kind {
             raw::BYTES => Kind::Bytes { range: raw.least..=raw.most, default: raw.value },
             raw::DEVICE => Kind::Device,

@@ -10,8 +10,8 @@ pub const BLOCK_BITS: RangeInclusive<u32> = 9..=16;
 pub struct Request(raw::Request);
 
 impl Request {
-    /// A read at 0 by nobody, to be changed by the methods below. `None` unless there are 1 to
-    /// [`MIRRORS_MAX`] mirrors, and blocks of a sensible size.
+    /// Returns a read at 0 by no thread, which the methods below change. `None` unless there are 1
+    /// to [`MIRRORS_MAX`] mirrors, and the block size is in [`BLOCK_BITS`].
     pub fn new(mirrors: &[Mirror], block_bits: u32) -> Option<Self> {
         if mirrors.is_empty() || mirrors.len() > MIRRORS_MAX || !BLOCK_BITS.contains(&block_bits) {
             return None;
@@ -22,21 +22,21 @@ impl Request {
         Some(Self(request))
     }
 
-    /// Where in the filesystem it begins, and its bytes.
+    /// Sets where in the filesystem the read begins, and how many bytes it reads.
     #[must_use]
-    pub fn at(mut self, logical: u64, length: u64) -> Self {
+    pub fn place(mut self, logical: u64, length: u64) -> Self {
         (self.0.logical, self.0.length) = (logical, length);
         self
     }
 
-    /// Sent by this thread.
+    /// Sets the thread that sends the read.
     #[must_use]
     pub fn by(mut self, pid: u32) -> Self {
         self.0.pid = pid;
         self
     }
 
-    /// After so many blocks that the whole filesystem has read.
+    /// Sets how many blocks the whole filesystem has read before.
     #[must_use]
     pub fn after(mut self, blocks_read: u32) -> Self {
         self.0.blocks_read = blocks_read;

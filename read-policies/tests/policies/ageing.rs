@@ -79,7 +79,8 @@ fn rehabilitation() {
 proptest! {
     #[test]
     fn ages_stay_in_their_range(age in any::<i32>(), chosen in any::<bool>(), burst in 1..=100) {
-        for choice in policies().iter().map(Choice::default_of).chain([choice(&format!("latency:{burst}"))]) {
+        let bursts = choice(&format!("latency:{burst}"));
+        for choice in policies().iter().map(Choice::default_of).chain([bursts]) {
             let next = choice.age(age, chosen);
             prop_assert!((-WINDOW..=CHECKPOINT_AGE).contains(&next), "{choice}: {next}");
         }

@@ -137,16 +137,16 @@ fn queue() {
     check("queue:reads", &[(request(&[longer, shorter]), 1, "1 before 2")]);
     let cases = [
         (request(&equal), 1, "of two with one each the first"),
-        (request(&equal).at(2 * MIB, 4096), 1, "wherever it is"),
+        (request(&equal).place(2 * MIB, 4096), 1, "wherever it is"),
         (request(&[missing(queued(1, 0, 0)), queued(2, 9, 9)]), 1, "the idle one is missing"),
         (request(&[missing(disk(1)), missing(disk(2))]), 0, "none is live"),
     ];
     check("queue", &cases);
     let cases = [
         (request(&equal), 1, "the first region"),
-        (request(&equal).at(2 * MIB - 1, 4096), 1, "to its end"),
-        (request(&equal).at(2 * MIB, 4096), 3, "the second region"),
-        (request(&equal).at(4 * MIB, 4096), 1, "the third"),
+        (request(&equal).place(2 * MIB - 1, 4096), 1, "to its end"),
+        (request(&equal).place(2 * MIB, 4096), 3, "the second region"),
+        (request(&equal).place(4 * MIB, 4096), 1, "the third"),
     ];
     check("queue:ties=spread", &cases);
 }
@@ -157,7 +157,7 @@ fn running(mirror: Mirror, start: u64, pending: u32) -> Mirror {
     Mirror { next_read, run_start: start, reads_in_flight: pending, ..mirror }
 }
 
-fn at(mirror: Mirror, physical: u64, head: u64) -> Mirror {
+fn placed(mirror: Mirror, physical: u64, head: u64) -> Mirror {
     // Not where it continues, unless a test says so.
     Mirror { physical, head, next_read: u64::MAX, ..mirror }
 }
@@ -165,11 +165,11 @@ fn at(mirror: Mirror, physical: u64, head: u64) -> Mirror {
 #[test]
 fn md_raid1_on_disks() {
     let busy = |mirror: Mirror, reads| Mirror { reads_in_flight: reads, ..mirror };
-    let (near, far) = (at(disk(1), 100, 90), at(disk(2), 100, 500));
-    let behind = at(disk(3), 100, 105);
+    let (near, far) = (placed(disk(1), 100, 90), placed(disk(2), 100, 500));
+    let behind = placed(disk(3), 100, 105);
     let cases = [
         (request(&[near, running(far, 0, 5)]), 1, "it continues there, however busy"),
-        (request(&[near, busy(at(disk(2), 100, 100), 5)]), 1, "the head is just there"),
+        (request(&[near, busy(placed(disk(2), 100, 100), 5)]), 1, "the head is just there"),
         (request(&[busy(near, 1), far]), 1, "an idle one before a near one"),
         (request(&[near, far]), 0, "of idle ones the first"),
         (request(&[busy(near, 9), busy(far, 1)]), 0, "all are busy: the nearest head"),
@@ -177,12 +177,12 @@ fn md_raid1_on_disks() {
         (request(&[missing(near), busy(far, 1)]), 1, "the nearest is missing"),
         (request(&[missing(near), missing(far)]), 0, "none is live"),
         (
-            request(&[busy(near, 2), busy(far, 1), missing(at(flash(3), 100, 0))]),
+            request(&[busy(near, 2), busy(far, 1), missing(placed(flash(3), 100, 0))]),
             0,
             "a missing one is no flash",
         ),
         (
-            request(&[busy(near, 2), busy(far, 1), busy(at(flash(3), 100, 0), 3)]),
+            request(&[busy(near, 2), busy(far, 1), busy(placed(flash(3), 100, 0), 3)]),
             1,
             "flash: the shorter queue",
         ),
@@ -193,12 +193,12 @@ fn md_raid1_on_disks() {
 #[test]
 fn md_raid1_on_flash() {
     let busy = |mirror: Mirror, reads| Mirror { reads_in_flight: reads, ..mirror };
-    let one = |physical| Mirror { optimal_io: 64 * KIB, ..at(flash(1), physical, 0) };
-    let other = |physical| Mirror { optimal_io: 64 * KIB, ..at(flash(2), physical, 0) };
+    let one = |physical| Mirror { optimal_io: 64 * KIB, ..placed(flash(1), physical, 0) };
+    let other = |physical| Mirror { optimal_io: 64 * KIB, ..placed(flash(2), physical, 0) };
     let long = running(one(128 * KIB), 0, 0);
     let cases = [
         (request(&[busy(one(8), 2), busy(other(8), 1)]), 1, "the shorter queue"),
-        (request(&[busy(one(8), 1), busy(at(disk(2), 8, 500), 0)]), 1, "or the idle one"),
+        (request(&[busy(one(8), 1), busy(placed(disk(2), 8, 500), 0)]), 1, "or the idle one"),
         (
             request(&[running(one(128 * KIB), 96 * KIB, 3), other(128 * KIB)]),
             0,
@@ -268,9 +268,9 @@ fn zfs_mirror() {
     let equal = [far(disk(1), 0), far(disk(2), 1), far(disk(3), 0)];
     let cases = [
         (request(&equal), 0, "the first region of 2 MiB"),
-        (request(&equal).at(2 * MIB - 1, 4096), 0, "to its end"),
-        (request(&equal).at(2 * MIB, 4096), 2, "the second of the two equal ones"),
-        (request(&equal).at(4 * MIB, 4096), 0, "and the first again"),
+        (request(&equal).place(2 * MIB - 1, 4096), 0, "to its end"),
+        (request(&equal).place(2 * MIB, 4096), 2, "the second of the two equal ones"),
+        (request(&equal).place(4 * MIB, 4096), 0, "and the first again"),
     ];
     check("zfs-mirror", &cases);
 }

@@ -50,7 +50,7 @@ pub fn request() -> impl Strategy<Value = Request> {
     let mirrors = prop::collection::vec(mirror(), 1..=4);
     (mirrors, BLOCK_BITS, number(), number(), any::<u32>(), any::<u32>()).prop_map(
         |(mirrors, bits, logical, length, blocks, pid)| {
-            Request::new(&mirrors, bits).unwrap().at(logical, length).after(blocks).by(pid)
+            Request::new(&mirrors, bits).unwrap().place(logical, length).after(blocks).by(pid)
         },
     )
 }

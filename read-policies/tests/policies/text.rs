@@ -149,13 +149,19 @@ proptest! {
 
     /// Nearly right, which comes further.
     #[test]
-    fn damage_is_refused_or_understood(text in any::text(), at in 0..60_usize, patch in "[a-z0-9=,:kKmMgG \n\0-]{0,4}", cut in 0..4_usize) {
+    fn damage_is_refused_or_understood(
+        text in any::text(),
+        at in 0..60_usize,
+        patch in "[a-z0-9=,:kKmMgG \n\0-]{0,4}",
+        cut in 0..4_usize,
+    ) {
         let at = at.min(text.len());
         let damaged = format!("{}{patch}{}", &text[..at], &text[(at + cut).min(text.len())..]);
         if let Some(choice) = Choice::parse(&damaged, BITS) {
             prop_assert_eq!(Choice::parse(choice.to_string(), BITS), Some(choice));
             let line = damaged.strip_suffix('\n').unwrap_or(&damaged);
-            prop_assert!(line.bytes().all(|byte| byte.is_ascii_graphic()), "{:?} is taken", damaged);
+            let printable = line.bytes().all(|byte| byte.is_ascii_graphic());
+            prop_assert!(printable, "{:?} is taken", damaged);
         }
     }
 }

@@ -82,7 +82,7 @@ fn requests(mirrors: u32) -> Vec<Request> {
         };
         let all: Vec<Mirror> = (1..=mirrors).map(&mut mirror).collect();
         let request = Request::new(&all, 12)?;
-        Some(request.at(place, 4096).after(below(1 << 32) as u32).by(below(1 << 15) as u32))
+        Some(request.place(place, 4096).after(below(1 << 32) as u32).by(below(1 << 15) as u32))
     };
     (0..REQUESTS).filter_map(|_| request()).collect()
 }

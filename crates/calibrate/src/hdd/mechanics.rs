@@ -120,7 +120,7 @@ impl HddWork<'_, '_> {
         // Within a track data comes faster than the sustained rate, by the part that changes of
         // track take.
         let faster = if tracks.gap > 0.0 { 1.0 + tracks.gap / self.turn } else { 1.0 };
-        let besides = |sector| overhead + block * 1e9 / (zones.at(sector) * faster);
+        let besides = |sector| overhead + block * 1e9 / (zones.rate_at(sector) * faster);
         let known = KnownMechanics {
             turn: self.turn,
             tracks,

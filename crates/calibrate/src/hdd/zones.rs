@@ -34,7 +34,7 @@ impl Zones {
     }
 
     /// By the nearest place, in bytes a second.
-    pub fn at(&self, sector: u64) -> f64 {
+    pub fn rate_at(&self, sector: u64) -> f64 {
         let nearest = self.rates.iter().min_by_key(|(place, _)| place.abs_diff(sector));
         nearest.map_or(0.0, |rate| rate.1)
     }

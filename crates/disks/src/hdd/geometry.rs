@@ -246,7 +246,7 @@ impl Geometry {
 
     /// Where a head is that reads in sequence and has come to `tape`, and the first sector that has
     /// not wholly passed it.
-    pub fn at(&self, tape: u64) -> (TapePlace, u64) {
+    pub fn head_at(&self, tape: u64) -> (TapePlace, u64) {
         let zone = self.zone_by(|zone| zone.first_used <= tape);
         let in_zone = tape - zone.start;
         // Behind the zone's last cylinder the arm counts as still there.
@@ -349,9 +349,9 @@ mod tests {
             let geometry = geometry();
             let (begin, end) = (geometry.place(sector).tape, geometry.end_place(sector + 1).tape);
             prop_assert!(begin < end);
-            prop_assert_eq!(geometry.at(end).1, sector + 1);
-            prop_assert_eq!(geometry.at(end - 1).1, sector);
-            prop_assert_eq!(geometry.at(begin), (geometry.place(sector), sector));
+            prop_assert_eq!(geometry.head_at(end).1, sector + 1);
+            prop_assert_eq!(geometry.head_at(end - 1).1, sector);
+            prop_assert_eq!(geometry.head_at(begin), (geometry.place(sector), sector));
             let next = sector + later;
             prop_assert!(geometry.place(next).tape >= begin, "the tape never runs backwards");
         }

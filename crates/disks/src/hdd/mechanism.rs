@@ -340,7 +340,7 @@ impl HddDisk {
     /// Lets the segment of a stream hold what the stream has read by now.
     fn catch_up(&mut self, at: Nanos) {
         if let Activity::Ahead(stream) | Activity::Read { stream, .. } = &self.activity {
-            let (place, sector) = self.mechanics.geometry.at(stream.tape_at(at));
+            let (place, sector) = self.mechanics.geometry.head_at(stream.tape_at(at));
             self.counters.media_read_sectors += self.segments.grow(stream.segment, sector);
             self.arm = place.arm;
             self.port.event_log.note(|| DiskEvent::Ahead);

@@ -88,7 +88,7 @@ impl SeekCurve {
     fn average(&self, last: f64) -> f64 {
         let steps = 512;
         let at = |step: u32| (f64::from(step) + 0.5) / f64::from(steps);
-        let weighted = (0..steps).map(|step| 2.0 * (1.0 - at(step)) * self.at(at(step) * last));
+        let weighted = (0..steps).map(|step| 2.0 * (1.0 - at(step)) * self.curve(at(step) * last));
         weighted.sum::<f64>() / f64::from(steps)
     }
 
@@ -97,14 +97,15 @@ impl SeekCurve {
     pub fn time(&self, cylinders: u32) -> u64 {
         // At 2^52 a float counts in ones, so adding it rounds; a cast would check for what cannot
         // be here.
-        let time = (self.at(f64::from(cylinders)).max(0.0) + TWO_52).to_bits() - TWO_52.to_bits();
+        let time =
+            (self.curve(f64::from(cylinders)).max(0.0) + TWO_52).to_bits() - TWO_52.to_bits();
         time * u64::from(cylinders > 0)
     }
 
     /// Both parts are always computed: choosing between them beforehand is a branch, and a branch
     /// that goes either way costs more.
     #[inline]
-    fn at(&self, distance: f64) -> f64 {
+    fn curve(&self, distance: f64) -> f64 {
         let root = self.a + self.b * distance.sqrt();
         let line = self.c + self.e * distance;
         if distance < self.knee { root } else { line }

@@ -257,7 +257,7 @@ impl Decision {
     /// Makes it again, here, and compares.
     fn replay(&self) {
         let request = Request::new(&self.mirrors, self.block_bits).unwrap();
-        let request = request.at(self.logical, self.length).by(self.pid).after(self.blocks_read);
+        let request = request.place(self.logical, self.length).by(self.pid).after(self.blocks_read);
         let policy = policies().iter().find(|policy| policy.name == self.policy).unwrap();
         let choice = Choice::with_values(policy, &self.values).unwrap();
         assert_eq!(choice.decide(&request), self.answer, "{choice}: {request:?}");
