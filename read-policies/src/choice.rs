@@ -15,7 +15,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What the kernel makes of this text in `read_policy`; `None` where it says EINVAL.
+    /// Parses a text as the kernel does in `read_policy`; `None` where the kernel says EINVAL.
     pub fn parse(text: impl AsRef<[u8]>, block_bits: u32) -> Option<Self> {
         let text = text.as_ref();
         let length = u32::try_from(text.len()).ok()?;
@@ -25,14 +25,10 @@ impl Choice {
         let mut choice = raw::Choice { policy: ptr::null(), values: [0; PARAMETERS_MAX] };
         // SAFETY: so many bytes are there to be read, and a choice to be written.
         let refused = unsafe {
-            raw::disklab_read_choice_parse(
-                text.as_ptr().cast(),
-                length,
-                block_bits,
-                &raw mut choice,
-            )
+            let text = text.as_ptr().cast();
+            raw::disklab_read_choice_parse(text, length, block_bits, &raw mut choice)
         };
-        let policy = policies().iter().find(|policy| ptr::eq(policy.raw(), choice.policy))?;
+        let policy = policies().iter().find(|policy| ptr::eq(policy.raw, choice.policy))?;
         (refused == 0).then_some(Self { policy, values: choice.values })
     }
 
@@ -40,7 +36,7 @@ impl Choice {
     pub fn default_of(policy: &'static Policy) -> Self {
         let mut choice = raw::Choice { policy: ptr::null(), values: [0; PARAMETERS_MAX] };
         // SAFETY: a choice to be written, and a policy of the C files.
-        unsafe { raw::disklab_read_choice_default(&raw mut choice, policy.raw()) };
+        unsafe { raw::disklab_read_choice_default(&raw mut choice, policy.raw) };
         Self { policy, values: choice.values }
     }
 
@@ -71,8 +67,8 @@ impl Choice {
         // SAFETY: policy and values are the C code's own, and the request has as many mirrors as it
         // says.
         unsafe {
-            raw::disklab_read_decide(self.policy.raw(), self.values.as_ptr(), request.raw())
-                as usize
+            let values = self.values.as_ptr();
+            raw::disklab_read_decide(self.policy.raw, values, &raw const request.0) as usize
         }
     }
 
@@ -81,7 +77,7 @@ impl Choice {
     pub fn age(&self, age: i32, chosen: bool) -> i32 {
         let age = age.clamp(-WINDOW, CHECKPOINT_AGE);
         // SAFETY: policy and values are the C code's own.
-        unsafe { raw::disklab_read_age(self.policy.raw(), self.values.as_ptr(), age, chosen) }
+        unsafe { raw::disklab_read_age(self.policy.raw, self.values.as_ptr(), age, chosen) }
     }
 }
 

@@ -13,13 +13,12 @@
 //! ```
 
 mod choice;
-pub mod lab;
 mod policy;
 mod raw;
 pub mod registry;
 mod request;
 
 pub use choice::Choice;
-pub use policy::{Kind, Parameter, Policy, policies, policy};
+pub use policy::{Kind, Parameter, Policy, policies};
 pub use raw::{CHECKPOINT_AGE, MIRRORS_MAX, Mirror, WINDOW};
 pub use request::{BLOCK_BITS, Request};

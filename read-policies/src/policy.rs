@@ -7,21 +7,17 @@ use crate::raw;
 /// A read policy: what its C file says about it.
 #[derive(Debug)]
 pub struct Policy {
-    /// As in sysfs.
+    /// The policy's name in sysfs.
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
     /// The kernel has it without these files.
     pub mainline: bool,
-    /// It looks at how many blocks the filesystem has read.
-    pub needs_blocks_read: bool,
-    /// It looks at the requests in flight.
-    pub needs_in_flight: bool,
     pub parameters: Vec<Parameter>,
-    raw: Raw,
+    pub(crate) raw: &'static raw::Policy,
 }
 
-/// One value that can be set.
+/// A value that can be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     pub key: &'static str,
@@ -30,34 +26,17 @@ pub struct Parameter {
     pub summary: &'static str,
 }
 
-/// What a parameter's value is, and what holds where nothing is said.
+/// The kind of a parameter's value, with its range and default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    Number {
-        range: RangeInclusive<u64>,
-        default: u64,
-    },
-    /// In whole blocks of the filesystem.
-    Bytes {
-        range: RangeInclusive<u64>,
-        default: u64,
-    },
+    /// A number.
+    Number { range: RangeInclusive<u64>, default: u64 },
+    /// A size in whole blocks of the filesystem.
+    Bytes { range: RangeInclusive<u64>, default: u64 },
     /// A device's id; unless said, 0, which stands for the device that was mounted last.
     Device,
-    /// An index into the words.
-    Word {
-        words: Vec<&'static str>,
-        default: usize,
-    },
-}
-
-#[derive(Clone, Copy)]
-struct Raw(&'static raw::Policy);
-
-impl std::fmt::Debug for Raw {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("..")
-    }
+    /// A word of a list; the default is an index into them.
+    Word { words: Vec<&'static str>, default: usize },
 }
 
 /// All of them, in the order of registry.h.
@@ -70,21 +49,14 @@ pub fn policies() -> &'static [Policy] {
     &POLICIES
 }
 
-/// The one of this name.
-pub fn policy(name: &str) -> Option<&'static Policy> {
-    policies().iter().find(|policy| policy.name == name)
-}
-
 impl Policy {
     fn from_raw(raw: &'static raw::Policy) -> Self {
         Self {
             name: text(raw.name),
             summary: text(raw.summary),
             mainline: raw.mainline,
-            needs_blocks_read: raw.needs & raw::NEEDS_BLOCKS_READ != 0,
-            needs_in_flight: raw.needs & raw::NEEDS_IN_FLIGHT != 0,
             parameters: raw.parameters.iter().map_while(Parameter::from_raw).collect(),
-            raw: Raw(raw),
+            raw,
         }
     }
 
@@ -92,23 +64,20 @@ impl Policy {
     pub fn file(&self) -> String {
         format!("{}.c", self.name.replace('-', "_"))
     }
-
-    pub(crate) fn raw(&self) -> &'static raw::Policy {
-        self.raw.0
-    }
 }
 
 impl Parameter {
     /// `None` at the end of the list.
     fn from_raw(raw: &'static raw::Parameter) -> Option<Self> {
+        let (range, default) = (raw.least..=raw.most, raw.value);
         let kind = match raw.kind {
-            raw::BYTES => Kind::Bytes { range: raw.least..=raw.most, default: raw.value },
+            raw::NUMBER => Kind::Number { range, default },
+            raw::BYTES => Kind::Bytes { range, default },
             raw::DEVICE => Kind::Device,
-            raw::WORD => Kind::Word {
-                words: text(raw.words).split(' ').collect(),
-                default: raw.value as usize,
-            },
-            raw::NUMBER => Kind::Number { range: raw.least..=raw.most, default: raw.value },
+            raw::WORD => {
+                let words = text(raw.words).split(' ').collect();
+                Kind::Word { words, default: default as usize }
+            }
             _ => return None,
         };
         Some(Self { key: text(raw.key), kind, summary: text(raw.summary) })

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int};
 pub const MIRRORS_MAX: usize = 4;
 pub const PARAMETERS_MAX: usize = 4;
 
-/// One device that holds the data: `struct read_mirror`, where its fields are explained.
+/// A device that holds the data: `struct read_mirror`, where its fields are explained.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mirror {
@@ -42,6 +42,7 @@ pub struct Request {
 
 /// `struct read_parameter`.
 #[repr(C)]
+#[derive(Debug)]
 pub struct Parameter {
     pub key: *const c_char,
     pub kind: u32,
@@ -57,14 +58,12 @@ pub const BYTES: u32 = 2;
 pub const DEVICE: u32 = 3;
 pub const WORD: u32 = 4;
 
-pub const NEEDS_BLOCKS_READ: u32 = 1;
-pub const NEEDS_IN_FLIGHT: u32 = 2;
-
 pub const CHECKPOINT_AGE: i32 = 10000;
 pub const WINDOW: i32 = 100;
 
 /// `struct read_policy`.
 #[repr(C)]
+#[derive(Debug)]
 pub struct Policy {
     pub name: *const c_char,
     pub summary: *const c_char,
@@ -130,8 +129,8 @@ mod tests {
             size_of::<Choice>(),
             MIRRORS_MAX,
             PARAMETERS_MAX,
-            NEEDS_BLOCKS_READ as usize,
-            NEEDS_IN_FLIGHT as usize,
+            1, // READ_NEEDS_BLOCKS_READ and READ_NEEDS_IN_FLIGHT, for the kernel alone.
+            2,
             0, // READ_NO_PARAMETER, which a parameter's kind is by itself where there is none.
             NUMBER as usize,
             BYTES as usize,

@@ -2,12 +2,12 @@ use std::ops::RangeInclusive;
 
 use crate::raw::{self, MIRRORS_MAX, Mirror};
 
-/// Of a filesystem's blocks: 512 bytes to 64 KiB.
+/// The sizes of a filesystem's blocks, in bits: 512 bytes to 64 KiB.
 pub const BLOCK_BITS: RangeInclusive<u32> = 9..=16;
 
 /// A read that is to be sent to one of its mirrors: `struct read_request`, explained in policy.h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request(raw::Request);
+pub struct Request(pub(crate) raw::Request);
 
 impl Request {
     /// Returns a read at 0 by no thread, which the methods below change. `None` unless there are 1
@@ -46,9 +46,5 @@ impl Request {
     pub fn mirrors(&self) -> &[Mirror] {
         // As long as it is by construction.
         &self.0.mirrors[..self.0.count as usize]
-    }
-
-    pub(crate) fn raw(&self) -> &raw::Request {
-        &self.0
     }
 }

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use disklab_read_policies::{Policy, lab, policies, registry};
+use disklab_read_policies::{Policy, policies, registry};
 
-use crate::repository;
+use crate::{lab, repository};
 
 /// Writes the file unless it has this text already; what was done, for the message.
 fn write(path: &Path, text: &str) -> Option<String> {

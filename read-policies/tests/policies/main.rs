@@ -4,6 +4,7 @@ mod ageing;
 mod answers;
 mod any;
 mod generated;
+mod lab;
 mod mainline;
 mod one_file;
 mod sanitized;

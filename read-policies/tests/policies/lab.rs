@@ -1,6 +1,6 @@
 //! `lab/policies/*.toml`, written from the C files.
 
-use crate::policy::{Kind, Parameter, Policy};
+use disklab_read_policies::{Kind, Parameter, Policy};
 
 /// What the first line of a file written from a C file begins with. Others are people's own.
 pub const HEADER: &str = "# Written from read-policies/";
