@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use disklab_units::{Nanos, Random, Seed};
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::target::{Probe, Target, Timed};
 
 /// The smallest read: a block of 4 KiB.
@@ -55,7 +55,8 @@ impl<'a> TestBench<'a> {
         self.steps += 1;
     }
 
-    /// As [`TestBench::step`], for what can be left out: `false` when the time is up.
+    /// Begins a part that can be left out, as [`TestBench::step`] does; `false` when the time is
+    /// up.
     pub fn has_time_for(&mut self, what: &str) -> bool {
         self.step(what);
         self.time_left() > Nanos::ZERO
@@ -65,8 +66,8 @@ impl<'a> TestBench<'a> {
     pub fn if_time<T>(
         &mut self,
         what: &str,
-        measure: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<Result<T, &'static str>, Error> {
+        measure: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<Result<T, &'static str>> {
         if self.has_time_for(what) { measure(self).map(Ok) } else { Ok(Err(NO_TIME)) }
     }
 
@@ -88,19 +89,19 @@ impl<'a> TestBench<'a> {
         self.target.idle(time);
     }
 
-    pub fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error> {
+    pub fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
         self.target.serve(depth, probes)
     }
 
-    pub fn one(&mut self, probe: Probe) -> Result<Timed, Error> {
+    pub fn one(&mut self, probe: Probe) -> Result<Timed> {
         let timed = self.serve(1, &[probe])?;
         timed.first().copied().ok_or(Error::Interrupted)
     }
 
-    pub fn read(&mut self, sector: u64, sectors: u32) -> Result<Timed, Error> {
+    pub fn read(&mut self, sector: u64, sectors: u32) -> Result<Timed> {
         self.one(Probe::read(sector, sectors))
     }
 

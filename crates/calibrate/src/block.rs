@@ -13,10 +13,10 @@ use disklab_disks::Op;
 use disklab_units::{Bytes, Nanos, Random, Sectors, Seed};
 use rustix::fs::OFlags;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::target::{Probe, Target, Timed};
 
-/// What the kernel wants buffers, places and lengths to be multiples of, at most.
+/// The largest size that the kernel wants buffers, places and lengths to be multiples of.
 const ALIGNED: usize = 4096;
 
 pub struct BlockTarget<'a> {
@@ -25,14 +25,14 @@ pub struct BlockTarget<'a> {
     bytes: Bytes,
     begun: Instant,
     stop: &'a AtomicBool,
-    /// One for each request under way.
+    /// A buffer for each request under way.
     buffers: Vec<NoiseBuffer>,
 }
 
 impl<'a> BlockTarget<'a> {
     /// Opens a block device or a file. To write, the whole device must be nobody's: the kernel
     /// refuses one that is mounted or a part of something. `stop` ends what is under way.
-    pub fn open(path: &Path, to_write: bool, stop: &'a AtomicBool) -> Result<Self, Error> {
+    pub fn open(path: &Path, to_write: bool, stop: &'a AtomicBool) -> Result<Self> {
         let fail = |what: &str, error: io::Error| {
             let advice = match error.kind() {
                 ErrorKind::PermissionDenied => "be root, or of the group that owns it",
@@ -77,7 +77,7 @@ impl<'a> BlockTarget<'a> {
         next: &AtomicUsize,
         probes: &[Probe],
         buffer: &mut NoiseBuffer,
-    ) -> Result<Vec<(usize, Timed)>, Error> {
+    ) -> Result<Vec<(usize, Timed)>> {
         let mut timed = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -91,7 +91,7 @@ impl<'a> BlockTarget<'a> {
         }
     }
 
-    fn run(&self, probe: Probe, buffer: &mut NoiseBuffer) -> Result<(), Error> {
+    fn run(&self, probe: Probe, buffer: &mut NoiseBuffer) -> Result<()> {
         let Probe { op, sector, sectors } = probe;
         let at = Sectors(sector).bytes().0;
         let bytes = Sectors(u64::from(sectors)).bytes().0 as usize;
@@ -131,7 +131,7 @@ impl Target for BlockTarget<'_> {
         }
     }
 
-    fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error> {
+    fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>> {
         let depth = depth.min(probes.len()).max(1);
         let mut buffers = std::mem::take(&mut self.buffers);
         let more = buffers.len() as u64..depth as u64;
@@ -148,7 +148,7 @@ impl Target for BlockTarget<'_> {
                 let ends = threads
                     .into_iter()
                     .map(|thread| thread.join().unwrap_or(Err(Error::Interrupted)));
-                ends.collect::<Result<Vec<_>, Error>>()
+                ends.collect::<Result<Vec<_>>>()
             })
         };
         self.buffers = buffers;

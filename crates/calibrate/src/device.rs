@@ -8,7 +8,7 @@ use disklab_config::read::TomlReader;
 use disklab_units::Bytes;
 
 use crate::bench::{OnProgress, TestBench};
-use crate::error::{Error, LEAST};
+use crate::error::{Error, LEAST, Result};
 use crate::hdd::rotation::{self, Rotation};
 use crate::hdd::tracks::SequentialRead;
 use crate::numbers::median;
@@ -23,10 +23,10 @@ pub struct Calibration {
     pub bytes: Bytes,
     /// `hdd` or `ssd`: the table's name.
     pub family: &'static str,
-    /// One line for people.
+    /// A line that describes the disk to people.
     pub summary: String,
     pub sheet: Sheet,
-    /// What has no place in the file's numbers.
+    /// Findings that have no place in the file's numbers.
     pub remarks: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Calibration {
         self.sheet.file(&head, &self.summary, &format!("{} B", self.bytes.0), self.family)
     }
 
-    /// What could not be seen, and why.
+    /// Lists the keys that could not be seen, and why.
     pub fn unseen(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sheet.lines.iter().filter_map(|line| match &line.mark {
             Provenance::NotVisible { why } => Some((line.key, why.as_str())),
@@ -45,7 +45,7 @@ impl Calibration {
         })
     }
 
-    /// What was reckoned with something that was not measured, and what that is.
+    /// Lists the keys that were reckoned with something that was not measured, and what that is.
     pub fn derived(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sheet.lines.iter().filter_map(|line| match &line.mark {
             Provenance::Derived { if_true, .. } => Some((line.key, if_true.as_str())),
@@ -66,7 +66,7 @@ pub fn calibrate(
     plan: &CalibrationPlan,
     watch: OnProgress<'_>,
     stop: &AtomicBool,
-) -> Result<Calibration, Error> {
+) -> Result<Calibration> {
     let bytes = target.bytes();
     if bytes < LEAST {
         return Err(Error::TooSmall { has: bytes });
@@ -98,7 +98,7 @@ const ONLY_ARMS: f64 = 4e6;
 const READS: usize = 60;
 
 /// Whether a disk turns, and how: by what it does, whatever anybody says of it.
-fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>, Error> {
+fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
     bench.step("does it turn?");
     let probes = bench.blocks(READS, Probe::read);
     let usual = median(&latencies(&bench.serve(1, &probes)?));
@@ -117,9 +117,9 @@ fn rotation(bench: &mut TestBench<'_>) -> Result<Option<Rotation>, Error> {
     Ok(found)
 }
 
-/// What each of the same reads in sequence takes, which nothing but somebody else's use of the disk
-/// should change.
-fn pace(bench: &mut TestBench<'_>) -> Result<Vec<f64>, Error> {
+/// Measures how long each of the same reads in sequence takes. Nothing but somebody else's use of
+/// the disk should change that.
+fn pace(bench: &mut TestBench<'_>) -> Result<Vec<f64>> {
     // Not where anything else is read in sequence: a cache would remember it.
     let place = bench.size() * 7 / 16 / 8 * 8;
     Ok(SequentialRead::measure(bench, place, 16_384, (256, 2))?.steps)

@@ -20,5 +20,7 @@ pub enum Error {
     Unclear(String),
 }
 
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// The least size of a disk to measure: room for long reads in sequence, and for places far apart.
 pub const LEAST: Bytes = Bytes::gib(1);

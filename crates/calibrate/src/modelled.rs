@@ -4,7 +4,7 @@
 use disklab_disks::{Completion, Disk, Request};
 use disklab_units::{Bytes, Nanos};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::target::{Probe, Target, Timed};
 
 pub struct Modelled {
@@ -34,7 +34,7 @@ impl Target for Modelled {
         self.now += time;
     }
 
-    fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error> {
+    fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>> {
         let mut timed: Vec<Timed> = Vec::with_capacity(probes.len());
         let mut under_way = 0;
         loop {

@@ -1,8 +1,8 @@
-//! What is asked of a calibration, and what the kernel says of the disk.
+//! The plan of a calibration, and the kernel's facts about the disk.
 
 use disklab_units::Nanos;
 
-/// What to do.
+/// The limits of a calibration, and its hints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CalibrationPlan {
     /// After this, what can be left out is.
@@ -15,7 +15,7 @@ pub struct CalibrationPlan {
 /// The [`CalibrationPlan::time`] for people who wait: a run ends by itself soon after this.
 pub const USUAL_TIME: Nanos = Nanos::from_secs(300);
 
-/// What the kernel says of a disk: taken where nothing can be measured.
+/// The kernel's facts about a disk, for numbers that cannot be measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hints {
     pub queue_depth: Option<u32>,

@@ -1,29 +1,26 @@
-//! What was found, number by number, as a file of `lab/devices`: each with its error and how it was
+//! The findings, number by number, as a file of `lab/devices`: each with its error and how it was
 //! found, or what was assumed to reckon it, or why it was not seen and what stands in its place.
 
 use std::fmt::Write;
 
 use disklab_units::prose::visible;
 
-/// Where a number is from.
+/// The origin of a number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Provenance {
-    Measured {
-        /// As a part of it; `None` where it is no quantity.
-        error: Option<f64>,
-        how: String,
-    },
+    /// Measured, with the error as a part of the number; `None` if the number is no quantity.
+    Measured { error: Option<f64>, how: String },
     /// Reckoned from what was measured and something that was not: no error can be told.
     Derived { how: String, if_true: String },
     /// A default stands there.
     NotVisible { why: String },
 }
 
-/// One line of the file.
+/// A line of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SheetLine {
     pub key: &'static str,
-    /// As TOML.
+    /// The value as TOML.
     pub value: String,
     pub mark: Provenance,
 }
@@ -72,7 +69,7 @@ impl Sheet {
 }
 
 impl Provenance {
-    /// What was measured is only derived where that needed something that was assumed.
+    /// Turns a measured number into a derived one, if it needed something that was assumed.
     pub(crate) fn assuming(self, assumed: Option<impl Into<String>>) -> Self {
         match (self, assumed) {
             (Self::Measured { how, .. }, Some(assumed)) => {

@@ -3,9 +3,9 @@
 use disklab_disks::Op;
 use disklab_units::{Bytes, Nanos};
 
-use crate::error::Error;
+use crate::error::Result;
 
-/// One request. Sectors have 512 bytes; places and lengths are multiples of 4 KiB, but for a flush,
+/// A request. Sectors have 512 bytes; places and lengths are multiples of 4 KiB, but for a flush,
 /// which has neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
@@ -81,5 +81,5 @@ pub trait Target {
 
     /// Keeps `depth` requests under way, a new one as soon as one is done, in the order given;
     /// waits for the last. Returns when each was made and done, in the order given.
-    fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error>;
+    fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>>;
 }

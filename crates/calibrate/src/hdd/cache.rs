@@ -4,7 +4,7 @@
 use disklab_units::Nanos;
 
 use crate::bench::{BLOCK, TestBench};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::target::Probe;
 
 /// The disk gets so long to read ahead as far as it likes, in milliseconds; and some more, by
@@ -39,7 +39,7 @@ impl Bounds {
         roundest.unwrap_or(self.low)
     }
 
-    /// As a part.
+    /// Returns the error as a part of the number.
     pub fn error(self) -> f64 {
         (self.high - self.low) as f64 / (self.low + self.high).max(1) as f64
     }
@@ -50,7 +50,7 @@ fn calm(bench: &mut TestBench<'_>) {
     bench.idle(Nanos(((CALM + more) * 1e6) as u64));
 }
 
-/// Where hits end.
+/// The number at which hits end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Border {
     /// The least that was tried is none.
@@ -78,7 +78,7 @@ impl Border {
 
 /// How far behind a read the disk reads on, in sectors. A read within `hit` nanoseconds came from
 /// the cache.
-pub(crate) fn look_ahead(bench: &mut TestBench<'_>, hit: f64) -> Result<Border, Error> {
+pub(crate) fn look_ahead(bench: &mut TestBench<'_>, hit: f64) -> Result<Border> {
     let ahead = |bench: &mut TestBench<'_>, distance: u64| {
         let place = bench.place(distance + u64::from(2 * BLOCK));
         bench.read(place, BLOCK)?;
@@ -86,11 +86,11 @@ pub(crate) fn look_ahead(bench: &mut TestBench<'_>, hit: f64) -> Result<Border, 
         // The block that ends so far behind the first.
         Ok(bench.read(place + distance, BLOCK)?.nanos() < hit)
     };
-    border(bench, u64::from(BLOCK), u64::from(BLOCK), FURTHEST, ahead)
+    border(bench, u64::from(BLOCK), FURTHEST, ahead)
 }
 
 /// How many places the disk remembers that were read one after the other.
-pub(crate) fn segments(bench: &mut TestBench<'_>, hit: f64) -> Result<Border, Error> {
+pub(crate) fn segments(bench: &mut TestBench<'_>, hit: f64) -> Result<Border> {
     let remembered = |bench: &mut TestBench<'_>, count: u64| {
         let places = bench.places(count as usize, 4096);
         for &place in &places {
@@ -99,16 +99,12 @@ pub(crate) fn segments(bench: &mut TestBench<'_>, hit: f64) -> Result<Border, Er
         let first = places.first().copied().unwrap_or_default();
         Ok(bench.read(first, BLOCK)?.nanos() < hit)
     };
-    border(bench, 1, 1, MOST_PLACES, remembered)
+    border(bench, 1, MOST_PLACES, remembered)
 }
 
 /// How much of one sequential read the disk remembers, in sectors, what it read ahead behind it
 /// included.
-pub(crate) fn segment(
-    bench: &mut TestBench<'_>,
-    hit: f64,
-    look_ahead: u64,
-) -> Result<Border, Error> {
+pub(crate) fn segment(bench: &mut TestBench<'_>, hit: f64, look_ahead: u64) -> Result<Border> {
     const REQUEST: u32 = 256;
     let remembered = |bench: &mut TestBench<'_>, length: u64| {
         let length = length.next_multiple_of(u64::from(REQUEST));
@@ -118,7 +114,7 @@ pub(crate) fn segment(
         calm(bench);
         Ok(bench.read(place, BLOCK)?.nanos() < hit)
     };
-    let found = border(bench, u64::from(REQUEST), u64::from(REQUEST), FURTHEST, remembered)?;
+    let found = border(bench, u64::from(REQUEST), FURTHEST, remembered)?;
     Ok(match found {
         Border::Within(Bounds { low, high }) => {
             Border::Within(Bounds { low: low + look_ahead, high: high + look_ahead })
@@ -128,15 +124,14 @@ pub(crate) fn segment(
     })
 }
 
-/// The largest number that is a hit: doubled from `least` on to `most`, then halved down to `step`
-/// or a hundredth.
+/// Finds the largest number that is a hit: doubled from `step` on to `most`, then halved down to
+/// `step` or a hundredth.
 fn border<B>(
     bench: &mut B,
-    least: u64,
     step: u64,
     most: u64,
-    mut hit: impl FnMut(&mut B, u64) -> Result<bool, Error>,
-) -> Result<Border, Error> {
+    mut hit: impl FnMut(&mut B, u64) -> Result<bool>,
+) -> Result<Border> {
     let mut mostly = |bench: &mut B, number: u64| {
         let (mut hits, mut misses) = (0, 0);
         while hits < HITS && misses < MISSES {
@@ -144,7 +139,7 @@ fn border<B>(
         }
         Ok::<bool, Error>(hits == HITS)
     };
-    let (mut low, mut high) = (0, least);
+    let (mut low, mut high) = (0, step);
     while mostly(bench, high)? {
         (low, high) = (high, high * 2);
         if high > most {
@@ -167,8 +162,7 @@ mod tests {
 
     #[test]
     fn none_is_told_from_more_than_was_tried() {
-        let up_to =
-            |last: u64| border(&mut (), 8, 8, 1024, |(), number| Ok(number <= last)).unwrap();
+        let up_to = |last: u64| border(&mut (), 8, 1024, |(), number| Ok(number <= last)).unwrap();
         assert_eq!(up_to(0), Border::Nowhere);
         assert_eq!(up_to(7), Border::Nowhere, "less than the least");
         assert_eq!(up_to(640), Border::Within(Bounds { low: 640, high: 648 }));

@@ -1,4 +1,4 @@
-//! What of a hard disk is not mechanics: cache, choice among commands, writes.
+//! The parts of a hard disk that do not move: cache, choice among commands, writes.
 
 use disklab_units::Bytes;
 
@@ -7,15 +7,15 @@ use super::queue::{self, QueueWindow};
 use super::work::HddWork;
 use super::writes;
 use crate::bench::NO_TIME;
-use crate::error::Error;
+use crate::error::Result;
 use crate::plan::{Hints, KERNEL_SAYS, NOBODY_SAYS, READ_ONLY};
 use crate::sheet::{Provenance, measured, not_visible, observed, percent, size, time};
 
-/// What was found out, or why nothing was tried.
+/// The border that was found, or why nothing was tried.
 type BorderSeen = Result<Border, &'static str>;
 
 impl HddWork<'_, '_> {
-    pub(super) fn cache(&mut self) -> Result<(), Error> {
+    pub(super) fn cache(&mut self) -> Result<()> {
         let hit = self.hit;
         let ahead = self.bench.if_time("read-ahead", |bench| cache::look_ahead(bench, hit))?;
         let segments =
@@ -30,7 +30,8 @@ impl HddWork<'_, '_> {
         Ok(())
     }
 
-    /// As many and as much as was seen, and where hits had no end, as was tried.
+    /// Sets the cache's numbers to those that were seen; where hits had no end, to those that were
+    /// tried.
     fn cache_numbers(&mut self, ahead: BorderSeen, segments: BorderSeen, segment: BorderSeen) {
         if let Ok(segments) = segments {
             self.hdd.cache_segments = segments.last().max(1) as u32;
@@ -104,7 +105,7 @@ impl HddWork<'_, '_> {
         self.sheet.quantity("cache", size(self.hdd.cache.0), mark.assuming(self.assumed));
     }
 
-    pub(super) fn queue(&mut self, hints: &Hints) -> Result<(), Error> {
+    pub(super) fn queue(&mut self, hints: &Hints) -> Result<()> {
         self.hdd.queue_depth = hints.queue_depth.unwrap_or(self.hdd.queue_depth).clamp(1, 1024);
         let why = if hints.queue_depth.is_some() { KERNEL_SAYS } else { NOBODY_SAYS };
         self.sheet.number("queue_depth", self.hdd.queue_depth, not_visible(why));
@@ -117,7 +118,7 @@ impl HddWork<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn writes(&mut self, hints: &Hints) -> Result<(), Error> {
+    pub(super) fn writes(&mut self, hints: &Hints) -> Result<()> {
         self.hdd.write_cache = hints.write_cache.unwrap_or(self.hdd.write_cache);
         self.hdd.write_buffer = self.hdd.write_buffer.min(self.hdd.cache);
         if !self.bench.may_write {

@@ -10,10 +10,10 @@ use super::tracks::{self, Tracks};
 use super::work::HddWork;
 use super::zones::{self, Zones};
 use crate::bench::BLOCK;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::sheet::{measured, not_visible, observed, rate, time};
 
-/// What motors are made for, in revolutions a minute.
+/// The speeds that motors are made for, in revolutions a minute.
 const SPEEDS: [u32; 8] = [3_600, 4_200, 5_400, 5_700, 5_900, 7_200, 10_000, 15_000];
 /// How far a disk may be from what its motor is made for, as a part: each of a model draws its own
 /// speed within 0.1 %, and measuring is off by less than the hundredth of that which is beyond.
@@ -23,8 +23,8 @@ const TOLERANCE: f64 = 0.001_01;
 /// hosts are late by, as a rule. As seldom, once in fifty, is a read of the medium as quick.
 const HIT: f64 = 0.02;
 
-/// What the motor is made for, if that is near, or else whole revolutions; and how far the disk may
-/// be from that, as a part.
+/// Returns the speed that the motor is made for, if that is near, or else whole revolutions; and
+/// how far the disk may be from that, as a part.
 fn speed(rotation: &Rotation) -> (u32, f64) {
     let measured = 60e9 / rotation.turn;
     let nominal =
@@ -45,7 +45,7 @@ impl HddWork<'_, '_> {
         self.sheet.number("rpm", rpm, measured(error, how));
     }
 
-    pub(super) fn port(&mut self) -> Result<(), Error> {
+    pub(super) fn port(&mut self) -> Result<()> {
         self.bench.step("command overhead and link");
         let found = port::measure(self.bench, self.turn)?;
         let (overhead, link, mark) =
@@ -67,7 +67,7 @@ impl HddWork<'_, '_> {
     }
 
     /// Tracks and zones.
-    pub(super) fn surface(&mut self) -> Result<(Tracks, Zones), Error> {
+    pub(super) fn surface(&mut self) -> Result<(Tracks, Zones)> {
         self.bench.step("tracks and heads");
         let overhead = self.hdd.command_overhead.0 as f64;
         let (tracks, stream) = tracks::measure(self.bench, self.turn, overhead)?;
@@ -113,7 +113,7 @@ impl HddWork<'_, '_> {
         Ok((tracks, zones))
     }
 
-    pub(super) fn seeks(&mut self, tracks: &Tracks, zones: &Zones) -> Result<(), Error> {
+    pub(super) fn seeks(&mut self, tracks: &Tracks, zones: &Zones) -> Result<()> {
         self.bench.step("seeks");
         let overhead = self.hdd.command_overhead.0 as f64;
         let block = f64::from(BLOCK) * 512.0;

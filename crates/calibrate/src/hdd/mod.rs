@@ -14,37 +14,14 @@ mod work;
 mod writes;
 mod zones;
 
+use disklab_config::device::Hdd;
+
 use self::rotation::Rotation;
 use self::work::HddWork;
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::plan::Hints;
 use crate::sheet::{Sheet, not_visible, time};
-
-/// In the order of a device's file.
-const KEYS: [&str; 21] = [
-    "rpm",
-    "seek_track_to_track",
-    "seek_average",
-    "seek_full",
-    "write_settle",
-    "head_switch",
-    "surfaces",
-    "rate_outer",
-    "rate_inner",
-    "zones",
-    "command_overhead",
-    "link",
-    "queue_depth",
-    "queue_window",
-    "age_limit",
-    "cache",
-    "cache_segments",
-    "look_ahead",
-    "write_cache",
-    "write_buffer",
-    "write_window",
-];
 
 /// How many times [`TestBench::step`] is called here.
 pub(crate) const STEPS: u32 = 10;
@@ -54,7 +31,7 @@ pub(crate) fn measure(
     bench: &mut TestBench<'_>,
     rotation: &Rotation,
     hints: &Hints,
-) -> Result<(Sheet, Vec<String>), Error> {
+) -> Result<(Sheet, Vec<String>)> {
     let mut work = HddWork::new(bench, rotation.turn);
     work.rotation(rotation);
     work.port()?;
@@ -67,6 +44,6 @@ pub(crate) fn measure(
     let HddWork { mut sheet, remarks, hdd, .. } = work;
     let waited = not_visible("no request was left waiting so long");
     sheet.quantity("age_limit", time(hdd.age_limit.0 as f64), waited);
-    sheet.sort(&KEYS);
+    sheet.sort(Hdd::KEYS);
     Ok((sheet, remarks))
 }

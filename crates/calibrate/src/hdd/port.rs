@@ -1,8 +1,8 @@
-//! What a command costs and how fast the link is, by reading again what has just been read: the
-//! medium has no part in it.
+//! Measures the cost of a command and the rate of the link, by reading again what has just been
+//! read: the medium has no part in it.
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::{line, quantile};
 
 /// In sectors.
@@ -23,7 +23,7 @@ pub(crate) struct PortEstimate {
 }
 
 /// `turn` in nanoseconds. `None` where reading again comes from the medium again.
-pub(crate) fn measure(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<PortEstimate>, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<PortEstimate>> {
     let mut times = Vec::new();
     for sectors in SIZES {
         let mut of_size = Vec::new();

@@ -7,7 +7,7 @@ use disklab_disks::build;
 use disklab_units::{Bytes, Seed};
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::modelled::Modelled;
 use crate::target::{Probe, Target, Timed};
 
@@ -29,7 +29,7 @@ pub(crate) fn reads(
     bench: &mut TestBench<'_>,
     model: &Hdd,
     bytes: Bytes,
-) -> Result<Option<QueueWindow>, Error> {
+) -> Result<Option<QueueWindow>> {
     let probes = bench.blocks(READS, Probe::read);
     let measured = span(&bench.serve(DEPTH, &probes)?);
     let with = |window| Hdd { queue_window: window, ..model.clone() };
@@ -41,7 +41,7 @@ pub(crate) fn writes(
     bench: &mut TestBench<'_>,
     model: &Hdd,
     bytes: Bytes,
-) -> Result<Option<QueueWindow>, Error> {
+) -> Result<Option<QueueWindow>> {
     let count = (model.write_buffer.0 / 4096) as usize + WRITES;
     let mut probes = bench.blocks(count, Probe::write);
     probes.push(Probe::flush());
@@ -62,7 +62,7 @@ fn nearest(
     measured: f64,
     (probes, bytes): (&[Probe], Bytes),
     with: impl Fn(u32) -> Hdd,
-) -> Result<Option<QueueWindow>, Error> {
+) -> Result<Option<QueueWindow>> {
     let mut best: Option<QueueWindow> = None;
     for commands in WINDOWS.into_iter().filter(|&window| window <= most.max(1)) {
         let disk = build(&Model::Hdd(with(commands)), bytes, Seed(1));

@@ -1,4 +1,4 @@
-//! What the arm takes from one sector to another, the wait for the platters taken away.
+//! Measures how long the arm takes from one sector to another, without the wait for the platters.
 //!
 //! A read of the second sector, begun some time after one of the first, ends when the platters
 //! bring it round; that moment is the same, modulo a turn, whatever the arm took. So each read
@@ -13,7 +13,7 @@
 use disklab_units::Nanos;
 
 use crate::bench::{BLOCK, TestBench};
-use crate::error::Error;
+use crate::error::Result;
 
 /// A turn is halved so often: 8 ms to 4 us.
 const ROUNDS: usize = 11;
@@ -21,7 +21,7 @@ const ROUNDS: usize = 11;
 pub(crate) struct SeekPair {
     pub from: u64,
     pub to: u64,
-    /// Where else `to` may be.
+    /// The track on which `to` may be moved.
     track: Option<Track>,
     /// The second read takes longer than this and no longer than that if the platters wait for it,
     /// in nanoseconds.
@@ -65,8 +65,8 @@ impl SeekPair {
         (self.high - self.low < turn / 100.0).then(|| f64::midpoint(self.low, self.high))
     }
 
-    /// What to read second and how long to wait before, so that its end tells on which side of the
-    /// middle its time is.
+    /// Chooses the sector to read second and how long to wait before, so that its end tells on
+    /// which side of the middle its time is.
     fn aim(&self, turn: f64) -> (u64, f64) {
         let Some(apart) = self.apart else { return (self.to, 0.0) };
         let middle = f64::midpoint(self.low, self.high);
@@ -109,7 +109,7 @@ pub(crate) fn measure(
     pairs: &mut [SeekPair],
     turn: f64,
     hit: f64,
-) -> Result<(), Error> {
+) -> Result<()> {
     let (mut rounds, mut between) = (ROUNDS, 0);
     while rounds > 0 {
         for place in bench.places(between, u64::from(BLOCK)) {

@@ -7,7 +7,7 @@
 //! a sector, the read was too quick to be counted, and where it had most, more are tried.
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::{median, rms};
 use crate::target::{Probe, Timed, latencies};
 
@@ -26,13 +26,13 @@ const AGAIN: usize = 9;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rotation {
-    /// Of one turn, in nanoseconds.
+    /// The time of one turn, in nanoseconds.
     pub turn: f64,
     /// Standard error of it, as a part of it.
     pub error: f64,
 }
 
-pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<Option<Rotation>, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<Option<Rotation>> {
     for places in PLACES {
         if let Some(rotation) = turn(&visited(bench, places)?) {
             return Ok(Some(rotation));
@@ -41,7 +41,7 @@ pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<Option<Rotation>, Err
     Ok(None)
 }
 
-fn visited(bench: &mut TestBench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error> {
+fn visited(bench: &mut TestBench<'_>, places: usize) -> Result<Vec<Vec<f64>>> {
     let probes = bench.blocks(places, Probe::read);
     let again = latencies(&bench.serve(1, &[probes[0]; AGAIN])?[1..]);
     // A host may be late by half of that; the medium is slower by more, or `intervals` does

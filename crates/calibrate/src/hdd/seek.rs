@@ -6,18 +6,18 @@ use disklab_disks::Travel;
 use disklab_units::{Bytes, Nanos};
 
 use crate::bench::{BLOCK, TestBench};
-use crate::error::Error;
+use crate::error::Result;
 use crate::hdd::reach::{self, SeekPair};
 use crate::hdd::tracks::Tracks;
 use crate::numbers::{median, rms, spread};
 
-/// What is known of the disk before its seeks are.
+/// The facts about the disk that measuring its seeks needs.
 pub(crate) struct KnownMechanics<'a> {
     /// In nanoseconds.
     pub turn: f64,
     pub tracks: &'a Tracks,
     pub heads: u32,
-    /// What a read takes besides arm and platters, in nanoseconds, at a sector.
+    /// The time of a read at a sector without arm and platters, in nanoseconds.
     pub overhead: &'a dyn Fn(u64) -> f64,
     /// A read that takes no longer came from the cache, in nanoseconds.
     pub hit: f64,
@@ -55,10 +55,7 @@ impl SeekMoves {
     }
 }
 
-pub(crate) fn measure(
-    bench: &mut TestBench<'_>,
-    known: &KnownMechanics<'_>,
-) -> Result<SeekMoves, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>, known: &KnownMechanics<'_>) -> Result<SeekMoves> {
     let mut moves = short(bench, known);
     moves.extend(long(bench));
     let first = moves.len();
@@ -82,7 +79,8 @@ fn block(sector: f64) -> u64 {
     (sector.max(0.0) as u64).next_multiple_of(u64::from(BLOCK)) + u64::from(BLOCK)
 }
 
-/// Where all tracks have as many sectors as those at the beginning, in cylinders.
+/// Returns the part of the disk, in cylinders, whose tracks all have as many sectors as those at
+/// the beginning.
 fn room(bench: &TestBench<'_>, cylinder: f64) -> f64 {
     (bench.size() as f64 / 100.0 / cylinder).max(1.0)
 }

@@ -6,16 +6,16 @@
 //! longer than a change of head the number of heads shows.
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::{line, mean, median, quantile, spread};
 use crate::target::{Probe, ends};
 
-/// What is read in sequence, in requests of `request` sectors.
+/// A read in sequence, by requests of `request` sectors.
 pub(crate) struct SequentialRead {
     pub request: u32,
     /// The first sector of the request that the first step is about.
     pub from: u64,
-    /// What each took from the end of the one before, in nanoseconds.
+    /// The time of each request from the end of the one before, in nanoseconds.
     pub steps: Vec<f64>,
 }
 
@@ -30,7 +30,7 @@ impl SequentialRead {
         sector: u64,
         length: u64,
         (request, depth): (u32, usize),
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let count = length.min(bench.size() - sector) / u64::from(request);
         let done = ends(&bench.serve(depth, &Probe::read(sector, request).in_sequence(count))?);
         let steps = done.windows(2).skip(SKIP).map(|pair| pair[1] - pair[0]).collect();
@@ -42,7 +42,7 @@ impl SequentialRead {
         f64::from(self.request) * 512.0 * 1e9 / mean(&self.steps).max(1.0)
     }
 
-    /// What a request takes that stays on its track.
+    /// Returns the time of a request that stays on its track.
     fn usual(&self, turn: f64) -> f64 {
         let about = quantile(&self.steps, 0.3);
         let like: Vec<f64> =
@@ -87,7 +87,7 @@ pub(crate) struct Tracks {
     pub gap: f64,
     /// From one cylinder to the next, and heads, where these show.
     pub cylinder: Option<Cylinder>,
-    /// Where they are seen to begin, if they are.
+    /// The places where tracks begin, if these are seen.
     pub seen: Option<Starts>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Starts {
     pub first: f64,
     pub distance: f64,
     pub count: u32,
-    /// As exact as a request is long.
+    /// The error of the places: the length of a request.
     pub within: f64,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn measure(
     bench: &mut TestBench<'_>,
     turn: f64,
     overhead: f64,
-) -> Result<(Tracks, SequentialRead), Error> {
+) -> Result<(Tracks, SequentialRead)> {
     let rough = SequentialRead::measure(bench, 0, ROUGH, (2048, 2))?;
     let stream =
         SequentialRead::measure(bench, BEGIN, LENGTH, request(rough.rate(), turn, overhead))?;
@@ -176,11 +176,11 @@ fn starts(places: &[(f64, f64)], within: f64) -> Option<Starts> {
 /// seen, since one may be late and two agree by chance.
 const MOST_HEADS: u32 = 40;
 const CYLINDERS: usize = 3;
-/// Of a hundred changes, at least so many must be as long as their number among the heads says: as
-/// many as are not late.
+/// The least part of the changes, in per cent, that must be as long as their number among the heads
+/// says: the others may be late.
 const REGULAR: usize = 95;
 
-/// Of a track that begins at `at`, counted from the first that is seen to.
+/// Returns the number of the track that begins at `at`, counted from the first that is seen.
 fn number(at: f64, changes: &[(f64, f64)]) -> usize {
     let first = changes.first().map_or(0.0, |change| change.0);
     (at - first).round().max(0.0) as usize

@@ -1,4 +1,4 @@
-//! What is known of a hard disk so far, as each part is measured.
+//! The facts that are known of a hard disk so far, as each part is measured.
 
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Rate};
@@ -16,7 +16,7 @@ pub(super) struct HddWork<'a, 'b> {
     pub turn: f64,
     /// A read that takes no longer came from the cache, in nanoseconds.
     pub hit: f64,
-    /// What times of reads are right under only, where what a command takes was not seen.
+    /// The condition under which times of reads are right, if the time of a command was not seen.
     pub assumed: Option<&'static str>,
 }
 
@@ -38,7 +38,7 @@ impl<'a, 'b> HddWork<'a, 'b> {
     }
 }
 
-/// What stands where nothing was seen: a 3.5-inch disk with SATA.
+/// Returns the defaults for what was not seen: a 3.5-inch disk with SATA.
 pub(super) fn usual() -> Hdd {
     Hdd {
         rpm: 7200,

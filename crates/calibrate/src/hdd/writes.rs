@@ -1,10 +1,10 @@
-//! What writing shows: whether a write is done once it is in the buffer, how much the buffer takes,
-//! and what a flush costs. Destroys what is written over.
+//! Facts that only writing shows: whether a write is done once it is in the buffer, how much the
+//! buffer takes, and what a flush costs. Destroys what is written over.
 
 use disklab_units::Nanos;
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hdd::cache::Bounds;
 use crate::numbers::median;
 use crate::target::Probe;
@@ -21,7 +21,7 @@ const FLUSHED: usize = 16;
 
 /// Whether single writes are done before the platters could have turned to them. `turn` in
 /// nanoseconds.
-pub(crate) fn cached(bench: &mut TestBench<'_>, turn: f64) -> Result<bool, Error> {
+pub(crate) fn cached(bench: &mut TestBench<'_>, turn: f64) -> Result<bool> {
     let mut latencies = Vec::new();
     for probe in bench.blocks(9, Probe::write) {
         latencies.push(bench.one(probe)?.nanos());
@@ -31,7 +31,7 @@ pub(crate) fn cached(bench: &mut TestBench<'_>, turn: f64) -> Result<bool, Error
 }
 
 /// How much fits in before a write has to wait, in sectors; `None` if none did.
-pub(crate) fn buffer(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Bounds>, Error> {
+pub(crate) fn buffer(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Bounds>> {
     bench.one(Probe::flush())?;
     let mut begun = None;
     let mut taken = 0;
@@ -65,8 +65,8 @@ pub(crate) fn buffer(bench: &mut TestBench<'_>, turn: f64) -> Result<Option<Boun
     Ok(Some(Bounds { low: bound(room - 1.5), high: bound(room + 1.5) }))
 }
 
-/// What a flush takes for each of a few writes far apart, in nanoseconds.
-pub(crate) fn flush(bench: &mut TestBench<'_>) -> Result<f64, Error> {
+/// Measures the time of a flush for each of a few writes far apart, in nanoseconds.
+pub(crate) fn flush(bench: &mut TestBench<'_>) -> Result<f64> {
     let mut times = Vec::new();
     for _ in 0..5 {
         let mut probes = bench.blocks(FLUSHED, Probe::write);

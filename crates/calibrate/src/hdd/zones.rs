@@ -2,7 +2,7 @@
 //! over the disk.
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::hdd::tracks::{SequentialRead, Tracks, request};
 use crate::numbers::{line, mean};
 
@@ -52,7 +52,7 @@ pub(crate) fn measure(
     (turn, overhead): (f64, f64),
     tracks: &Tracks,
     outer: &SequentialRead,
-) -> Result<Zones, Error> {
+) -> Result<Zones> {
     let last = bench.size().saturating_sub(LENGTH) / 8;
     // At each place the rate seen, and the one that follows from tracks and skews, which is more
     // exact.
@@ -129,8 +129,8 @@ fn count(rates: &[(u64, f64)]) -> Option<u32> {
     (best.0 < MOST && best.1 < CLEAR * slope.1).then_some(best.0)
 }
 
-/// Which zone, from 0, a part of the disk's sectors is in. Zones have equally many cylinders: as
-/// many sectors as their rate is high.
+/// Returns the zone, from 0, that a part of the disk's sectors is in. Zones have equally many
+/// cylinders: as many sectors as their rate is high.
 fn zone_of(part: f64, zones: u32, outer: f64, inner: f64) -> f64 {
     let rate =
         |zone: u32| outer - (outer - inner) * f64::from(zone) / f64::from((zones - 1).max(1));

@@ -7,7 +7,7 @@ use super::collection::{self, Collected};
 use super::work::{SsdWork, usual};
 use super::writes::{self, Sustained, WriteTimes};
 use crate::bench::NO_TIME;
-use crate::error::Error;
+use crate::error::Result;
 use crate::plan::READ_ONLY;
 use crate::sheet::{measured, not_visible, observed, percent, rate, size, time};
 
@@ -16,7 +16,7 @@ const IN_HAND: u64 = 4;
 
 impl SsdWork<'_, '_> {
     /// All that holds only if nothing else writes or collects meanwhile.
-    pub(super) fn changes(&mut self) -> Result<(), Error> {
+    pub(super) fn changes(&mut self) -> Result<()> {
         // As TLC takes.
         let hidden = not_visible("collecting garbage hides it");
         self.sheet.quantity("erase_block", time(3.5e6), hidden);
@@ -66,7 +66,7 @@ impl SsdWork<'_, '_> {
         held
     }
 
-    fn programs(&mut self) -> Result<(), Error> {
+    fn programs(&mut self) -> Result<()> {
         /// The largest write that reaches the dies at once, in sectors.
         const LARGEST: u64 = 1024;
         /// The shortest program that a device can have, in nanoseconds.
@@ -96,7 +96,7 @@ impl SsdWork<'_, '_> {
             None => (
                 (takes, error),
                 measured(error / takes, "reads that find every die programming")
-                    .assuming(self.if_true()),
+                    .assuming(self.if_true(None)),
             ),
             Some(why) => ((usual::PROGRAM, 0.0), not_visible(why)),
         };
@@ -115,20 +115,16 @@ impl SsdWork<'_, '_> {
             (0.0, not_visible(why))
         } else {
             let error = found.flush * found.flush_error + program_error + self.overhead_error;
-            let mut assumed = self.assumed.clone();
-            if !seen {
-                assumed.push(format!("a program takes {}", time(program)));
-            }
-            let if_true = (!assumed.is_empty()).then(|| assumed.join(", and "));
+            let assumed = (!seen).then(|| format!("a program takes {}", time(program)));
             let how = "a flush after one write, less its program";
-            (takes.min(1e9), measured(error / takes, how).assuming(if_true))
+            (takes.min(1e9), measured(error / takes, how).assuming(self.if_true(assumed)))
         };
         self.sheet.quantity("flush", time(value), mark);
     }
 
     /// Fills the disk and writes on at random, where there is time for it. Returns after how many
     /// bytes of that it becomes slower, if it does.
-    fn onset(&mut self, sustained: &Sustained, buffer: u64) -> Result<Option<u64>, Error> {
+    fn onset(&mut self, sustained: &Sustained, buffer: u64) -> Result<Option<u64>> {
         let once = self.bench.size() as f64 * 512e9 / sustained.rate.max(1.0);
         let left = self.bench.time_left().0 as f64;
         // The onset comes after a part of the disk, a tenth for most.
@@ -188,13 +184,13 @@ impl SsdWork<'_, '_> {
     }
 }
 
-/// What goes into blocks, in bytes.
+/// The data that goes into blocks, in bytes.
 struct FlashBlocks {
     /// The disk's size.
     bytes: u64,
     page: u64,
     dies: u64,
-    /// One page of each die.
+    /// The size of one page of each die.
     stripe: u64,
 }
 
@@ -213,7 +209,8 @@ impl FlashBlocks {
         blocks_needed(Bytes(self.bytes), self.dies, page, block)
     }
 
-    /// Those with which the model begins to collect after `onset` bytes of writes to a full disk.
+    /// Returns the pages of a block, and the bytes in all, with which the model begins to collect
+    /// after `onset` bytes of writes to a full disk.
     fn blocks_for(&self, onset: u64) -> (u64, u64) {
         // What is before the onset should be many blocks, of which one more or less does not
         // matter.
@@ -229,7 +226,7 @@ impl FlashBlocks {
 /// Pages of a block, of so many that the flash has: usual ones, or as many more as the model needs
 /// to count all, or as many less as `fits` wants.
 fn fewest(raw_pages: u64, fits: impl Fn(u64) -> bool) -> u64 {
-    /// What a device has at least and at most.
+    /// The fewest and the most pages of a device's block.
     const PAGES: (u64, u64) = (16, 16_384);
     // As many blocks as the model counts, less what rounding adds.
     let counted = |pages: u64| raw_pages / pages <= MOST_BLOCKS - 500;

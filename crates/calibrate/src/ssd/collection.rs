@@ -4,7 +4,7 @@
 use disklab_units::Nanos;
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::{mean, median};
 use crate::target::Probe;
 
@@ -21,8 +21,8 @@ const LEAST: u64 = 64;
 const SLOW: f64 = 0.75;
 /// So many windows one after another are slow: none of them is somebody else's doing.
 const LASTING: usize = 8;
-/// What is written at random is at most so many times the disk: greedy collection is near its
-/// steady state once everything has been written anew.
+/// The limit of random writes, in sizes of the disk: greedy collection is near its steady state
+/// once everything has been written anew.
 const TIMES: u64 = 2;
 /// Two eighths of the disk, one after the other, whose paces differ by no more than this part: the
 /// state is steady.
@@ -48,7 +48,7 @@ impl Collected {
 }
 
 /// `buffer`: so many bytes are taken before the dies have them. Ends early when the time is up.
-pub(crate) fn measure(bench: &mut TestBench<'_>, buffer: u64) -> Result<Collected, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>, buffer: u64) -> Result<Collected> {
     let request = u64::from(REQUEST);
     let all = bench.size() / request;
     let each = (all / WINDOWS).max(LEAST);

@@ -2,7 +2,7 @@
 //! met.
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::{mean, median};
 use crate::target::{Probe, latencies};
 
@@ -22,11 +22,11 @@ pub(crate) struct ReadModes {
     pub times: Vec<f64>,
     /// How far single reads are from their mode, as a part.
     pub spread: f64,
-    /// Of all reads, in nanoseconds.
+    /// The mean of all reads, in nanoseconds.
     pub mean: f64,
 }
 
-pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ReadModes, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ReadModes> {
     let probes = bench.blocks(READS, Probe::read);
     Ok(modes(&latencies(&bench.serve(1, &probes)?)))
 }

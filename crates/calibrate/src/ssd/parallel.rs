@@ -1,8 +1,8 @@
-//! What the disk does at once: how its rate grows with the depth, and how many dies there are, by
-//! reads that are so far apart that all meet the same one.
+//! Measures what the disk does at once: how its rate grows with the depth, and how many dies there
+//! are, by reads that are so far apart that all meet the same one.
 
 use crate::bench::{BLOCK, TestBench};
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::median;
 use crate::target::{Probe, Timed, ends};
 
@@ -17,7 +17,7 @@ const LARGE: u32 = 256;
 /// No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s: in
 /// nanoseconds a byte.
 const SLOPES: (f64, f64) = (1.0 / 64.0, 100.0);
-/// As long as a model's command can hold the link, in nanoseconds.
+/// The longest time that a model's command can hold the link, in nanoseconds.
 const MOST_COMMAND: f64 = 1e6;
 
 pub(crate) struct ParallelReads {
@@ -75,7 +75,7 @@ impl ParallelReads {
     }
 }
 
-pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ParallelReads, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ParallelReads> {
     let (mut iops, mut drifts) = (Vec::new(), Vec::new());
     for depth in DEPTHS {
         let probes = bench.blocks(READS, Probe::read);
@@ -116,7 +116,7 @@ pub(crate) enum DieCount {
 
 /// How many dies there are: the least stride in pages of `page` bytes at which many reads go no
 /// faster than one die serves them, which is `one` a second.
-pub(crate) fn dies(bench: &mut TestBench<'_>, page: u64, one: f64) -> Result<DieCount, Error> {
+pub(crate) fn dies(bench: &mut TestBench<'_>, page: u64, one: f64) -> Result<DieCount> {
     let page = page / 512;
     let mut rates = Vec::new();
     for stride in 1..=WIDEST {

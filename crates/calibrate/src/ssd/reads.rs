@@ -2,7 +2,7 @@
 
 use super::parallel::{self, DieCount};
 use super::work::{SsdWork, usual};
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::{quantile, spread};
 use crate::plan::{Hints, KERNEL_SAYS, NOBODY_SAYS};
 use crate::sheet::{measured, not_visible, observed, rate, size, time};
@@ -12,13 +12,13 @@ use crate::target::Probe;
 /// one microsecond.
 const ROUND_TRIP: f64 = 3e3;
 
-/// Of a lone read, a command with its link takes no more than this part: where it seems to, a flush
+/// The largest part of a lone read that a command with its link takes: where it seems to, a flush
 /// with nothing to flush does more than a command.
 const COMMAND: f64 = 0.8;
 
 impl SsdWork<'_, '_> {
     /// A flush with nothing to flush is a command and no more.
-    pub(super) fn command(&mut self) -> Result<(), Error> {
+    pub(super) fn command(&mut self) -> Result<()> {
         let mut times = Vec::new();
         self.bench.one(Probe::flush())?;
         for _ in 0..30 {
@@ -53,7 +53,7 @@ impl SsdWork<'_, '_> {
     }
 
     /// Pages and dies.
-    pub(super) fn flash(&mut self) -> Result<(), Error> {
+    pub(super) fn flash(&mut self) -> Result<()> {
         let mark = match self.sizes.page {
             Some(_) => observed("where a longer read stops taking the channel's time too"),
             None => not_visible("longer reads take longer evenly"),
@@ -106,7 +106,8 @@ impl SsdWork<'_, '_> {
             not_visible("a lone read takes no longer than command, channel and link")
         } else {
             let error = (self.modes.spread * self.modes.mean + self.overhead_error) / shortest;
-            measured(error, "lone reads, less command, channel and link").assuming(self.if_true())
+            measured(error, "lone reads, less command, channel and link")
+                .assuming(self.if_true(None))
         };
         self.sheet.number("read_page", value, mark);
     }
@@ -148,7 +149,7 @@ impl SsdWork<'_, '_> {
         self.sheet.quantity("link_command", time(self.link_command), mark);
     }
 
-    /// What only the kernel says.
+    /// Adds the numbers that only the kernel says.
     pub(super) fn queue(&mut self) {
         let Hints { queue_depth, queued_flush, .. } = self.hints;
         let depth = queue_depth.unwrap_or(usual::DEPTH).clamp(1, 4096);
@@ -161,7 +162,7 @@ impl SsdWork<'_, '_> {
     }
 }
 
-/// What a device has of either at most.
+/// The most channels of a device, and the most dies on each.
 const MOST: u32 = 64;
 
 /// Channels, and dies on each: as many in all, or where no equal numbers make that, the nearest.

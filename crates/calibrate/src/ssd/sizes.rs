@@ -1,11 +1,11 @@
-//! What the size of a lone read makes of its time: up to a page it grows by channel and link,
-//! beyond by the link alone, as further pages come over other channels meanwhile.
+//! Measures how the time of a lone read grows with its size: up to a page it grows by channel and
+//! link, beyond by the link alone, as further pages come over other channels meanwhile.
 
 use disklab_config::device::CHANNELS_RATE;
 use disklab_units::Rate;
 
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::quantile;
 use crate::target::{Probe, latencies};
 
@@ -25,7 +25,7 @@ pub(crate) struct ReadSizes {
     pub beside: f64,
 }
 
-pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ReadSizes, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ReadSizes> {
     let mut times = Vec::new();
     for sectors in SIZES {
         let align = u64::from(sectors);

@@ -1,14 +1,14 @@
-//! What is known of a disk without moving parts, as each part is measured.
+//! The facts that are known of a disk without moving parts, as each part is measured.
 
 use super::latency::{self, ReadModes};
 use super::parallel::{self, ParallelReads};
 use super::sizes::{self, ReadSizes};
 use crate::bench::TestBench;
-use crate::error::Error;
+use crate::error::Result;
 use crate::plan::Hints;
 use crate::sheet::{Sheet, rate, size};
 
-/// What stands where nothing was seen: a SATA disk with TLC.
+/// The defaults for what was not seen: a SATA disk with TLC.
 pub(super) mod usual {
     pub const CHANNELS: u32 = 8;
     pub const DIES: u32 = 16;
@@ -22,7 +22,7 @@ pub(super) mod usual {
     pub const DEPTH: u32 = 32;
 }
 
-/// What is known so far, in nanoseconds and bytes a second, and what comes of it.
+/// The facts that are known so far, in nanoseconds and bytes a second, and the sheet of results.
 pub(super) struct SsdWork<'a, 'b> {
     pub bench: &'a mut TestBench<'b>,
     pub hints: Hints,
@@ -39,13 +39,13 @@ pub(super) struct SsdWork<'a, 'b> {
     /// How far that may be off, in nanoseconds.
     pub overhead_error: f64,
     pub dies: u32,
-    /// What stands in the place of numbers that were not seen, which others are reckoned from.
+    /// The defaults that other numbers are reckoned from, in words.
     pub assumed: Vec<String>,
 }
 
 impl<'a, 'b> SsdWork<'a, 'b> {
     /// Measures lone reads, and many at once.
-    pub fn begin(bench: &'a mut TestBench<'b>, hints: Hints) -> Result<Self, Error> {
+    pub fn begin(bench: &'a mut TestBench<'b>, hints: Hints) -> Result<Self> {
         bench.step("latency of reads");
         let modes = latency::measure(bench)?;
         bench.step("sizes of reads");
@@ -83,17 +83,18 @@ impl<'a, 'b> SsdWork<'a, 'b> {
         })
     }
 
-    /// What of a lone read of 4 KiB is not the die's.
+    /// Returns the part of a lone read of 4 KiB that is not the die's.
     pub fn besides(&self) -> f64 {
         self.overhead + 4096e9 / self.channel + 4096e9 / self.link + self.link_command
     }
 
-    /// What has to be true for what is reckoned from other numbers.
-    pub fn if_true(&self) -> Option<String> {
-        (!self.assumed.is_empty()).then(|| self.assumed.join(", and "))
+    /// Returns the conditions under which reckoned numbers are right, with `more`.
+    pub fn if_true(&self, more: Option<String>) -> Option<String> {
+        let assumed: Vec<String> = self.assumed.iter().cloned().chain(more).collect();
+        (!assumed.is_empty()).then(|| assumed.join(", and "))
     }
 
-    /// What a die is busy for with a read of 4 KiB, in the mean.
+    /// Returns the mean time that a die is busy with a read of 4 KiB.
     pub fn die_time(&self) -> f64 {
         self.modes.mean - self.besides() + 4096e9 / self.channel
     }

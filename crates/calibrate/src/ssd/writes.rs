@@ -1,10 +1,10 @@
-//! What writing shows: what a program and a flush take, and how much the buffer holds where the
-//! dies are slower than the link. Destroys what is written over.
+//! Facts that only writing shows: what a program and a flush take, and how much the buffer holds
+//! where the dies are slower than the link. Destroys what is written over.
 
 use disklab_units::Nanos;
 
 use crate::bench::{BLOCK, TestBench};
-use crate::error::Error;
+use crate::error::Result;
 use crate::numbers::{mean, median, rms, spread};
 use crate::target::{Probe, ends};
 
@@ -24,7 +24,7 @@ const REQUESTS: u64 = 8192;
 
 /// Nanoseconds.
 pub(crate) struct WriteTimes {
-    /// Of a write of 4 KiB into the buffer.
+    /// The time of a write of 4 KiB into the buffer.
     pub buffered: f64,
     /// By how much longer a read takes that finds all dies programming, and how far from that half
     /// of them are.
@@ -33,14 +33,14 @@ pub(crate) struct WriteTimes {
     /// The same half of that time later: less by as much, unless what is programmed is interrupted
     /// by the read.
     pub later: f64,
-    /// Of a flush after a write of 4 KiB, and how far away from it half of them are, as a part of
-    /// it.
+    /// The time of a flush after a write of 4 KiB, and how far away from it half of them are, as a
+    /// part of it.
     pub flush: f64,
     pub flush_error: f64,
 }
 
 /// `stripe`: one page of each die, in sectors.
-pub(crate) fn measure(bench: &mut TestBench<'_>, stripe: u32) -> Result<WriteTimes, Error> {
+pub(crate) fn measure(bench: &mut TestBench<'_>, stripe: u32) -> Result<WriteTimes> {
     let (mut buffered, mut flush) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
         let small = bench.place(u64::from(BLOCK));
@@ -67,7 +67,7 @@ pub(crate) fn measure(bench: &mut TestBench<'_>, stripe: u32) -> Result<WriteTim
 
 /// By how much longer a read takes so long after a stripe was written, and how far from that half
 /// of them are.
-fn behind(bench: &mut TestBench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64), Error> {
+fn behind(bench: &mut TestBench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64)> {
     let mut behind = Vec::new();
     for _ in 0..TRIES {
         let [large, read] = [stripe, BLOCK].map(|room| bench.place(u64::from(room)));
@@ -98,7 +98,7 @@ pub(crate) struct Sustained {
 
 /// Writes in sequence, and looks where that becomes slower. First a little, and each time twice as
 /// much: a disk that has little to spare collects garbage soon, and that is slower too.
-pub(crate) fn sustained(bench: &mut TestBench<'_>) -> Result<Sustained, Error> {
+pub(crate) fn sustained(bench: &mut TestBench<'_>) -> Result<Sustained> {
     let most = REQUESTS.min(bench.size() / u64::from(REQUEST) / 2);
     let bytes = |requests: usize| requests as u64 * u64::from(REQUEST) * 512;
     let mut count = FIRST;
@@ -116,11 +116,9 @@ pub(crate) fn sustained(bench: &mut TestBench<'_>) -> Result<Sustained, Error> {
     }
 }
 
-/// Where so many requests side by side become slower, and how many a second they are in the end.
-fn in_sequence(
-    bench: &mut TestBench<'_>,
-    count: u64,
-) -> Result<(Option<(usize, f64)>, f64), Error> {
+/// Finds where so many requests side by side become slower, and how many a second they are in the
+/// end.
+fn in_sequence(bench: &mut TestBench<'_>, count: u64) -> Result<(Option<(usize, f64)>, f64)> {
     bench.one(Probe::flush())?;
     bench.idle(CALM);
     let start = bench.place(count * u64::from(REQUEST));

@@ -20,6 +20,9 @@ macro_rules! from_table {
         }
 
         impl $name {
+            /// The keys of the table, in the order of the fields.
+            pub const KEYS: &[&str] = &[$([$($key,)? stringify!($field)][0]),+];
+
             pub(crate) fn from_table(table: &$crate::read::TomlTable<'_, '_>) -> Option<Self> {
                 $(
                     let key = [$($key,)? stringify!($field)][0];
