@@ -1,4 +1,4 @@
-//! What no file says right, estimated from the first part of a trace: whether the drive reads ahead
+//! Estimates what no file says right from the first part of a trace: whether the drive reads ahead
 //! after each read or only in sequence, and how far; and by how much its times for commands differ
 //! from those in the files.
 //!
@@ -12,7 +12,7 @@ use crate::replay::served;
 use crate::score::millis;
 use crate::{MeasuredRequest, score};
 
-/// Of a hundred requests so many are for estimating.
+/// The part of the requests, in per cent, that is for estimating.
 const FIRST_PART: usize = 15;
 /// More teach nothing more.
 const MOST: usize = 5_000;
@@ -35,9 +35,9 @@ pub struct ModelChanges {
     pub requests: usize,
     /// How far it reads ahead, in sectors, where that is not what the files say.
     pub look_ahead: Option<u64>,
-    /// It reads ahead only behind reads in sequence.
+    /// Whether the drive reads ahead only behind reads in sequence.
     pub only_in_sequence: bool,
-    /// What the times for commands are longer by, in milliseconds.
+    /// The difference of the times for commands from the files', in milliseconds.
     pub read_hit: f64,
     pub read_miss: f64,
     pub write: f64,

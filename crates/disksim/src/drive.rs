@@ -9,19 +9,19 @@ use serde::Serialize;
 use crate::fields::BlockFields;
 use crate::layout::push_once;
 use crate::syntax::{ParamBlock, ParamValue};
-use crate::{Error, Files, layout, seek, syntax};
+use crate::{Error, Files, Result, layout, seek, syntax};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drive {
     /// The maker's, as the file has it.
     pub name: String,
     pub model: DetailedHdd,
-    /// What the file says and the model does not do.
+    /// Parameters of the file that the model leaves out.
     pub left_out: Vec<String>,
     pub summary: DriveSummary,
 }
 
-/// What a reader wants to know of it at a glance.
+/// The numbers of a drive that a report shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DriveSummary {
     pub sectors: u64,
@@ -32,7 +32,7 @@ pub struct DriveSummary {
 
 impl Drive {
     /// The first disk that `file` instantiates or takes in.
-    pub fn read(file: &str, files: &mut Files<'_>) -> Result<Self, Error> {
+    pub fn read(file: &str, files: &mut Files<'_>) -> Result<Self> {
         let blocks = syntax::parse(file, files)?;
         let disk = blocks.iter().find(|block| block.kind == "disksim_disk");
         let disk = BlockFields(disk.ok_or_else(|| Error::NoDisk { file: file.to_owned() })?);
@@ -44,22 +44,17 @@ impl Drive {
         let rpm = mechanics.real("Rotation speed (in rpms)", 600.0..=100_000.0)?;
         let cylinders = medium.integer("Number of cylinders", 1..=1_000_000)?;
         let layout = layout::read(medium, medium.block("Layout Model")?, &mut left_out)?;
-        let summary = DriveSummary {
-            sectors: layout.sectors,
-            rpm,
-            surfaces: layout.surfaces,
-            zones: layout.zones.len(),
-        };
+        let seeks = seek::read(mechanics, cylinders, files)?;
+        let head_switch = mechanics.millis("Head switch time")?;
+        let settle = mechanics.real_or("Add. write settling delay", -1_000.0..=1_000.0, 0.0)?;
+        let (sectors, surfaces, zones) = (layout.sectors, layout.surfaces, layout.zones.len());
+        let summary = DriveSummary { sectors, rpm, surfaces, zones };
         let model = DetailedHdd {
             layout,
             turn: Nanos((60e9 / rpm).round() as u64),
-            seeks: seek::read(mechanics, cylinders, files)?,
-            head_switch: mechanics.millis("Head switch time")?,
-            write_settle: (mechanics.real_or(
-                "Add. write settling delay",
-                -1_000.0..=1_000.0,
-                0.0,
-            )? * 1e6) as i64,
+            seeks,
+            head_switch,
+            write_settle: (settle * 1e6) as i64,
             cache: cache(disk)?,
             times: times(disk, &buses)?,
         };
@@ -74,7 +69,7 @@ const LEAST_AFTER_DISCONNECT: u64 = 10;
 /// In sectors: longer than any.
 const LONGEST_TRACK: u64 = 1 << 20;
 
-fn cache(disk: BlockFields<'_>) -> Result<DetailedCache, Error> {
+fn cache(disk: BlockFields<'_>) -> Result<DetailedCache> {
     let segment = disk.integer("Segment size (in blks)", 1..=1 << 30)?;
     let own_write_segment = disk.flag("Use separate write segment")?;
     let segments = disk.integer("Number of buffer segments", 0..=100_000)?;
@@ -105,13 +100,13 @@ fn cache(disk: BlockFields<'_>) -> Result<DetailedCache, Error> {
     })
 }
 
-fn times(disk: BlockFields<'_>, buses: &[&ParamBlock]) -> Result<CommandTimes, Error> {
+fn times(disk: BlockFields<'_>, buses: &[&ParamBlock]) -> Result<CommandTimes> {
     let scale = disk.real_or("Time scale for overheads", 0.0..=1_000.0, 1.0)?;
     let scaled = |key: &str| {
         disk.millis_or_none(key).map(|time| Nanos((time.0 as f64 * scale).round() as u64))
     };
     let each = scaled("Per-request overhead time")?;
-    let after = |kind: &str| -> Result<After, Error> {
+    let after = |kind: &str| -> Result<After> {
         let read = scaled(&format!("{kind} over. after read"))?;
         Ok(After { read: read + each, write: scaled(&format!("{kind} over. after write"))? + each })
     };
@@ -150,12 +145,12 @@ fn times(disk: BlockFields<'_>, buses: &[&ParamBlock]) -> Result<CommandTimes, E
     })
 }
 
-/// What the file asks for beyond the model, key by key, where it asks for it.
+/// Adds what the file asks for beyond the model, key by key.
 fn note_left_out(
     disk: BlockFields<'_>,
     mechanics: BlockFields<'_>,
     left_out: &mut Vec<String>,
-) -> Result<(), Error> {
+) -> Result<()> {
     let flags = [
         ("Immediate buffer write", "writing on arrival, whatever comes under the head first"),
         ("Read any free blocks", "caching what passes under the head before the data"),

@@ -18,3 +18,11 @@ pub enum Error {
     #[error("{block}: `{key}` should be {wanted}")]
     Wrong { block: String, key: String, wanted: String },
 }
+
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn unreadable(file: &str, reason: impl Into<String>) -> Self {
+        Self::Unreadable { file: file.to_owned(), reason: reason.into() }
+    }
+}

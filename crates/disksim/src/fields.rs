@@ -1,11 +1,11 @@
-//! What a block says, checked.
+//! The entries of a block, checked.
 
 use std::ops::RangeInclusive;
 
 use disklab_units::Nanos;
 
-use crate::Error;
 use crate::syntax::{ParamBlock, ParamValue};
+use crate::{Error, Result};
 
 /// A block, and how to name it to a reader.
 #[derive(Clone, Copy)]
@@ -20,11 +20,11 @@ impl<'a> BlockFields<'a> {
         Error::Wrong { block: self.name(), key: key.to_owned(), wanted: wanted.into() }
     }
 
-    pub fn value(self, key: &str) -> Result<&'a ParamValue, Error> {
+    pub fn value(self, key: &str) -> Result<&'a ParamValue> {
         self.0.get(key).ok_or_else(|| Error::Missing { block: self.name(), key: key.to_owned() })
     }
 
-    pub fn integer(self, key: &str, within: RangeInclusive<i64>) -> Result<u64, Error> {
+    pub fn integer(self, key: &str, within: RangeInclusive<i64>) -> Result<u64> {
         match self.value(key)? {
             // Some files write 300.0 for 300.
             ParamValue::Integer(value) if within.contains(value) => Ok(*value as u64),
@@ -38,61 +38,51 @@ impl<'a> BlockFields<'a> {
         }
     }
 
-    /// Where the key is missing, `missing`.
-    pub fn integer_or(
-        self,
-        key: &str,
-        within: RangeInclusive<i64>,
-        missing: u64,
-    ) -> Result<u64, Error> {
+    /// The integer of this key, or `missing`.
+    pub fn integer_or(self, key: &str, within: RangeInclusive<i64>, missing: u64) -> Result<u64> {
         if self.0.get(key).is_some() { self.integer(key, within) } else { Ok(missing) }
     }
 
-    pub fn flag(self, key: &str) -> Result<bool, Error> {
+    pub fn flag(self, key: &str) -> Result<bool> {
         self.integer_or(key, 0..=2, 0).map(|value| value > 0)
     }
 
-    pub fn real(self, key: &str, within: RangeInclusive<f64>) -> Result<f64, Error> {
+    pub fn real(self, key: &str, within: RangeInclusive<f64>) -> Result<f64> {
         let value = as_real(self.value(key)?);
         let wrong =
             || self.wrong(key, format!("a number from {} to {}", within.start(), within.end()));
         value.filter(|value| within.contains(value)).ok_or_else(wrong)
     }
 
-    pub fn real_or(
-        self,
-        key: &str,
-        within: RangeInclusive<f64>,
-        missing: f64,
-    ) -> Result<f64, Error> {
+    pub fn real_or(self, key: &str, within: RangeInclusive<f64>, missing: f64) -> Result<f64> {
         if self.0.get(key).is_some() { self.real(key, within) } else { Ok(missing) }
     }
 
     /// A time in milliseconds, up to a second.
-    pub fn millis(self, key: &str) -> Result<Nanos, Error> {
+    pub fn millis(self, key: &str) -> Result<Nanos> {
         self.real(key, 0.0..=1_000.0).map(nanos)
     }
 
     /// The same; where the key is missing there is none of it.
-    pub fn millis_or_none(self, key: &str) -> Result<Nanos, Error> {
+    pub fn millis_or_none(self, key: &str) -> Result<Nanos> {
         self.real_or(key, 0.0..=1_000.0, 0.0).map(nanos)
     }
 
-    pub fn word(self, key: &str) -> Result<&'a str, Error> {
+    pub fn word(self, key: &str) -> Result<&'a str> {
         match self.value(key)? {
             ParamValue::Word(word) => Ok(word),
             _ => Err(self.wrong(key, "a word")),
         }
     }
 
-    pub fn block(self, key: &str) -> Result<BlockFields<'a>, Error> {
+    pub fn block(self, key: &str) -> Result<BlockFields<'a>> {
         match self.value(key)? {
             ParamValue::Block(block) => Ok(BlockFields(block)),
             _ => Err(self.wrong(key, "a block { }")),
         }
     }
 
-    pub fn list(self, key: &str) -> Result<&'a [ParamValue], Error> {
+    pub fn list(self, key: &str) -> Result<&'a [ParamValue]> {
         match self.0.get(key) {
             None => Ok(&[]),
             Some(ParamValue::List(values)) => Ok(values),
@@ -100,14 +90,14 @@ impl<'a> BlockFields<'a> {
         }
     }
 
-    /// Of numbers, any number of them.
-    pub fn reals(self, key: &str) -> Result<Vec<f64>, Error> {
+    /// Returns a list of numbers.
+    pub fn reals(self, key: &str) -> Result<Vec<f64>> {
         let reals: Option<Vec<f64>> = self.list(key)?.iter().map(as_real).collect();
         reals.ok_or_else(|| self.wrong(key, "a list of numbers"))
     }
 
-    /// Of numbers that count something, rising.
-    pub fn counts(self, key: &str) -> Result<Vec<u64>, Error> {
+    /// Returns a list of whole numbers, sorted and without duplicates.
+    pub fn counts(self, key: &str) -> Result<Vec<u64>> {
         let count = |value: &ParamValue| match value {
             ParamValue::Integer(value) => u64::try_from(*value).ok(),
             _ => None,

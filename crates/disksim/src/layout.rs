@@ -2,7 +2,7 @@
 
 use disklab_disks::{SectorLayout, SurfaceOrder, ZoneLayout};
 
-use crate::Error;
+use crate::Result;
 use crate::fields::BlockFields;
 use crate::syntax::ParamValue;
 
@@ -14,7 +14,7 @@ pub(crate) fn read(
     disk: BlockFields<'_>,
     layout: BlockFields<'_>,
     left_out: &mut Vec<String>,
-) -> Result<SectorLayout, Error> {
+) -> Result<SectorLayout> {
     let surfaces = disk.integer("Number of data surfaces", 1..=64)?;
     let order = match layout.integer("LBN-to-PBN mapping scheme", 0..=2)? {
         0 => SurfaceOrder::Same,
@@ -36,19 +36,16 @@ pub(crate) fn read(
             return Err(layout.wrong("Zones", "a list of blocks"));
         };
         let zone = zone(BlockFields(block), Sparing { surfaces, scheme, range }, left_out)?;
-        if zones
-            .last()
-            .is_some_and(|last| last.first_cylinder + last.cylinders > zone.first_cylinder)
-        {
+        let end = zones.last().map_or(0, |last| last.first_cylinder + last.cylinders);
+        if zone.first_cylinder < end {
             return Err(BlockFields(block).wrong("First cylinder number", "beyond the zone before"));
         }
         zones.push(zone);
     }
     let all: u64 = zones.iter().map(|zone| zone.sectors).sum();
     let sectors = disk.integer("Block count", 1..=1 << 40)?;
-    if sectors > all {
-        left_out
-            .push(format!("{} sectors that `Block count` has and no zone holds", sectors - all));
+    if let Some(more) = sectors.checked_sub(all).filter(|&more| more > 0) {
+        left_out.push(format!("{more} sectors that `Block count` has and no zone holds"));
     }
     Ok(SectorLayout { surfaces: surfaces as u32, sectors: sectors.min(all), order, zones })
 }
@@ -62,11 +59,7 @@ struct Sparing {
     range: u64,
 }
 
-fn zone(
-    zone: BlockFields<'_>,
-    sparing: Sparing,
-    left_out: &mut Vec<String>,
-) -> Result<ZoneLayout, Error> {
+fn zone(zone: BlockFields<'_>, sparing: Sparing, left_out: &mut Vec<String>) -> Result<ZoneLayout> {
     let first = zone.integer("First cylinder number", 0..=CYLINDERS)?;
     let through = zone.integer("Last cylinder number", first.cast_signed()..=CYLINDERS)?;
     let cylinders = through - first + 1;

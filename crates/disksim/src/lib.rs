@@ -28,6 +28,7 @@ mod validation;
 
 pub use drive::Drive;
 pub use error::Error;
+use error::Result;
 pub use trace::MeasuredRequest;
 pub use validation::{ReplayScore, Validation, validate};
 

@@ -16,7 +16,7 @@ pub fn closed(
     served(model, requests, since_angle_0).into_iter().map(|(response, _)| response).collect()
 }
 
-/// As [`closed`], and whether the cache served it.
+/// Returns the response times of [`closed`], and whether the cache served each request.
 pub(crate) fn served(
     model: &DetailedHdd,
     requests: &[MeasuredRequest],

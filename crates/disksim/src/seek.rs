@@ -3,37 +3,28 @@
 use disklab_units::Nanos;
 
 use crate::fields::{BlockFields, nanos};
-use crate::{Error, Files};
+use crate::{Error, Files, Result};
 
 /// The time over each distance from 0 to all cylinders.
 pub(crate) fn read(
     mechanics: BlockFields<'_>,
     cylinders: u64,
     files: &mut Files<'_>,
-) -> Result<Vec<Nanos>, Error> {
+) -> Result<Vec<Nanos>> {
     let millis = |key: &str| mechanics.real(key, 0.0..=1_000.0);
     let kind = mechanics.word("Seek type")?;
     let all = |time: &dyn Fn(f64) -> f64| -> Vec<Nanos> {
-        (0..=cylinders)
-            .map(|distance| {
-                if distance == 0 {
-                    Nanos::ZERO
-                } else {
-                    nanos(time(distance as f64).clamp(0.0, 1_000.0))
-                }
-            })
-            .collect()
+        let moves =
+            (1..=cylinders).map(|distance| nanos(time(distance as f64).clamp(0.0, 1_000.0)));
+        std::iter::once(Nanos::ZERO).chain(moves).collect()
     };
     Ok(match kind {
         "extracted" => {
             let file = mechanics.word("Full seek curve")?;
-            let unreadable = |reason| Error::Unreadable { file: file.to_owned(), reason };
-            let points = points(&files(file).map_err(unreadable)?);
+            let bytes = files(file).map_err(|reason| Error::unreadable(file, reason))?;
+            let points = points(&bytes);
             if points.is_empty() {
-                return Err(Error::Unreadable {
-                    file: file.to_owned(),
-                    reason: "no line `distance, time`".into(),
-                });
+                return Err(Error::unreadable(file, "no line `distance, time`"));
             }
             all(&|distance| between(&points, distance))
         }
@@ -42,10 +33,9 @@ pub(crate) fn read(
             let &[knee, a, b, c, e, one] = equation.as_slice() else {
                 return Err(mechanics.wrong("HPL seek equation values", "six numbers"));
             };
-            let first = if kind == "hplplus10" {
-                mechanics.reals("First ten seek times")?
-            } else {
-                Vec::new()
+            let first = match kind {
+                "hplplus10" => mechanics.reals("First ten seek times")?,
+                _ => Vec::new(),
             };
             all(&|distance| match first.get(distance as usize - 1) {
                 Some(&time) => time,
@@ -61,11 +51,8 @@ pub(crate) fn read(
         // Through the times over one cylinder, a third of the stroke and all of it: by two lines,
         // or by Lee's curve.
         "linear" | "curve" => {
-            let (one, average, full) = (
-                millis("Single cylinder seek time")?,
-                millis("Average seek time")?,
-                millis("Full strobe seek time")?,
-            );
+            let one = millis("Single cylinder seek time")?;
+            let (average, full) = (millis("Average seek time")?, millis("Full strobe seek time")?);
             let last = cylinders.max(2) as f64 - 1.0;
             let points = [(1.0, one), ((last / 3.0).max(1.5), average), (last.max(2.0), full)];
             let root = (-10.0 * one + 15.0 * average - 5.0 * full) / (3.0 * last.sqrt());
@@ -81,8 +68,8 @@ pub(crate) fn read(
             })
         }
         _ => {
-            return Err(mechanics
-                .wrong("Seek type", "extracted, hpl, hplplus10, constant, linear or curve"));
+            let known = "extracted, hpl, hplplus10, constant, linear or curve";
+            return Err(mechanics.wrong("Seek type", known));
         }
     })
 }

@@ -2,7 +2,7 @@
 //! for what the file holds. `instantiate` and `topology`, which wire a simulated machine together,
 //! are read over.
 
-use crate::{Error, Files};
+use crate::{Error, Files, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParamValue {
@@ -32,17 +32,17 @@ impl ParamBlock {
 /// Nesting and files beyond these are no drive's: the longest that are known have 20 KB.
 const DEEPEST: usize = 32;
 const MOST_FILES: usize = 32;
-/// Of all files together, as each byte may become forty in memory.
+/// The most bytes of all files together, as each may become forty in memory.
 const MOST_BYTES: usize = 4 << 20;
 
-/// What is left of both.
+/// The files and bytes that may still be read.
 struct FileBudget {
     files: usize,
     bytes: usize,
 }
 
 /// Every block at the top of `file` and of the files that it takes in, in order.
-pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<ParamBlock>, Error> {
+pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<ParamBlock>> {
     let mut left = FileBudget { files: MOST_FILES, bytes: MOST_BYTES };
     parse_file(file, files, &mut left, 0)
 }
@@ -52,8 +52,8 @@ fn parse_file(
     files: &mut Files<'_>,
     left: &mut FileBudget,
     depth: usize,
-) -> Result<Vec<ParamBlock>, Error> {
-    let unreadable = |reason: String| Error::Unreadable { file: file.to_owned(), reason };
+) -> Result<Vec<ParamBlock>> {
+    let unreadable = |reason: String| Error::unreadable(file, reason);
     let fewer = left.files.checked_sub(1);
     left.files = fewer.ok_or_else(|| unreadable("too many files, one taking in another".into()))?;
     let bytes = files(file).map_err(unreadable)?;
@@ -122,13 +122,13 @@ impl<'a> Parser<'a, '_> {
         is
     }
 
-    fn wrong<T>(&self, what: impl Into<String>) -> Result<T, Error> {
+    fn wrong<T>(&self, what: impl Into<String>) -> Result<T> {
         let last = self.tokens.last().map_or(1, |&(line, _)| line);
         let line = self.tokens.get(self.at.saturating_sub(1)).map_or(last, |&(line, _)| line);
         Err(Error::Syntax { file: self.file.to_owned(), line, what: what.into() })
     }
 
-    fn deeper(&mut self) -> Result<(), Error> {
+    fn deeper(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > DEEPEST {
             self.wrong("nested too deeply for a parameter file")
@@ -137,7 +137,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn blocks(mut self) -> Result<Vec<ParamBlock>, Error> {
+    fn blocks(mut self) -> Result<Vec<ParamBlock>> {
         let mut blocks = Vec::new();
         while let Some(token) = self.next() {
             let Token::Text(words) = token else {
@@ -159,7 +159,7 @@ impl<'a> Parser<'a, '_> {
         Ok(blocks)
     }
 
-    fn source(&mut self, file: &str) -> Result<Vec<ParamBlock>, Error> {
+    fn source(&mut self, file: &str) -> Result<Vec<ParamBlock>> {
         self.deeper()?;
         let blocks = parse_file(file, self.files, self.left, self.depth)?;
         self.depth -= 1;
@@ -167,7 +167,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `[ ... ]` with more of them inside, and `as NAME` behind.
-    fn skip_brackets(&mut self) -> Result<(), Error> {
+    fn skip_brackets(&mut self) -> Result<()> {
         let mut open = 0_usize;
         loop {
             match self.next() {
@@ -185,7 +185,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Behind its `{`.
-    fn block(&mut self, kind: &str, name: Option<&str>) -> Result<ParamBlock, Error> {
+    fn block(&mut self, kind: &str, name: Option<&str>) -> Result<ParamBlock> {
         self.deeper()?;
         let mut entries = Vec::new();
         loop {
@@ -207,7 +207,7 @@ impl<'a> Parser<'a, '_> {
         Ok(ParamBlock { kind: kind.to_owned(), name: name.map(str::to_owned), entries })
     }
 
-    fn value(&mut self) -> Result<ParamValue, Error> {
+    fn value(&mut self) -> Result<ParamValue> {
         match self.next() {
             Some(Token::Sign('[')) => self.list(),
             Some(Token::Text(words)) => {
@@ -229,7 +229,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn list(&mut self) -> Result<ParamValue, Error> {
+    fn list(&mut self) -> Result<ParamValue> {
         self.deeper()?;
         let mut values = Vec::new();
         loop {
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<ParamBlock>, Error> {
+    fn parsed(text: &str) -> Result<Vec<ParamBlock>> {
         parse("top", &mut |name| match name {
             "top" => Ok(text.as_bytes().to_vec()),
             "inner" => Ok(b"inner_block I { Depth = 2 }".to_vec()),

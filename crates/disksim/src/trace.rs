@@ -6,7 +6,7 @@
 
 use disklab_units::Nanos;
 
-use crate::Error;
+use crate::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredRequest {
@@ -24,7 +24,7 @@ const MOST: usize = 1_000_000;
 const LONGEST: f64 = 3.6e9;
 
 /// `file` is for messages only; `sectors` is the drive's size.
-pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<MeasuredRequest>, Error> {
+pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<MeasuredRequest>> {
     let text = String::from_utf8_lossy(bytes);
     let mut requests = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -37,10 +37,8 @@ pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<MeasuredReques
             wrong("not `R|W word sector sectors response gap`, times in microseconds".to_owned())
         })?;
         if request.sector.saturating_add(u64::from(request.sectors)) > sectors {
-            return Err(wrong(format!(
-                "sector {} is beyond the drive's {sectors}",
-                request.sector
-            )));
+            let sector = request.sector;
+            return Err(wrong(format!("sector {sector} is beyond the drive's {sectors}")));
         }
         if requests.len() == MOST {
             return Err(wrong(format!("more than {MOST} requests")));
@@ -48,10 +46,7 @@ pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<MeasuredReques
         requests.push(request);
     }
     if requests.is_empty() {
-        return Err(Error::Unreadable {
-            file: file.to_owned(),
-            reason: "no request in it".to_owned(),
-        });
+        return Err(Error::unreadable(file, "no request in it"));
     }
     Ok(requests)
 }
@@ -70,13 +65,8 @@ fn request(line: &str) -> Option<MeasuredRequest> {
         (0.0..=LONGEST).contains(&micros).then(|| Nanos((micros * 1e3).round() as u64))
     };
     let (response, gap) = (micros()?, micros()?);
-    (sectors > 0 && sectors <= 1 << 24).then_some(MeasuredRequest {
-        write,
-        sector,
-        sectors,
-        response,
-        gap,
-    })
+    let request = MeasuredRequest { write, sector, sectors, response, gap };
+    (1..=1 << 24).contains(&sectors).then_some(request)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Tracked {
     pub estimate: TrackingEstimate,
 }
 
-/// What is estimated, from the first requests.
+/// The estimates that the first requests give.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TrackingEstimate {
     /// From so many.
@@ -39,7 +39,7 @@ pub struct TrackingEstimate {
     pub wander: f64,
     /// By how much of a turn a single response differs from the model's beyond whole turns.
     pub noise: f64,
-    /// What part of the responses has nothing to do with the angle.
+    /// The part of the responses that has nothing to do with the angle.
     pub stray: f64,
 }
 
@@ -77,7 +77,7 @@ pub fn track(model: &DetailedHdd, requests: &[MeasuredRequest], first: usize) ->
     Tracked { predicted: requests[first..].iter().map(predict).collect(), estimate }
 }
 
-/// What each of the drives made of one request.
+/// The responses of all drives to one request.
 struct TraceStep {
     /// In nanoseconds.
     responses: [f64; ANGLES],
