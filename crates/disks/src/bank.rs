@@ -15,7 +15,7 @@ use crate::{Completion, Counters, Disk, Op, Request};
 pub struct Bank {
     disks: Vec<BankDisk>,
     shared: Option<SharedController>,
-    /// What a disk has just ended; reused.
+    /// The completions of one disk, while they are passed on; reused.
     fresh: Vec<Completion>,
 }
 
@@ -35,11 +35,11 @@ struct SharedController {
     to_disks: LinkDirection,
     /// Writes whose data is not through yet: when it will be; in that order.
     waiting: VecDeque<(Nanos, usize, Request)>,
-    /// What has ended, or will: in order of time.
+    /// The completions that are certain, in order of time.
     ended: VecDeque<(usize, Completion)>,
 }
 
-/// One direction: one transfer at a time.
+/// A direction of the link, which carries one transfer at a time.
 struct LinkDirection {
     rate: Rate,
     free: Nanos,
@@ -91,7 +91,7 @@ impl Bank {
         self.disks[disk].submit(now, request);
     }
 
-    /// As [`Disk::next_event`], of all of them.
+    /// Returns the earliest [`Disk::next_event`] of all disks.
     pub fn next_event(&self) -> Option<Nanos> {
         let disks = self.disks.iter().filter_map(|slot| slot.next);
         let shared = self.shared.iter().flat_map(|shared| {
@@ -118,12 +118,12 @@ impl Bank {
         }
     }
 
-    /// Of each disk.
+    /// Returns the counters of each disk.
     pub fn counters(&self) -> impl Iterator<Item = Counters> + '_ {
         self.disks.iter().map(|slot| slot.disk.counters())
     }
 
-    /// What a disk did that it could not, by disk: see [`Disk::violation`].
+    /// Returns each disk with a violation, and that: see [`Disk::violation`].
     pub fn violations(&self) -> impl Iterator<Item = (usize, &str)> {
         let disks = self.disks.iter().enumerate();
         disks.filter_map(|(index, slot)| Some((index, slot.disk.violation()?)))
@@ -187,7 +187,7 @@ impl BankDisk {
         self.reads[id] = bytes;
     }
 
-    /// Nothing, of what was no read behind the controller.
+    /// Returns the bytes of a read behind the controller, and 0 for any other request.
     fn forget(&mut self, id: u32) -> Bytes {
         self.reads.get_mut(id as usize).map(std::mem::take).unwrap_or_default()
     }

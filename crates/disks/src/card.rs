@@ -14,8 +14,8 @@ use disklab_units::{Bytes, Nanos, Sectors};
 
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::port::{Port, PortSpeed};
-use crate::{Completion, Counters, Disk, Op, Request};
+use crate::port::{Port, PortSpeed, PortedDrive};
+use crate::{Completion, Counters, Op, Request};
 
 pub(crate) struct CardDisk {
     model: Card,
@@ -24,7 +24,7 @@ pub(crate) struct CardDisk {
     free: Nanos,
     /// Written last is last.
     open: Vec<OpenUnit>,
-    /// What closed units leave, to be used again.
+    /// The vectors of closed units, to be used again.
     spare: Vec<Vec<bool>>,
     /// By allocation unit: nothing in it is of interest, so that closing it copies nothing.
     trimmed: Vec<bool>,
@@ -47,7 +47,7 @@ impl CardDisk {
         let units = bytes.0.div_ceil(model.allocation_unit.0);
         Self {
             // The bus is in the rates.
-            port: Port::new(PortSpeed { queued_flush: true, ..PortSpeed::IMMEDIATE }),
+            port: Port::new(PortSpeed { queued_flush: true, ..PortSpeed::default() }),
             free: Nanos::ZERO,
             open: Vec::with_capacity(model.open_units as usize + 1),
             spare: Vec::with_capacity(model.open_units as usize + 1),
@@ -58,25 +58,7 @@ impl CardDisk {
         }
     }
 
-    fn run(&mut self, now: Nanos) {
-        let sure_before = self.port.next_decoded(now);
-        while let Some(at) = self.port.next_command() {
-            if at > now && at >= sure_before {
-                break;
-            }
-            self.port.clock = at;
-            let Some(request) = self.port.take() else { break };
-            let started = at.max(self.free);
-            let time = self.serve(request);
-            #[cfg(test)]
-            let time = if Bug::HalfATransfer.is_planted() { Nanos(time.0 / 2) } else { time };
-            self.free = started.saturating_add(time);
-            self.counters.busy_ns += time.0;
-            self.port.finish(Completion { id: request.id, at: self.free, started });
-        }
-    }
-
-    /// What the command takes, which changes the card on the way.
+    /// Carries the command out and returns how long it takes.
     fn serve(&mut self, request: Request) -> Nanos {
         let place = |sector: u64| sector.saturating_mul(Sectors::SIZE).min(self.bytes);
         let from = place(request.sector);
@@ -185,7 +167,7 @@ impl CardDisk {
         self.model.copy_rate.time_for(bytes)
     }
 
-    /// Of the units that lie in it as a whole, nothing is of interest any more.
+    /// Forgets the data of the units that lie in the range as a whole.
     fn trim(&mut self, from: u64, end: u64) {
         let unit_bytes = self.model.allocation_unit.0;
         let end = if end == self.bytes { end.next_multiple_of(unit_bytes) } else { end };
@@ -195,22 +177,31 @@ impl CardDisk {
     }
 }
 
-impl Disk for CardDisk {
-    fn submit(&mut self, now: Nanos, request: Request) {
-        self.port.submit(now, request);
-        self.run(now);
+impl PortedDrive for CardDisk {
+    fn port(&self) -> &Port {
+        &self.port
     }
 
-    fn next_event(&self) -> Option<Nanos> {
-        self.port.next_event(|| self.port.next_command())
+    fn port_mut(&mut self) -> &mut Port {
+        &mut self.port
     }
 
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.run(now);
-        self.port.deliver(now, done);
+    fn next_step(&self) -> Option<Nanos> {
+        self.port.next_command()
     }
 
-    fn counters(&self) -> Counters {
+    fn step(&mut self, at: Nanos) {
+        let Some(request) = self.port.take() else { return };
+        let started = at.max(self.free);
+        let time = self.serve(request);
+        #[cfg(test)]
+        let time = if Bug::HalfATransfer.is_planted() { Nanos(time.0 / 2) } else { time };
+        self.free = started.saturating_add(time);
+        self.counters.busy_ns += time.0;
+        self.port.finish(Completion { id: request.id, at: self.free, started });
+    }
+
+    fn totals(&self) -> Counters {
         self.counters
     }
 }

@@ -13,6 +13,7 @@ use crate::{Completion, Counters, Disk, Op, Request};
 ///
 /// Because all take equally long, they also finish in that order, and the time of completion is
 /// known at submission.
+#[derive(Default)]
 pub(crate) struct ConstantDisk {
     latency: Nanos,
     servers: usize,
@@ -32,19 +33,15 @@ impl ConstantDisk {
             servers: model.servers.max(1) as usize,
             pending: VecDeque::with_capacity(64),
             servers_free: VecDeque::with_capacity(64),
-            busy_until: Nanos::ZERO,
-            counters: Counters::default(),
+            ..Self::default()
         }
     }
 }
 
 impl Disk for ConstantDisk {
     fn submit(&mut self, now: Nanos, request: Request) {
-        let free = if self.servers_free.len() < self.servers {
-            None
-        } else {
-            self.servers_free.pop_front()
-        };
+        let all_taken = self.servers_free.len() >= self.servers;
+        let free = if all_taken { self.servers_free.pop_front() } else { None };
         let started = free.map_or(now, |free| free.max(now));
         let at = started.saturating_add(self.latency);
         self.servers_free.push_back(at);

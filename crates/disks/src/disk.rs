@@ -1,11 +1,13 @@
-//! What a disk is asked and what it answers, whatever its family.
+//! The interface of a disk of any family: requests, completions and counters.
+
+use std::ops::Range;
 
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::event_log::DiskEvent;
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     Read,
@@ -28,6 +30,14 @@ pub struct Request {
     pub sectors: u32,
     /// A write completes on the medium, not in the buffer.
     pub fua: bool,
+}
+
+impl Request {
+    /// The sectors of the request that a disk of `size` sectors has.
+    pub(crate) fn sectors_below(&self, size: u64) -> Range<u64> {
+        let end = self.sector.saturating_add(u64::from(self.sectors));
+        self.sector.min(size)..end.min(size)
+    }
 }
 
 /// A request is done.

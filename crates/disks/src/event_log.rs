@@ -1,4 +1,4 @@
-//! What a disk does inside, for whoever watches that it keeps to physics ([`crate::check`]).
+//! Events inside a disk, for whoever watches that it keeps to physics ([`crate::check`]).
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub enum DiskEvent {
     Durable { sectors: Range<u64>, taken: Nanos, end: Nanos },
 }
 
-/// What a die does.
+/// The work of a die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DieWork {
     Sense,

@@ -59,7 +59,8 @@ pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
     }
 }
 
-/// As [`build`], watched by checkers of its physics and promises: see [`Disk::violation`].
+/// Builds the disk that [`build`] does, watched by checkers of its physics and promises: see
+/// [`Disk::violation`].
 pub fn build_checked(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
     Box::new(check::CheckedDisk::new(build(model, bytes, seed), model, bytes, seed))
 }

@@ -8,10 +8,10 @@ use disklab_units::{Bytes, Nanos, Rate};
 use crate::event_log::{DiskEvent, EventLog};
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::{Completion, Op, Request};
+use crate::{Completion, Counters, Disk, Op, Request};
 
-/// Of two moments that may never come, the first. (Asked for several times a request: an iterator's
-/// minimum takes longer.)
+/// Returns the first of two moments that may never come. (Asked for several times a request: an
+/// iterator's minimum takes longer.)
 pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -19,7 +19,7 @@ pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos>
     }
 }
 
-/// What a [`Port`] takes time for.
+/// The times that a [`Port`] takes.
 pub(crate) struct PortSpeed {
     /// From a command's submission until the drive knows what it says.
     pub decode: Nanos,
@@ -36,18 +36,87 @@ pub(crate) struct PortSpeed {
     pub queued_flush: bool,
 }
 
-impl PortSpeed {
+impl Default for PortSpeed {
     /// A port that takes no time, and one command after another.
-    pub const IMMEDIATE: Self = Self {
-        decode: Nanos::ZERO,
-        pace: Nanos::ZERO,
-        link: Rate(u64::MAX),
-        link_command: Nanos::ZERO,
-        depth: 1,
-        queued_flush: false,
-    };
+    fn default() -> Self {
+        let none = Nanos::ZERO;
+        let link = Rate(u64::MAX);
+        Self { decode: none, pace: none, link, link_command: none, depth: 1, queued_flush: false }
+    }
 }
 
+/// A drive behind a [`Port`], as a calendar of steps: a command has been decoded, or something that
+/// the drive had begun is done.
+pub(crate) trait PortedDrive: Send {
+    fn port(&self) -> &Port;
+
+    fn port_mut(&mut self) -> &mut Port;
+
+    /// When the next step is due.
+    fn next_step(&self) -> Option<Nanos>;
+
+    /// Takes the step that is due at `at`.
+    fn step(&mut self, at: Nanos);
+
+    /// Prepares for a command that will be decoded soon.
+    fn expect(&self, _request: &Request) {}
+
+    /// Returns [`Disk::next_event`] while somebody waits; `settled` is the first completion that is
+    /// known.
+    fn next_end(&self, settled: Option<Nanos>) -> Option<Nanos> {
+        earlier(settled, self.next_step())
+    }
+
+    fn totals(&self) -> Counters;
+
+    fn for_each_log(&mut self, mut visit: impl FnMut(&mut EventLog)) {
+        visit(&mut self.port_mut().event_log);
+    }
+
+    /// Lets everything happen up to `now`, and beyond that whatever no later command could change.
+    fn run(&mut self, now: Nanos) {
+        let sure_before = self.port().next_decoded(now);
+        while let Some(at) = self.next_step() {
+            if at > now && at >= sure_before {
+                break;
+            }
+            self.port_mut().clock = at;
+            self.step(at);
+        }
+    }
+}
+
+impl<D: PortedDrive> Disk for D {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.expect(&request);
+        self.port_mut().submit(now, request);
+        self.run(now);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        let settled = self.port().next_completion();
+        if self.port().is_quiet() { settled } else { self.next_end(settled) }
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.run(now);
+        self.port_mut().deliver(now, done);
+    }
+
+    fn counters(&self) -> Counters {
+        self.totals()
+    }
+
+    fn record_events(&mut self) {
+        self.for_each_log(EventLog::open);
+    }
+
+    fn events(&mut self, into: &mut Vec<DiskEvent>) {
+        self.for_each_log(|log| log.drain(into));
+    }
+}
+
+#[derive(Default)]
 pub(crate) struct Port {
     /// Everything before has happened.
     pub clock: Nanos,
@@ -72,17 +141,10 @@ impl Port {
     pub fn new(speed: PortSpeed) -> Self {
         let room = speed.depth.min(1024) as usize * 2;
         Self {
-            clock: Nanos::ZERO,
             speed,
             arriving: VecDeque::with_capacity(room),
-            in_service: 0,
-            alone: false,
-            alone_until: Nanos::ZERO,
-            last_decoded: Nanos::ZERO,
-            link_free: Nanos::ZERO,
-            last_completion: Nanos::ZERO,
             outbox: VecDeque::with_capacity(room),
-            event_log: EventLog::default(),
+            ..Self::default()
         }
     }
 
@@ -195,13 +257,6 @@ impl Port {
     pub fn answer(&mut self, at: Nanos, id: u32, started: Nanos) {
         let done = self.last_transfer(at, Bytes::ZERO);
         self.finish(Completion { id, at: done, started });
-    }
-
-    /// The first completion that is already settled, or as long as somebody waits, what comes
-    /// before that.
-    pub fn next_event(&self, next_step: impl FnOnce() -> Option<Nanos>) -> Option<Nanos> {
-        let settled = self.next_completion();
-        if self.is_quiet() { settled } else { earlier(settled, next_step()) }
     }
 
     /// The first completion that is already settled.

@@ -1,58 +1,53 @@
 //! The cable carries one transfer after another, each at its rate at most; and what the host asked
 //! for and got, it carried.
 
+use std::ops::Range;
+
 use disklab_units::{Bytes, Nanos, Rate, Sectors};
 
-use super::law::{Answered, Broken, Law};
+use super::law::{Answered, Broken, Law, ensure};
 use crate::Op;
 use crate::event_log::DiskEvent;
 
 pub(super) struct Cable {
     rate: Rate,
     free: Nanos,
-    /// The disk's size. What is asked for beyond it is not carried.
-    size: u64,
-    /// In bytes.
-    carried: u64,
-    completed: u64,
+    /// The disk's size in sectors. What is asked for beyond it is not carried.
+    sectors: u64,
+    carried: Bytes,
+    completed: Bytes,
 }
 
 impl Cable {
     pub fn new(rate: Rate, size: Bytes) -> Self {
-        Self { rate, free: Nanos::ZERO, size: size.0, carried: 0, completed: 0 }
+        let (sectors, none) = (size.sectors().0, Bytes::ZERO);
+        Self { rate, free: Nanos::ZERO, sectors, carried: none, completed: none }
     }
 }
 
 impl Law for Cable {
     fn happened(&mut self, event: &DiskEvent) -> Broken {
         let &DiskEvent::Link { end, bytes } = event else { return Ok(()) };
-        self.carried += bytes.0;
+        self.carried += bytes;
         let earliest = self.free.saturating_add(self.rate.time_for(bytes));
         self.free = self.free.max(end);
-        if end < earliest {
-            return Err(format!(
-                "{bytes} are over the cable at {end}, and could not be before {earliest}"
-            ));
-        }
-        Ok(())
+        ensure(end >= earliest, || {
+            format!("{bytes} are over the cable at {end}, and could not be before {earliest}")
+        })
     }
 
     fn answered(&mut self, Answered { request, .. }: &Answered) -> Broken {
         if matches!(request.op, Op::Read | Op::Write) {
-            let from = request.sector.saturating_mul(Sectors::SIZE).min(self.size);
-            let bytes = Sectors(u64::from(request.sectors)).bytes().0;
-            self.completed += bytes.min(self.size - from);
+            let Range { start, end } = request.sectors_below(self.sectors);
+            self.completed += Sectors(end - start).bytes();
         }
         Ok(())
     }
 
     fn idle(&mut self) -> Broken {
-        if self.carried < self.completed {
-            let (carried, completed) = (Bytes(self.carried), Bytes(self.completed));
-            return Err(format!(
-                "reads and writes of {completed} are done, and the cable carried {carried}"
-            ));
-        }
-        Ok(())
+        let (carried, completed) = (self.carried, self.completed);
+        ensure(carried >= completed, || {
+            format!("reads and writes of {completed} are done, and the cable carried {carried}")
+        })
     }
 }

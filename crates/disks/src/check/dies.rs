@@ -1,10 +1,12 @@
 //! A die does one thing at a time and a channel carries one transfer at a time, and each takes its
 //! time.
 
+use std::ops::Range;
+
 use disklab_config::device::Ssd;
 use disklab_units::{Nanos, Rate};
 
-use super::law::{Broken, Law};
+use super::law::{Broken, Law, ensure};
 use crate::event_log::{DieWork, DiskEvent};
 
 pub(super) struct DieLaw {
@@ -21,7 +23,7 @@ pub(super) struct DieLaw {
 #[derive(Clone, Default)]
 struct DieHistory {
     free: Nanos,
-    /// Of a program or an erase: for how long it has run, and how often it was interrupted.
+    /// The time that a program or an erase has run, and how often it was interrupted.
     ran: Nanos,
     interruptions: u64,
 }
@@ -43,13 +45,8 @@ impl DieLaw {
         }
     }
 
-    fn die(
-        &mut self,
-        index: u32,
-        what: DieWork,
-        (begun, end): (Nanos, Nanos),
-        interrupted: bool,
-    ) -> Broken {
+    fn die(&mut self, index: u32, what: DieWork, span: Range<Nanos>, interrupted: bool) -> Broken {
+        let Range { start: begun, end } = span;
         let needed = match what {
             DieWork::Sense => self.least_sense,
             DieWork::Program => self.least_program,
@@ -60,11 +57,9 @@ impl DieLaw {
         let die =
             self.each.get_mut(index as usize).ok_or_else(|| format!("there is no die {index}"))?;
         let free = std::mem::replace(&mut die.free, end);
-        if begun < free {
-            return Err(format!(
-                "die {index} begins to {what:?} at {begun} and is not free before {free}"
-            ));
-        }
+        ensure(begun >= free, || {
+            format!("die {index} begins to {what:?} at {begun} and is not free before {free}")
+        })?;
         let ran = end.saturating_sub(begun);
         if matches!(what, DieWork::Sense | DieWork::Suspend) {
             return long_enough(index, what, ran, needed);
@@ -82,17 +77,14 @@ impl DieLaw {
 }
 
 fn long_enough(die: u32, what: DieWork, ran: Nanos, needed: Nanos) -> Broken {
-    if ran < needed {
-        return Err(format!("die {die} does {what:?} in {ran}; it takes {needed}"));
-    }
-    Ok(())
+    ensure(ran >= needed, || format!("die {die} does {what:?} in {ran}; it takes {needed}"))
 }
 
 impl Law for DieLaw {
     fn happened(&mut self, event: &DiskEvent) -> Broken {
         match *event {
             DiskEvent::Die { die, what, begun, end, interrupted } => {
-                self.die(die, what, (begun, end), interrupted)
+                self.die(die, what, begun..end, interrupted)
             }
             DiskEvent::Channel { channel, begun, end, bytes } => {
                 let free = self
@@ -101,13 +93,12 @@ impl Law for DieLaw {
                     .ok_or_else(|| format!("there is no channel {channel}"))?;
                 let free = std::mem::replace(free, end);
                 let needed = self.channel.time_for(bytes);
-                if begun < free || end.saturating_sub(begun) < needed {
-                    return Err(format!(
+                ensure(begun >= free && end.saturating_sub(begun) >= needed, || {
+                    format!(
                         "channel {channel} carries {bytes} from {begun} to {end}; it is free at \
                          {free}, and they take {needed}"
-                    ));
-                }
-                Ok(())
+                    )
+                })
             }
             _ => Ok(()),
         }

@@ -16,11 +16,13 @@ const UNIT: u64 = 8;
 /// Units are forgotten when they are clean; this often somebody looks.
 const MANY: usize = 1 << 16;
 
+#[derive(Default)]
 pub(super) struct Durability {
     sectors: u64,
     /// By unit.
     units: BTreeMap<u64, UnitState>,
-    /// What reaches the medium: when it does, when it was taken for that, and its units.
+    /// Data on its way to the medium: when it gets there, when it was taken for that, and its
+    /// units.
     coming: Vec<(Nanos, Nanos, Range<u64>)>,
     /// When the writes under way were submitted.
     under_way: Vec<Nanos>,
@@ -31,7 +33,7 @@ pub(super) struct Durability {
 struct UnitState {
     /// The write that was completed last: when it was submitted and when it completed.
     written: Option<(Nanos, Nanos)>,
-    /// What is on the medium was taken from the buffer at this time.
+    /// The time at which the data on the medium was taken from the buffer.
     taken: Option<Nanos>,
 }
 
@@ -43,23 +45,17 @@ impl UnitState {
 
 impl Durability {
     pub fn new(bytes: Bytes) -> Self {
-        Self {
-            sectors: bytes.sectors().0,
-            units: BTreeMap::new(),
-            coming: Vec::new(),
-            under_way: Vec::new(),
-            look_at: MANY,
-        }
+        Self { sectors: bytes.sectors().0, look_at: MANY, ..Self::default() }
     }
 
     /// The units that lie within the sectors as a whole.
     fn whole(&self, request: &Request) -> Range<u64> {
-        let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
-        let first = request.sector.div_ceil(UNIT);
+        let Range { start, end } = request.sectors_below(self.sectors);
+        let first = start.div_ceil(UNIT);
         first..(end / UNIT).max(first)
     }
 
-    /// What has reached the medium by now.
+    /// Notes the data that has reached the medium by now.
     fn catch_up(&mut self, now: Nanos) {
         let units = &mut self.units;
         self.coming.retain(|(end, taken, range)| {
@@ -78,7 +74,7 @@ impl Durability {
         }
     }
 
-    /// What is clean, unless it may be a write's that is not done yet.
+    /// Forgets the clean units, except those of a write that may not be done yet.
     fn forget(&mut self) {
         let since = self.under_way.iter().min().copied().unwrap_or(Nanos::MAX);
         self.units

@@ -1,4 +1,4 @@
-//! What a checker is.
+//! The interface of a checker.
 
 use disklab_units::Nanos;
 
@@ -8,6 +8,11 @@ use crate::event_log::DiskEvent;
 /// Whether a law was kept, or in words what broke it.
 pub(super) type Broken = Result<(), String>;
 
+/// Breaks a law, in these words, unless it was kept.
+pub(super) fn ensure(kept: bool, words: impl FnOnce() -> String) -> Broken {
+    if kept { Ok(()) } else { Err(words()) }
+}
+
 /// A request that is done.
 pub(super) struct Answered {
     pub request: Request,
@@ -16,7 +21,7 @@ pub(super) struct Answered {
     pub at: Nanos,
 }
 
-/// One law.
+/// A law that a disk keeps.
 pub(super) trait Law: Send {
     fn submitted(&mut self, _now: Nanos, _request: &Request) {}
 
@@ -28,7 +33,7 @@ pub(super) trait Law: Send {
         Ok(())
     }
 
-    /// Nothing is under way.
+    /// Checks what must hold while no request is under way.
     fn idle(&mut self) -> Broken {
         Ok(())
     }

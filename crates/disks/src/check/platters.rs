@@ -5,7 +5,7 @@
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
 
-use super::law::{Broken, Law};
+use super::law::{Broken, Law, ensure};
 use crate::event_log::DiskEvent;
 use crate::hdd::geometry::Arm;
 use crate::hdd::mechanics::Mechanics;
@@ -26,7 +26,7 @@ impl Platters {
         Self { mechanics: Mechanics::new(model, bytes, seed), least, last: None }
     }
 
-    /// What the data sheet lets the arm take at least.
+    /// Returns the least time of the arm by the data sheet.
     fn least(&self, from: Arm, to: Arm) -> Nanos {
         let distance = from.cylinder.abs_diff(to.cylinder);
         match distance {
@@ -56,51 +56,43 @@ impl Law for Platters {
             [(begun, first.tape, "first"), (end, last.tape, "end of the last")]
         {
             let (angle, needed) = (self.mechanics.angle_at(*time), geometry.angle(tape));
-            if angle != needed {
-                return Err(format!(
-                    "{}: at {time} the platters are {} from angle 0, and the {which} sector is \
-                     at {}",
-                    what(),
-                    Nanos(angle),
-                    Nanos(needed)
-                ));
-            }
+            ensure(angle == needed, || {
+                let (what, angle, needed) = (what(), Nanos(angle), Nanos(needed));
+                format!(
+                    "{what}: at {time} the platters are {angle} from angle 0, and the {which} \
+                     sector is at {needed}"
+                )
+            })?;
         }
         let transfer = Nanos(last.tape - first.tape);
-        if end.saturating_sub(*begun) < transfer {
-            return Err(format!("{}: from {begun} to {end}; it takes {transfer}", what()));
-        }
+        ensure(end.saturating_sub(*begun) >= transfer, || {
+            format!("{}: from {begun} to {end}; it takes {transfer}", what())
+        })?;
         let Some((left, cylinder, surface)) = *from else {
             self.last = None;
             return Ok(());
         };
         let from = Arm { cylinder, surface };
-        if let Some((free, at)) = self.last.replace((*end, last.arm))
-            && (left < free || at != from)
-        {
-            return Err(format!(
-                "{}: the arm leaves {from:?} at {left}, and was at {at:?} until {free}",
-                what()
-            ));
+        if let Some((free, at)) = self.last.replace((*end, last.arm)) {
+            ensure(left >= free && at == from, || {
+                let what = what();
+                format!("{what}: the arm leaves {from:?} at {left}, and was at {at:?} until {free}")
+            })?;
         }
         let travel = Nanos(self.mechanics.travel(from, &self.mechanics.target(first, *write)));
-        if begun.saturating_sub(left) < travel {
-            return Err(format!(
-                "{}: the arm is there {} after it left; it takes {travel}",
-                what(),
-                *begun - left
-            ));
-        }
+        let took = begun.saturating_sub(left);
+        ensure(took >= travel, || {
+            format!("{}: the arm is there {took} after it left; it takes {travel}", what())
+        })?;
         let to = first.arm;
         let needed = self.least(from, to);
         // A nanosecond is rounded.
-        if travel + Nanos(1) < needed {
-            return Err(format!(
-                "{}: from {from:?} to {to:?} in {travel}, and the data sheet says {needed} at \
-                 least",
-                what()
-            ));
-        }
-        Ok(())
+        ensure(travel + Nanos(1) >= needed, || {
+            let what = what();
+            format!(
+                "{what}: from {from:?} to {to:?} in {travel}, and the data sheet says {needed} at \
+                 least"
+            )
+        })
     }
 }

@@ -1,9 +1,11 @@
 //! A card does one command after another, and moves bytes at its rates at most.
 
+use std::ops::Range;
+
 use disklab_config::device::Card;
 use disklab_units::{Bytes, Nanos, Sectors};
 
-use super::law::{Answered, Broken, Law};
+use super::law::{Answered, Broken, Law, ensure};
 use crate::{Op, Request};
 
 pub(super) struct Turns {
@@ -19,8 +21,8 @@ impl Turns {
 
     fn least(&self, request: &Request) -> Nanos {
         let Card { read_access, read_rate, write_access, write_rate, .. } = self.model;
-        let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
-        let bytes = Sectors(end.saturating_sub(request.sector)).bytes();
+        let Range { start, end } = request.sectors_below(self.sectors);
+        let bytes = Sectors(end - start).bytes();
         match request.op {
             Op::Read => read_access + read_rate.time_for(bytes),
             Op::Write | Op::WriteZeroes => write_access + write_rate.time_for(bytes),
@@ -34,16 +36,13 @@ impl Law for Turns {
         let &Answered { ref request, started, at, .. } = answered;
         let free = self.free;
         self.free = free.max(at);
-        if started < free {
-            return Err(format!(
-                "a command begins at {started}, and the one before ends at {free}"
-            ));
-        }
+        ensure(started >= free, || {
+            format!("a command begins at {started}, and the one before ends at {free}")
+        })?;
         let (took, least) = (at.saturating_sub(started), self.least(request));
-        if took < least {
-            let op = request.op;
-            return Err(format!("{op:?} takes {took}, and could not take less than {least}"));
-        }
-        Ok(())
+        let op = request.op;
+        ensure(took >= least, || {
+            format!("{op:?} takes {took}, and could not take less than {least}")
+        })
     }
 }

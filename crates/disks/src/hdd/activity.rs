@@ -1,4 +1,4 @@
-//! What the mechanism of a hard disk is doing.
+//! The activities of a hard disk's mechanism.
 
 use disklab_units::Nanos;
 
@@ -6,20 +6,15 @@ use super::geometry::{Arm, Geometry};
 use super::queue::Command;
 
 pub(crate) enum Activity {
+    /// Does nothing.
     Idle,
     /// Reads on behind the last read because nobody wants anything else. It ends without notice.
     Ahead(Stream),
-    Read {
-        stream: Stream,
-        command: Command,
-        access: Access,
-    },
-    /// Straight to the medium.
-    Write {
-        command: Command,
-        access: Access,
-    },
-    /// From the buffer to the medium.
+    /// Reads from the medium for a command.
+    Read { stream: Stream, command: Command, access: Access },
+    /// Writes a command's data straight to the medium.
+    Write { command: Command, access: Access },
+    /// Writes from the buffer to the medium.
     Destage(Access),
 }
 
@@ -29,7 +24,7 @@ pub(crate) struct Access {
     /// When the first sector was under the head.
     pub there: Nanos,
     pub end: Nanos,
-    /// Where the arm came from; `None` if it was there.
+    /// The place that the arm came from; `None` if it was there.
     pub from: Option<Arm>,
     pub arm: Arm,
 }
@@ -67,7 +62,7 @@ impl Stream {
         self.at.saturating_add(Nanos(tape.saturating_sub(self.tape)))
     }
 
-    /// Where the head is, on the tape.
+    /// Returns the place of the head on the tape.
     pub fn tape_at(&self, now: Nanos) -> u64 {
         self.tape + now.min(self.stop).saturating_sub(self.at).0
     }

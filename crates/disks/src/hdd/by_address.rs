@@ -9,7 +9,7 @@ const LONGEST: usize = 128;
 
 #[derive(Default)]
 pub(super) struct ByAddress {
-    /// None is empty.
+    /// The pieces of the row, none of them empty.
     pieces: Vec<Vec<ExtentEntry>>,
     /// The first sector of each piece: a search looks at these alone before it looks into one.
     firsts: Vec<u64>,

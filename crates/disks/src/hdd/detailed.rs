@@ -5,12 +5,12 @@ use disklab_units::Nanos;
 
 use super::layout::SectorLayout;
 
-/// It serves one command at a time, as drives did whose measurements are public: nothing in it says
-/// how a drive chooses among several.
+/// A drive that serves one command at a time, as drives did whose measurements are public: nothing
+/// in it says how a drive chooses among several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DetailedHdd {
     pub layout: SectorLayout,
-    /// One revolution.
+    /// The time of a revolution.
     pub turn: Nanos,
     /// The arm's time by distance in cylinders, from 0; over longer ones as over the last.
     pub seeks: Vec<Nanos>,
@@ -31,7 +31,8 @@ pub struct DetailedCache {
     pub look_ahead: LookAhead,
     /// Whether writes are done for the host once they are in the cache.
     pub write_cache: bool,
-    /// What part of a read must be in the cache before the drive begins to send it, from 0 to 1.
+    /// The part of a read that must be in the cache before the drive begins to send it, from 0 to
+    /// 1.
     pub read_watermark: f64,
     /// So many sectors of a write must be in the cache before it can go to the medium. Besides, no
     /// sector goes there before it has come.
@@ -84,12 +85,12 @@ pub struct CommandTimes {
     pub write_completion: Nanos,
     /// Some drives treat a write that does not go on where the last one ended in another way.
     pub scattered_write: Option<ScatteredWrite>,
-    /// Of one sector over the cable, from and to the drive.
+    /// The time of a sector over the cable, from and to the drive.
     pub send: Nanos,
     pub take: Nanos,
 }
 
-/// What a drive does that leaves the cable after it has heard of a write and comes back for the
+/// The times of a drive that leaves the cable after it has heard of a write and comes back for the
 /// data: in place of `write`, `preparation` and `reselection`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScatteredWrite {
@@ -113,13 +114,13 @@ impl After {
     }
 }
 
-/// What the drive must know of all this while it works. All times are those of the last command.
+/// The state of a detailed drive while it works. All times are those of the last command.
 #[derive(Debug, Default)]
 pub(crate) struct DriveDetail {
     pub cache: DetailedCache,
     times: CommandTimes,
     last_was_write: bool,
-    /// Where the last read ended, and whether the present one begins there.
+    /// The end of the last read, and whether the present one begins there.
     last_end: u64,
     in_sequence: bool,
     last_write_end: u64,
@@ -129,7 +130,7 @@ pub(crate) struct DriveDetail {
     data: Nanos,
     /// When all data of the last command, a write, is in the cache.
     pub taken: Nanos,
-    /// Of a write.
+    /// The reselection time of the last write.
     reselection: Nanos,
     /// When the data of a read may be sent that is in the cache.
     hit: Nanos,

@@ -13,19 +13,18 @@ use super::mechanics::Mechanics;
 use super::queue::{Command, CommandQueue};
 use super::segments::ReadCache;
 use super::write_buffer::WriteBuffer;
-use crate::event_log::DiskEvent;
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::port::{Port, PortSpeed, earlier};
-use crate::{Completion, Counters, Disk, Op, Request};
+use crate::port::{Port, PortSpeed, PortedDrive, earlier};
+use crate::{Completion, Counters, Op, Request};
 
 pub(crate) struct HddDisk {
     pub(super) port: Port,
     pub(super) mechanics: Mechanics,
-    /// Where the mechanism's last work left it.
+    /// The place at which the mechanism's last work left the arm.
     pub(super) arm: Arm,
     pub(super) activity: Activity,
-    /// Where the read that the mechanism did last ended.
+    /// The end of the mechanism's last work, if that was a read.
     pub(super) read_up_to: Option<u64>,
     /// Commands that need the medium.
     pub(super) queue: CommandQueue,
@@ -40,7 +39,7 @@ pub(crate) struct HddDisk {
     pub(super) flush: Option<Command>,
     pub(super) age_limit: Nanos,
     pub(super) retries: Option<(Retries, Random)>,
-    /// What is known of this drive beyond a data sheet.
+    /// The details of the drive beyond a data sheet.
     pub(super) detail: Option<Box<DriveDetail>>,
     pub(super) counters: Counters,
 }
@@ -75,7 +74,7 @@ impl HddDisk {
         let write_room = u64::from(model.cache.segments.max(1)) * segments.size;
         // What commands cost depends on what they are, which `detail` knows; the cable is in it
         // too.
-        let port = Port::new(PortSpeed::IMMEDIATE);
+        let port = Port::new(PortSpeed::default());
         Self {
             look_ahead: model.cache.look_ahead.sectors,
             write_cache: model.cache.write_cache,
@@ -107,34 +106,8 @@ impl HddDisk {
         }
     }
 
-    /// Lets everything happen up to `now`, and beyond that whatever no later command could change.
-    fn run(&mut self, now: Nanos) {
-        let sure_before = self.port.next_decoded(now);
-        while let Some(at) = self.next_step() {
-            if at > now && at >= sure_before {
-                break;
-            }
-            self.port.clock = at;
-            let command =
-                if self.port.next_command() == Some(at) { self.port.take() } else { None };
-            match command {
-                Some(request) => self.accept(at, request),
-                None => self.finish_activity(at),
-            }
-            self.choose(at);
-        }
-    }
-
-    /// A command that is decoded in the moment in which the mechanism becomes free takes part in
-    /// the choice.
-    fn next_step(&self) -> Option<Nanos> {
-        earlier(self.port.next_command(), self.activity_end())
-    }
-
     fn accept(&mut self, at: Nanos, request: Request) {
-        let size = self.mechanics.geometry.sectors;
-        let from = request.sector.min(size);
-        let end = request.sector.saturating_add(u64::from(request.sectors)).min(size);
+        let Range { start: from, end } = request.sectors_below(self.mechanics.geometry.sectors);
         let command = Command { request, since: at, from, end };
         match request.op {
             #[cfg(test)]
@@ -229,7 +202,7 @@ impl HddDisk {
         self.port.finish(Completion { id: command.request.id, at: done, started: at });
     }
 
-    /// What was written is in a segment like what was read, if the drive works so.
+    /// Keeps what was written in a segment like what was read, if the drive does so.
     pub(super) fn keep_written(&mut self, sectors: Range<u64>) {
         if self.detail.as_ref().is_some_and(|detail| detail.cache.keeps_written) {
             let segment = self.segments.open(sectors.start);
@@ -257,30 +230,31 @@ impl HddDisk {
     }
 }
 
-impl Disk for HddDisk {
-    fn submit(&mut self, now: Nanos, request: Request) {
-        self.port.submit(now, request);
-        self.run(now);
+impl PortedDrive for HddDisk {
+    fn port(&self) -> &Port {
+        &self.port
     }
 
-    fn next_event(&self) -> Option<Nanos> {
-        self.port.next_event(|| self.next_step())
+    fn port_mut(&mut self) -> &mut Port {
+        &mut self.port
     }
 
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.run(now);
-        self.port.deliver(now, done);
+    /// A command that is decoded in the moment in which the mechanism becomes free takes part in
+    /// the choice.
+    fn next_step(&self) -> Option<Nanos> {
+        earlier(self.port.next_command(), self.activity_end())
     }
 
-    fn counters(&self) -> Counters {
+    fn step(&mut self, at: Nanos) {
+        let command = if self.port.next_command() == Some(at) { self.port.take() } else { None };
+        match command {
+            Some(request) => self.accept(at, request),
+            None => self.finish_activity(at),
+        }
+        self.choose(at);
+    }
+
+    fn totals(&self) -> Counters {
         self.counters
-    }
-
-    fn record_events(&mut self) {
-        self.port.event_log.open();
-    }
-
-    fn events(&mut self, into: &mut Vec<DiskEvent>) {
-        self.port.event_log.drain(into);
     }
 }

@@ -1,4 +1,4 @@
-//! Where sectors are, and when they pass under a head.
+//! The places of sectors, and the times at which they pass under a head.
 //!
 //! The surface is thought of as one long *tape*: what a reader that starts at sector 0 and never
 //! stops has under its head, by time. A sector's place on the tape, in nanoseconds, says two things
@@ -18,7 +18,7 @@ use super::layout::{SectorLayout, SurfaceOrder, ZoneMap};
 /// cylinder inwards.
 pub(crate) struct Geometry {
     surfaces: u64,
-    /// One turn, in nanoseconds.
+    /// The time of a turn, in nanoseconds.
     turn: u64,
     order: SurfaceOrder,
     /// From the outside in.
@@ -42,7 +42,7 @@ struct Zone {
     track_pitch: u64,
     /// On the tape, from the start of one cylinder to that of the next.
     cylinder_pitch: u64,
-    /// What of the medium has no address; `None` where all of it has one.
+    /// The sectors of the medium without an address; `None` if all have one.
     map: Option<Box<ZoneMap>>,
 }
 
@@ -81,7 +81,7 @@ impl Zone {
     }
 }
 
-/// Where the arm is, and which head is in use.
+/// The place of the arm, and the head in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arm {
     pub cylinder: u32,
@@ -222,12 +222,12 @@ impl Geometry {
         tape % self.turn
     }
 
-    /// Where `sector` begins.
+    /// Returns the place at which `sector` begins.
     pub fn place(&self, sector: u64) -> TapePlace {
         self.place_in(self.zone_of(sector), sector).0
     }
 
-    /// Where a sector of `zone` begins, and its number on its track.
+    /// Returns the place at which a sector of `zone` begins, and its number on its track.
     fn place_in(&self, zone: &Zone, sector: u64) -> (TapePlace, u64) {
         let on_medium = zone.on_medium(sector.saturating_sub(zone.first_sector));
         let split = zone.split(on_medium, self.surfaces);
@@ -235,7 +235,8 @@ impl Geometry {
         (TapePlace { arm, tape: zone.tape(split, self.turn) }, split.2)
     }
 
-    /// Where the sector before `end` has passed the head: on its own track, before any skew.
+    /// Returns the place at which the sector before `end` has passed the head: on its own track,
+    /// before any skew.
     pub fn end_place(&self, end: u64) -> TapePlace {
         let last = end.saturating_sub(1);
         let zone = self.zone_of(last);
@@ -244,8 +245,8 @@ impl Geometry {
         TapePlace { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
     }
 
-    /// Where a head is that reads in sequence and has come to `tape`, and the first sector that has
-    /// not wholly passed it.
+    /// Returns the place of a head that reads in sequence and has come to `tape`, and the first
+    /// sector that has not wholly passed it.
     pub fn head_at(&self, tape: u64) -> (TapePlace, u64) {
         let zone = self.zone_by(|zone| zone.first_used <= tape);
         let in_zone = tape - zone.start;

@@ -1,4 +1,5 @@
-//! Where the sectors of a disk are whose layout is known zone by zone, as somebody has measured it.
+//! The places of the sectors of a disk whose layout is known zone by zone, as somebody has measured
+//! it.
 //!
 //! Not every sector on the medium has an address: some are the drive's own, some are spare, some
 //! are bad. [`ZoneMap`] counts them away.

@@ -12,9 +12,10 @@ pub(crate) struct Mechanics {
     seeks: SeekTimes,
     /// In nanoseconds, as all times here.
     head_switch: u64,
-    /// As a signed number where it is below zero: it is added with wrapping.
+    /// The settling time before a write; a negative one is in two's complement, as it is added with
+    /// wrapping.
     write_settle: u64,
-    /// One turn.
+    /// The time of a turn.
     pub turn: u64,
     /// Turns begun during the longest travel.
     longest_turns: u64,
@@ -155,14 +156,14 @@ impl Mechanics {
     }
 }
 
-/// What the arm of a model takes from sector to sector, without the wait for the platters: for
-/// those who fit a model to a drive.
+/// The times of a model's arm from sector to sector, without the wait for the platters: for those
+/// who fit a model to a drive.
 pub struct Travel {
     mechanics: Mechanics,
 }
 
 impl Travel {
-    /// Of the disk that `model` describes, `bytes` large.
+    /// Returns the arm of the disk that `model` describes, `bytes` large.
     pub fn new(model: &Hdd, bytes: Bytes) -> Self {
         // The seed chooses angle and exact speed, which no arm minds.
         Self { mechanics: Mechanics::new(model, bytes, Seed(1)) }

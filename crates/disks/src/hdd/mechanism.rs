@@ -1,4 +1,4 @@
-//! What the mechanism does, one thing at a time, and how the next one is chosen.
+//! The work of the mechanism, one thing at a time, and the choice of the next.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::queue::Command;
 use crate::plant::Bug;
 use crate::{Completion, DiskEvent, Op};
 
-/// What to do next, and how long it takes to get there.
+/// The next access, and how long it takes to get there.
 enum NextAccess {
     /// By index in the queue.
     Command(usize, u64),
@@ -252,7 +252,7 @@ impl HddDisk {
         self.activity = Activity::Read { stream, command, access };
     }
 
-    /// What trying again takes, if this read is one of those: whole turns.
+    /// Returns the time of trying again, whole turns, if chance makes this read one of those.
     fn retries(&mut self) -> u64 {
         let Some((retries, random)) = &mut self.retries else { return 0 };
         if random.below(retries.one_in) > 0 {

@@ -22,7 +22,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// What the host gets or gives.
+    /// Returns the bytes that the host gets or gives.
     pub fn bytes(&self) -> Bytes {
         Sectors(self.end.saturating_sub(self.request.sector)).bytes()
     }

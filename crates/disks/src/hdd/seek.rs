@@ -2,7 +2,7 @@
 
 use disklab_units::Nanos;
 
-/// What the arm takes over a distance, in nanoseconds; no distance takes no time.
+/// The arm's times by distance, in nanoseconds; no distance takes no time.
 pub(crate) enum SeekTimes {
     Curve(SeekCurve),
     /// Measured, by distance from 0; longer ones take what the last takes. Not empty.

@@ -67,7 +67,7 @@ impl ReadCache {
         }
     }
 
-    /// What the segment holds.
+    /// Returns the sectors that the segment holds.
     pub fn range(&self, index: usize) -> Range<u64> {
         self.all[index].start..self.all[index].end
     }
@@ -105,11 +105,17 @@ mod tests {
         assert_eq!(segments.find(1_150), None);
     }
 
-    #[test]
-    fn the_segment_unused_for_longest_makes_room() {
-        let mut segments = ReadCache::new(2, 100);
+    /// A cache whose first segment holds the sectors from 0 to 10, and that segment.
+    fn with_ten_sectors(count: u32) -> (ReadCache, usize) {
+        let mut segments = ReadCache::new(count, 100);
         let first = segments.open(0);
         segments.grow(first, 10);
+        (segments, first)
+    }
+
+    #[test]
+    fn the_segment_unused_for_longest_makes_room() {
+        let (mut segments, first) = with_ten_sectors(2);
         let second = segments.open(500);
         segments.grow(second, 510);
         assert_eq!(segments.find(5), Some(first));
@@ -119,9 +125,7 @@ mod tests {
 
     #[test]
     fn a_segment_that_is_written_to_is_forgotten() {
-        let mut segments = ReadCache::new(2, 100);
-        let first = segments.open(0);
-        segments.grow(first, 10);
+        let (mut segments, first) = with_ten_sectors(2);
         segments.forget(&(10..20));
         assert_eq!(segments.find(5), Some(first));
         segments.forget(&(9..20));
@@ -130,9 +134,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_goes_on_finds_its_segment() {
-        let mut segments = ReadCache::new(4, 100);
-        let stream = segments.open(0);
-        segments.grow(stream, 10);
+        let (mut segments, stream) = with_ten_sectors(4);
         assert_eq!(segments.open(10), stream);
         assert_ne!(segments.open(11), stream);
     }

@@ -20,8 +20,8 @@ pub(crate) struct WriteBuffer {
     by_address: ByAddress,
     /// Slots, oldest first.
     by_age: VecDeque<u32>,
-    /// Where these start on the medium: side by side because every choice looks at all of its
-    /// window.
+    /// The starts of the extents on the medium: side by side because every choice looks at all of
+    /// its window.
     targets: VecDeque<AccessTarget>,
     /// The extent on its way to the medium.
     leaving: Option<Range<u64>>,
@@ -174,7 +174,7 @@ impl WriteBuffer {
         Some((start..end, target))
     }
 
-    /// It is there; returns its sectors.
+    /// The leaving extent is on the medium; returns its sectors.
     pub fn finish(&mut self) -> Range<u64> {
         let extent = self.leaving.take().unwrap_or_default();
         self.used -= extent.end - extent.start;

@@ -1,4 +1,4 @@
-//! What is to happen in the drive, in order of time; of equal times what was scheduled first.
+//! The events to come in the drive, in order of time; of equal times what was scheduled first.
 //!
 //! Each die and each channel waits for one thing at a time, so each has a place of its own, and the
 //! least of all is found as the winner of a tournament: a change costs as many comparisons as the
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use disklab_units::Nanos;
 
-/// What happens inside the drive.
+/// An event inside the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FlashEvent {
     /// A die has done what it did: sensed, programmed, erased.
@@ -25,7 +25,7 @@ pub(crate) enum FlashEvent {
 }
 
 pub(crate) struct Agenda {
-    /// Of each node the least [`key`] below it: the root is the second, leaves are the second half.
+    /// The least [`key`] below each node: the root is the second, leaves are the second half.
     nodes: Vec<u128>,
     dies: u32,
     channels: u32,

@@ -1,4 +1,4 @@
-//! One die: what it does, and what it was doing when a read came; and the channel that it shares.
+//! A die: what it does, and what it was doing when a read came; and the channel that it shares.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(crate) struct PageRead {
     /// Its slot among the drive's requests.
     pub request: u32,
     pub bytes: Bytes,
-    /// What its cells take.
+    /// The time of its cells.
     pub sense: Nanos,
 }
 
@@ -23,11 +23,11 @@ pub(super) struct Die {
     pub since: Nanos,
     /// When the row was taken that is being programmed.
     pub row_taken: Nanos,
-    /// What is interrupted by reads.
+    /// The program or erase that reads interrupt.
     pub held: Option<InterruptedChange>,
     pub reads: VecDeque<PageRead>,
     pub channel: u32,
-    /// Which of the page types its first page has.
+    /// The type of its first page.
     pub first_type: u64,
     pub programmed_last: bool,
     /// The row of the host's that is being programmed.

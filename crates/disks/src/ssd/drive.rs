@@ -10,11 +10,11 @@ use super::agenda::FlashEvent;
 use super::flash::{Flash, FlashOutcome};
 use super::map::UnitPlace;
 use super::shape::UNIT;
-use crate::event_log::DiskEvent;
+use crate::event_log::EventLog;
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::port::{Port, PortSpeed, earlier};
-use crate::{Completion, Counters, Disk, Op, Request};
+use crate::port::{Port, PortSpeed, PortedDrive, earlier};
+use crate::{Completion, Counters, Op, Request};
 
 /// Without a command for so long, a drive turns to what it put off. An estimate: drives say nothing
 /// of it.
@@ -30,11 +30,11 @@ pub(crate) struct SsdDisk {
     stalled: VecDeque<DataCommand>,
     /// Flushes and writes that must be on the medium, in order of the log.
     durable: VecDeque<DurableCommand>,
-    /// What a flush takes when there was something to flush.
+    /// The time of a flush if there was something to flush.
     flush: Nanos,
     /// Something was written since the last flush.
     unflushed: bool,
-    /// What is in the buffer survives a power cut, so nothing needs to wait for the medium.
+    /// Whether the buffer survives a power cut, so that nothing needs to wait for the medium.
     power_loss_protection: bool,
     /// Since when nobody has waited for anything.
     quiet_since: Option<Nanos>,
@@ -49,7 +49,7 @@ struct DataCommand {
     request: Request,
     started: Nanos,
     bytes: Bytes,
-    /// Of a read: what has not crossed the link.
+    /// The bytes of a read that have not crossed the link.
     to_send: Bytes,
 }
 
@@ -59,7 +59,7 @@ struct DurableCommand {
     place: u64,
     request: Request,
     started: Nanos,
-    /// Of a flush that had something to flush.
+    /// Whether the command is a flush that had something to flush.
     pays: bool,
 }
 
@@ -97,23 +97,6 @@ impl SsdDisk {
         }
     }
 
-    /// Lets everything happen up to `now`, and beyond that whatever no later command could change.
-    fn run(&mut self, now: Nanos) {
-        let sure_before = self.port.next_decoded(now);
-        while let Some(at) = self.next_step() {
-            if at > now && at >= sure_before {
-                break;
-            }
-            self.port.clock = at;
-            if let Some(event) = self.flash.agenda.pop_due(at) {
-                self.handle(at, event);
-            } else if let Some(request) = self.port.take() {
-                self.accept(at, request);
-            }
-            self.plan_rest(at);
-        }
-    }
-
     /// Nobody waits for anything: what was put off comes up after a while of that.
     fn plan_rest(&mut self, at: Nanos) {
         // What has arrived by now may have come later than this: the drive is caught up with by the
@@ -129,17 +112,10 @@ impl SsdDisk {
         }
     }
 
-    /// Events before commands: what a write brought in is there for a flush that follows it at
-    /// once.
-    fn next_step(&self) -> Option<Nanos> {
-        earlier(self.port.next_command(), self.flash.agenda.next_at())
-    }
-
     fn accept(&mut self, at: Nanos, request: Request) {
         self.flash.resting = false;
         self.quiet_since = None;
-        let from = request.sector.min(self.sectors);
-        let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
+        let Range { start: from, end } = request.sectors_below(self.sectors);
         let bytes = Sectors(end - from).bytes();
         let moving = DataCommand { request, started: at, bytes, to_send: bytes };
         match request.op {
@@ -213,15 +189,20 @@ impl SsdDisk {
             self.flash.map.buffer(unit);
         }
         let there = self.port.last_transfer(at, write.bytes);
-        let waits = write.request.fua && !self.power_loss_protection;
-        #[cfg(test)]
-        let waits = waits && !Bug::LostFua.is_planted();
-        if !waits {
+        if !self.waits_for_medium(&write) {
             let DataCommand { request, started, .. } = write;
             self.port.finish(Completion { id: request.id, at: there, started });
         }
         let slot = self.slot(DataCommand { to_send: Bytes::ZERO, ..write });
         self.flash.agenda.schedule(there, FlashEvent::Written(slot));
+    }
+
+    /// Whether a write is done only when it is on the medium.
+    fn waits_for_medium(&self, write: &DataCommand) -> bool {
+        let waits = write.request.fua && !self.power_loss_protection;
+        #[cfg(test)]
+        let waits = waits && !Bug::LostFua.is_planted();
+        waits
     }
 
     fn accept_flush(&mut self, at: Nanos, request: Request) {
@@ -281,10 +262,7 @@ impl SsdDisk {
         let write = self.moving[slot as usize];
         self.free.push(slot);
         self.flash.log.arrive(write.units().len() as u64);
-        let waits = write.request.fua && !self.power_loss_protection;
-        #[cfg(test)]
-        let waits = waits && !Bug::LostFua.is_planted();
-        if waits {
+        if self.waits_for_medium(&write) {
             let DataCommand { request, started, .. } = write;
             let place = self.flash.log.force();
             self.durable.push_back(DurableCommand { place, request, started, pays: false });
@@ -346,20 +324,37 @@ impl SsdDisk {
     }
 }
 
-impl Disk for SsdDisk {
-    fn submit(&mut self, now: Nanos, request: Request) {
+impl PortedDrive for SsdDisk {
+    fn port(&self) -> &Port {
+        &self.port
+    }
+
+    fn port_mut(&mut self) -> &mut Port {
+        &mut self.port
+    }
+
+    fn next_step(&self) -> Option<Nanos> {
+        earlier(self.port.next_command(), self.flash.agenda.next_at())
+    }
+
+    /// Events before commands: what a write brought in is there for a flush that follows it at
+    /// once.
+    fn step(&mut self, at: Nanos) {
+        if let Some(event) = self.flash.agenda.pop_due(at) {
+            self.handle(at, event);
+        } else if let Some(request) = self.port.take() {
+            self.accept(at, request);
+        }
+        self.plan_rest(at);
+    }
+
+    fn expect(&self, request: &Request) {
         if request.sector < self.sectors {
             self.flash.map.expect((request.sector * Sectors::SIZE / UNIT.0) as u32);
         }
-        self.port.submit(now, request);
-        self.run(now);
     }
 
-    fn next_event(&self) -> Option<Nanos> {
-        let settled = self.port.next_completion();
-        if self.port.is_quiet() {
-            return settled;
-        }
+    fn next_end(&self, settled: Option<Nanos>) -> Option<Nanos> {
         let sure = earlier(settled, self.port.next_command());
         // Nothing ends that is not settled before something happens inside.
         match self.flash.agenda.next_at() {
@@ -368,12 +363,7 @@ impl Disk for SsdDisk {
         }
     }
 
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.run(now);
-        self.port.deliver(now, done);
-    }
-
-    fn counters(&self) -> Counters {
+    fn totals(&self) -> Counters {
         let done = &self.flash.work_done;
         Counters {
             busy_ns: self.flash.busy(self.port.clock).0,
@@ -385,13 +375,8 @@ impl Disk for SsdDisk {
         }
     }
 
-    fn record_events(&mut self) {
-        self.port.event_log.open();
-        self.flash.event_log.open();
-    }
-
-    fn events(&mut self, into: &mut Vec<DiskEvent>) {
-        self.port.event_log.drain(into);
-        self.flash.event_log.drain(into);
+    fn for_each_log(&mut self, mut visit: impl FnMut(&mut EventLog)) {
+        visit(&mut self.port.event_log);
+        visit(&mut self.flash.event_log);
     }
 }

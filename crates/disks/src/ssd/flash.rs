@@ -27,16 +27,16 @@ use crate::plant::Bug;
 pub(crate) struct Flash {
     pub agenda: Agenda,
     pub map: FlashMap,
-    /// What waits to be programmed.
+    /// The data that waits to be programmed.
     pub log: WriteLog,
-    /// What a die reads or programs at once.
+    /// The size that a die reads or programs at once.
     pub row: Bytes,
     read_page: Vec<Nanos>,
     pub(super) times: FlashTimes,
     pub(super) channel_rate: Rate,
     pub(super) dies: Vec<Die>,
     pub(super) channels: Vec<Channel>,
-    /// Where the search for an idle die starts, so that all wear alike.
+    /// The die at which the search for an idle one starts, so that all wear alike.
     next_die: usize,
     /// Somebody waits for programs: each die takes one between two reads.
     pub favour_programs: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Flash {
 
 pub(super) struct FlashTimes {
     pub(super) program: Nanos,
-    /// Of the SLC cache.
+    /// The time of a program in the SLC cache.
     pub(super) program_fast: Option<Nanos>,
     read_fast: Option<Nanos>,
     erase: Nanos,
@@ -73,12 +73,12 @@ pub(crate) struct WorkDone {
     pub erased_blocks: u64,
 }
 
-/// What an event brought about.
+/// The result of an event.
 pub(crate) enum FlashOutcome {
     Nothing,
     /// Data is out of its die and across the channel.
     Out(PageRead),
-    /// One more of the log's rows is on the medium.
+    /// Another of the log's rows is on the medium.
     Programmed,
 }
 
@@ -347,7 +347,7 @@ impl Flash {
         FlashOutcome::Nothing
     }
 
-    /// What a die does may be interrupted, if it still does it.
+    /// A die's work may be interrupted, if it still goes on.
     pub fn firm_event(&mut self, at: Nanos, die: u32) {
         let index = die as usize;
         if let DieState::Long(long) = self.dies[index].state
@@ -388,7 +388,7 @@ impl Flash {
         FlashOutcome::Nothing
     }
 
-    /// What a die has done until now.
+    /// Logs the work of a die until now.
     fn log_work(&mut self, index: usize, what: DieWork, end: Nanos, interrupted: bool) {
         let begun = self.dies[index].since;
         self.event_log.note(|| DiskEvent::Die { die: index as u32, what, begun, end, interrupted });

@@ -26,7 +26,7 @@ impl GoneMarks {
         self.words[word] |= bit;
     }
 
-    /// It will be marked soon.
+    /// Fetches the memory of a mark that will be set soon.
     pub fn expect(&self, block: BlockId, before: u32) {
         prefetch_index(&self.words, self.find(block, before).0);
     }

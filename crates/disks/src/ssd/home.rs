@@ -1,4 +1,4 @@
-//! Where everything was when the disk was made, by reckoning: it takes no memory.
+//! The places of all data when the disk was made, by reckoning: it takes no memory.
 //!
 //! In order: as if the disk had been written once from its first sector to its last, row by row
 //! over the dies. At random: as if it had been written at random for so long that collection has
@@ -237,8 +237,8 @@ impl Shuffle {
     }
 }
 
-/// Of an odd number modulo 2^64, by Newton's iteration, which doubles the right bits each time from
-/// three on.
+/// Returns the inverse of an odd number modulo 2^64, by Newton's iteration, which doubles the right
+/// bits each time from three on.
 fn inverse(odd: u64) -> u64 {
     let step = |x: u64, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x)));
     (0..5).fold(odd, step)

@@ -1,4 +1,4 @@
-//! Where each piece of data is: the page-mapped translation of a flash drive.
+//! The page-mapped translation of a flash drive: where each piece of data is.
 //!
 //! Data is mapped by units of 4 KiB. A die's block is written in rows, one after another, and
 //! erased as a whole. The map knows of each unit the block that it is in, which is all that time
@@ -29,7 +29,7 @@ use super::home::HomeBlocks;
 use super::packed::{PackedCursor, PackedNumbers};
 use super::shape::{BlockId, FlashShape, KeptUnit};
 
-/// Where a unit is.
+/// The place of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnitPlace {
     /// On no medium: trimmed.
@@ -58,7 +58,7 @@ pub(crate) struct FlashMap {
     valid: Vec<u32>,
     /// By block.
     contents: Vec<BlockContents>,
-    /// What is in contents of a block and is no longer there.
+    /// Marks of the units that a block's contents list and that are no longer there.
     gone: GoneMarks,
     /// By block: it holds what the disk was filled with when it was made.
     is_home: Vec<bool>,
@@ -67,8 +67,8 @@ pub(crate) struct FlashMap {
     moved: Vec<Vec<MovedUnits>>,
     /// By block: whether there are such. Unlike these it is small enough to be near at hand.
     has_moved: Vec<bool>,
-    /// Of units whose data in the buffer was written anew there or trimmed: how many such copies
-    /// are still to be programmed.
+    /// The number of stale copies that are still to be programmed, by unit: its data in the buffer
+    /// was written anew there or trimmed.
     stale: BTreeMap<u32, u32>,
 }
 
@@ -79,7 +79,7 @@ struct MovedUnits {
     to: BlockId,
 }
 
-/// What was written to a block.
+/// The units that were written to a block.
 enum BlockContents {
     /// Nothing, or it is being written.
     Unknown,
@@ -121,8 +121,8 @@ impl FlashMap {
         }
     }
 
-    /// Where a unit is that was not written since the disk was made, and how many units are before
-    /// it there, if that is its home.
+    /// Returns the place of a unit that was not written since the disk was made, and how many units
+    /// are before it there, if that is its home.
     fn place_from_home(&self, unit: u32) -> (BlockId, Option<u32>) {
         let (block, before) = self.home.place(&self.shape, unit);
         if !self.has_moved[block as usize] {
@@ -136,7 +136,7 @@ impl FlashMap {
         block / self.shape.blocks_per_die
     }
 
-    /// Of a block among those of its die.
+    /// Returns the index of a block among those of its die.
     fn index(&self, block: BlockId) -> u32 {
         block % self.shape.blocks_per_die
     }
@@ -366,7 +366,7 @@ fn code(block: BlockId) -> u16 {
     FIRST_BLOCK + block as u16
 }
 
-/// What is left of a block to be read.
+/// The rows of a block that are still to be read.
 pub(crate) enum Rows {
     Home(Range<u32>),
     Written(PackedNumbers, PackedCursor),

@@ -1,7 +1,8 @@
 //! Numbers in ascending order in little room: differences in Rice's code (Rice and Plaunt, 1971),
 //! about 17 bits each for what random writes leave in a block of a 1 TB disk.
 
-/// Of 8 bytes, of which random writes leave some 2095 in a block of a 1 TB disk.
+/// The words, of 8 bytes, by which the room grows; random writes leave some 2095 in a block of a 1
+/// TB disk.
 const STEP: usize = 4;
 
 /// Ascending numbers, none twice. Not changed once made.

@@ -5,7 +5,7 @@ use disklab_units::Bytes;
 
 pub(crate) const UNIT: Bytes = Bytes::kib(4);
 
-/// Which block, counted over all dies, those of each die together.
+/// The number of a block, counted over all dies, those of each die together.
 pub(crate) type BlockId = u32;
 
 /// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is
@@ -13,7 +13,7 @@ pub(crate) type BlockId = u32;
 pub(crate) const FEW: usize = 4;
 
 pub(crate) struct FlashShape {
-    /// Of the disk as the host sees it.
+    /// The units of the disk as the host sees it.
     pub units: u32,
     pub dies: u32,
     pub blocks_per_die: u32,
@@ -38,6 +38,6 @@ impl FlashShape {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeptUnit {
     pub unit: u32,
-    /// Which of its block's marks says that it is there no more.
+    /// The mark of its block that says that it is there no more.
     pub mark: u32,
 }

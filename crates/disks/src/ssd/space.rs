@@ -20,12 +20,12 @@ use super::write_log::PADDING;
 /// can free another.
 const RESERVE: usize = 1;
 
-/// What the blocks in use for the SLC cache are like.
+/// The shape of the SLC cache's blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlcBlocks {
     /// Rows of such a block.
     pub rows: u32,
-    /// As many of a die's blocks may be such.
+    /// The most blocks of a die that the cache takes.
     pub blocks: u32,
 }
 
@@ -33,13 +33,13 @@ pub(crate) struct Space {
     die: u32,
     /// In the order in which they are used, so that all wear alike.
     empty: VecDeque<BlockId>,
-    /// Where rows go.
+    /// The block that rows go to.
     open: OpenBlock,
-    /// Where the host's rows go as long as there is room.
+    /// The block of the SLC cache that the host's rows go to as long as there is room.
     open_fast: OpenBlock,
     fast: Option<SlcBlocks>,
-    /// Of each block of the die, whether it is in use for the SLC cache, and how many are; the open
-    /// one is among them.
+    /// Whether each block of the die is in use for the SLC cache, and how many are; the open one is
+    /// among them.
     is_fast: Vec<bool>,
     fast_blocks: u32,
     collection: Option<Collection>,
@@ -62,28 +62,25 @@ struct Collection {
     /// Units valid when it began, which is what its gain was reckoned from.
     valid: u64,
     gain: u64,
-    /// Of the gain, what the host was given.
+    /// The part of the gain that the host was given.
     given: u64,
 }
 
-/// Where a row goes.
+/// The block that a row goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowTarget {
     pub block: BlockId,
     pub fast: bool,
 }
 
-/// What collection does next.
+/// The next step of collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CollectionStep {
     /// Reads what is valid in a row.
-    Read {
-        block: BlockId,
-        unit: u32,
-        bytes: Bytes,
-    },
+    Read { block: BlockId, unit: u32, bytes: Bytes },
     /// Writes a row of what was gathered.
     Write,
+    /// Erases the block.
     Erase,
 }
 
@@ -113,7 +110,7 @@ impl Space {
         room && (!self.is_short() || self.credit >= u64::from(map.shape.units_per_row))
     }
 
-    /// Where the host's next row goes, which [`Space::takes_row`] has a place for.
+    /// Returns the place of the host's next row; [`Space::takes_row`] says whether there is one.
     pub fn host_target(&mut self, map: &FlashMap) -> Option<RowTarget> {
         if self.is_short() {
             self.credit = self.credit.saturating_sub(u64::from(map.shape.units_per_row));
@@ -132,7 +129,7 @@ impl Space {
         self.target(map)
     }
 
-    /// Where the next row goes that collection writes.
+    /// Returns the place of the next row that collection writes.
     pub fn target(&mut self, map: &FlashMap) -> Option<RowTarget> {
         if self.open.block.is_none() {
             self.open.begin(self.empty.pop_front()?, map.shape.rows_per_block);
@@ -176,8 +173,8 @@ impl Space {
         }
     }
 
-    /// What collection does next, if anything. `resting`: nobody asks for anything, so that the SLC
-    /// cache is emptied.
+    /// Returns the next step of collection, if there is one. `resting`: nobody asks for anything,
+    /// so that the SLC cache is emptied.
     pub fn collect(&mut self, map: &mut FlashMap, resting: bool) -> Option<CollectionStep> {
         if self.collection.is_none() {
             self.begin_collection(map, resting);
@@ -265,7 +262,7 @@ impl OpenBlock {
         self.units.clear();
     }
 
-    /// One more row was written; `block` is closed behind its last.
+    /// Notes that a row was written; `block` is closed behind its last.
     fn row_done(&mut self, map: &mut FlashMap, block: BlockId) {
         self.rows_left -= 1;
         if self.rows_left == 0 {

@@ -3,11 +3,12 @@
 
 use std::collections::VecDeque;
 
-/// What fills a row up where there is no data for it.
+/// The unit that fills a row up where there is no data for it.
 pub(crate) const PADDING: u32 = u32::MAX;
 
 /// Counts units (of the map: 4 KiB) since the disk was made, so that a place in the log is one
 /// number.
+#[derive(Default)]
 pub(crate) struct WriteLog {
     /// In units, as all that follow.
     room: u64,
@@ -19,7 +20,7 @@ pub(crate) struct WriteLog {
     there: u64,
     /// Taken to be programmed.
     taken: u64,
-    /// What is before is programmed even where it fills no row.
+    /// The place before which all is programmed even where it fills no row.
     forced: u64,
     programmed: u64,
     /// Rows taken and not known to be programmed with all before them: where each ends, and whether
@@ -37,14 +38,8 @@ impl WriteLog {
             room,
             row: u64::from(row),
             units: VecDeque::with_capacity(1024),
-            expected: 0,
-            there: 0,
-            taken: 0,
-            forced: 0,
-            programmed: 0,
             rows: VecDeque::with_capacity(64),
-            rows_gone: 0,
-            safe: 0,
+            ..Self::default()
         }
     }
 
@@ -102,7 +97,8 @@ impl WriteLog {
         }
     }
 
-    /// Nothing moves: no data on the link, no row being programmed. A part of a row may be left.
+    /// Returns whether nothing moves: no data on the link, no row being programmed. A part of a row
+    /// may be left.
     pub fn is_still(&self) -> bool {
         self.expected == self.there && self.taken == self.programmed
     }
