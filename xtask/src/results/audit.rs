@@ -276,7 +276,7 @@ mod tests {
         assert!(page.contains("| forza-2025-05-08 | 120 | 0 | 87 | 87 |"), "{page}");
         assert!(page.contains("| kakra-run2 | 30 | 1 | 1 |"), "{page}");
         assert_eq!(
-            super::wrapped::wrapped(&page),
+            crate::results::wrapped(&page),
             include_str!("../../../docs/results/published-tables.md"),
             "cargo xtask results {NAME}"
         );
