@@ -4,6 +4,7 @@ use crate::choice::Chooser;
 use crate::content::ContentKey;
 use crate::layout::{self, FolderTree};
 use crate::promises::{FileVersion, Note};
+use crate::report::Files;
 use disklab_config::fsload::{FilePlace, FileSet, Fsload, Pick};
 use disklab_units::{Random, Seed};
 use std::path::PathBuf;
@@ -259,12 +260,14 @@ impl Books {
     }
 
     /// Files and bytes of each set.
-    pub fn totals(&self) -> Vec<(String, u64, u64)> {
+    pub fn totals(&self) -> Vec<Files> {
         let total = |set: &Set| {
             let there = set.slots.iter().filter(|slot| slot.there);
-            let (count, bytes) =
-                there.fold((0, 0), |(count, bytes), slot| (count + 1, bytes + slot.size));
-            (set.description.name.clone(), count, bytes)
+            Files {
+                set: set.description.name.clone(),
+                count: there.clone().count() as u64,
+                bytes: there.map(|slot| slot.size).sum(),
+            }
         };
         self.sets.iter().map(total).collect()
     }

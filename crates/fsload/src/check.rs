@@ -2,11 +2,11 @@
 //! bytes, and no other.
 
 use crate::Failure;
-use crate::books::Books;
 use crate::content::ContentKey;
+use crate::run::LoadDone;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,39 +15,42 @@ pub struct Checked {
     pub bytes: u64,
 }
 
-/// The error tells how many files are not as they should be, and the first.
-pub fn check(books: &Books, root: &Path) -> Result<Checked, Failure> {
-    let mut checked = Checked { files: 0, bytes: 0 };
-    let mut wrong: Vec<String> = Vec::new();
-    let mut tell = |path: &Path, what: String| wrong.push(format!("{}: {what}", path.display()));
-    for (path, held) in books.all() {
-        match held {
-            Some((key, size)) => {
-                checked.files += 1;
-                checked.bytes += size;
-                if let Some(what) = differs(&root.join(&path), key, size) {
-                    tell(&path, what);
+impl LoadDone {
+    /// Compares what is on the disk with the account. The error has how many files are not as they
+    /// should be, and the first.
+    pub fn check(&self, root: &Path) -> Result<Checked, Failure> {
+        let mut checked = Checked { files: 0, bytes: 0 };
+        let mut wrong: Vec<String> = Vec::new();
+        let mut tell =
+            |path: &Path, what: String| wrong.push(format!("{}: {what}", path.display()));
+        for (path, held) in self.books.all() {
+            match held {
+                Some((key, size)) => {
+                    checked.files += 1;
+                    checked.bytes += size;
+                    if let Some(what) = differs(&root.join(&path), key, size) {
+                        tell(&path, what);
+                    }
                 }
+                None if root.join(&path).symlink_metadata().is_ok() => {
+                    tell(&path, "it is there, and was deleted or never made".to_owned());
+                }
+                None => {}
             }
-            None if root.join(&path).symlink_metadata().is_ok() => {
-                tell(&path, "it is there, and was deleted or never made".to_owned());
-            }
-            None => {}
         }
-    }
-    let found =
-        count(root).map_err(|(path, e)| format!("fsload: listing {}: {e}", path.display()))?;
-    if found > checked.files && wrong.is_empty() {
-        let extra = format!("{found} files are there, and the account has {}", checked.files);
-        wrong.push(format!("{}: {extra}", root.display()));
-    }
-    match wrong.first() {
-        Some(first) => Err(format!(
-            "fsload: of {} files, {} are not what was written; the first is {first}",
-            checked.files,
-            wrong.len()
-        )),
-        None => Ok(checked),
+        let found = count(root)?;
+        if found > checked.files && wrong.is_empty() {
+            let extra = format!("{found} files are there, and the account has {}", checked.files);
+            wrong.push(format!("{}: {extra}", root.display()));
+        }
+        match wrong.first() {
+            Some(first) => Err(format!(
+                "fsload: of {} files, {} are not what was written; the first is {first}",
+                checked.files,
+                wrong.len()
+            )),
+            None => Ok(checked),
+        }
     }
 }
 
@@ -64,22 +67,19 @@ fn differs(path: &Path, key: ContentKey, size: u64) -> Option<String> {
     look().unwrap_or_else(|error| Some(error.to_string()))
 }
 
-/// All files below a folder; the error is of which folder.
-fn count(root: &Path) -> Result<u64, (PathBuf, io::Error)> {
+/// Counts all files below a folder.
+fn count(root: &Path) -> Result<u64, Failure> {
     let (mut files, mut folders) = (0, vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
-        let mut list = || -> io::Result<()> {
-            for entry in fs::read_dir(&folder)? {
-                let entry = entry?;
-                if entry.file_type()?.is_dir() {
-                    folders.push(entry.path());
-                } else {
-                    files += 1;
-                }
+        let failed = |e: io::Error| format!("fsload: listing {}: {e}", folder.display());
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push(entry.path());
+            } else {
+                files += 1;
             }
-            Ok(())
-        };
-        list().map_err(|error| (folder.clone(), error))?;
+        }
     }
     Ok(files)
 }

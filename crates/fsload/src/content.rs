@@ -2,7 +2,8 @@
 //! checked, by itself.
 
 use disklab_units::Seed;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Write};
 
 /// Tells the contents of one file from those of all others, and from what it held before it was
 /// written anew.
@@ -34,6 +35,18 @@ impl ContentKey {
         for (bytes, number) in words.chunks_mut(WORD as usize).zip(from.div_ceil(WORD)..) {
             bytes.copy_from_slice(&self.word(number)[..bytes.len()]);
         }
+    }
+
+    /// Writes the bytes from this place on, in pieces of the buffer's length.
+    pub fn write(self, file: &mut File, buffer: &mut [u8], from: u64, size: u64) -> io::Result<()> {
+        let mut written = 0;
+        while written < size {
+            let length = (size - written).min(buffer.len() as u64) as usize;
+            self.fill(from + written, &mut buffer[..length]);
+            file.write_all(&buffer[..length])?;
+            written += length as u64;
+        }
+        Ok(())
     }
 
     /// Whether a file begins with so many of these bytes; where not, the place of the first other

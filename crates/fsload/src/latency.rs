@@ -7,9 +7,9 @@ const BITS: u32 = BINS.ilog2();
 /// Counts by time, ns.
 #[derive(Debug, Clone, Default)]
 pub struct Latency {
-    count: u64,
+    pub count: u64,
     sum: u128,
-    max: u64,
+    pub max: u64,
     bins: Vec<u64>,
 }
 
@@ -31,14 +31,6 @@ impl Latency {
         self.count += other.count;
         self.sum += other.sum;
         self.max = self.max.max(other.max);
-    }
-
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    pub fn max(&self) -> u64 {
-        self.max
     }
 
     pub fn mean(&self) -> f64 {
@@ -93,7 +85,7 @@ mod tests {
             let rank = ((all.len() as f64 * part).ceil() as usize).max(1) - 1;
             let (exact, found) = (all[rank] as f64, one.percentile(part) as f64);
             prop_assert!((found - exact).abs() <= exact / 100.0 + 0.5, "{found} for {exact}");
-            prop_assert_eq!(one.max(), all[all.len() - 1]);
+            prop_assert_eq!(one.max, all[all.len() - 1]);
             let mean = all.iter().map(|ns| *ns as f64).sum::<f64>() / all.len() as f64;
             prop_assert!((one.mean() - mean).abs() <= mean * 1e-9);
         }

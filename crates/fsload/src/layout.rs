@@ -7,7 +7,7 @@ use crate::size::{draw, gamma};
 use disklab_config::fsload::{FilePlace, FileSet, Fsload};
 use disklab_units::{Random, Seed};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file's size and folder.
@@ -32,10 +32,10 @@ const SHAPE_OF_WIDTHS: f64 = 1.5;
 /// The folder of folders that threads make.
 const MADE: &str = "folders";
 /// So much of a file is written at a time.
-pub const PIECE: usize = 1 << 20;
+const PIECE: u64 = 1 << 20;
 
 /// What the layout of a set is drawn from, and what laid out files hold.
-pub fn seed() -> Seed {
+fn seed() -> Seed {
     Seed(0).derive("fsload files")
 }
 
@@ -120,26 +120,17 @@ pub fn lay_out(load: &Fsload, root: &Path) -> Result<(u64, u64), Failure> {
         }
         for (slot, file) in (0..).zip(&files).filter(|(_, file)| file.there) {
             let path = root.join(path(set, tree, slot, file.leaf));
-            write(&path, ContentKey::new(seed(), number, slot, 0), file.size)
+            let mut buffer = vec![0; file.size.min(PIECE) as usize];
+            let made_file = File::options().write(true).create_new(true).open(&path);
+            let key = ContentKey::new(seed(), number, slot, 0);
+            made_file
+                .and_then(|mut out| key.write(&mut out, &mut buffer, 0, file.size))
                 .map_err(|e| failed(&path, &e))?;
             made = (made.0 + 1, made.1 + file.size);
         }
     }
     File::open(root).and_then(|root| root.sync_all()).map_err(|e| failed(root, &e))?;
     Ok(made)
-}
-
-fn write(path: &Path, key: ContentKey, size: u64) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(path)?;
-    let mut piece = vec![0; size.min(PIECE as u64) as usize];
-    let mut at = 0;
-    while at < size {
-        let length = (size - at).min(PIECE as u64) as usize;
-        key.fill(at, &mut piece[..length]);
-        file.write_all(&piece[..length])?;
-        at += length as u64;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,18 +5,17 @@
 //! so that the same seed is the same load wherever time is the same. The engine knows what every
 //! file must hold without keeping it: contents are a function of the seed, the file, and how often
 //! it was written anew ([`content`]). What is on the disk in the end is held against that
-//! ([`check`]), and so is what a power cut left of what had been fsynced ([`promises`]).
+//! ([`LoadDone::check`]), and so is what a power cut left of what had been fsynced ([`promises`]).
 //!
 //! Where it runs is a [`Surroundings`]: in a guest, where code takes no time, an operation costs
 //! processor time there; on a real machine it costs what it costs.
 
 mod books;
-pub mod check;
+mod check;
 mod choice;
 pub mod content;
 mod latency;
 pub mod layout;
-mod place;
 pub mod promises;
 pub mod report;
 mod run;
@@ -24,9 +23,8 @@ mod shared;
 mod size;
 mod worker;
 
-pub use place::Surroundings;
 pub use run::{LoadDone, run};
-pub use shared::LoadRun;
+pub use shared::{LoadRun, Surroundings};
 
 /// What was tried, on what, and what went wrong.
 pub type Failure = String;

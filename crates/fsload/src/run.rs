@@ -2,13 +2,11 @@
 
 use crate::Failure;
 use crate::books::Books;
-use crate::check::{self, Checked};
 use crate::choice::Chooser;
-use crate::report::{Files, LoadReport, Loops, Operations};
+use crate::report::{LoadReport, Loops, Operations};
 use crate::shared::{LoadRun, Shared, locked};
 use crate::worker::{Tally, Worker};
 use disklab_config::fsload::Operation;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -17,14 +15,8 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct LoadDone {
     pub report: LoadReport,
-    books: Books,
-}
-
-impl LoadDone {
-    /// Holds what is on the disk against the account.
-    pub fn check(&self, root: &Path) -> Result<Checked, Failure> {
-        check::check(&self.books, root)
-    }
+    /// What every file is to hold.
+    pub(crate) books: Books,
 }
 
 /// Carries it out.
@@ -93,14 +85,14 @@ fn report(run: &LoadRun, tallies: &[Tally], books: &Books) -> LoadReport {
     }
     let operations = Operation::ALL.iter().filter_map(|operation| {
         let (latency, bytes) = all.operation(*operation);
-        (latency.count() > 0).then(|| Operations {
+        (latency.count > 0).then(|| Operations {
             name: operation.to_string(),
-            count: latency.count(),
+            count: latency.count,
             bytes,
             mean_ns: latency.mean(),
             p50_ns: latency.percentile(0.5),
             p99_ns: latency.percentile(0.99),
-            max_ns: latency.max(),
+            max_ns: latency.max,
         })
     });
     let loops = |(threads, tally): (&disklab_config::fsload::FileThreads, &Tally)| Loops {
@@ -112,11 +104,7 @@ fn report(run: &LoadRun, tallies: &[Tally], books: &Books) -> LoadReport {
         length_ns: run.length.as_nanos() as u64,
         operations: operations.collect(),
         threads: run.load.threads.iter().zip(tallies).map(loops).collect(),
-        files: books
-            .totals()
-            .into_iter()
-            .map(|(set, count, bytes)| Files { set, count, bytes })
-            .collect(),
+        files: books.totals(),
         notes: Vec::new(),
     }
 }

@@ -10,7 +10,7 @@ use crate::size::draw;
 use disklab_config::fsload::{FileAction, FileThreads, Loop, Operation};
 use disklab_units::{Random, Seed};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -295,7 +295,7 @@ impl<'a> Worker<'a> {
                 };
                 self.timed(Operation::Append, path, |buffer, _| {
                     file.seek(SeekFrom::Start(from))?;
-                    write(file, buffer, key, from, size)
+                    Ok((key.write(file, buffer, from, size)?, size))
                 })?;
                 self.shared.books().appended(taken, size);
             }
@@ -304,11 +304,11 @@ impl<'a> Worker<'a> {
                 let (key, size) = (self.shared.books().key(taken.set, taken.slot, true), taken.own);
                 self.timed(Operation::WriteWhole, path, |buffer, _| {
                     file.rewind()?;
-                    let wrote = write(file, buffer, key, 0, size)?;
+                    key.write(file, buffer, 0, size)?;
                     if taken.size > size {
                         file.set_len(size)?;
                     }
-                    Ok(wrote)
+                    Ok(((), size))
                 })?;
                 self.shared.books().wrote_anew(taken, size);
             }
@@ -398,10 +398,9 @@ impl<'a> Worker<'a> {
         self.timed(Operation::Replace, &taken.path, |buffer, path| {
             let beside = path.with_extension("new");
             let mut file = File::create(&beside)?;
-            let wrote = write(&mut file, buffer, key, 0, size)?;
+            key.write(&mut file, buffer, 0, size)?;
             drop(file);
-            fs::rename(&beside, path)?;
-            Ok(wrote)
+            Ok((fs::rename(&beside, path)?, size))
         })?;
         let mut books = self.shared.books();
         books.wrote_anew(taken, size);
@@ -420,22 +419,4 @@ fn read_whole(file: &mut File, buffer: &mut [u8]) -> io::Result<(u64, u64)> {
             read => size += read as u64,
         }
     }
-}
-
-/// Where the file stands, what belongs there.
-fn write(
-    file: &mut File,
-    buffer: &mut [u8],
-    key: crate::content::ContentKey,
-    from: u64,
-    size: u64,
-) -> io::Result<((), u64)> {
-    let mut written = 0;
-    while written < size {
-        let length = (size - written).min(buffer.len() as u64) as usize;
-        key.fill(from + written, &mut buffer[..length]);
-        file.write_all(&buffer[..length])?;
-        written += length as u64;
-    }
-    Ok(((), size))
 }

@@ -48,8 +48,8 @@ fn slow(clock: i32) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let result: i64;
     unsafe {
-        asm!("syscall", inlateout("rax") libc::SYS_clock_gettime => result, in("rdi") clock, in("rsi") &raw mut time,
-             lateout("rcx") _, lateout("r11") _);
+        asm!("syscall", inlateout("rax") libc::SYS_clock_gettime => result, in("rdi") clock,
+             in("rsi") &raw mut time, lateout("rcx") _, lateout("r11") _);
     }
     check!(result == 0, "clock {clock}: the kernel says {result}");
     ns(&time)

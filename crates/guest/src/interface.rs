@@ -4,9 +4,9 @@
 //! library is enough. Stacks are 16 KiB. A panic must not unwind into the kernel: release builds
 //! abort, and so does `extern "C"`.
 
-use crate::arrival::Arrival;
-use crate::library::Library;
+use crate::library::{EndedRequest, Library};
 use crate::lifetime;
+use crate::order::Arrival;
 use disklab_disks::Op;
 use disklab_units::Nanos;
 use std::cell::UnsafeCell;
@@ -36,14 +36,6 @@ pub struct CDisk {
     spare: u8,
 }
 
-/// `struct disklab_done`.
-#[repr(C)]
-pub struct CDone {
-    disk: c_uint,
-    tag: c_uint,
-    error: c_int,
-}
-
 /// `struct disklab_piece`, which is `struct iovec`.
 #[repr(C)]
 pub struct CPiece {
@@ -67,7 +59,7 @@ pub struct CLibrary {
         c_uint,
         c_ulonglong,
     ) -> c_ulonglong,
-    advance: extern "C" fn(c_ulonglong, *mut CDone, c_uint, &mut c_uint) -> c_ulonglong,
+    advance: extern "C" fn(c_ulonglong, *mut EndedRequest, c_uint, &mut c_uint) -> c_ulonglong,
     transfer: extern "C" fn(c_uint, c_uint, *const CPiece, c_uint, c_ulonglong, c_uint) -> c_int,
     mark: extern "C" fn(c_ulonglong, *const u8, c_uint) -> c_int,
     random: extern "C" fn(*mut u8, c_ulong),
@@ -136,8 +128,8 @@ pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
     };
     let table = CLibrary {
         interface: INTERFACE,
-        disks: library.disks().len() as c_uint,
-        heartbeat: library.heartbeat().clock(),
+        disks: library.machine.disks.len() as c_uint,
+        heartbeat: library.heartbeat.clock(),
         describe,
         submit,
         advance,
@@ -151,7 +143,7 @@ pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
 }
 
 extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
-    let Some(disk) = library().disks().get(disk as usize) else {
+    let Some(disk) = library().machine.disks.get(disk as usize) else {
         give_up(&format!("disk {disk} asked for"))
     };
     let rotational = disk.model.rotational();
@@ -194,7 +186,7 @@ extern "C" fn submit(
 
 extern "C" fn advance(
     now: c_ulonglong,
-    done: *mut CDone,
+    done: *mut EndedRequest,
     room: c_uint,
     count: &mut c_uint,
 ) -> c_ulonglong {
@@ -203,7 +195,6 @@ extern "C" fn advance(
     *count = 0;
     while *count < room {
         let Some(one) = library.ended() else { break };
-        let one = CDone { disk: one.disk, tag: one.tag, error: one.error };
         // The kernel's array has `room` elements.
         unsafe { done.add(*count as usize).write(one) };
         *count += 1;
@@ -281,7 +272,7 @@ mod tests {
             ),
             (40, 32, 36)
         );
-        assert_eq!((size_of::<CDone>(), offset_of!(CDone, error)), (12, 8));
+        assert_eq!((size_of::<EndedRequest>(), offset_of!(EndedRequest, error)), (12, 8));
         assert_eq!(size_of::<CPiece>(), size_of::<IoSlice>());
         assert_eq!(
             (size_of::<CLibrary>(), offset_of!(CLibrary, heartbeat), offset_of!(CLibrary, close)),

@@ -1,9 +1,9 @@
 //! The disks of one guest: models, data, trace, counts, behind the calls of [`crate::interface`].
 
-use crate::arrival::Arrival;
 use crate::data::Data;
 use crate::heartbeat::HeartbeatPage;
 use crate::meter::Meter;
+use crate::order::Arrival;
 use crate::power_cut::{OnTheWay, PowerCuts};
 use crate::trace_file::TraceFile;
 use crate::volatile::BLOCK;
@@ -17,8 +17,9 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::path::{Path, PathBuf};
 
-/// A request that has ended and that the kernel has not been told of.
+/// A request that has ended and that the kernel does not know of yet: `struct disklab_done`.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub struct EndedRequest {
     pub disk: u32,
     pub tag: u32,
@@ -45,7 +46,7 @@ struct RequestAtDisk {
 /// See the module.
 pub struct Library {
     folder: PathBuf,
-    machine: GuestMachine,
+    pub machine: GuestMachine,
     disks: Vec<OpenDisk>,
     bank: Bank,
     done: VecDeque<EndedRequest>,
@@ -53,7 +54,7 @@ pub struct Library {
     completions: Vec<(usize, Completion)>,
     trace: Option<TraceFile>,
     meter: Meter,
-    heartbeat: HeartbeatPage,
+    pub heartbeat: HeartbeatPage,
     random: Random,
     power_cuts: Option<PowerCuts>,
     requests: u64,
@@ -132,52 +133,32 @@ impl Library {
         })
     }
 
-    pub fn heartbeat(&self) -> &HeartbeatPage {
-        &self.heartbeat
-    }
-
-    pub fn disks(&self) -> &[MachineDisk] {
-        &self.machine.disks
-    }
-
     /// A request arrives. `Err` if the guest kernel asks for what cannot be: it is out of its mind,
     /// and must end.
     pub fn submit(&mut self, now: Nanos, arrival: Arrival) -> Result<(), String> {
+        let Arrival { disk, tag, op, fua, sector, sectors } = arrival;
         let count = self.disks.len();
-        let Some(running) = self.disks.get_mut(arrival.disk) else {
-            return Err(format!("a request for disk {} of {count}", arrival.disk));
+        let Some(running) = self.disks.get_mut(disk) else {
+            return Err(format!("a request for disk {disk} of {count}"));
         };
         let arrived = self.trace.as_ref().map(TraceFile::arrived).unwrap_or_default();
-        match running.present.get_mut(arrival.tag as usize) {
+        match running.present.get_mut(tag as usize) {
             Some(slot @ None) => *slot = Some(RequestAtDisk { arrival, submitted: now.0, arrived }),
             Some(Some(_)) => {
-                return Err(format!(
-                    "a second request with tag {} while the first runs",
-                    arrival.tag
-                ));
+                return Err(format!("a second request with tag {tag} while the first runs"));
             }
-            None => {
-                return Err(format!(
-                    "a request with tag {} of {}",
-                    arrival.tag,
-                    running.present.len()
-                ));
-            }
+            None => return Err(format!("a request with tag {tag} of {}", running.present.len())),
         }
-        let end = arrival.sector.checked_add(u64::from(arrival.sectors));
+        let end = sector.checked_add(u64::from(sectors));
         if end.is_none_or(|end| end > running.bytes / 512) {
-            return Err(format!(
-                "{} sectors at sector {} of disk {}",
-                arrival.sectors, arrival.sector, arrival.disk
-            ));
+            return Err(format!("{sectors} sectors at sector {sector} of disk {disk}"));
         }
-        let Arrival { tag: id, op, fua, sector, sectors, .. } = arrival;
         if op == Op::Flush
             && let Some(power_cuts) = &mut self.power_cuts
         {
-            power_cuts.flush_came(arrival.disk, arrival.tag);
+            power_cuts.flush_came(disk, tag);
         }
-        self.bank.submit(now, arrival.disk, Request { id, op, sector, sectors, fua });
+        self.bank.submit(now, disk, Request { id: tag, op, sector, sectors, fua });
         let bank = &self.bank;
         self.meter.arrived(&arrival, now.0, || counters(bank));
         if self.meter.counts() {
@@ -233,10 +214,8 @@ impl Library {
 
     fn served(&mut self, disk: usize, completion: Completion) {
         let Some(present) = self.disks[disk].present[completion.id as usize].take() else {
-            self.fault(&format!(
-                "{}: a model ended a request that was not there",
-                self.machine.disks[disk].device
-            ));
+            let device = &self.machine.disks[disk].device;
+            self.fault(&format!("{device}: a model ended a request that was not there"));
             return;
         };
         let RequestAtDisk { arrival, submitted, arrived } = present;
@@ -385,10 +364,8 @@ impl Library {
     }
 
     fn trace_fault(&mut self, error: &io::Error) {
-        self.fault(&format!(
-            "write of {} failed: {error}",
-            self.folder.join(names::REQUESTS).display()
-        ));
+        let path = self.folder.join(names::REQUESTS);
+        self.fault(&format!("write of {} failed: {error}", path.display()));
     }
 
     /// The console is the only way out before the closing record, and the only one if that cannot

@@ -12,7 +12,6 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Signal, getpgrp, getpid, getppid, kill_process_group, set_parent_process_death_signal,
 };
-use std::ffi::c_int;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -38,9 +37,6 @@ fn die_with_parent() -> Result<(), String> {
 /// Starts the keeper, unless the group is somebody else's too, as that of a guest that a script
 /// starts by hand.
 fn keep() -> io::Result<()> {
-    unsafe extern "C" {
-        fn fork() -> c_int;
-    }
     if getpgrp() != getpid() {
         return Ok(());
     }
@@ -48,7 +44,7 @@ fn keep() -> io::Result<()> {
     // written to.
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     // One thread, so the child may do what any process does.
-    match unsafe { fork() } {
+    match unsafe { libc::fork() } {
         0 => {
             drop(write);
             wait_and_end(&read)

@@ -4,8 +4,7 @@
 //! the first request that follows (fio's start is not part of the measurement, nor is its ramp),
 //! and ends with the last request that ended before its end was said.
 
-use crate::arrival::Arrival;
-use crate::order::{Order, OrderStep};
+use crate::order::{Arrival, Order, OrderStep};
 use disklab_disks::Op;
 use disklab_protocol::closing::{DeviceCounts, PhaseCounts, combine};
 use disklab_trace::Served;

@@ -1,8 +1,18 @@
 //! In which order requests arrive at the disks: how far apart, and whether on the same disk as
 //! before.
 
-use crate::arrival::Arrival;
 use disklab_disks::Op;
+
+/// A request that the kernel hands over.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    pub disk: usize,
+    pub tag: u32,
+    pub op: Op,
+    pub fua: bool,
+    pub sector: u64,
+    pub sectors: u32,
+}
 
 /// What came before.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 //! [`crate::names::PLAN`]; `disklab_guest::init` runs it, and prints it as commands.
 
 use crate::measure::{Measure, WarmUp};
-use crate::places::{POOL, REPLICA};
+use crate::places::Side;
+use crate::setup::{Mount, Setting, ZeroFile};
 use crate::snapshots::{SnapshotSchedule, Tool};
 use disklab_config::background::Trees;
 use disklab_config::fsload::Fsload;
@@ -75,18 +76,6 @@ pub enum Pids {
     Consume(u32),
 }
 
-/// A value to write to a file of sysfs, and how to see that it took effect.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Setting {
-    /// A `*` may stand for a folder's name where only one fits (a filesystem's UUID).
-    pub path: String,
-    pub value: String,
-    /// The file lists all choices with the active one in brackets; otherwise it holds just the
-    /// value.
-    pub choice: bool,
-}
-
 /// bcache in front of disks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
@@ -135,36 +124,6 @@ pub struct StartPool {
     pub command: Vec<String>,
 }
 
-/// One of the two filesystems of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    Pool,
-    Replica,
-}
-
-impl Side {
-    /// The mount point.
-    pub const fn folder(self) -> &'static str {
-        match self {
-            Self::Pool => POOL,
-            Self::Replica => REPLICA,
-        }
-    }
-}
-
-/// A mount(2).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mount {
-    pub on: Side,
-    pub source: String,
-    pub filesystem: String,
-    /// Options as in mount(8)'s `-o`, without those that mount(2) takes as flags.
-    pub data: String,
-    pub noatime: bool,
-}
-
 /// Unmounts filesystems, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -172,8 +131,8 @@ pub struct Unmount {
     pub all: Vec<Side>,
 }
 
-/// Writes test files into [`POOL`] (direct, 1 MiB at a time), and fragmented trees in turn with
-/// them.
+/// Writes test files into [`crate::places::POOL`] (direct, 1 MiB at a time), and fragmented trees
+/// in turn with them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WriteFiles {
@@ -182,14 +141,6 @@ pub struct WriteFiles {
     /// Files are filled with what this draws, and else with zeroes. Drives and filesystems that
     /// compress make zeroes free.
     pub contents: Option<Seed>,
-}
-
-/// A file of zeroes: holes on the host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ZeroFile {
-    pub name: String,
-    pub bytes: Bytes,
 }
 
 /// Lays out the files of the file workload below [`crate::places::FSLOAD`].
@@ -228,8 +179,8 @@ pub struct DropCaches {
     pub reread: Option<Vec<String>>,
 }
 
-/// Reads one block every so many bytes of a file in [`POOL`], past the page cache, so that the
-/// filesystem's metadata for it is in memory.
+/// Reads one block every so many bytes of a file in [`crate::places::POOL`], past the page cache,
+/// so that the filesystem's metadata for it is in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WarmMetadata {

@@ -136,15 +136,14 @@ impl Closing {
     pub fn write(&self, folder: &Path, fault: Option<&str>) -> io::Result<()> {
         #[derive(Serialize)]
         struct Record<'a> {
-            schema: u32,
-            complete: bool,
-            fault: Option<&'a str>,
+            #[serde(flatten)]
+            head: Head,
             #[serde(flatten)]
             closing: &'a Closing,
         }
-        let complete = fault.is_none();
-        let mut text =
-            serde_json::to_vec(&Record { schema: SCHEMA, complete, fault, closing: self })?;
+        let (complete, fault) = (fault.is_none(), fault.map(str::to_owned));
+        let head = Head { schema: SCHEMA, complete, fault };
+        let mut text = serde_json::to_vec(&Record { head, closing: self })?;
         let sum = sha256_hex(&text);
         text.extend_from_slice(format!("\nsha256 {sum}\n").as_bytes());
         let path = folder.join(names::CLOSING);
@@ -289,11 +288,11 @@ pub enum Incomplete {
     Fault(String),
 }
 
-#[derive(Deserialize)]
+/// The fields before those of [`Closing`].
+#[derive(Serialize, Deserialize)]
 struct Head {
     schema: u32,
     complete: bool,
-    #[serde(default)]
     fault: Option<String>,
 }
 
@@ -306,9 +305,8 @@ pub fn parse(bytes: &[u8]) -> Result<Closing, Incomplete> {
         return Err(Incomplete::Content(format!("its schema is {}, not {SCHEMA}", head.schema)));
     }
     if !head.complete {
-        return Err(Incomplete::Fault(
-            head.fault.unwrap_or_else(|| "they do not say why".to_owned()),
-        ));
+        let fault = head.fault.unwrap_or_else(|| "they do not say why".to_owned());
+        return Err(Incomplete::Fault(fault));
     }
     serde_json::from_slice(json).map_err(content)
 }
@@ -319,12 +317,8 @@ fn checked(bytes: &[u8]) -> Result<&[u8], Incomplete> {
         return Err(Incomplete::Empty);
     }
     let cut = Incomplete::Cut { bytes: bytes.len() };
-    let Some(lines) = bytes.strip_suffix(b"\n") else {
-        return Err(cut);
-    };
-    let Some(end) = lines.iter().position(|&byte| byte == b'\n') else {
-        return Err(cut);
-    };
+    let Some(lines) = bytes.strip_suffix(b"\n") else { return Err(cut) };
+    let Some(end) = lines.iter().position(|&byte| byte == b'\n') else { return Err(cut) };
     let (json, last) = (&lines[..end], &lines[end + 1..]);
     let said =
         last.strip_prefix(b"sha256 ").filter(|hex| is_sha256(hex)).ok_or(Incomplete::NoChecksum)?;

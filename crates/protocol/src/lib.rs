@@ -7,7 +7,9 @@ pub mod machine;
 pub mod mark;
 pub mod measure;
 pub mod names;
+pub mod pages;
 pub mod places;
+pub mod setup;
 pub mod snapshots;
 pub mod step;
 

@@ -1,6 +1,6 @@
 //! What an action [`crate::action::Action::Measure`] measures, and the warm-up before it.
 
-use crate::action::{Mount, Setting, ZeroFile};
+use crate::setup::{Mount, Setting, ZeroFile};
 use disklab_config::fsload::Fsload;
 use disklab_config::player::Player;
 use disklab_config::startup::{StartupEntry, StartupThreads};

@@ -1,5 +1,7 @@
 //! Paths that a plan's commands and the first process both use.
 
+use serde::{Deserialize, Serialize};
+
 /// The mount point of the filesystem.
 pub const POOL: &str = "/mnt/pool";
 /// The mount point of its replica.
@@ -12,6 +14,24 @@ pub const ROOT: &str = "/mnt/pool/root";
 pub const FSLOAD: &str = "/mnt/pool/fsload";
 /// The trees of a background.
 pub const TREES: &str = "/mnt/pool/trees";
+
+/// One of the two filesystems of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    Pool,
+    Replica,
+}
+
+impl Side {
+    /// The mount point.
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::Pool => POOL,
+            Self::Replica => REPLICA,
+        }
+    }
+}
 
 /// mount(2)'s name of OpenZFS.
 pub const ZFS: &str = "zfs";

@@ -1,7 +1,6 @@
 //! Snapshots again and again, and the commands of btrfs and ZFS that take, send and delete them.
 
-use crate::action::Side;
-use crate::places::{POOL, REPLICA};
+use crate::places::{POOL, REPLICA, Side};
 use serde::{Deserialize, Serialize};
 
 /// Snapshots of [`POOL`], again and again.
@@ -17,80 +16,73 @@ pub struct SnapshotSchedule {
     pub replicate_every_ns: Option<u64>,
 }
 
-/// Where btrfs has those of [`POOL`].
+/// The folder of btrfs's snapshots of [`POOL`].
 pub const FOLDER: &str = "/mnt/pool/.snapshots";
 
-/// By what they are made.
+/// The tool that makes snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Tool {
+    /// Subvolumes, in [`FOLDER`].
     Btrfs,
-    /// With the dataset of [`POOL`], and what is made of what is sent.
-    Zfs {
-        data: String,
-        copy: String,
-    },
+    /// Snapshots of the dataset `data` of [`POOL`], and `copy`, the replica's dataset.
+    Zfs { data: String, copy: String },
 }
 
 impl Tool {
-    /// Makes a place for them, where they need one.
+    /// Makes a place for snapshots, if the tool needs one.
     pub fn make_place(&self) -> Option<Vec<String>> {
-        (*self == Self::Btrfs).then(|| words(&["btrfs", "subvolume", "create", FOLDER]))
+        (*self == Self::Btrfs).then(|| command("btrfs subvolume create", FOLDER))
     }
 
     pub fn take(&self, number: u64) -> Vec<String> {
+        let name = self.name(Side::Pool, number);
         match self {
-            Self::Btrfs => words(&[
-                "btrfs",
-                "subvolume",
-                "snapshot",
-                "-r",
-                POOL,
-                &self.name(Side::Pool, number),
-            ]),
-            Self::Zfs { .. } => words(&["zfs", "snapshot", &self.name(Side::Pool, number)]),
+            Self::Btrfs => command(&format!("btrfs subvolume snapshot -r {POOL}"), &name),
+            Self::Zfs { .. } => command("zfs snapshot", &name),
         }
     }
 
     pub fn delete(&self, side: Side, number: u64) -> Vec<String> {
-        let name = self.name(side, number);
-        match self {
-            Self::Btrfs => words(&["btrfs", "subvolume", "delete", &name]),
-            Self::Zfs { .. } => words(&["zfs", "destroy", &name]),
-        }
+        let words = if *self == Self::Btrfs { "btrfs subvolume delete" } else { "zfs destroy" };
+        command(words, &self.name(side, number))
     }
 
-    /// Sends one, as the difference to its parent where there is one.
+    /// Sends a snapshot, as the difference to its parent if it has one.
     pub fn send(&self, parent: Option<u64>, number: u64) -> Vec<String> {
-        let name = |number| self.name(Side::Pool, number);
-        let (start, base): (&[&str], _) = match self {
-            Self::Btrfs => (&["btrfs", "send", "-q"], "-p"),
-            Self::Zfs { .. } => (&["zfs", "send"], "-i"),
+        let name = self.name(Side::Pool, number);
+        let (start, base) = match self {
+            Self::Btrfs => ("btrfs send -q", "-p"),
+            Self::Zfs { .. } => ("zfs send", "-i"),
         };
-        let parent = parent.into_iter().flat_map(|parent| [base.to_owned(), name(parent)]);
-        words(start).into_iter().chain(parent).chain([name(number)]).collect()
+        let Some(parent) = parent else { return command(start, &name) };
+        let mut words = command(&format!("{start} {base}"), &self.name(Side::Pool, parent));
+        words.push(name);
+        words
     }
 
     pub fn receive(&self) -> Vec<String> {
         match self {
-            Self::Btrfs => words(&["btrfs", "receive", "-q", REPLICA]),
+            Self::Btrfs => command("btrfs receive -q", REPLICA),
             // Nothing is to look at it while it changes.
-            Self::Zfs { copy, .. } => words(&["zfs", "receive", "-u", copy]),
+            Self::Zfs { copy, .. } => command("zfs receive -u", copy),
         }
     }
 
     /// Lists what was deleted and has space that was not given back yet.
     pub fn uncleaned(&self, side: Side) -> Vec<String> {
         match self {
-            Self::Btrfs => words(&["btrfs", "subvolume", "list", "-d", side.folder()]),
+            Self::Btrfs => command("btrfs subvolume list -d", side.folder()),
             Self::Zfs { .. } => {
-                words(&["zpool", "list", "-H", "-p", "-o", "freeing", self.pool(side)])
+                let dataset = self.place(side);
+                let pool = dataset.split_once('/').map_or(dataset, |(pool, _)| pool);
+                command("zpool list -H -p -o freeing", pool)
             }
         }
     }
 
-    /// How many those are, by what that says. ZFS tells bytes, not snapshots: all of them count for
-    /// one.
+    /// Counts the snapshots in the output of [`Self::uncleaned`]. ZFS prints bytes, not snapshots:
+    /// all of them count for one.
     pub fn count(&self, said: &str) -> u64 {
         match self {
             Self::Btrfs => said.lines().count() as u64,
@@ -98,14 +90,13 @@ impl Tool {
         }
     }
 
-    /// Lists ZFS's; those of btrfs are the names in [`Self::folder`].
+    /// Lists ZFS's snapshots; those of btrfs are the names in [`Self::place`].
     pub fn list(&self, side: Side) -> Option<Vec<String>> {
-        let list = ["zfs", "list", "-H", "-o", "name", "-t", "snapshot", "-d", "1"];
         (*self != Self::Btrfs)
-            .then(|| words(&list).into_iter().chain([self.place(side).to_owned()]).collect())
+            .then(|| command("zfs list -H -o name -t snapshot -d 1", self.place(side)))
     }
 
-    /// Where they are: a folder of btrfs, a dataset of ZFS.
+    /// The folder of btrfs, or the dataset of ZFS, that has the snapshots of a side.
     pub fn place(&self, side: Side) -> &str {
         match (self, side) {
             (Self::Btrfs, Side::Pool) => FOLDER,
@@ -115,19 +106,15 @@ impl Tool {
         }
     }
 
-    fn pool(&self, side: Side) -> &str {
-        let place = self.place(side);
-        place.split_once('/').map_or(place, |(pool, _)| pool)
-    }
-
     fn name(&self, side: Side, number: u64) -> String {
         let between = if *self == Self::Btrfs { '/' } else { '@' };
         format!("{}{between}{number}", self.place(side))
     }
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+/// Returns a command of these words and one more, which may have spaces.
+fn command(words: &str, last: &str) -> Vec<String> {
+    words.split(' ').chain([last]).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -143,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn of_zfs() {
+    fn zfs_has_datasets() {
         let tool = zfs();
         assert_eq!(tool.make_place(), None);
         assert_eq!(said(&tool.take(3)), "zfs snapshot disklab/data@3");
@@ -160,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_btrfs() {
+    fn btrfs_has_subvolumes() {
         let tool = Tool::Btrfs;
         assert_eq!(
             tool.make_place().map(|words| said(&words)).unwrap(),

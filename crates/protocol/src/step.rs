@@ -11,83 +11,45 @@ use std::path::PathBuf;
 #[serde(tag = "step", rename_all = "lowercase")]
 pub enum Step {
     /// A file of sysfs was written, and says this since.
-    Set {
-        path: String,
-        value: String,
-        says: String,
-    },
+    Set { path: String, value: String, says: String },
     /// This machine's kernel does not offer a choice that the trial is about.
-    Lacking {
-        path: String,
-        value: String,
-        has: String,
-    },
+    Lacking { path: String, value: String, has: String },
+    /// A filesystem was mounted.
     Mounted {
         filesystem: String,
         /// Records of older programs do not have it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         took_ns: Option<u64>,
     },
+    /// Filesystems were unmounted.
     Unmounted,
     /// A test file was written.
-    Written {
-        file: String,
-        bytes: Bytes,
-    },
+    Written { file: String, bytes: Bytes },
     /// Fragmented trees were written. Extents are of all files, as the filesystem reports them.
-    Scattered {
-        fragments: u64,
-        extents: u64,
-    },
+    Scattered { fragments: u64, extents: u64 },
     /// The file workload's files were laid out.
     #[serde(rename = "laid out")]
-    LaidOut {
-        files: u64,
-        bytes: u64,
-    },
+    LaidOut { files: u64, bytes: u64 },
     /// Files, folders and links of a program that starts were made.
-    Entries {
-        made: u64,
-    },
+    Entries { made: u64 },
     /// Dropping what of the disks is in memory; `error` says why it was not dropped.
-    Caches {
-        dropped: bool,
-        error: Option<String>,
-    },
+    Caches { dropped: bool, error: Option<String> },
     /// Blocks of a file were read, for the filesystem's metadata.
-    Touched {
-        file: String,
-        blocks: u64,
-    },
+    Touched { file: String, blocks: u64 },
     /// All that was promised before a power cut is there.
-    Found {
-        records: u64,
-        files: u64,
-    },
+    Found { records: u64, files: u64 },
     /// The witness of power cuts has ended.
-    Witnessed {
-        records: u64,
-    },
+    Witnessed { records: u64 },
     /// bcache is in front of disks.
-    Cached {
-        disks: Vec<String>,
-        cache: String,
-        states: Vec<String>,
-    },
+    Cached { disks: Vec<String>, cache: String, states: Vec<String> },
+    /// bcache has ended.
     Uncached,
     /// md has made a device; the words are those of `/proc/mdstat`.
-    Joined {
-        says: String,
-    },
+    Joined { says: String },
     /// The contents of a file of sysfs at a moment.
-    Kept {
-        when: When,
-        path: PathBuf,
-        says: String,
-    },
-    Space {
-        used: SpaceUsed,
-    },
+    Kept { when: When, path: PathBuf, says: String },
+    /// How full the filesystems are.
+    Space { used: SpaceUsed },
     /// The load ran until its rate was steady, or for as long as it might.
     Warmed {
         steady: bool,
@@ -112,34 +74,22 @@ pub enum Step {
         said: String,
     },
     /// The measured file workload's files are as they were written.
-    Fsload {
-        files_as_written: u64,
-        bytes: u64,
-    },
+    Fsload { files_as_written: u64, bytes: u64 },
+    /// The file workload of the background has ended, and its files are as they were written.
     #[serde(rename = "background fsload")]
-    BackgroundFsload {
-        operations: u64,
-        ran_ns: u64,
-        files_as_written: u64,
-        bytes: u64,
-    },
-    Snapshot {
-        seen: Snapshot,
-    },
-    Snapshots {
-        seen: SnapshotSummary,
-    },
-    Player {
-        played: PlayerSummary,
-    },
-    Startup {
-        ready: StartupEnd,
-        said: String,
-    },
+    BackgroundFsload { operations: u64, ran_ns: u64, files_as_written: u64, bytes: u64 },
+    /// The fate of one snapshot.
+    Snapshot { seen: Snapshot },
+    /// Counts of all snapshots together.
+    Snapshots { seen: SnapshotSummary },
+    /// A program that needs data by deadlines has ended.
+    Player { played: PlayerSummary },
+    /// A start-up has ended.
+    Startup { ready: StartupEnd, said: String },
+    /// A phase has begun.
     #[serde(rename = "phase begun")]
-    PhaseBegun {
-        phase: String,
-    },
+    PhaseBegun { phase: String },
+    /// A phase has ended.
     Phase {
         went: PhaseEnd,
         /// The program that was measured, if the phase had one.
@@ -149,9 +99,7 @@ pub enum Step {
     /// All actions of the plan were run.
     Finished,
     /// The plan ended with this error.
-    Failed {
-        error: String,
-    },
+    Failed { error: String },
     /// A program has ended; the step is the program's name in the plan.
     #[serde(untagged)]
     Program {
@@ -236,7 +184,7 @@ pub struct PlayerSummary {
 }
 
 /// The fate of one snapshot. Times are virtual ns from when the first process began to take them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Its name: which of those that were due it is, from 1. 0 is the one that was there to begin
     /// with.
@@ -294,17 +242,12 @@ pub struct SpaceUsed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartupEnd {
-    After {
-        ns: u64,
-    },
-    /// It timed out then.
-    NotWithin {
-        ns: u64,
-    },
-    /// It cannot be started, or failed.
-    Never {
-        reason: String,
-    },
+    /// The start took this time.
+    After { ns: u64 },
+    /// The start timed out after this time.
+    NotWithin { ns: u64 },
+    /// The program cannot be started, or failed.
+    Never { reason: String },
 }
 
 #[cfg(test)]
@@ -315,7 +258,7 @@ mod tests {
     #[test]
     fn lines_are_read_and_written_the_same() {
         let lines = [
-            r#"{"path":"/sys/block/vda/queue/scheduler","says":"[none]","step":"set","value":"none"}"#,
+            r#"{"path":"/sys/a/scheduler","says":"[none]","step":"set","value":"none"}"#,
             r#"{"filesystem":"btrfs","step":"mounted","took_ns":700000}"#,
             r#"{"filesystem":"btrfs","step":"mounted"}"#,
             r#"{"step":"unmounted"}"#,
@@ -323,13 +266,22 @@ mod tests {
             r#"{"dropped":true,"error":null,"step":"caches"}"#,
             r#"{"path":"/sys/a","says":"1","step":"kept","when":"before"}"#,
             r#"{"step":"space","used":{"pool":1,"replica":null,"when":"after"}}"#,
-            r#"{"command":["a"],"passes":1,"ran_ns":2,"said":"","status":"x","step":"background","stopped":true}"#,
+            concat!(
+                r#"{"command":["a"],"passes":1,"ran_ns":2,"said":"","status":"x","#,
+                r#""step":"background","stopped":true}"#
+            ),
             r#"{"phase":"one","step":"phase begun"}"#,
             r#"{"step":"phase","went":{"given_up":false,"phase":"mount","took_ns":5}}"#,
-            r#"{"command":["b"],"said":"","status":"ok","step":"phase","went":{"given_up":true,"phase":"a","took_ns":5}}"#,
+            concat!(
+                r#"{"command":["b"],"said":"","status":"ok","step":"phase","went":{"#,
+                r#""given_up":true,"phase":"a","took_ns":5}}"#
+            ),
             r#"{"ready":{"not-within":{"ns":3}},"said":"","step":"startup"}"#,
             r#"{"command":["fio","--a"],"said":"","status":"exit status: 0","step":"measure"}"#,
-            r#"{"every_ns":1,"off_percent":0.5,"rates":[1.5],"rise_percent":-2.0,"steady":true,"step":"warmed","took_ns":3}"#,
+            concat!(
+                r#"{"every_ns":1,"off_percent":0.5,"rates":[1.5],"rise_percent":-2.0,"#,
+                r#""steady":true,"step":"warmed","took_ns":3}"#
+            ),
             r#"{"step":"finished"}"#,
             r#"{"error":"why","step":"failed"}"#,
         ];

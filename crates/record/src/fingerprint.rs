@@ -6,26 +6,22 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use disklab_protocol::digest;
+use disklab_protocol::{digest, names};
 
 use crate::error::StoreError;
 use crate::outcome::{Outcome, Status};
 use crate::record::Record;
 
 /// The raw files that the same suite, seed and kernel must give again, in this order.
-pub const REPEATABLE: [&str; 6] = ["disks.json", "fio.json", FSLOAD, "guest.jsonl", PHASES, TRACE];
-/// Our own workload engine's; only of its trials.
-const FSLOAD: &str = "fsload.json";
-/// What phases said; only of trials that have them.
-const PHASES: &str = "phases.jsonl";
-const TRACE: &str = "requests.trace";
-/// In its place, of trials whose trace was packed.
-const PACKED_TRACE: &str = "requests.trace.gz";
+/// [`names::FSLOAD`] and [`names::PHASES`] are only of trials that have such a workload.
+pub const REPEATABLE: [&str; 6] =
+    [names::CLOSING, names::FIO, names::FSLOAD, names::STEPS, names::PHASES, names::REQUESTS];
 
 /// The names that [`REPEATABLE`] have in this raw folder.
 fn repeatable(raw: &Path) -> [&'static str; 6] {
-    let packed = raw.join(PACKED_TRACE).exists();
-    REPEATABLE.map(|file| if file == TRACE && packed { PACKED_TRACE } else { file })
+    let packed = raw.join(names::REQUESTS_PACKED).exists();
+    REPEATABLE
+        .map(|file| if file == names::REQUESTS && packed { names::REQUESTS_PACKED } else { file })
 }
 
 /// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that
@@ -41,7 +37,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
         for file in repeatable(raw) {
             let path = raw.join(file);
             let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
-            if matches!(file, FSLOAD | PHASES) && sha256.is_none() {
+            if matches!(file, names::FSLOAD | names::PHASES) && sha256.is_none() {
                 // Records from before them keep their fingerprints.
                 continue;
             }
@@ -71,7 +67,7 @@ pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreE
 /// As [`changed`], of the files but the trace, which is by far the largest and tells by itself
 /// where it is damaged.
 pub fn changed_beside_trace(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
-    changed_among(record, outcome, |file| file != TRACE && file != PACKED_TRACE)
+    changed_among(record, outcome, |file| file != names::REQUESTS && file != names::REQUESTS_PACKED)
 }
 
 fn changed_among(

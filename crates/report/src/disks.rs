@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fs;
 
 use disklab_protocol::closing::{self, Closing};
+use disklab_protocol::names;
 use disklab_record::{Outcome, Record};
 use disklab_results::Sample;
 use disklab_results::sample::of_disks;
@@ -26,5 +27,5 @@ pub fn sample<'a>(record: &Record, outcome: &'a Outcome) -> Option<Cow<'a, Sampl
 
 /// `None` where it cannot be read.
 pub fn closing(record: &Record, outcome: &Outcome) -> Option<Closing> {
-    closing::parse(&fs::read(record.raw(outcome)?.join("disks.json")).ok()?).ok()
+    closing::parse(&fs::read(record.raw(outcome)?.join(names::CLOSING)).ok()?).ok()
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
+use disklab_protocol::names;
 use disklab_record::Outcome;
 use disklab_results::sample::{latency_in, latency_of};
 use disklab_results::{Histogram, Sample, Spread, fio};
@@ -173,7 +174,7 @@ fn histogram(
 
 /// Latencies by fio's report in a trial's folder; `None` where that has no histogram.
 pub fn histogram_in(raw: &Path, side: RequestKind) -> Result<Option<Histogram>, String> {
-    let path = raw.join("fio.json");
+    let path = raw.join(names::FIO);
     let unreadable = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
     let bytes = fs::read(&path).map_err(|error| unreadable(&error))?;
     let report = fio::parse(&bytes).map_err(|error| unreadable(&error))?;

@@ -9,13 +9,14 @@ use disklab_config::workload::{FioLoad, Job, WorkloadKind};
 use disklab_config::{Filesystem, Layout, SchedulerChoice, Trial};
 use disklab_protocol::action::{
     Action, FirstSnapshot, KeepFiles, PIDS, Pids, Plan, RepeatedProgram, ReportSpace,
-    SetPriorities, Setting, Side, SpaceOf, StartBackground, StartWitness, StopBackground,
-    StopWitness, WarmMetadata, When, WriteFiles, ZeroFile,
+    SetPriorities, SpaceOf, StartBackground, StartWitness, StopBackground, StopWitness,
+    WarmMetadata, When, WriteFiles,
 };
 use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_protocol::measure::{Gate, Measure, Measured, WarmUp};
-use disklab_protocol::places::{POOL, TRIAL};
+use disklab_protocol::places::{POOL, Side, TRIAL};
+use disklab_protocol::setup::{Setting, ZeroFile};
 use disklab_protocol::snapshots::{SnapshotSchedule, Tool};
 use disklab_units::{Bytes, Nanos, Seed};
 

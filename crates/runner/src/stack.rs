@@ -3,10 +3,9 @@
 
 use disklab_config::cache::Mode;
 use disklab_config::{Filesystem, Layout, Md, Places, Profiles, Trial};
-use disklab_protocol::action::{
-    Action, Bcache, Mount, Program, Setting, Side, StartPool, StartRaid, Unmount,
-};
-use disklab_protocol::places::{ZFS_NODES, ZFS_POOL, ZFS_REPLICA, zfs_copy, zfs_data};
+use disklab_protocol::action::{Action, Bcache, Program, StartPool, StartRaid, Unmount};
+use disklab_protocol::places::{Side, ZFS_NODES, ZFS_POOL, ZFS_REPLICA, zfs_copy, zfs_data};
+use disklab_protocol::setup::{Mount, Setting};
 use disklab_protocol::snapshots::Tool;
 use std::path::PathBuf;
 

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use disklab_config::startup::{EntryKind, StartupAction, StartupStep, StartupThreads};
+use disklab_protocol::pages::PageAccess;
 use disklab_results::strace::Lineage;
 use disklab_units::Nanos;
 
 use super::needed::{NameUse, Needed};
-use super::program::{AccessKind, FileAccess, ThreadAct, ThreadEvent};
+use super::program::{FileAccess, ThreadAct, ThreadEvent};
 
 const PAGE: u64 = 4096;
 
@@ -196,12 +197,12 @@ impl<'a> Lane<'a> {
         }
         let touched = self.touched.entry(entry).or_default();
         let pages = from / PAGE..end.div_ceil(PAGE);
-        if access.how == AccessKind::Read && pages.clone().all(|page| touched.contains(&page)) {
+        if access.how == PageAccess::Read && pages.clone().all(|page| touched.contains(&page)) {
             return;
         }
         // A mapped page that is in memory is worth a step: the kernel reads ahead of a file whose
         // pages it keeps missing less and less.
-        if access.how != AccessKind::Around {
+        if access.how != PageAccess::Around {
             touched.extend(pages);
         }
         let before = match self.done.last_mut() {
@@ -214,8 +215,8 @@ impl<'a> Lane<'a> {
         };
         // One goes on where the other ended.
         match (before, access.how) {
-            (Some(StartupAction::Read { from: begun, bytes }), AccessKind::Read)
-            | (Some(StartupAction::Map { from: begun, bytes }), AccessKind::Map)
+            (Some(StartupAction::Read { from: begun, bytes }), PageAccess::Read)
+            | (Some(StartupAction::Map { from: begun, bytes }), PageAccess::Map)
                 if *begun + *bytes == from =>
             {
                 *bytes += end - from;
@@ -223,8 +224,8 @@ impl<'a> Lane<'a> {
             (_, how) => {
                 let bytes = end - from;
                 let act = match how {
-                    AccessKind::Read => StartupAction::Read { from, bytes },
-                    AccessKind::Map | AccessKind::Around => StartupAction::Map { from, bytes },
+                    PageAccess::Read => StartupAction::Read { from, bytes },
+                    PageAccess::Map | PageAccess::Around => StartupAction::Map { from, bytes },
                 };
                 self.done.push(LaneStep::Use(StartupStep::Use { think: Nanos::ZERO, entry, act }));
             }

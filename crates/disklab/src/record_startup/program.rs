@@ -9,6 +9,7 @@ use disklab_config::suite::metric::STARTUP;
 use disklab_config::workload::{Workload, WorkloadKind};
 use disklab_config::{Lab, Suite};
 use disklab_protocol::names;
+use disklab_protocol::pages::{PageAccess, PageLine};
 use disklab_record::manifest;
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::run;
@@ -58,18 +59,9 @@ pub enum ThreadAct {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAccess {
     pub path: String,
-    pub how: AccessKind,
+    pub how: PageAccess,
     pub from: u64,
     pub end: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessKind {
-    Read,
-    /// Of a mapped file.
-    Map,
-    /// Of a mapped file, and its neighbours were in memory.
-    Around,
 }
 
 /// The program's start in a guest.
@@ -189,49 +181,32 @@ impl StartRecord {
     }
 }
 
-/// Lines as the guest's first process writes them; those that make no sense are left out.
+/// Reads the lines that the guest's first process writes; lines that make no sense are left out.
 fn events(text: &str) -> Vec<ThreadEvent> {
     let mut files: BTreeMap<u64, &str> = BTreeMap::new();
     let mut events = Vec::new();
     let mut thread = 0;
-    for line in text.lines() {
-        let words: Vec<&str> = line.splitn(3, ' ').collect();
-        let number = || words.get(1)?.parse::<u32>().ok();
-        let what = match words.as_slice() {
-            ["file", inode, path] => {
-                files.extend(inode.parse().ok().map(|inode: u64| (inode, *path)));
+    for line in text.lines().filter_map(PageLine::read) {
+        let path = |inode| files.get(&inode).map(|path: &&str| (*path).to_owned());
+        let what = match line {
+            PageLine::File { inode, path } => {
+                files.insert(inode, path);
                 None
             }
-            ["thread", _] => {
-                thread = number().unwrap_or(thread);
+            PageLine::Thread(number) => {
+                thread = number;
                 None
             }
-            ["look", inode] => inode
-                .parse()
-                .ok()
-                .and_then(|inode| files.get(&inode))
-                .map(|path| ThreadAct::Look((*path).to_owned())),
-            ["starts", _] => number().map(ThreadAct::Starts),
-            ["wakes", _] => number().map(ThreadAct::Wakes),
-            ["waits", "any"] => Some(ThreadAct::Waits(None)),
-            ["waits", _] => number().map(|other| ThreadAct::Waits(Some(other))),
-            ["ends"] => Some(ThreadAct::Ends),
-            [how, inode, range] => access(&files, how, inode, range).map(ThreadAct::Access),
-            _ => None,
+            PageLine::Access { how, inode, from, end } => {
+                path(inode).map(|path| ThreadAct::Access(FileAccess { path, how, from, end }))
+            }
+            PageLine::Look { inode } => path(inode).map(ThreadAct::Look),
+            PageLine::Starts(other) => Some(ThreadAct::Starts(other)),
+            PageLine::Wakes(other) => Some(ThreadAct::Wakes(other)),
+            PageLine::Waits(whom) => Some(ThreadAct::Waits(whom)),
+            PageLine::Ends => Some(ThreadAct::Ends),
         };
         events.extend(what.map(|what| ThreadEvent { thread, what }));
     }
     events
-}
-
-fn access(files: &BTreeMap<u64, &str>, how: &str, inode: &str, range: &str) -> Option<FileAccess> {
-    let how = match how {
-        "read" => AccessKind::Read,
-        "map" => AccessKind::Map,
-        "around" => AccessKind::Around,
-        _ => return None,
-    };
-    let (from, end) = range.split_once(' ')?;
-    let path = (*files.get(&inode.parse().ok()?)?).to_owned();
-    Some(FileAccess { path, how, from: from.parse().ok()?, end: end.parse().ok()? })
 }

@@ -1,6 +1,7 @@
 use std::fs;
 use std::io;
 
+use disklab_protocol::names;
 use disklab_record::{Outcome, Record};
 use disklab_results::Histogram;
 use disklab_results::fio::{self, Direction};
@@ -10,16 +11,13 @@ use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
 
-/// In a trial's raw folder.
-const FIO: &str = "fio.json";
-
 /// A row for each bucket of fio's in which a trial that is ok has requests.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     ok(record).try_for_each(|outcome| trial(record, outcome, sink))
 }
 
 fn trial(record: &Record, outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {
-    let Some(path) = record.raw(outcome).map(|raw| raw.join(FIO)) else { return Ok(()) };
+    let Some(path) = record.raw(outcome).map(|raw| raw.join(names::FIO)) else { return Ok(()) };
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         // Not every trial is fio's.

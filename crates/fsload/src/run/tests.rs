@@ -1,12 +1,12 @@
 use super::*;
 use crate::layout;
-use crate::place::Surroundings;
+use crate::shared::Surroundings;
 use disklab_config::Workload;
 use disklab_config::fsload::Fsload;
 use disklab_config::read::TomlReader;
 use disklab_units::Seed;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 

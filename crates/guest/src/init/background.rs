@@ -1,10 +1,11 @@
 //! Programs that run beside what is measured, each started again as soon as it has ended.
 
+use super::io_context::IoContext;
 use super::perform::{Beside, Perform, Session};
-use super::place::Place;
 use super::program::{self, Words};
 use super::steps::{Failure, Steps};
 use super::syncing::Syncing;
+use super::threads::locked;
 use super::{fsload, snapshots};
 use crate::real_machine::RealMachine;
 use crate::shell;
@@ -14,7 +15,7 @@ use disklab_protocol::places::{FSLOAD, tree};
 use disklab_protocol::step::Step;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -52,10 +53,6 @@ impl Perform for StartBackground {
 }
 
 impl Perform for StopBackground {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
-        Vec::new()
-    }
-
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         let measured = !std::mem::take(&mut session.background_ended);
         let running = session.background.take();
@@ -75,14 +72,14 @@ struct Started {
     process: RepeatedProgram,
     words: Arc<Words>,
     begun: Instant,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<RunState>>,
     /// Starts the program again and again; returns how that came to an end.
     thread: JoinHandle<Ended>,
 }
 
 /// What the first process and a program's thread both look at.
 #[derive(Default)]
-struct State {
+struct RunState {
     /// To be ended.
     stop: bool,
     runs: Option<Pid>,
@@ -98,9 +95,9 @@ struct Ended {
     at: Instant,
 }
 
-fn begin(number: usize, process: &RepeatedProgram, place: &Place) -> Result<Started, Failure> {
-    let words = Arc::new(Words::of(&format!("{STEP}-{number}"))?);
-    let state = Arc::new(Mutex::new(State::default()));
+fn begin(number: usize, process: &RepeatedProgram, place: &IoContext) -> Result<Started, Failure> {
+    let words = Arc::new(Words::create(&format!("{STEP}-{number}"))?);
+    let state = Arc::new(Mutex::new(RunState::default()));
     // The first run is started here, so that a program that is not there is told before anything is
     // measured.
     let first = launch(process, place, 0, &words, &mut locked(&state))?;
@@ -119,10 +116,10 @@ fn begin(number: usize, process: &RepeatedProgram, place: &Place) -> Result<Star
 /// Starts a program for the time after `passes`.
 fn launch(
     process: &RepeatedProgram,
-    place: &Place,
+    place: &IoContext,
     passes: u32,
     words: &Words,
-    state: &mut State,
+    state: &mut RunState,
 ) -> Result<Child, Failure> {
     let command: Vec<_> =
         process.command.iter().map(|word| word.replace(TREE, &tree(passes))).collect();
@@ -136,9 +133,9 @@ fn launch(
 
 struct Repeat {
     process: RepeatedProgram,
-    place: Place,
+    place: IoContext,
     words: Arc<Words>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<RunState>>,
 }
 
 impl Repeat {
@@ -244,8 +241,4 @@ impl Beside for Running {
         }
         result
     }
-}
-
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

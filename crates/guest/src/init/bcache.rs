@@ -3,7 +3,7 @@
 use super::patterns::matching;
 use super::perform::{Perform, Session};
 use super::program::run;
-use super::steps::Failure;
+use super::steps::{Failure, put};
 use crate::real_machine::RealMachine;
 use crate::shell;
 use disklab_protocol::action::Bcache;
@@ -64,18 +64,14 @@ fn start(
     if make.is_some() {
         // What is written or read in sequence is cached too, of which nothing would be; until its
         // next start.
-        for path in (0..disks.len()).map(sequential_cutoff) {
-            fs::write(&path, "0").map_err(|e| format!("writing 0 to {path}: {e}"))?;
-        }
+        (0..disks.len()).map(sequential_cutoff).try_for_each(|path| put(path, "0"))?;
     }
     session.steps.say(&Step::Cached { disks: disks.to_vec(), cache: cache.clone(), states });
     Ok(())
 }
 
 fn stop(session: &mut Session) -> Result<(), Failure> {
-    for path in matching(STOP)? {
-        fs::write(&path, "1").map_err(|e| format!("writing 1 to {}: {e}", path.display()))?;
-    }
+    matching(STOP)?.iter().try_for_each(|path| put(path, "1"))?;
     wait("bcache to end", || {
         let gone = state(0).is_none() && matching(STOP)?.is_empty();
         Ok(gone.then_some(()))

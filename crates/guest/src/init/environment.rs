@@ -7,7 +7,7 @@ use super::steps::Failure;
 use crate::real_machine::RealMachine;
 use disklab_block_devices::change::Change;
 use disklab_protocol::Mark;
-use disklab_protocol::action::Setting;
+use disklab_protocol::setup::Setting;
 use std::path::Path;
 
 /// What differs between a guest and a real machine. Threads of backgrounds use it too.

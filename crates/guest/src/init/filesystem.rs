@@ -5,7 +5,9 @@ use super::program::{Words, prepare};
 use super::steps::Failure;
 use crate::real_machine::RealMachine;
 use crate::shell;
-use disklab_protocol::action::{DropCaches, Mount, Release, Side, Unmount};
+use disklab_protocol::action::{DropCaches, Release, Unmount};
+use disklab_protocol::places::Side;
+use disklab_protocol::setup::Mount;
 use disklab_protocol::step::Step;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::CString;
@@ -16,10 +18,6 @@ use std::time::{Duration, Instant};
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
 impl Perform for Release {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
-        Vec::new()
-    }
-
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         session.environment.release_disks()
     }
@@ -71,7 +69,7 @@ impl Perform for DropCaches {
         let error = drop_caches().err();
         if let Some(command) = &self.reread {
             // If it fails, so does the load, which reports it.
-            let _ = Words::of("load").and_then(|words| {
+            let _ = Words::create("load").and_then(|words| {
                 prepare(command, "load", &words)?.status().map_err(|error| error.to_string())
             });
         }

@@ -2,9 +2,10 @@
 
 use super::environment::Environment;
 use super::filesystem::{drop_caches, settle};
+use super::io_context::IoContext;
 use super::perform::{Perform, Session};
-use super::place::Place;
 use super::steps::{Failure, Steps};
+use super::threads::{locked, spawn};
 use crate::real_machine::RealMachine;
 use disklab_config::fsload::Fsload;
 use disklab_fsload::{LoadDone, LoadRun, Surroundings, layout};
@@ -18,7 +19,7 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -71,7 +72,7 @@ pub struct Running {
 
 pub fn start(
     beside: &BackgroundFsload,
-    place: &Place,
+    place: &IoContext,
     environment: &Arc<dyn Environment>,
 ) -> Result<Running, Failure> {
     let BackgroundFsload { load, seed } = beside.clone();
@@ -89,8 +90,7 @@ pub fn start(
             surroundings: &Processor::new(&load, false, &environment),
         })
     };
-    let thread =
-        std::thread::Builder::new().spawn(work).map_err(|e| format!("{BESIDE}: a thread: {e}"))?;
+    let thread = spawn(BESIDE, work)?;
     Ok(Running { begun: Instant::now(), stop, thread })
 }
 
@@ -156,7 +156,7 @@ impl Surroundings for Processor {
     }
 
     fn processor(&self) -> Instant {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = locked(&self.free);
         let begun = Instant::now().max(*free);
         let over = begun + self.operation;
         *free = over;

@@ -6,6 +6,7 @@
 
 use super::steps::Failure;
 use disklab_protocol::measure::Gate;
+use libc::{F_GETLEASE, F_SETLEASE, F_WRLCK};
 use std::ffi::c_int;
 use std::fs::File;
 use std::io;
@@ -31,7 +32,7 @@ impl Closed {
             File::create(path).map_err(failed)?;
         }
         let file = File::open(path).map_err(failed)?;
-        lease(&file, SETLEASE, WRITE).map_err(failed)?;
+        lease(&file, F_SETLEASE, F_WRLCK).map_err(failed)?;
         Ok(Self(file))
     }
 
@@ -39,7 +40,7 @@ impl Closed {
     /// opened once this is dropped.
     pub fn wait(&self, program: &mut Child) -> Result<(), Failure> {
         let failed = |e: io::Error| format!("waiting for the measured program to begin: {e}");
-        while lease(&self.0, GETLEASE, 0).map_err(failed)? == WRITE {
+        while lease(&self.0, F_GETLEASE, 0).map_err(failed)? == F_WRLCK {
             if program.try_wait().map_err(failed)?.is_some() {
                 break;
             }
@@ -49,16 +50,8 @@ impl Closed {
     }
 }
 
-// As in linux/fcntl.h and asm-generic/fcntl.h.
-const SETLEASE: c_int = 1024;
-const GETLEASE: c_int = 1025;
-const WRITE: c_int = 1;
-
 fn lease(file: &File, command: c_int, argument: c_int) -> io::Result<c_int> {
-    unsafe extern "C" {
-        fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
-    }
     // SAFETY: both commands take a number at most, and the descriptor is open as long as `file` is.
-    let result = unsafe { fcntl(file.as_raw_fd(), command, argument) };
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

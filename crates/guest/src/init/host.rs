@@ -9,9 +9,8 @@
 
 use super::environment::Environment;
 use super::environment::real_machine::{Held, Real};
+use super::interpret::run_plan;
 use super::namespace::{JOURNAL, end_with_parent, keep_mounts, own_namespaces, surround};
-
-use super::run::run_plan;
 use super::steps::{Failure, read_json};
 use crate::real_machine::RealMachine;
 use disklab_block_devices::{Disk, guard};

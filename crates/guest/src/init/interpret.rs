@@ -1,44 +1,30 @@
 //! Runs the actions of a plan, or prints them: the only place that knows which kind is which.
 
+use super::environment::Environment;
 use super::perform::{Perform, Session};
-use super::steps::Failure;
+use super::steps::{Failure, Steps};
 use crate::real_machine::RealMachine;
 use disklab_block_devices::change::Change;
 use disklab_protocol::action::{Action, Plan};
+use disklab_protocol::places::TRIAL;
+use disklab_protocol::step::Step;
+use std::path::Path;
+use std::sync::Arc;
 
 fn performer(action: &Action) -> &dyn Perform {
-    match action {
-        Action::Pids(action) => action,
-        Action::Set(action) => action,
-        Action::Bcache(action) => action,
-        Action::Release(action) => action,
-        Action::Run(action) => action,
-        Action::StartRaid(action) => action,
-        Action::StartPool(action) => action,
-        Action::Mount(action) => action,
-        Action::Unmount(action) => action,
-        Action::WriteFiles(action) => action,
-        Action::LayOutFsload(action) => action,
-        Action::MakeEntries(action) => action,
-        Action::FirstSnapshot(action) => action,
-        Action::DropCaches(action) => action,
-        Action::WarmMetadata(action) => action,
-        Action::CheckSurvival(action) => action,
-        Action::StartWitness(action) => action,
-        Action::SetPriorities(action) => action,
-        Action::StartBackground(action) => action,
-        Action::WarmUp(action) => action,
-        Action::KeepFiles(action) => action,
-        Action::ReportSpace(action) => action,
-        Action::Measure(action) => action,
-        Action::StopBackground(action) => action,
-        Action::StopWitness(action) => action,
-        Action::CheckSettings(action) => action,
+    macro_rules! performer_of {
+        ($($kind:ident)*) => { match action { $(Action::$kind(action) => action,)* } };
+    }
+    performer_of! {
+        Pids Set Bcache Release Run StartRaid StartPool Mount Unmount WriteFiles LayOutFsload
+        MakeEntries FirstSnapshot DropCaches WarmMetadata CheckSurvival StartWitness SetPriorities
+        StartBackground WarmUp KeepFiles ReportSpace Measure StopBackground StopWitness
+        CheckSettings
     }
 }
 
 /// Runs all actions up to the first that fails; what an earlier one started is ended in any case.
-pub fn run(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
+fn run(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
     let mut result = Ok(());
     for action in &plan.actions {
         let ends = matches!(action, Action::StopBackground(_) | Action::StopWitness(_));
@@ -55,6 +41,29 @@ pub fn run(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
             _ => result.and(done),
         };
     }
+    result
+}
+
+/// Runs a plan in [`TRIAL`], with a step in the end that tells how that went. `before` are the
+/// command lines of what was done before.
+pub fn run_plan(
+    plan: Result<Plan, Failure>,
+    environment: &Arc<dyn Environment>,
+    before: &[String],
+) -> Result<(), Failure> {
+    let folder = Path::new(TRIAL);
+    let steps = Steps::create(folder)?;
+    let mut session = Session::new(Arc::clone(environment), steps);
+    let result = plan.and_then(|plan| {
+        session.log(before);
+        let ran = run(&plan, &mut session);
+        let logged = session.write_log(folder);
+        ran.and(logged).and_then(|()| session.environment.leave())
+    });
+    session.steps.say(&match &result {
+        Ok(()) => Step::Finished,
+        Err(error) => Step::Failed { error: error.clone() },
+    });
     result
 }
 

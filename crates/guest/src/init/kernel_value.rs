@@ -4,7 +4,7 @@ use super::patterns::matching;
 use super::steps::Failure;
 use disklab_block_devices::change::Change;
 use disklab_block_devices::change::value::{agrees, bracketed, other};
-use disklab_protocol::action::Setting;
+use disklab_protocol::setup::Setting;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,8 @@ pub fn changes(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
     }
     let was = now(path, setting.choice).ok_or_else(|| {
         format!(
-            "{}: what it says cannot be read, so that it could not be put back; nothing was changed",
+            "{}: what it says cannot be read, so that it could not be put back; nothing was \
+             changed",
             path.display()
         )
     })?;

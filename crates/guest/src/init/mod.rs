@@ -15,6 +15,7 @@ mod fsload;
 mod gate;
 pub mod host;
 pub mod interpret;
+mod io_context;
 pub mod kernel_value;
 mod measure;
 mod namespace;
@@ -23,19 +24,18 @@ mod patterns;
 mod perform;
 mod phases;
 mod pids;
-mod place;
 mod player;
 mod priority;
 mod program;
 mod raid;
 mod replay;
-mod run;
 mod setting;
 mod snapshots;
 mod space;
 pub mod startup;
 mod steps;
 mod syncing;
+mod threads;
 mod trees;
 mod warm;
 mod witness;
@@ -72,7 +72,7 @@ pub fn main() -> ! {
 fn run_as_guest() -> Result<(), Failure> {
     make_folders()?;
     let environment: Arc<dyn Environment> = Arc::new(Guest);
-    run::run_plan(steps::read_json(&Path::new(TRIAL).join(names::PLAN)), &environment, &[])
+    interpret::run_plan(steps::read_json(&Path::new(TRIAL).join(names::PLAN)), &environment, &[])
 }
 
 /// Makes the folders of a running system. The root is the host's, read-only; only the trial's

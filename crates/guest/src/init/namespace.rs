@@ -4,12 +4,13 @@ use super::filesystem::mounted;
 use super::steps::Failure;
 use crate::real_machine::{RealMachine, TEST_FILE};
 use disklab_protocol::places::{POOL, REPLICA, TRIAL};
+use libc::{AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY, mount_attr};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
-use std::ffi::{CString, c_char, c_int, c_long, c_uint};
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -166,29 +167,15 @@ fn put(path: &str, value: &str) -> Result<(), Failure> {
 
 /// Whether what is mounted there, and for `true` all below, can be written.
 pub fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
-    // As in linux/mount.h and asm/unistd.h: mount_setattr(2) came with Linux 5.12.
-    #[repr(C)]
-    struct Attributes {
-        set: u64,
-        clear: u64,
-        propagation: u64,
-        userns: u64,
-    }
-    unsafe extern "C" {
-        fn syscall(number: c_long, ...) -> c_long;
-    }
-    const MOUNT_SETATTR: c_long = 442;
-    const CWD: c_int = -100;
-    const RECURSIVE: c_uint = 0x8000;
-    const RDONLY: u64 = 1;
-    let (set, clear, flags) = if yes { (RDONLY, 0, RECURSIVE) } else { (0, RDONLY, 0) };
-    let attributes = Attributes { set, clear, propagation: 0, userns: 0 };
+    let (set, clear, flags) =
+        if yes { (MOUNT_ATTR_RDONLY, 0, AT_RECURSIVE) } else { (0, MOUNT_ATTR_RDONLY, 0) };
+    let attributes = mount_attr { attr_set: set, attr_clr: clear, propagation: 0, userns_fd: 0 };
+    let (attributes, size) = (&raw const attributes, size_of::<mount_attr>());
     let name = CString::new(path).map_err(|e| format!("{path}: {e}"))?;
-    let name: *const c_char = name.as_ptr();
-    // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is
-    // told.
+    // SAFETY: the path ends with a zero byte, and the attributes are there for the length that the
+    // call has.
     let result = unsafe {
-        syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>())
+        libc::syscall(libc::SYS_mount_setattr, AT_FDCWD, name.as_ptr(), flags, attributes, size)
     };
     if result == 0 {
         return Ok(());

@@ -2,9 +2,10 @@
 //! events, and which of its threads and processes wait for which.
 
 use super::filesystem::mounted;
-use super::steps::Failure;
+use super::steps::{self, Failure};
 use disklab_config::startup::StartupEntry;
 use disklab_protocol::names;
+use disklab_protocol::pages::{PageAccess, PageLine};
 use disklab_protocol::places::{ROOT, TRIAL};
 use rustix::process::Pid;
 use std::collections::BTreeMap;
@@ -41,11 +42,8 @@ pub fn begin() -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "1"))
 }
 
-/// Writes what was recorded of these files and of the program whose first process this is: `file
-/// INODE PATH` lines, then, of the thread that the last `thread N` line tells, `read INODE FROM
-/// END`, `map INODE FROM END`, `around INODE FROM END`, `look INODE`, `starts N`, `wakes N`, `waits
-/// N` or `waits any` for a process's end, and `ends`. Threads are numbered in the order in which
-/// they are started; the first is 0.
+/// Writes what was recorded of these files and of the program whose first process this is, as
+/// [`names::PAGES`].
 pub fn end(entries: &[StartupEntry], program: Pid) -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "0"))?;
     let trace = Path::new(TRACING).join("trace");
@@ -60,34 +58,38 @@ pub fn end(entries: &[StartupEntry], program: Pid) -> Result<(), Failure> {
             known.insert(found.ino(), &entry.path);
         }
     }
-    for (inode, path) in &known {
-        let _ = writeln!(text, "file {inode} {path}");
+    let mut add = |line: PageLine<'_>| {
+        let _ = writeln!(text, "{line}");
+    };
+    for (&inode, path) in &known {
+        add(PageLine::File { inode, path });
     }
     let mut threads = BTreeMap::from([(program.as_raw_nonzero().get(), 0)]);
     let mut speaker = 0;
     for event in trace.lines().filter_map(Event::read) {
         let Some(&thread) = threads.get(&event.pid) else { continue };
         let line = match event.what {
-            What::Page { act, inode, from, end } if known.contains_key(&inode) => {
-                format!("{act} {inode} {from} {end}")
-            }
-            What::Look(inode) if known.contains_key(&inode) => format!("look {inode}"),
+            What::Line(line) => Some(line).filter(|line| match line {
+                PageLine::Access { inode, .. } | PageLine::Look { inode } => {
+                    known.contains_key(inode)
+                }
+                _ => true,
+            }),
             What::Starts(pid) => {
-                let number = threads.len();
+                let number = threads.len() as u32;
                 threads.insert(pid, number);
-                format!("starts {number}")
+                Some(PageLine::Starts(number))
             }
-            What::Wakes(pid) if threads.contains_key(&pid) => format!("wakes {}", threads[&pid]),
-            What::Waits(0) => "waits any".to_owned(),
-            What::Waits(pid) if threads.contains_key(&pid) => format!("waits {}", threads[&pid]),
-            What::Ends => "ends".to_owned(),
-            What::Page { .. } | What::Look(_) | What::Wakes(_) | What::Waits(_) => continue,
+            What::Wakes(pid) => threads.get(&pid).map(|&other| PageLine::Wakes(other)),
+            What::Waits(0) => Some(PageLine::Waits(None)),
+            What::Waits(pid) => threads.get(&pid).map(|&other| PageLine::Waits(Some(other))),
         };
+        let Some(line) = line else { continue };
         if thread != speaker {
-            let _ = writeln!(text, "thread {thread}");
+            add(PageLine::Thread(thread));
             speaker = thread;
         }
-        let _ = writeln!(text, "{line}");
+        add(line);
     }
     let path = Path::new(TRIAL).join(names::PAGES);
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
@@ -100,18 +102,14 @@ struct Event {
 }
 
 enum What {
-    Page {
-        act: &'static str,
-        inode: u64,
-        from: u64,
-        end: u64,
-    },
-    Look(u64),
+    /// An act without another process.
+    Line(PageLine<'static>),
+    /// A process was started.
     Starts(i32),
+    /// A process was woken.
     Wakes(i32),
-    /// 0: for any of its children.
+    /// The end of this process is waited for; 0 is any child.
     Waits(i32),
-    Ends,
 }
 
 impl Event {
@@ -123,9 +121,10 @@ impl Event {
         let pid = pid.parse().ok()?;
         let (flags, rest) = rest.split_once("] ")?.1.split_once(' ')?;
         let what = if let Some(access) = access(rest) {
-            access
+            What::Line(access)
         } else if rest.contains(" ext4_load_inode: ") {
-            What::Look(rest.rsplit_once(" ino ")?.1.trim().parse().ok()?)
+            let inode = rest.rsplit_once(" ino ")?.1.trim().parse().ok()?;
+            What::Line(PageLine::Look { inode })
         } else if rest.contains(" sched_process_fork: ") {
             What::Starts(rest.rsplit_once(" child_pid=")?.1.trim().parse().ok()?)
         } else if rest.contains(" sched_waking: ") {
@@ -136,7 +135,7 @@ impl Event {
         } else if rest.contains(" sched_process_wait: ") {
             What::Waits(whom(rest)?)
         } else if rest.contains(" sched_process_exit: ") {
-            What::Ends
+            What::Line(PageLine::Ends)
         } else {
             return None;
         };
@@ -150,25 +149,24 @@ fn whom(text: &str) -> Option<i32> {
 }
 
 /// `... mm_filemap_fault: dev=254:0 ino=c ofs=8192`, as `map`, inode, first byte and end.
-fn access(line: &str) -> Option<What> {
+fn access(line: &str) -> Option<PageLine<'static>> {
     let (_, rest) = line.split_once(" ino=")?;
     let (inode, rest) = rest.split_once(" ofs=")?;
     let inode = u64::from_str_radix(inode, 16).ok()?;
+    let page = |how, from| PageLine::Access { how, inode, from, end: from + PAGE };
     if line.contains("mm_filemap_fault:") {
-        let from: u64 = rest.trim().parse().ok()?;
-        return Some(What::Page { act: "map", inode, from, end: from + PAGE });
+        return Some(page(PageAccess::Map, rest.trim().parse().ok()?));
     }
     let (from, last) = rest.trim().split_once('-')?;
     let (from, last): (u64, u64) = (from.parse().ok()?, last.parse().ok()?);
     if line.contains("mm_filemap_map_pages:") {
-        return Some(What::Page { act: "around", inode, from, end: from + PAGE });
+        return Some(page(PageAccess::Around, from));
     }
     // The event has the page after the last one, and its last byte.
     let end = last.saturating_add(1).saturating_sub(PAGE).max(from + PAGE);
-    Some(What::Page { act: "read", inode, from, end })
+    Some(PageLine::Access { how: PageAccess::Read, inode, from, end })
 }
 
 fn put(name: &str, value: &str) -> Result<(), Failure> {
-    let path = Path::new(TRACING).join(name);
-    fs::write(&path, value).map_err(|e| format!("writing {value} to {}: {e}", path.display()))
+    steps::put(Path::new(TRACING).join(name), value)
 }

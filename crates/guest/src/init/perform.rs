@@ -1,7 +1,7 @@
 //! Actions: how each kind is run, how it is printed, and what it changes that has to be undone.
 
 use super::environment::Environment;
-use super::place::Place;
+use super::io_context::IoContext;
 use super::steps::{Failure, Steps, created};
 use crate::real_machine::RealMachine;
 use disklab_block_devices::change::Change;
@@ -13,7 +13,9 @@ use std::sync::Arc;
 /// One kind of action. `machine` is None in a guest.
 pub trait Perform {
     /// Command lines for people; those that begin with `#` say what is not a command.
-    fn lines(&self, machine: Option<&RealMachine>) -> Vec<String>;
+    fn lines(&self, _machine: Option<&RealMachine>) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Lines of its later parts, which [`Self::run`] logs as it comes to them.
     fn later_lines(&self) -> Vec<String> {
@@ -43,8 +45,8 @@ pub struct Session {
     /// background change when the kernel writes others.
     log: String,
     /// I/O priority and cgroup of what is measured, and of what runs beside it.
-    pub measured: Place,
-    pub beside: Place,
+    pub measured: IoContext,
+    pub beside: IoContext,
     pub background: Option<Box<dyn Beside>>,
     /// The background has ended before anything was measured. Stopping it tells why.
     pub background_ended: bool,
@@ -57,8 +59,8 @@ impl Session {
             environment,
             steps,
             log: String::new(),
-            measured: Place::default(),
-            beside: Place::default(),
+            measured: IoContext::default(),
+            beside: IoContext::default(),
             background: None,
             background_ended: false,
             witness: None,

@@ -7,12 +7,13 @@ use super::filesystem::{drop_caches, drop_lines, mount_it, settle, unmount_from}
 use super::perform::{Perform, Session};
 use super::program::{self, Words};
 use super::steps::Failure;
+use super::threads::spawn;
 use crate::shell;
 use disklab_protocol::Mark;
-use disklab_protocol::action::ZeroFile;
 use disklab_protocol::measure::{PhaseFio, PhaseWork, PlannedPhase};
 use disklab_protocol::names;
 use disklab_protocol::places::{self, GO, POOL, SAY, TRIAL};
+use disklab_protocol::setup::ZeroFile;
 use disklab_protocol::step::{PhaseAccount, PhaseEnd, ProgramEnd, Step};
 use disklab_units::Bytes;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -131,8 +132,7 @@ impl Hub {
     /// Does `work` in a thread of its own.
     fn beside(&self, work: impl FnOnce(&Sender<News>) + Send + 'static) -> Result<(), Failure> {
         let tell = self.tell.clone();
-        let thread = std::thread::Builder::new().spawn(move || work(&tell));
-        thread.map(drop).map_err(|e| format!("{STEP}: a thread: {e}"))
+        spawn(STEP, move || work(&tell)).map(drop)
     }
 
     fn start<'a>(
@@ -145,7 +145,7 @@ impl Hub {
             Who::Measured => format!("{STEP} {phase}"),
             Who::Reader => format!("{STEP} {phase}, its reader"),
         };
-        let words = Words::of(&format!("{STEP}-{phase}-{who:?}"))?;
+        let words = Words::create(&format!("{STEP}-{phase}-{who:?}"))?;
         // A group of its own, so that what it starts can be ended with it.
         let child = program::prepare(command, &step, &words)?.process_group(0).spawn();
         let mut child = child.map_err(|e| program::not_started(command, &step, &e))?;

@@ -2,6 +2,7 @@
 
 use super::filesystem::settle;
 use super::steps::{Failure, Steps};
+use super::threads::spawn;
 use disklab_config::player::Player;
 use disklab_config::workload::Rw;
 use disklab_protocol::step::{PlayerSummary, Step};
@@ -46,8 +47,7 @@ pub fn measure(
             let _ = tell.send(News::Failed(error.to_string()));
         }
     };
-    let thread = std::thread::Builder::new().spawn(play);
-    thread.map_err(|e| format!("{STEP}: a thread: {e}"))?;
+    spawn(STEP, play)?;
     let due = player.due(length);
     let mut ready = vec![None; usize::try_from(due).unwrap_or(usize::MAX).min(1 << 24)];
     let mut begun: Option<Instant> = None;
@@ -191,7 +191,7 @@ mod tests {
 
     const FRAME: u64 = 40;
 
-    fn of(ready: &[Option<u64>]) -> (u64, u64, u64) {
+    fn counts(ready: &[Option<u64>]) -> (u64, u64, u64) {
         let played = summary(7, ready, 5, FRAME, 5 * FRAME);
         assert_eq!((played.first_frame_ns, played.due), (Some(7), 5));
         (played.late, played.lost, played.longest_stall_ns)
@@ -199,15 +199,15 @@ mod tests {
 
     #[test]
     fn what_comes_in_time_is_neither_late_nor_lost() {
-        assert_eq!(of(&[Some(0), Some(0), Some(80), Some(120), Some(100)]), (0, 0, 0));
+        assert_eq!(counts(&[Some(0), Some(0), Some(80), Some(120), Some(100)]), (0, 0, 0));
     }
 
     #[test]
     fn late_frames_are_shown_and_lost_ones_are_not() {
         // The second comes 10 late; the third when the fourth is due.
-        assert_eq!(of(&[Some(0), Some(50), Some(120), Some(120), Some(160)]), (1, 1, 30));
+        assert_eq!(counts(&[Some(0), Some(50), Some(120), Some(120), Some(160)]), (1, 1, 30));
         // Nothing comes after the second.
-        assert_eq!(of(&[Some(0), Some(0)]), (0, 3, 120));
-        assert_eq!(of(&[Some(0), None, None, None, Some(165)]), (1, 3, 125));
+        assert_eq!(counts(&[Some(0), Some(0)]), (0, 3, 120));
+        assert_eq!(counts(&[Some(0), None, None, None, Some(165)]), (1, 3, 125));
     }
 }

@@ -1,8 +1,8 @@
 //! What programs ask of an I/O scheduler: an I/O priority, and a cgroup of their own with a weight.
 
+use super::io_context::IoContext;
 use super::perform::{Perform, Session};
-use super::place::Place;
-use super::steps::Failure;
+use super::steps::{Failure, put};
 use crate::real_machine::{RealMachine, own_name};
 use disklab_block_devices::cgroups::ROOT;
 use disklab_block_devices::change::Change;
@@ -46,16 +46,16 @@ impl Perform for SetPriorities {
             environment.open_cgroups()?;
             if !shares_io()? {
                 environment.note_change(&Change::value(&control(), "-io"))?;
-                put(&control(), "+io")?;
+                put(control(), "+io")?;
             }
         }
         for (folder, weight) in self.cgroups(environment.real_machine()) {
             environment.note_change(&Change::Cgroup { path: folder.clone() })?;
             fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
-            put(&folder.join(WEIGHT), &weight.to_string())?;
+            put(folder.join(WEIGHT), &weight.to_string())?;
         }
         let machine = environment.real_machine();
-        let [measured, beside] = self.each().map(|(name, priority)| Place {
+        let [measured, beside] = self.each().map(|(name, priority)| IoContext {
             ioprio: priority.ioprio.map(Ioprio::number),
             // Without weights everybody stays where they are: on a real machine that is the user's
             // own cgroup, with its limits.
@@ -104,8 +104,4 @@ fn shares_io() -> Result<bool, Failure> {
     let path = control();
     let given = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(given.split_whitespace().any(|controller| controller == "io"))
-}
-
-fn put(path: &Path, value: &str) -> Result<(), Failure> {
-    fs::write(path, value).map_err(|e| format!("writing {value} to {}: {e}", path.display()))
 }

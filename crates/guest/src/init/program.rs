@@ -32,7 +32,7 @@ pub struct Words {
 }
 
 impl Words {
-    pub fn of(step: &str) -> Result<Self, Failure> {
+    pub fn create(step: &str) -> Result<Self, Failure> {
         let path = Path::new("/tmp").join(step);
         let file = File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Self { path, file })
@@ -105,7 +105,7 @@ pub struct Program<'a> {
 
 impl<'a> Program<'a> {
     pub fn start(command: &'a [String], step: &'a str) -> Result<Self, Failure> {
-        let words = Words::of(step)?;
+        let words = Words::create(step)?;
         let child =
             prepare(command, step, &words)?.spawn().map_err(|e| not_started(command, step, &e))?;
         Ok(Self { command, step, words, child })

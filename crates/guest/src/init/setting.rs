@@ -7,7 +7,8 @@ use super::steps::Failure;
 use crate::real_machine::RealMachine;
 use crate::shell;
 use disklab_block_devices::change::Change;
-use disklab_protocol::action::{CheckSettings, KeepFiles, Setting};
+use disklab_protocol::action::{CheckSettings, KeepFiles};
+use disklab_protocol::setup::Setting;
 use disklab_protocol::step::Step;
 use std::fs;
 use std::path::Path;
@@ -44,20 +45,12 @@ impl Perform for Setting {
 }
 
 impl Perform for CheckSettings {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
-        Vec::new()
-    }
-
     fn run(&self, _: &mut Session) -> Result<(), Failure> {
         self.all.iter().try_for_each(kernel_value::check)
     }
 }
 
 impl Perform for KeepFiles {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
-        Vec::new()
-    }
-
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         // All names first: reading a file takes no part in what is found.
         let found = self.patterns.iter().map(|pattern| matching(pattern));

@@ -8,14 +8,16 @@
 mod summary;
 
 use super::environment::Environment;
+use super::io_context::IoContext;
 use super::perform::{Perform, Session};
-use super::place::Place;
 use super::program::{Words, not_started, prepare};
 use super::steps::{Failure, Steps};
+use super::threads::{locked, spawn};
 use crate::real_machine::RealMachine;
 use crate::shell;
 use disklab_protocol::Mark;
-use disklab_protocol::action::{FirstSnapshot, Side};
+use disklab_protocol::action::FirstSnapshot;
+use disklab_protocol::places::Side;
 use disklab_protocol::snapshots::{SnapshotSchedule, Tool};
 use disklab_protocol::step::{Snapshot, Step};
 use disklab_units::Nanos;
@@ -33,16 +35,16 @@ const STEP: &str = "snapshots";
 /// What both scripts know and do.
 struct Scripts {
     what: SnapshotSchedule,
-    place: Place,
+    place: IoContext,
     environment: Arc<dyn Environment>,
     begun: Instant,
-    state: Mutex<State>,
+    state: Mutex<ScriptsState>,
     /// Told when the scripts are to stop.
     stopping: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ScriptsState {
     stop: bool,
     /// In the order in which they were taken, the first one the one that was there.
     all: Vec<Snapshot>,
@@ -72,7 +74,7 @@ impl Perform for FirstSnapshot {
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         let tool = self.tool.clone();
         let what = SnapshotSchedule { tool, every_ns: 0, keep: 0, replicate_every_ns: None };
-        let scripts = Scripts::new(what, &Place::default(), &session.environment);
+        let scripts = Scripts::new(what, &IoContext::default(), &session.environment);
         if let Some(command) = self.tool.make_place() {
             scripts.run("folder", &command)?;
         }
@@ -106,25 +108,17 @@ fn pipe(tool: &Tool, parent: Option<u64>, number: u64) -> String {
 /// Starts both scripts: the first snapshot is due after the time between two.
 pub fn start(
     what: &SnapshotSchedule,
-    place: &Place,
+    place: &IoContext,
     environment: &Arc<dyn Environment>,
 ) -> Result<Running, Failure> {
     let scripts = Arc::new(Scripts::new(what.clone(), place, environment));
-    let first = Snapshot {
-        number: 0,
-        due_ns: 0,
-        begun_ns: 0,
-        there_ns: 0,
-        replicated_ns: what.replicate_every_ns.map(|_| 0),
-        deleted_ns: None,
-    };
-    scripts.state().all.push(first);
-    scripts.state().on_replica.extend(what.replicate_every_ns.map(|_| 0));
+    let replicated_ns = what.replicate_every_ns.map(|_| 0);
+    scripts.state().all.push(Snapshot { replicated_ns, ..Snapshot::default() });
+    scripts.state().on_replica.extend(replicated_ns);
     scripts.note("snapshots begin")?;
     let thread = |script: fn(&Scripts) -> Result<(), Failure>| {
         let scripts = Arc::clone(&scripts);
-        let thread = std::thread::Builder::new().spawn(move || script(&scripts));
-        thread.map_err(|e| format!("{STEP}: a thread: {e}"))
+        spawn(STEP, move || script(&scripts))
     };
     let mut threads = vec![thread(Scripts::take)?];
     if what.replicate_every_ns.is_some() {
@@ -172,7 +166,7 @@ impl Running {
 }
 
 impl Scripts {
-    fn new(what: SnapshotSchedule, place: &Place, environment: &Arc<dyn Environment>) -> Self {
+    fn new(what: SnapshotSchedule, place: &IoContext, environment: &Arc<dyn Environment>) -> Self {
         Self {
             what,
             place: place.clone(),
@@ -188,8 +182,8 @@ impl Scripts {
         self.environment.mark(Mark::Note(text.to_owned()))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ScriptsState> {
+        locked(&self.state)
     }
 
     fn now(&self) -> u64 {
@@ -223,17 +217,9 @@ impl Scripts {
             self.note(&format!("snapshot {number}"))?;
             self.snapshot(number)?;
             self.note("done")?;
-            let there_ns = self.now();
-            let due_ns = number * every;
-            let snapshot = Snapshot {
-                number,
-                due_ns,
-                begun_ns,
-                there_ns,
-                replicated_ns: None,
-                deleted_ns: None,
-            };
-            self.state().all.push(snapshot);
+            let (due_ns, there_ns) = (number * every, self.now());
+            let taken = Snapshot { number, due_ns, begun_ns, there_ns, ..Snapshot::default() };
+            self.state().all.push(taken);
             while let Some(old) = self.oldest_to_delete() {
                 self.note(&format!("delete {old}"))?;
                 self.delete(Side::Pool, old)?;
@@ -323,17 +309,18 @@ impl Scripts {
     }
 
     fn snapshot(&self, number: u64) -> Result<(), Failure> {
-        self.run("taking", &self.what.tool.take(number))
+        self.run("taking", &self.what.tool.take(number)).map(drop)
     }
 
     fn delete(&self, side: Side, number: u64) -> Result<(), Failure> {
         let step = if side == Side::Pool { "deleting" } else { "deleting-replicated" };
-        self.run(step, &self.what.tool.delete(side, number))
+        self.run(step, &self.what.tool.delete(side, number)).map(drop)
     }
 
     /// How many deleted ones of a filesystem have space that was not given back yet.
     fn uncleaned(&self, side: Side) -> Result<u64, Failure> {
-        Ok(self.what.tool.count(&self.said("uncleaned", &self.what.tool.uncleaned(side))?))
+        let tool = &self.what.tool;
+        Ok(tool.count(&self.run("uncleaned", &tool.uncleaned(side))?.read_all()?))
     }
 
     /// That a side has just those that were noted.
@@ -341,7 +328,7 @@ impl Scripts {
         let place = self.what.tool.place(side);
         let there = match self.what.tool.list(side) {
             Some(command) => {
-                let said = self.said("listing", &command)?;
+                let said = self.run("listing", &command)?.read_all()?;
                 numbers(said.lines().filter_map(|name| Some(name.split_once('@')?.1)))
             }
             None => in_folder(place)?,
@@ -351,23 +338,19 @@ impl Scripts {
         }
         let odd: Vec<_> = there.symmetric_difference(noted).collect();
         Err(format!(
-            "{STEP}: {place} has not what was made and not deleted: {odd:?} are there or noted, not \
-             both"
+            "{STEP}: {place} has not what was made and not deleted: {odd:?} are there or noted, \
+             not both"
         ))
     }
 
     /// One program sends, another one receives.
     fn send(&self, parent: Option<u64>, number: u64) -> Result<(), Failure> {
         let (outgoing, incoming) = (self.what.tool.send(parent, number), self.what.tool.receive());
-        let said = Words::of(&format!("{STEP}-sending"))?;
-        let heard = Words::of(&format!("{STEP}-receiving"))?;
-        let mut from = self.start(&outgoing, &said, |from| {
-            from.stdout(Stdio::piped());
-        })?;
+        let said = Words::create(&format!("{STEP}-sending"))?;
+        let heard = Words::create(&format!("{STEP}-receiving"))?;
+        let mut from = self.start(&outgoing, &said, |from| from.stdout(Stdio::piped()))?;
         let pipe = from.stdout.take().ok_or_else(|| format!("{STEP}: the sender has no output"))?;
-        let mut to = self.start(&incoming, &heard, |to| {
-            to.stdin(pipe);
-        })?;
+        let mut to = self.start(&incoming, &heard, |to| to.stdin(pipe))?;
         let received = ended(&incoming, &heard, to.wait());
         let sent = ended(&outgoing, &said, from.wait());
         match (sent, received) {
@@ -377,18 +360,11 @@ impl Scripts {
         }
     }
 
-    fn run(&self, step: &str, command: &[String]) -> Result<(), Failure> {
-        let words = Words::of(&format!("{STEP}-{step}"))?;
-        let status = self.start(command, &words, |_| ())?.wait();
-        ended(command, &words, status)
-    }
-
-    /// Runs it, for what it says.
-    fn said(&self, step: &str, command: &[String]) -> Result<String, Failure> {
-        let words = Words::of(&format!("{STEP}-{step}"))?;
-        let status = self.start(command, &words, |_| ())?.wait();
-        ended(command, &words, status)?;
-        words.read_all()
+    /// Runs a program to its end; returns its output.
+    fn run(&self, step: &str, command: &[String]) -> Result<Words, Failure> {
+        let words = Words::create(&format!("{STEP}-{step}"))?;
+        let status = self.start(command, &words, |program| program)?.wait();
+        ended(command, &words, status).map(|()| words)
     }
 
     /// Starts a program. `pipes` may give it another input and output than usual.
@@ -396,7 +372,7 @@ impl Scripts {
         &self,
         command: &[String],
         words: &Words,
-        pipes: impl FnOnce(&mut Command),
+        pipes: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<Child, Failure> {
         let mut prepared = prepare(command, STEP, words)?;
         pipes(&mut prepared);
@@ -405,7 +381,7 @@ impl Scripts {
     }
 }
 
-impl State {
+impl ScriptsState {
     fn newest_replicated(&self) -> Option<u64> {
         let replicated = self.all.iter().filter(|each| each.replicated_ns.is_some());
         replicated.map(|each| each.number).max()
@@ -451,7 +427,7 @@ mod tests {
         let replicate_every_ns = Some(40);
         let what = SnapshotSchedule { tool: Tool::Btrfs, every_ns: 10, keep, replicate_every_ns };
         let environment: Arc<dyn Environment> = Arc::new(super::super::environment::guest::Guest);
-        let scripts = Scripts::new(what, &Place::default(), &environment);
+        let scripts = Scripts::new(what, &IoContext::default(), &environment);
         let snapshot = |number: u64| Snapshot {
             number,
             due_ns: 10 * number,

@@ -42,7 +42,7 @@ fn used(space: &SpaceOf) -> Result<u64, Failure> {
         }
     };
     let command = used_of_dataset(dataset);
-    let (text, words) = (command.join(" "), Words::of(STEP)?);
+    let (text, words) = (command.join(" "), Words::create(STEP)?);
     let status =
         prepare(&command, STEP, &words)?.status().map_err(|e| format!("{STEP}: `{text}`: {e}"))?;
     let said = words.read()?;

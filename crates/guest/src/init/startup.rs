@@ -5,6 +5,7 @@ use super::filesystem::{drop_caches, settle};
 use super::perform::Session;
 use super::program::{Program, Words};
 use super::steps::Failure;
+use super::threads::spawn;
 use super::{pages, replay};
 use disklab_block_devices::PATH;
 use disklab_protocol::measure::StartupWay;
@@ -39,7 +40,7 @@ pub struct Over {
 
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
 pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Result<Over, Failure> {
-    let words = Words::of(STEP)?;
+    let words = Words::create(STEP)?;
     // For what was recorded too: where something is mounted, its folder and those above it are in
     // memory.
     if !surrounded(limit, &session.environment)? {
@@ -64,12 +65,11 @@ pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Resu
     let (tell, told) = channel();
     let (way, output) = (way.clone(), words.output().map_err(|e| format!("{STEP}: {e}"))?);
     // A thread of its own has its own root, and to a scheduler is a process that has just begun.
-    let thread = std::thread::Builder::new().spawn(move || {
+    spawn(STEP, move || {
         let end = go(&way, output, &tell);
         // Nobody listens once it is given up.
         let _ = tell.send(News::Ended(end));
-    });
-    thread.map_err(|e| format!("{STEP}: a thread: {e}"))?;
+    })?;
     let mut running = None;
     let ready = loop {
         match told.recv_timeout(limit.saturating_sub(begun.elapsed())) {
@@ -128,11 +128,10 @@ enum News {
 fn surrounded(limit: Duration, environment: &Arc<dyn Environment>) -> Result<bool, Failure> {
     let (tell, told) = channel();
     let environment = Arc::clone(environment);
-    let begin = move || {
+    spawn(STEP, move || {
         // Nobody listens once it is given up.
         let _ = tell.send(environment.surround_program(Path::new(ROOT)));
-    };
-    std::thread::Builder::new().spawn(begin).map_err(|e| format!("{STEP}: a thread: {e}"))?;
+    })?;
     match told.recv_timeout(limit) {
         Ok(made) => made.map(|()| true),
         Err(RecvTimeoutError::Timeout) => Ok(false),

@@ -33,6 +33,12 @@ pub fn created(folder: &Path, name: &str) -> Result<File, Failure> {
     File::create(&path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// Writes a value to a file of the kernel's.
+pub fn put(path: impl AsRef<Path>, value: &str) -> Result<(), Failure> {
+    let path = path.as_ref();
+    fs::write(path, value).map_err(|e| format!("writing {value} to {}: {e}", path.display()))
+}
+
 /// Reads a file that the program wrote for the first process.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let text = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;

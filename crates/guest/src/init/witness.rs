@@ -8,6 +8,7 @@
 use super::environment::Environment;
 use super::perform::{Beside, Perform, Session};
 use super::steps::{Failure, Steps};
+use super::threads::spawn;
 use crate::real_machine::RealMachine;
 use disklab_protocol::Mark;
 use disklab_protocol::action::{CheckSurvival, StartWitness, StopWitness};
@@ -48,10 +49,6 @@ impl Perform for StartWitness {
 }
 
 impl Perform for StopWitness {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
-        Vec::new()
-    }
-
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         let witness = session.witness.take();
         witness.map_or(Ok(()), |witness| witness.stop(true, &mut session.steps))
@@ -98,8 +95,8 @@ impl Witness {
         File::open(POOL).and_then(|pool| pool.sync_all()).map_err(failed)?;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().spawn(move || testify(&folder, &seen, &promised));
-        Ok(Self { stop, thread: thread.map_err(|e| format!("witness: a thread: {e}"))? })
+        let thread = spawn("witness", move || testify(&folder, &seen, &promised))?;
+        Ok(Self { stop, thread })
     }
 }
 
@@ -144,7 +141,7 @@ fn keep(folder: &Path, log: &mut File, number: u64) -> io::Result<()> {
         file.write_all(&record)?;
         file.sync_all()
     };
-    match Way::of(number) {
+    match Way::by_number(number) {
         Way::Append => {
             log.write_all(&record)?;
             log.sync_all()
@@ -172,7 +169,7 @@ enum Way {
 impl Way {
     const ALL: [Self; 3] = [Self::Append, Self::New, Self::Replace];
 
-    fn of(number: u64) -> Self {
+    fn by_number(number: u64) -> Self {
         Self::ALL[(number % 3) as usize]
     }
 }
@@ -204,20 +201,20 @@ fn look_in(folder: &Path, promised: u64) -> Result<(), Failure> {
         .filter_map(|number| Some((number, wrong(folder, number, promised)?)))
         .collect();
     let Some((first, why)) = missing.first() else { return Ok(()) };
-    let of = |way| missing.iter().filter(|(number, _)| Way::of(*number) == way).count();
+    let count = |way| missing.iter().filter(|(number, _)| Way::by_number(*number) == way).count();
     Err(format!(
-        "of {promised} records that were fsynced, {} are lost or damaged ({} appended, {} new files, {} replacements); \
-         the first is {first}: {why}",
+        "of {promised} records that were fsynced, {} are lost or damaged ({} appended, {} new \
+         files, {} replacements); the first is {first}: {why}",
         missing.len(),
-        of(Way::Append),
-        of(Way::New),
-        of(Way::Replace)
+        count(Way::Append),
+        count(Way::New),
+        count(Way::Replace)
     ))
 }
 
 /// What is wrong with a record.
 fn wrong(folder: &Path, number: u64, promised: u64) -> Option<String> {
-    let found = match Way::of(number) {
+    let found = match Way::by_number(number) {
         Way::Append => in_log(folder, number),
         Way::New => fs::read(new_file(folder, number)).map(|bytes| bytes == record(number)),
         // Replaced by a later one, promised or about to be.
@@ -269,8 +266,8 @@ mod tests {
     #[test]
     fn what_is_lost_is_named() {
         let error = look_in(folder(20).path(), 29).unwrap_err();
-        let said = "of 29 records that were fsynced, 7 are lost or damaged (3 appended, 3 new files, 1 replacements); the \
-                    first is 21: ";
+        let said = "of 29 records that were fsynced, 7 are lost or damaged (3 appended, 3 new \
+                    files, 1 replacements); the first is 21: ";
         assert!(error.starts_with(said), "{error}");
         let empty = tempfile::tempdir().unwrap();
         assert!(

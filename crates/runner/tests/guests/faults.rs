@@ -4,7 +4,9 @@
 use crate::place::{self, Place, constant};
 use disklab_guest::heartbeat::Heartbeat;
 use disklab_guest::interface::INTERFACE;
-use disklab_protocol::action::{Action, Mount, Program, Setting, Side, Unmount};
+use disklab_protocol::action::{Action, Program, Unmount};
+use disklab_protocol::places::Side;
+use disklab_protocol::setup::{Mount, Setting};
 use disklab_runner::Installation;
 use disklab_runner::guest::End;
 use disklab_testkit::skipped_without_root;

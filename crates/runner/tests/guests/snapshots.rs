@@ -7,11 +7,10 @@ use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::suite::metric;
 use disklab_config::{Array, Lab};
 use disklab_kernels::Kernel;
-use disklab_protocol::action::{
-    Action, FirstSnapshot, Mount, Program, Side, StartBackground, Unmount,
-};
+use disklab_protocol::action::{Action, FirstSnapshot, Program, StartBackground, Unmount};
 use disklab_protocol::machine::MachineDisk;
-use disklab_protocol::places::{POOL, REPLICA};
+use disklab_protocol::places::{POOL, REPLICA, Side};
+use disklab_protocol::setup::Mount;
 use disklab_protocol::snapshots::{SnapshotSchedule, Tool};
 use disklab_protocol::step::{Snapshot, SnapshotSummary, Step};
 use disklab_record::{Record, compare};

@@ -3,6 +3,7 @@
 use super::{Change, Environment, Failure, Mark, Path, RealMachine, Setting};
 use crate::init::entries;
 use crate::init::filesystem::mounted;
+use crate::init::steps::put;
 use disklab_block_devices::cgroups;
 use std::fs;
 
@@ -67,8 +68,7 @@ impl Environment for Guest {
         if ns == 0 && !Path::new(SYSTEM_CALL).exists() {
             return Ok(());
         }
-        fs::write(SYSTEM_CALL, ns.to_string())
-            .map_err(|e| format!("writing {ns} to {SYSTEM_CALL}: {e}"))
+        put(SYSTEM_CALL, &ns.to_string())
     }
 
     fn leave(&self) -> Result<(), Failure> {

@@ -1,22 +1,23 @@
 //! A real machine as the first process's environment.
 
 use super::{Change, Environment, Failure, Mark, Path, RealMachine, Setting};
+use crate::init::threads::locked;
 use crate::init::{kernel_value, namespace};
 use disklab_block_devices::watch::Watch;
 use disklab_block_devices::{Disk, Journal, cgroups, disk, journal};
 use std::fs::File;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Disks that the kernel gives to nobody else.
 pub type Held = Vec<(Disk, File)>;
 
 pub struct Real {
     machine: RealMachine,
-    state: Mutex<State>,
+    state: Mutex<MachineState>,
 }
 
 /// Shared by threads of backgrounds and by what measures.
-struct State {
+struct MachineState {
     journal: Journal,
     /// None once it has ended.
     watch: Option<Watch>,
@@ -36,12 +37,12 @@ impl Real {
         machine.changes().iter().try_for_each(|change| note(&mut journal, change))?;
         let instance = machine.trace.then_some(machine.name.as_str());
         let watch = Watch::start(folder, &machine.disks, instance).map_err(|e| e.to_string())?;
-        let state = Mutex::new(State { journal, watch: Some(watch), held });
+        let state = Mutex::new(MachineState { journal, watch: Some(watch), held });
         Ok(Self { machine, state })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, MachineState> {
+        locked(&self.state)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The I/O priority and the cgroup that programs run with.
 
-use std::ffi::{c_int, c_long};
+use std::ffi::c_int;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,13 +9,13 @@ use std::process::Command;
 
 /// Where programs of a priority are to run.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
+pub struct IoContext {
     pub ioprio: Option<c_int>,
     /// The `cgroup.procs` of its cgroup.
     pub processes: Option<PathBuf>,
 }
 
-impl Place {
+impl IoContext {
     /// Has a program run there from its first instruction on.
     pub fn hold(&self, command: &mut Command) {
         if self.ioprio.is_none() && self.processes.is_none() {
@@ -37,12 +37,8 @@ impl Place {
 }
 
 fn set_ioprio(ioprio: c_int) -> io::Result<()> {
-    unsafe extern "C" {
-        fn syscall(number: c_long, ...) -> c_long;
-    }
-    const IOPRIO_SET: c_long = 251;
     const WHO_PROCESS: c_int = 1;
     // SAFETY: takes three numbers; 0 is the calling thread.
-    let result = unsafe { syscall(IOPRIO_SET, WHO_PROCESS, 0 as c_int, ioprio) };
+    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0 as c_int, ioprio) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
