@@ -28,10 +28,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::disk::Disk;
-pub use account::{Error, WATCHED, WatchAccount, WatchTrace};
+pub use account::{Error, WatchAccount, WatchTrace};
 use beginning::{Beginning, await_begin, has_arrived};
 use clock::monotonic;
-use disklab_protocol::Mark;
+use disklab_protocol::{Mark, names};
 use instance::Instance;
 pub use instance::{file_name, instance_name, remove_instance};
 use mark::ObservedMark;
@@ -82,7 +82,7 @@ impl Watch {
                 Ok((own, Counters::open(watched.iter().map(|disk| disk.disk.as_str()))?))
             })
             .map_err(counts)?;
-        let path = folder.join(mark::MARKS);
+        let path = folder.join(names::MARKS);
         let file = File::create(&path).map_err(Error::io(&path))?;
         let numbers: Vec<u32> = watched.iter().map(|disk| disk.place().dev).collect();
         let tracing = match instance.map(|name| Instance::start(name, folder, &numbers)) {
@@ -184,7 +184,7 @@ impl Watch {
             after,
             trace,
         };
-        let path = self.folder.join(WATCHED);
+        let path = self.folder.join(names::WATCHED);
         let text = serde_json::to_vec(&account).map_err(io::Error::from);
         text.and_then(|text| fs::write(&path, text)).map_err(Error::io(&path))?;
         Ok(account)

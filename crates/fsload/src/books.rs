@@ -1,4 +1,4 @@
-//! What every file is to hold, who has it open, and what was promised of it.
+//! The account of files: their expected contents, who has them open, and what was promised.
 
 use crate::choice::Chooser;
 use crate::content::ContentKey;
@@ -13,13 +13,13 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Books {
     sets: Vec<Set>,
-    /// What is written from now on follows from it.
+    /// The seed of all contents that are written from now on.
     seed: Seed,
     /// Numbers of folders that threads make or have made.
     folders: u64,
-    /// Those that are there.
+    /// Numbers of the folders that exist.
     made: Vec<u64>,
-    /// None where nobody asks for promises.
+    /// Notes of promises, or None if no power cut needs them.
     pub notes: Option<Vec<Note>>,
 }
 
@@ -38,7 +38,7 @@ struct Set {
 /// A name.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
-    /// What it is written whole with.
+    /// Its size when it is written as a whole.
     own: u64,
     leaf: u32,
     there: bool,
@@ -56,14 +56,14 @@ pub struct Taken {
     pub slot: usize,
     pub path: PathBuf,
     pub size: u64,
-    /// What it is written whole with.
+    /// Its size when it is written as a whole.
     pub own: u64,
     /// Nobody else works on it.
     pub alone: bool,
 }
 
 impl Books {
-    /// As everything is laid out.
+    /// Returns the account of a load whose files were just laid out.
     pub fn new(load: &Fsload, seed: Seed, notes_promises: bool) -> Self {
         let recent = |threads: &disklab_config::fsload::FileThreads| match threads.pick {
             Pick::Recent(among) => among as usize,
@@ -175,7 +175,7 @@ impl Books {
         layout::key(self.seed, set, slot as u64, generation)
     }
 
-    /// It was written anew, or made: so much of it.
+    /// Records that a file was created or overwritten with so many bytes.
     pub fn wrote_anew(&mut self, taken: &Taken, size: u64) {
         let set = &mut self.sets[taken.set];
         let slot = &mut set.slots[taken.slot];
@@ -210,7 +210,7 @@ impl Books {
         self.made.push(number);
     }
 
-    /// One of those that were made.
+    /// Returns the number of any folder that was made.
     pub fn any_folder(&self, random: &mut Random) -> Option<u64> {
         self.made.get(random.below(self.made.len() as u64) as usize).copied()
     }
@@ -223,12 +223,12 @@ impl Books {
         }
     }
 
-    /// What the file has now.
+    /// Returns the current size of the file.
     pub fn size(&self, taken: &Taken) -> u64 {
         self.sets[taken.set].slots[taken.slot].size
     }
 
-    /// It was fsynced; the number of the note, if notes are taken.
+    /// Records that a file was fsynced; returns the number of the note, if notes are taken.
     pub fn promise(&mut self, taken: &Taken) -> Option<u64> {
         let slot = &mut self.sets[taken.set].slots[taken.slot];
         let held = FileVersion { generation: slot.generation, size: slot.size };
@@ -273,7 +273,7 @@ impl Books {
     }
 }
 
-/// What a file of a folder is taken for.
+/// The purpose for which a file of a folder is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenFor {
     ToRead,

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// What was looked at.
+/// Files and bytes that were compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
     pub files: u64,

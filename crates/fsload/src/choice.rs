@@ -1,4 +1,4 @@
-//! Which file of a set a thread takes next.
+//! Chooses the next file that a thread takes of a set.
 
 use crate::size::thousandths;
 use disklab_config::fsload::Pick;

@@ -1,4 +1,4 @@
-//! What files hold: words that follow from a key, so that any part of a file can be made, and
+//! Contents of files: words that follow from a key, so that any part of a file can be made, and
 //! checked, by itself.
 
 use disklab_units::Seed;
@@ -15,7 +15,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 const WORD: u64 = 8;
 
 impl ContentKey {
-    /// Of the file in this slot of a set, after it was written anew so many times.
+    /// Returns the key of the file in this slot of a set, after it was overwritten so many times.
     pub fn new(seed: Seed, set: usize, slot: u64, generation: u32) -> Self {
         [set as u64, slot, u64::from(generation)].into_iter().fold(Self(seed.0), |key, part| {
             Self(mixed(key.0.wrapping_add(STEP) ^ mixed(part.wrapping_add(1).wrapping_mul(STEP))))

@@ -37,7 +37,7 @@ impl Latency {
         self.sum as f64 / self.count.max(1) as f64
     }
 
-    /// What this part of them, from 0 to 1, took at most: the middle of its bin.
+    /// Returns the time that this part of them, from 0 to 1, took at most: the middle of its bin.
     pub fn percentile(&self, part: f64) -> u64 {
         let rank = ((self.count as f64 * part).ceil() as u64).max(1);
         let mut seen = 0;

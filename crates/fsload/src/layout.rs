@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// A file's size and folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
-    /// What it is laid out with, if it is, and written whole with.
+    /// Its size when it is laid out, and when it is written as a whole.
     pub size: u64,
     pub there: bool,
     pub leaf: u32,
@@ -27,14 +27,14 @@ pub struct FolderTree {
     width: u32,
 }
 
-/// Of folders' widths: filebench's, whatever the sizes' is.
+/// Shape of the gamma distribution of folders' widths, as in filebench.
 const SHAPE_OF_WIDTHS: f64 = 1.5;
 /// The folder of folders that threads make.
 const MADE: &str = "folders";
 /// So much of a file is written at a time.
 const PIECE: u64 = 1 << 20;
 
-/// What the layout of a set is drawn from, and what laid out files hold.
+/// Returns the seed of the layout of sets and of the contents of laid out files.
 fn seed() -> Seed {
     Seed(0).derive("fsload files")
 }

@@ -26,5 +26,5 @@ mod worker;
 pub use run::{LoadDone, run};
 pub use shared::{LoadRun, Surroundings};
 
-/// What was tried, on what, and what went wrong.
+/// An error message: what was tried, on which file, and what went wrong.
 pub type Failure = String;

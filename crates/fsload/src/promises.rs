@@ -1,4 +1,4 @@
-//! What was fsynced, and until when it has to be there: for power cuts.
+//! Files that were fsynced, and until when they have to survive a power cut.
 //!
 //! A promise holds from the moment that fsync returns until the file is about to be deleted,
 //! replaced or written anew: from then on anything may be found. Both are noted in one order, and
@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// One of them.
+/// A promise, or the end of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     pub set: u32,
     pub slot: u64,
-    /// None: from here on nothing is promised of this file.
+    /// The promised version; None ends the file's promise.
     pub kept: Option<FileVersion>,
 }
 
-/// What a file held.
+/// The version of a file's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileVersion {
     pub generation: u32,
@@ -40,7 +40,7 @@ pub struct Promise {
     pub size: u64,
 }
 
-/// Of these notes up to a number, what still holds: by set and slot.
+/// Returns the promises that hold after so many notes, by set and slot.
 fn standing(notes: &[Note], number: u64) -> BTreeMap<(u32, u64), FileVersion> {
     let mut standing = BTreeMap::new();
     for note in notes.iter().take(usize::try_from(number).unwrap_or(usize::MAX)) {

@@ -1,4 +1,4 @@
-//! What the engine says of a run: `fsload.json`.
+//! The engine's report of a run: `fsload.json`.
 
 use crate::promises::Note;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ pub struct LoadReport {
     /// Each that was done at least once.
     pub operations: Vec<Operations>,
     pub threads: Vec<Loops>,
-    /// What there was in the end, by the account.
+    /// Files of each set at the end, by the account.
     pub files: Vec<Files>,
     /// Of fsync and of what ends its promises, in their order; empty where no power cut asks for
     /// them.
@@ -31,13 +31,13 @@ pub struct Operations {
     pub max_ns: u64,
 }
 
-/// Of the threads of one name.
+/// Loops of the threads of one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Loops {
     pub name: String,
     /// Whole ones.
     pub loops: u64,
-    /// Those that found nothing to work on.
+    /// Loops that found nothing to work on.
     pub idle: u64,
 }
 

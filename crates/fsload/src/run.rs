@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What was done.
+/// The results of a run.
 #[derive(Debug)]
 pub struct LoadDone {
     pub report: LoadReport,
-    /// What every file is to hold.
+    /// The account of all files.
     pub(crate) books: Books,
 }
 

@@ -1,4 +1,4 @@
-//! What is to be done, and what all threads share while they do it.
+//! The description of a run, and the data that its threads share.
 
 use crate::Failure;
 use crate::books::Books;
@@ -9,21 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is to be done.
+/// The description of a run.
 pub struct LoadRun<'a> {
     pub load: &'a Fsload,
-    /// Where its files were laid out ([`crate::layout::lay_out`]).
+    /// The folder in which its files were laid out ([`crate::layout::lay_out`]).
     pub root: &'a Path,
     pub seed: Seed,
-    /// Nothing is counted before that.
+    /// Time before operations count.
     pub ramp: Duration,
     pub length: Duration,
-    /// It is over when this is set, too.
+    /// A flag that ends the run early.
     pub stop: &'a AtomicBool,
     pub surroundings: &'a dyn Surroundings,
 }
 
-/// What differs between a guest and a real machine.
+/// The differences between a guest and a real machine.
 pub trait Surroundings: Sync {
     /// A thread of the engine has begun; it calls this first.
     fn thread_begins(&self) {}
@@ -45,7 +45,7 @@ pub trait Surroundings: Sync {
     }
 }
 
-/// What all threads share.
+/// Data that all threads share.
 pub struct Shared<'a> {
     pub run: &'a LoadRun<'a>,
     /// Since then operations count, and until then.

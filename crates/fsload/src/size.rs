@@ -3,7 +3,7 @@
 use disklab_config::fsload::Size;
 use disklab_units::{Bytes, Random};
 
-/// One size, at most what a file of the distribution is taken to have.
+/// Draws a size, at most the largest that files of the distribution may have.
 pub fn draw(size: Size, random: &mut Random) -> u64 {
     let drawn = match size {
         Size::Fixed(size) => return size.0,

@@ -1,4 +1,4 @@
-//! One thread, and what it counts.
+//! A thread of the load, and its counts.
 
 use crate::Failure;
 use crate::books::{Taken, TakenFor};
@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What was counted.
+/// Counts of operations and loops.
 #[derive(Debug, Clone)]
 pub struct Tally {
     operations: Vec<(Latency, u64)>,
@@ -164,8 +164,18 @@ impl<'a> Worker<'a> {
                 self.sleep(Duration::from_nanos(time.0));
                 Ok(true)
             }
-            FileAction::MakeFolder | FileAction::EnterFolder => {
-                self.go(act == FileAction::MakeFolder)
+            FileAction::MakeFolder => {
+                let number = self.shared.books().next_folder();
+                self.timed(Operation::MakeFolder, &made_folder(number), |_, path| {
+                    Ok((fs::create_dir(path)?, 0))
+                })?;
+                self.shared.books().made_folder(number);
+                self.inside = Some(number);
+                Ok(true)
+            }
+            FileAction::EnterFolder => {
+                self.inside = self.shared.books().any_folder(&mut self.random);
+                Ok(self.inside.is_some())
             }
             FileAction::ReplaceAny { .. }
             | FileAction::ReplaceDown { .. }
@@ -258,7 +268,7 @@ impl<'a> Worker<'a> {
         Ok(true)
     }
 
-    /// What is done with the open file.
+    /// Does an operation on the open file.
     fn on_file(
         &mut self,
         act: FileAction,
@@ -333,22 +343,7 @@ impl<'a> Worker<'a> {
         number.map_or(Ok(()), |number| self.shared.run.surroundings.promised(number))
     }
 
-    /// To a folder, a new one or any.
-    fn go(&mut self, makes: bool) -> Result<bool, Failure> {
-        if makes {
-            let number = self.shared.books().next_folder();
-            self.timed(Operation::MakeFolder, &made_folder(number), |_, path| {
-                Ok((fs::create_dir(path)?, 0))
-            })?;
-            self.shared.books().made_folder(number);
-            self.inside = Some(number);
-            return Ok(true);
-        }
-        self.inside = self.shared.books().any_folder(&mut self.random);
-        Ok(self.inside.is_some())
-    }
-
-    /// What is done to the files of the folder that it is in.
+    /// Does an operation on the files of the folder that the thread is in.
     fn in_folder(&mut self, act: FileAction) -> Result<bool, Failure> {
         let Some(folder) = self.inside else { return Ok(false) };
         match act {

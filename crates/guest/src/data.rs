@@ -12,8 +12,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::ops::Range;
 use std::path::Path;
 
-/// What is known is kept in units of this many bytes, so that random writes cannot make the map
-/// large.
+/// Unit of the map of written ranges in bytes, so that random writes cannot make the map large.
 const GRAIN: u64 = 64 << 10;
 
 /// Disjoint, non-adjacent ranges of bytes: start to end.
@@ -62,7 +61,7 @@ impl Ranges {
     }
 }
 
-/// One disk's data.
+/// The data of a disk.
 #[derive(Debug)]
 pub struct Data {
     file: File,
@@ -150,7 +149,7 @@ impl Data {
 
 /// Looking at data, and copies of it: for power cuts.
 impl Data {
-    /// What it holds from `at` on; none if that is zeroes.
+    /// Returns the bytes from `at` on, or None if they are zeroes.
     pub fn content(&self, at: u64, length: u64) -> io::Result<Content> {
         if !self.written.overlaps(at, at + length) {
             return Ok(None);

@@ -13,7 +13,7 @@ use std::ptr::{self, NonNull};
 
 const PAGE: usize = 4096;
 
-/// What the guest had done when it was looked at.
+/// Progress of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Heartbeat {
     /// Virtual ns since boot.
@@ -64,7 +64,7 @@ impl HeartbeatPage {
         NonNull::new(page.cast()).map(Self).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Where the kernel stores virtual time.
+    /// Returns the place where the kernel stores virtual time.
     pub fn clock(&self) -> *mut u64 {
         self.0.as_ptr()
     }

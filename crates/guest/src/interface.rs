@@ -107,25 +107,25 @@ fn op(code: c_uint) -> Op {
 /// The one symbol of the library. Called once, on an ordinary stack, before the kernel starts.
 #[unsafe(no_mangle)]
 pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
-    if interface != INTERFACE {
-        eprintln!(
-            "disklab: the guest kernel speaks interface {interface}, this disk library \
-            {INTERFACE}; \
-             build the kernel again with `disklab kernel build`"
-        );
-        return std::ptr::null();
-    }
-    if let Err(error) = lifetime::bind() {
-        eprintln!("disklab: {error}");
-        return std::ptr::null();
-    }
-    let library = match Library::open(Path::new(".")) {
-        Ok(library) => library,
-        Err(error) => {
-            eprintln!("disklab: the disks cannot be set up: {error}");
-            return std::ptr::null();
+    match open(interface) {
+        Ok(table) => table,
+        Err(why) => {
+            eprintln!("disklab: {why}");
+            std::ptr::null()
         }
-    };
+    }
+}
+
+fn open(interface: c_uint) -> Result<*const CLibrary, String> {
+    if interface != INTERFACE {
+        return Err(format!(
+            "the guest kernel speaks interface {interface}, this disk library {INTERFACE}; build \
+             the kernel again with `disklab kernel build`"
+        ));
+    }
+    lifetime::bind()?;
+    let library = Library::open(Path::new("."))
+        .map_err(|error| format!("the disks cannot be set up: {error}"))?;
     let table = CLibrary {
         interface: INTERFACE,
         disks: library.machine.disks.len() as c_uint,
@@ -139,7 +139,7 @@ pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
         close,
     };
     let global = unsafe { &mut *GLOBAL.0.get() };
-    &raw const global.insert((library, table)).1
+    Ok(&raw const global.insert((library, table)).1)
 }
 
 extern "C" fn describe(disk: c_uint, description: &mut CDisk) {

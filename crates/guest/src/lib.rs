@@ -20,5 +20,5 @@ pub mod shell;
 pub mod trace_file;
 pub mod volatile;
 
-/// Which sources this was built from; a program and the disk library it uses must agree.
+/// Fingerprint of the sources. It must be the same in a program and its disk library.
 pub const BUILD: &str = env!("DISKLAB_BUILD");

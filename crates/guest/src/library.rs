@@ -39,7 +39,7 @@ struct RequestAtDisk {
     arrival: Arrival,
     /// Virtual ns.
     submitted: u64,
-    /// Where the trace stood then.
+    /// The trace's position then.
     arrived: Arrived,
 }
 
@@ -391,7 +391,7 @@ impl OpenDisk {
     }
 }
 
-/// What so many sectors from there on are a part of.
+/// The blocks that so many sectors from `sector` on are a part of.
 fn blocks(sector: u64, sectors: u64) -> std::ops::Range<u64> {
     sector * 512 / BLOCK..((sector + sectors) * 512).div_ceil(BLOCK)
 }

@@ -1,4 +1,4 @@
-//! What each disk did in each phase of a trial, counted as requests end.
+//! Counts of each disk in each phase of a trial, as requests end.
 //!
 //! The first process says when a phase may begin and when it is over. It begins `after` ns behind
 //! the first request that follows (fio's start is not part of the measurement, nor is its ramp),
@@ -11,24 +11,17 @@ use disklab_trace::Served;
 use disklab_units::Nanos;
 use serde_json::Value;
 
-/// Where the first process and the meter stand.
+/// The state of the current phase.
 #[derive(Debug)]
 enum MeterState {
+    /// No phase goes on.
     Idle,
     /// A phase was announced; no request yet.
-    Announced {
-        name: String,
-        after: u64,
-    },
+    Announced { name: String, after: u64 },
     /// A request has come: counting begins at `begin`.
-    Waiting {
-        name: String,
-        begin: u64,
-    },
-    Counting {
-        phase: PhaseCounts,
-        models: Vec<Value>,
-    },
+    Waiting { name: String, begin: u64 },
+    /// The phase has begun; `models` are the models' counters at its begin.
+    Counting { phase: PhaseCounts, models: Vec<Value> },
 }
 
 /// Counts.
@@ -44,7 +37,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Of the disks with these names.
+    /// Returns a meter of the disks with these names.
     pub fn new(names: Vec<String>) -> Self {
         Self {
             state: MeterState::Idle,

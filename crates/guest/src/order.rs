@@ -14,7 +14,7 @@ pub struct Arrival {
     pub sectors: u32,
 }
 
-/// What came before.
+/// The requests before the next one.
 #[derive(Debug)]
 pub struct Order {
     /// By disk: where its last read or write ended, in sectors.

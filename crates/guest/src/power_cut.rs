@@ -120,9 +120,8 @@ impl PowerCuts {
             at: now,
             acknowledged: self.acknowledged,
             promised: self.promised,
-            unsure: 0,
-            lost: 0,
             on_the_way: present.len() as u64,
+            ..PowerCut::default()
         };
         self.under_way = Some(UnderWay {
             cut,

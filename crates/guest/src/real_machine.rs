@@ -49,7 +49,7 @@ impl RealMachine {
         bind.into_iter().chain(watch.into_iter().filter(|_| self.trace)).collect()
     }
 
-    /// What those lines change.
+    /// Returns the changes that those lines make.
     pub fn changes(&self) -> Option<Change> {
         self.trace.then(|| Change::Tracing { instance: self.name.clone() })
     }

@@ -18,7 +18,7 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Of so many disks.
+    /// Creates the file of a trace of so many disks.
     pub fn create(path: &Path, disks: usize) -> io::Result<Self> {
         Ok(Self {
             file: File::create(path)?,
@@ -41,7 +41,7 @@ impl TraceFile {
         self.writer.mark(at, text);
     }
 
-    /// What has not been written yet.
+    /// Writes what has not been written yet.
     pub fn write(&mut self) -> io::Result<()> {
         self.digest.update(self.writer.pending());
         let written = self.file.write_all(self.writer.pending());
@@ -49,7 +49,7 @@ impl TraceFile {
         written
     }
 
-    /// Of all that was written.
+    /// Returns the digest of all that was written.
     pub fn sha256(&self) -> String {
         hex(&self.digest.clone().finalize())
     }

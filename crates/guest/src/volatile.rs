@@ -1,4 +1,4 @@
-//! What a disk was given and has not promised to keep: for a power cut.
+//! Writes that a disk has not promised to keep, and that a power cut may undo.
 //!
 //! A disk with a write-back cache ends a write before it is on the medium. From then until a flush
 //! that came after it has ended, a power cut can take it back, block by block, and in any order:
@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, VecDeque};
 /// What a disk writes whole or not at all: the physical block that the guest's kernel is told of.
 pub const BLOCK: u64 = 4096;
 
-/// What a block holds; none is zeroes.
+/// The contents of a block; None is zeroes.
 pub type Content = Option<Box<[u8]>>;
 
-/// One disk's unkept writes.
+/// The unkept writes of a disk.
 #[derive(Debug, Default)]
 pub struct Volatile {
     /// Blocks that fit into the cache. 0: there is none, and what is written is kept.
@@ -70,7 +70,7 @@ impl Volatile {
         self.flushes.insert(tag, self.written);
     }
 
-    /// It ends: what had been written when it came is kept.
+    /// A flush ends: what had been written when it came is kept.
     pub fn flush_ended(&mut self, tag: u32) {
         let Some(last) = self.flushes.remove(&tag).filter(|_| !self.ignores_flushes) else {
             return;

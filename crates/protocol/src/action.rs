@@ -30,7 +30,7 @@ impl Plan {
     }
 }
 
-/// One kind of action with its data.
+/// A kind of action with its data.
 ///
 /// The first action that fails ends the plan, but for those that end what an earlier one started
 /// ([`Self::StopBackground`], [`Self::StopWitness`]).
@@ -158,7 +158,7 @@ pub struct MakeEntries {
     /// When each was changed on this machine, ns since 1970, which programs compare with what they
     /// have noted: files then get the contents that this machine's files of these names have.
     pub modified: Option<Vec<i64>>,
-    /// As in [`WriteFiles::contents`], for files without contents of this machine's.
+    /// Seed of contents, as in [`WriteFiles::contents`], for files that this machine does not have.
     pub contents: Option<Seed>,
 }
 
@@ -194,7 +194,7 @@ pub struct WarmMetadata {
 pub struct CheckSurvival {
     /// The witness's records, from 1 to this one.
     pub promised: u64,
-    /// What the file workload had fsynced, below [`crate::places::FSLOAD`].
+    /// Files that the file workload had fsynced, below [`crate::places::FSLOAD`].
     pub files: Vec<Promise>,
 }
 
@@ -214,6 +214,17 @@ pub struct StopWitness {}
 pub struct SetPriorities {
     pub measured: Priority,
     pub background: Priority,
+}
+
+impl SetPriorities {
+    /// Both, by the names of their cgroups.
+    pub fn each(&self) -> [(&'static str, &Priority); 2] {
+        [("measured", &self.measured), ("background", &self.background)]
+    }
+
+    pub fn is_weighted(&self) -> bool {
+        self.each().iter().any(|(_, priority)| priority.weight.is_some())
+    }
 }
 
 /// Starts programs that run beside the measured one.
@@ -284,7 +295,7 @@ pub struct ReportSpace {
     pub replica: Option<SpaceOf>,
 }
 
-/// Where the used bytes of a filesystem are asked for.
+/// The source of a filesystem's used bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum SpaceOf {

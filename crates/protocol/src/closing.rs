@@ -38,8 +38,8 @@ pub struct Closing {
     pub power_cuts: Vec<PowerCut>,
 }
 
-/// One power cut: the state in which the disks would have been left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A power cut: the state in which the disks would have been left.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerCut {
     #[serde(rename = "at_ns")]
     pub at: Nanos,
@@ -50,7 +50,7 @@ pub struct PowerCut {
     pub promised: u64,
     /// Blocks of all disks that the media might have held otherwise.
     pub unsure: u64,
-    /// Of those, the ones that are not as they were last written.
+    /// Unsure blocks that are not as they were last written.
     pub lost: u64,
     /// Writes that were on their way to the disks.
     pub on_the_way: u64,
@@ -68,7 +68,7 @@ pub struct PhaseCounts {
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_followers: Option<u64>,
-    /// Of those, the ones that went to another disk than the read before them.
+    /// Read followers that went to another disk than the read before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_switches: Option<u64>,
     pub devices: Vec<DeviceCounts>,

@@ -18,7 +18,7 @@ pub struct GuestMachine {
     pub seed: Seed,
     /// In the order of `/dev/vda`, `/dev/vdb`, ...
     pub disks: Vec<MachineDisk>,
-    /// What the first disks are behind, and how many.
+    /// The controller of the first disks, and their number.
     pub controller: Option<(Controller, usize)>,
     /// Write every request to [`names::REQUESTS`](crate::names::REQUESTS).
     pub trace: bool,
@@ -26,13 +26,13 @@ pub struct GuestMachine {
     pub power_cuts: Option<PowerCutPlan>,
 }
 
-/// One disk of a guest.
+/// A disk of a guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineDisk {
     /// The device's name in the lab, for the records.
     pub device: String,
-    /// What the guest sees of it, a whole number of 4096-byte blocks.
+    /// The size that the guest sees, a whole number of 4096-byte blocks.
     pub bytes: Bytes,
     /// The whole disk, of which that is the beginning: seeks go by it.
     pub size: Bytes,

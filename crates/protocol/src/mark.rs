@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// The phase that a sample is made of.
 pub const MEASURED_PHASE: &str = "measure";
 
-/// One mark. [`Display`](fmt::Display) writes it as text, [`FromStr`] reads it.
+/// A mark. [`Display`](fmt::Display) writes it as text, [`FromStr`] reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Mark {

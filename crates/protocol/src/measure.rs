@@ -7,7 +7,7 @@ use disklab_config::startup::{StartupEntry, StartupThreads};
 use disklab_units::{Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
-/// What is measured.
+/// A measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
@@ -45,7 +45,7 @@ pub enum Measured {
     Startup { way: StartupWay, limit_ns: u64 },
     /// A program that needs data of a file by deadlines; whatever becomes of it is a result.
     Player { player: Player, file: String, length: Nanos, seed: Seed },
-    /// One thing after the other, each in a phase of its name.
+    /// Phases, one after the other.
     Phases(Vec<PlannedPhase>),
     /// The file workload, on the files that were laid out below [`crate::places::FSLOAD`].
     Fsload {
@@ -53,7 +53,7 @@ pub enum Measured {
         seed: Seed,
         ramp: Nanos,
         length: Nanos,
-        /// What was fsynced is noted, and the disk library told of it.
+        /// Note each fsynced file and mark it for the disk library.
         notes: bool,
     },
 }
@@ -83,14 +83,14 @@ pub enum StartupWay {
     },
 }
 
-/// One of several phases; when it was over, and how, is a result.
+/// A phase of several; when it was over, and how, is a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedPhase {
     pub name: String,
     /// All that is dirty is written before it, and what of the disks is in memory is dropped.
     pub cold: bool,
-    /// It is given up then, and nothing after it is done.
+    /// Timeout of the phase; nothing after a phase that timed out is done.
     pub limit_ns: u64,
     /// Virtual time that each system call takes while it is measured.
     pub system_call_ns: u64,
@@ -99,17 +99,28 @@ pub struct PlannedPhase {
     pub reader: Option<PhaseFio>,
 }
 
+impl PlannedPhase {
+    /// The fio that is measured, unless the phase measures something else.
+    pub fn measured_fio(&self) -> Option<&PhaseFio> {
+        if let PhaseWork::Fio(fio) = &self.what { Some(fio) } else { None }
+    }
+
+    /// The fio that is measured and the reader, as far as the phase has them.
+    pub fn fios(&self) -> impl Iterator<Item = &PhaseFio> {
+        self.measured_fio().into_iter().chain(&self.reader)
+    }
+}
+
+/// What a phase measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum PhaseWork {
+    /// Jobs that end when all their bytes are done.
     Fio(PhaseFio),
     /// A program and its arguments; it has to end well.
     Program(Vec<String>),
     /// The filesystem is unmounted before; then it gets its settings again.
-    Remount {
-        mount: Mount,
-        settings: Vec<Setting>,
-    },
+    Remount { mount: Mount, settings: Vec<Setting> },
 }
 
 /// A fio whose jobs report that they are [`crate::places::ready`] and wait for
@@ -122,7 +133,7 @@ pub struct PhaseFio {
     pub jobs: u32,
     /// How many of them wait for nobody else.
     pub first: u32,
-    /// Where it leaves its report.
+    /// The path of its report.
     pub report: String,
     /// Files of [`crate::places::POOL`] that have to be there, with so many bytes at least: fio
     /// makes what is missing, without a word.

@@ -12,7 +12,7 @@ pub const REQUESTS: &str = "requests.trace";
 pub const REQUESTS_PACKED: &str = "requests.trace.gz";
 /// The closing record of the disk library. A trial is complete if its checksum is right.
 pub const CLOSING: &str = "disks.json";
-/// What the first process did and what it read back, one JSON object a line.
+/// The steps of the first process, one JSON object a line.
 pub const STEPS: &str = "guest.jsonl";
 /// The report of the measured fio.
 pub const FIO: &str = "fio.json";
@@ -26,6 +26,12 @@ pub const PAGES: &str = "pages.txt";
 pub const CONSOLE: &str = "console.log";
 /// Virtual time and the number of requests so far.
 pub const HEARTBEAT: &str = "heartbeat";
+/// Marks, with what this machine's disks had done by then, one JSON object a line.
+pub const MARKS: &str = "marks.jsonl";
+/// The account of a watch of this machine's disks. Without it, the watch did not end.
+pub const WATCHED: &str = "watched.json";
+/// The state of this machine before and after a trial on its disks.
+pub const SURROUNDINGS: &str = "environment.json";
 /// The commands that the first process ran and the files that it wrote, one a line, as
 /// `run --on host --dry-run` prints them.
 pub const ACTIONS: &str = "actions.log";

@@ -1,4 +1,4 @@
-//! What a starting program did with its files: the lines of [`crate::names::PAGES`].
+//! Accesses of a starting program to its files: the lines of [`crate::names::PAGES`].
 //!
 //! `file INODE PATH` lines come first. Then, of the thread that the last `thread N` line names:
 //! `read INODE FROM END`, `map INODE FROM END`, `around INODE FROM END`, `look INODE`, `starts N`,
@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-/// One line. [`Display`](fmt::Display) writes it, [`Self::read`] reads it.
+/// A line. [`Display`](fmt::Display) writes it, [`Self::read`] reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageLine<'a> {
     /// A file of the program's, by which later lines name it.

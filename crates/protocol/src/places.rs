@@ -15,7 +15,7 @@ pub const FSLOAD: &str = "/mnt/pool/fsload";
 /// The trees of a background.
 pub const TREES: &str = "/mnt/pool/trees";
 
-/// One of the two filesystems of a plan.
+/// A filesystem of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {

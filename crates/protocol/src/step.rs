@@ -1,4 +1,4 @@
-//! What the first process did and read back: the lines of [`crate::names::STEPS`].
+//! The steps of the first process: the lines of [`crate::names::STEPS`].
 
 use crate::action::When;
 use disklab_units::Bytes;
@@ -69,7 +69,7 @@ pub enum Step {
         passes: u32,
         ran_ns: u64,
         status: String,
-        /// It did not end by itself.
+        /// The first process ended it.
         stopped: bool,
         said: String,
     },
@@ -118,7 +118,7 @@ pub struct ProgramEnd {
     pub said: String,
 }
 
-/// One line, without its end.
+/// Writes the step's line, without its end.
 impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         // As a value, whose keys are sorted.
@@ -151,7 +151,7 @@ pub struct PhaseEnd {
     pub phase: String,
     /// From its begin until it was done, in virtual ns.
     pub took_ns: u64,
-    /// It timed out then.
+    /// The phase timed out then.
     pub given_up: bool,
 }
 
@@ -169,7 +169,7 @@ pub struct PhaseAccount {
 }
 
 /// Frames of a program that needs data by deadlines, in virtual ns.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerSummary {
     /// From its start until the first frame could be shown. None: it never could.
     pub first_frame_ns: Option<u64>,
@@ -220,7 +220,7 @@ pub struct SnapshotSummary {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicationSummary {
     pub due: u64,
-    /// Those that had sent all that was there when they began.
+    /// Replications that had sent all that was there when they began.
     pub done: u64,
     pub replicated: u64,
     /// Snapshots that were deleted before they could be sent.

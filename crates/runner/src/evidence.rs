@@ -121,10 +121,7 @@ fn did_all(folder: &Path, who: Who) -> Result<(), String> {
 
 /// Whether what counts has begun, on this machine.
 pub fn has_marked(folder: &Path) -> bool {
-    folder
-        .join(disklab_block_devices::watch::mark::MARKS)
-        .metadata()
-        .is_ok_and(|file| file.len() > 0)
+    folder.join(names::MARKS).metadata().is_ok_and(|file| file.len() > 0)
 }
 
 /// Why a console is empty: on a full disk nothing can be said on it.

@@ -4,15 +4,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use disklab_protocol::names;
 use serde::{Deserialize, Serialize};
 
 use super::layout::TraceLayout;
 use super::place::WatchedDisk;
 use super::stat::Stat;
-
-/// In a trial's folder: what was watched, and how ([`WatchAccount`]). Without it, the watch did not
-/// end.
-pub const WATCHED: &str = "watched.json";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -65,7 +62,7 @@ pub enum WatchTrace {
 impl WatchAccount {
     /// Reads what [`Watch::end`] left.
     pub fn read(folder: &Path) -> Result<Self, Error> {
-        let path = folder.join(WATCHED);
+        let path = folder.join(names::WATCHED);
         let text = fs::read(&path).map_err(Error::io(&path))?;
         serde_json::from_slice(&text).map_err(|error| Error::io(&path)(error.into()))
     }

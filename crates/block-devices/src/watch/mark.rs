@@ -4,14 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use disklab_protocol::Mark;
+use disklab_protocol::{Mark, names};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::with_path;
 use crate::watch::stat::Stat;
 
-/// In a trial's folder: an object a line.
-pub const MARKS: &str = "marks.jsonl";
 /// A mark with the counts of the disks at its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +37,7 @@ impl ObservedMark {
 
 /// Those of a trial, in the order in which they were written.
 pub fn read(folder: &Path) -> io::Result<Vec<ObservedMark>> {
-    let path = folder.join(MARKS);
+    let path = folder.join(names::MARKS);
     let text = fs::read_to_string(&path).map_err(with_path(&path))?;
     text.lines()
         .map(|line| serde_json::from_str(line).map_err(|error| with_path(&path)(error.into())))

@@ -4,8 +4,7 @@ use super::io_context::IoContext;
 use super::perform::{Beside, Perform, Session};
 use super::program::{self, Words};
 use super::steps::{Failure, Steps};
-use super::syncing::Syncing;
-use super::threads::locked;
+use super::threads::{Syncing, locked};
 use super::{fsload, snapshots};
 use crate::real_machine::RealMachine;
 use crate::shell;
@@ -68,16 +67,15 @@ struct Running {
     _syncing: Option<Syncing>,
 }
 
+/// A program that was started.
 struct Started {
-    process: RepeatedProgram,
-    words: Arc<Words>,
+    repeat: Arc<Repeat>,
     begun: Instant,
-    state: Arc<Mutex<RunState>>,
     /// Starts the program again and again; returns how that came to an end.
     thread: JoinHandle<Ended>,
 }
 
-/// What the first process and a program's thread both look at.
+/// State that the first process and a program's thread share.
 #[derive(Default)]
 struct RunState {
     /// To be ended.
@@ -90,55 +88,46 @@ struct RunState {
 /// How a program's last run ended, and why there was no other.
 struct Ended {
     status: String,
-    /// None: it was stopped.
+    /// The failure, or None if the first process stopped the program.
     reason: Option<Failure>,
     at: Instant,
 }
 
 fn begin(number: usize, process: &RepeatedProgram, place: &IoContext) -> Result<Started, Failure> {
-    let words = Arc::new(Words::create(&format!("{STEP}-{number}"))?);
-    let state = Arc::new(Mutex::new(RunState::default()));
+    let words = Words::create(&format!("{STEP}-{number}"))?;
+    let (process, place) = (process.clone(), place.clone());
+    let repeat = Arc::new(Repeat { process, place, words, state: Mutex::default() });
     // The first run is started here, so that a program that is not there is told before anything is
     // measured.
-    let first = launch(process, place, 0, &words, &mut locked(&state))?;
-    let repeat = Repeat {
-        process: process.clone(),
-        place: place.clone(),
-        words: Arc::clone(&words),
-        state: Arc::clone(&state),
-    };
+    let first = repeat.launch(&mut locked(&repeat.state))?;
+    let again = Arc::clone(&repeat);
     let thread = std::thread::Builder::new()
-        .spawn(move || repeat.run(first))
-        .map_err(|e| format!("{STEP}: a thread for {:?}: {e}", process.command))?;
-    Ok(Started { process: process.clone(), words, begun: Instant::now(), state, thread })
+        .spawn(move || again.run(first))
+        .map_err(|e| format!("{STEP}: a thread for {:?}: {e}", repeat.process.command))?;
+    Ok(Started { repeat, begun: Instant::now(), thread })
 }
 
-/// Starts a program for the time after `passes`.
-fn launch(
-    process: &RepeatedProgram,
-    place: &IoContext,
-    passes: u32,
-    words: &Words,
-    state: &mut RunState,
-) -> Result<Child, Failure> {
-    let command: Vec<_> =
-        process.command.iter().map(|word| word.replace(TREE, &tree(passes))).collect();
-    let mut prepared = program::prepare(&command, STEP, words)?;
-    place.hold(&mut prepared);
-    let child = prepared.spawn();
-    let child = child.map_err(|e| program::not_started(&command, STEP, &e))?;
-    state.runs = Some(Pid::from_child(&child));
-    Ok(child)
-}
-
+/// A program of the background, which its thread starts again and again.
 struct Repeat {
     process: RepeatedProgram,
     place: IoContext,
-    words: Arc<Words>,
-    state: Arc<Mutex<RunState>>,
+    words: Words,
+    state: Mutex<RunState>,
 }
 
 impl Repeat {
+    /// Starts the program for the next of its passes.
+    fn launch(&self, state: &mut RunState) -> Result<Child, Failure> {
+        let tree = tree(state.passes);
+        let words = self.process.command.iter();
+        let command: Vec<_> = words.map(|word| word.replace(TREE, &tree)).collect();
+        let mut prepared = program::prepare(&command, STEP, &self.words)?;
+        self.place.hold(&mut prepared);
+        let child = prepared.spawn().map_err(|e| program::not_started(&command, STEP, &e))?;
+        state.runs = Some(Pid::from_child(&child));
+        Ok(child)
+    }
+
     fn run(&self, mut child: Child) -> Ended {
         loop {
             let begun = Instant::now();
@@ -150,10 +139,8 @@ impl Repeat {
                 Ok(status) if status.success() => (status.to_string(), None),
                 Ok(status) => {
                     let said = self.words.read().unwrap_or_default();
-                    (
-                        status.to_string(),
-                        Some(program::failed(&self.process.command, STEP, status, &said)),
-                    )
+                    let failed = program::failed(&self.process.command, STEP, status, &said);
+                    (status.to_string(), Some(failed))
                 }
                 Err(error) => (error.to_string(), Some(format!("{STEP}: waiting for it: {error}"))),
             };
@@ -182,7 +169,7 @@ impl Repeat {
                     return ended(None);
                 }
             }
-            match launch(&self.process, &self.place, state.passes, &self.words, &mut state) {
+            match self.launch(&mut state) {
                 Ok(next) => child = next,
                 Err(failure) => return ended(Some(failure)),
             }
@@ -206,25 +193,24 @@ impl Beside for Running {
         let until = Instant::now();
         let mut result = self.snapshots.map_or(Ok(()), |snapshots| snapshots.stop(steps));
         result = result.and(self.files.map_or(Ok(()), |files| files.stop(steps)));
-        for started in &self.started {
-            let mut state = locked(&started.state);
-            state.stop = !started.thread.is_finished();
+        for Started { repeat, thread, .. } in &self.started {
+            let mut state = locked(&repeat.state);
+            state.stop = !thread.is_finished();
             if let Some(pid) = state.runs {
                 // It may have ended in this moment.
                 let _ = kill_process(pid, Signal::TERM);
             }
         }
-        for Started { process, words, begun, state, thread } in self.started {
+        for Started { repeat, begun, thread } in self.started {
             let ended = thread.join().map_err(|_| format!("{STEP}: its thread failed"))?;
-            let passes = locked(&state).passes;
             let ran = ended.at.duration_since(begun);
             steps.say(&Step::Background {
-                command: process.command,
-                passes,
+                command: repeat.process.command.clone(),
+                passes: locked(&repeat.state).passes,
                 ran_ns: ran.as_nanos() as u64,
                 status: ended.status,
                 stopped: ended.reason.is_none(),
-                said: words.read()?,
+                said: repeat.words.read()?,
             });
             if let Some(reason) = ended.reason {
                 let early = until.duration_since(ended.at);

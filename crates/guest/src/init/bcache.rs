@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The file by which the kernel learns of a device that has bcache's superblock; it looks at the
 /// device before it returns.
 const REGISTER: &str = "/sys/fs/bcache/register";
-/// One file for each cache; what is written there also ends the devices behind it.
+/// The file of each cache that stops the cache and the devices behind it.
 const STOP: &str = "/sys/fs/bcache/*/stop";
 /// How often is looked whether the kernel is ready. The disks are busy meanwhile.
 const LOOK: Duration = Duration::from_millis(10);

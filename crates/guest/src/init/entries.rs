@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a running system has something mounted.
+/// Folders in which a running system has something mounted.
 pub const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "tmp"];
 
 impl Perform for MakeEntries {
@@ -98,7 +98,7 @@ fn set_modified(path: &Path, modified: i64) -> io::Result<()> {
     Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Of a path from the program's root.
+/// Returns the path on the disks of a path from the program's root.
 fn place(path: &str) -> PathBuf {
     Path::new(ROOT).join(path.trim_start_matches('/'))
 }

@@ -1,4 +1,4 @@
-//! Where a first process runs: a guest that is its alone, or a real machine where others are.
+//! The environment of a first process: a guest of its own, or a real machine with other users.
 
 pub mod guest;
 pub mod real_machine;
@@ -10,7 +10,7 @@ use disklab_protocol::Mark;
 use disklab_protocol::setup::Setting;
 use std::path::Path;
 
-/// What differs between a guest and a real machine. Threads of backgrounds use it too.
+/// The differences between a guest and a real machine. Threads of backgrounds use it too.
 ///
 /// In a guest the disk library counts requests and learns of phases through the kernel, and
 /// whatever is changed ends with the guest. On a real machine a watch counts, and each change is in

@@ -4,7 +4,7 @@ use super::environment::Environment;
 use super::filesystem::{drop_caches, settle};
 use super::io_context::IoContext;
 use super::perform::{Perform, Session};
-use super::steps::{Failure, Steps};
+use super::steps::{Failure, Steps, on};
 use super::threads::{locked, spawn};
 use crate::real_machine::RealMachine;
 use disklab_config::fsload::Fsload;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// The step's name in the record.
 const STEP: &str = "fsload";
-/// That of one that ran beside what was measured.
+/// The step's name of a load in the background.
 const BESIDE: &str = "background fsload";
 /// Longer than any trial.
 const ENDLESS: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -63,7 +63,7 @@ pub fn measure(
     })
 }
 
-/// One that runs beside what is measured.
+/// A load that runs in the background.
 pub struct Running {
     begun: Instant,
     stop: Arc<AtomicBool>,
@@ -122,7 +122,7 @@ impl Running {
 pub fn account(done: &LoadDone, steps: &mut Steps) -> Result<(), Failure> {
     let path = Path::new(TRIAL).join(names::FSLOAD);
     let text = serde_json::to_vec(&done.report).map_err(|e| format!("{STEP}: {e}"))?;
-    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    fs::write(&path, text).map_err(on(&path))?;
     // Not what is in memory.
     rustix::fs::sync();
     drop_caches()?;

@@ -11,7 +11,7 @@ use super::environment::Environment;
 use super::environment::real_machine::{Held, Real};
 use super::interpret::run_plan;
 use super::namespace::{JOURNAL, end_with_parent, keep_mounts, own_namespaces, surround};
-use super::steps::{Failure, read_json};
+use super::steps::{Failure, on, read_json};
 use crate::real_machine::RealMachine;
 use disklab_block_devices::{Disk, guard};
 use disklab_protocol::names;
@@ -44,7 +44,7 @@ pub fn main() -> ! {
 /// why not. `program` is disklab.
 pub fn probe(program: &Path) -> Result<(), Failure> {
     let asked = Command::new(program).args([ARGUMENT, PROBE]).stdin(Stdio::null()).output();
-    let said = asked.map_err(|e| format!("{}: {e}", program.display()))?;
+    let said = asked.map_err(on(program))?;
     if said.status.success() {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where programs of a priority are to run.
+/// The I/O priority and the cgroup of programs.
 #[derive(Debug, Clone, Default)]
 pub struct IoContext {
     pub ioprio: Option<c_int>,

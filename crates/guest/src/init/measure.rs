@@ -4,7 +4,7 @@ use super::gate::Closed;
 use super::perform::{Perform, Session};
 use super::program::{Program, run};
 use super::steps::Failure;
-use super::syncing::Syncing;
+use super::threads::Syncing;
 use super::{fsload, phases, player, startup};
 use crate::real_machine::RealMachine;
 use crate::shell;

@@ -34,7 +34,6 @@ mod snapshots;
 mod space;
 pub mod startup;
 mod steps;
-mod syncing;
 mod threads;
 mod trees;
 mod warm;

@@ -1,7 +1,7 @@
 //! The namespaces of a trial on a real machine: its mounts, and how it sees the machine's files.
 
 use super::filesystem::mounted;
-use super::steps::Failure;
+use super::steps::{Failure, on};
 use crate::real_machine::{RealMachine, TEST_FILE};
 use disklab_protocol::places::{POOL, REPLICA, TRIAL};
 use libc::{AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY, mount_attr};
@@ -78,7 +78,7 @@ pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
         Some((fd, true)) => writable(&by_descriptor(fd), POOL),
         Some((fd, false)) => {
             let file = Path::new(POOL).join(TEST_FILE);
-            File::create(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            File::create(&file).map_err(on(&file))?;
             bound(&by_descriptor(fd), &file)
         }
         None => Ok(()),
@@ -99,14 +99,14 @@ pub fn surround_program(root: &Path) -> Result<(), Failure> {
     mounted("tmpfs", &at("dev"), "")?;
     for name in ["null", "zero", "full", "random", "urandom", "tty"] {
         let to = root.join("dev").join(name);
-        File::create(&to).map_err(|e| format!("{}: {e}", to.display()))?;
+        File::create(&to).map_err(on(&to))?;
         bound(&Path::new("/dev").join(name), &to)?;
     }
     for name in ["dev/pts", "dev/shm"] {
         fs::create_dir(root.join(name)).map_err(|e| format!("{}: {e}", at(name)))?;
     }
     let ptmx = root.join("dev/ptmx");
-    symlink("pts/ptmx", &ptmx).map_err(|e| format!("{}: {e}", ptmx.display()))?;
+    symlink("pts/ptmx", &ptmx).map_err(on(&ptmx))?;
     read_only(&at("dev"), true)?;
     mounted("devpts", &at("dev/pts"), "ptmxmode=0666,newinstance")?;
     mounted("tmpfs", &at("dev/shm"), "")?;
@@ -131,8 +131,7 @@ fn is_whole(uid_map: &str) -> bool {
 
 /// A file or folder that can be bound once its path leads elsewhere.
 fn found(path: &Path) -> Result<OwnedFd, Failure> {
-    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|e| format!("{}: {e}", path.display()))
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(on(path))
 }
 
 /// The same of what the user named, and whether it is a folder. Who owns the folder above could

@@ -2,7 +2,7 @@
 //! events, and which of its threads and processes wait for which.
 
 use super::filesystem::mounted;
-use super::steps::{self, Failure};
+use super::steps::{self, Failure, on};
 use disklab_config::startup::StartupEntry;
 use disklab_protocol::names;
 use disklab_protocol::pages::{PageAccess, PageLine};
@@ -29,7 +29,7 @@ const EVENTS: [&str; 8] = [
     "sched/sched_process_wait",
     "sched/sched_process_exit",
 ];
-/// Of the kernel's own buffer: more than any start-up fills.
+/// Size of the kernel's own buffer: more than any start-up fills.
 const BUFFER_KIB: &str = "65536";
 const PAGE: u64 = 4096;
 
@@ -47,7 +47,7 @@ pub fn begin() -> Result<(), Failure> {
 pub fn end(entries: &[StartupEntry], program: Pid) -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "0"))?;
     let trace = Path::new(TRACING).join("trace");
-    let trace = fs::read(&trace).map_err(|e| format!("{}: {e}", trace.display()))?;
+    let trace = fs::read(&trace).map_err(on(&trace))?;
     // A program may call itself anything.
     let trace = String::from_utf8_lossy(&trace);
     let mut text = String::new();
@@ -92,10 +92,10 @@ pub fn end(entries: &[StartupEntry], program: Pid) -> Result<(), Failure> {
         add(line);
     }
     let path = Path::new(TRIAL).join(names::PAGES);
-    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
+    fs::write(&path, text).map_err(on(&path))
 }
 
-/// What a thread did.
+/// An event of a thread.
 struct Event {
     pid: i32,
     what: What,

@@ -1,6 +1,6 @@
 //! Files of sysfs by patterns.
 
-use super::steps::Failure;
+use super::steps::{Failure, on};
 use std::fs::{self, DirEntry};
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
         };
         let mut below = Vec::new();
         for folder in &found {
-            let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+            let entries = fs::read_dir(folder).map_err(on(folder))?;
             below.extend(
                 entries
                     .flatten()

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One kind of action. `machine` is None in a guest.
+/// A kind of action. `machine` is None in a guest.
 pub trait Perform {
     /// Command lines for people; those that begin with `#` say what is not a command.
     fn lines(&self, _machine: Option<&RealMachine>) -> Vec<String> {

@@ -28,14 +28,14 @@ use std::time::{Duration, Instant};
 
 /// The name of failures and of programs' output.
 const STEP: &str = "phase";
-/// As much of the end of a program's words is kept.
+/// The most bytes of a program's output that are kept, from its end.
 const MOST_SAID: u64 = 8 << 20;
-/// What is ended is waited for so long; it may have much to write.
+/// Timeout for a program that is told to end; it may have much to write.
 const END: Duration = Duration::from_secs(60);
 /// fio is ready after less than a second, unless something is wrong.
 const START: Duration = Duration::from_secs(600);
 
-/// What is heard while a phase goes on.
+/// News from threads while a phase goes on.
 enum News {
     /// A job of fio's says where it is.
     Said(String),
@@ -87,7 +87,7 @@ pub fn measure(phases: &[PlannedPhase], session: &mut Session) -> Result<(), Fai
     Ok(())
 }
 
-/// Where everybody who has news tells it.
+/// The channel of all news.
 struct Hub {
     tell: Sender<News>,
     told: Receiver<News>,
@@ -96,7 +96,7 @@ struct Hub {
 /// A program that was started.
 struct Started<'a> {
     command: &'a [String],
-    /// Where it is told of.
+    /// The name of its failures.
     step: String,
     words: Words,
     pid: Pid,
@@ -156,9 +156,9 @@ impl Hub {
         Ok(Started { command, step, words, pid })
     }
 
-    fn run(
+    fn run<'a>(
         &self,
-        phase: &PlannedPhase,
+        phase: &'a PlannedPhase,
         account: &mut PhaseAccount,
         session: &mut Session,
     ) -> Result<PhaseEnd, Failure> {
@@ -166,19 +166,13 @@ impl Hub {
         if let PhaseWork::Remount { .. } = what {
             unmount_from(POOL).map_err(|e| format!("{STEP} {name}: {e}"))?;
         }
-        let measured = if let PhaseWork::Fio(fio) = what { Some(fio) } else { None };
-        for file in measured.iter().copied().chain(&phase.reader).flat_map(|fio| &fio.files) {
+        for file in phase.fios().flat_map(|fio| &fio.files) {
             look_at(file).map_err(|e| format!("{STEP} {name}: {e}"))?;
         }
-        let reader = phase
-            .reader
-            .as_ref()
-            .map(|fio| self.start(&fio.command, name, Who::Reader))
-            .transpose()?;
-        let mut measured = match what {
-            PhaseWork::Fio(fio) => Some(self.start(&fio.command, name, Who::Measured)?),
-            PhaseWork::Program(_) | PhaseWork::Remount { .. } => None,
-        };
+        let start = |fio: &'a PhaseFio, who| self.start(&fio.command, name, who);
+        let reader = phase.reader.as_ref().map(|fio| start(fio, Who::Reader)).transpose()?;
+        let fio = phase.measured_fio();
+        let mut measured = fio.map(|fio| start(fio, Who::Measured)).transpose()?;
         self.wait_until_ready(phase, measured.as_ref(), reader.as_ref())?;
         if phase.cold {
             rustix::fs::sync();
@@ -219,20 +213,20 @@ impl Hub {
             account.reader = phase.reader.as_ref().map(|fio| text(&fio.report)).transpose()?;
         }
         self.account_for(&went, over, measured.as_ref(), account, session)?;
-        if let PhaseWork::Fio(fio) = what
-            && !went.given_up
-        {
-            account.fio = Some(text(&fio.report)?);
+        if went.given_up {
+            return Ok(went);
         }
-        if let PhaseWork::Remount { settings, .. } = what
-            && !went.given_up
-        {
-            settings.iter().try_for_each(|setting| setting.run(session))?;
+        match what {
+            PhaseWork::Fio(fio) => account.fio = Some(text(&fio.report)?),
+            PhaseWork::Program(_) => {}
+            PhaseWork::Remount { settings, .. } => {
+                settings.iter().try_for_each(|setting| setting.run(session))?;
+            }
         }
         Ok(went)
     }
 
-    /// What came of the measured program, told in a step; a failure if it failed.
+    /// Writes the step of the phase with the end of the measured program; fails if the program did.
     fn account_for(
         &self,
         went: &PhaseEnd,
@@ -263,9 +257,10 @@ impl Hub {
             Some(status) if !status.success() => {
                 Err(program::failed(command, step, status, &last_words(&account.said)))
             }
-            Some(_) => Ok(()),
-            None if went.given_up => Ok(()),
-            None => Err(format!("{step}: fio's jobs are done, and it does not end")),
+            None if !went.given_up => {
+                Err(format!("{step}: fio's jobs are done, and it does not end"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -276,8 +271,7 @@ impl Hub {
         measured: Option<&Started<'_>>,
         reader: Option<&Started<'_>>,
     ) -> Result<(), Failure> {
-        let fio = if let PhaseWork::Fio(fio) = &phase.what { Some(fio) } else { None };
-        let mut missing: u32 = fio.iter().copied().chain(&phase.reader).map(|fio| fio.first).sum();
+        let mut missing: u32 = phase.fios().map(|fio| fio.first).sum();
         let ready = places::ready(&phase.name);
         while missing > 0 {
             match self.told.recv_timeout(START) {
@@ -285,15 +279,11 @@ impl Hub {
                 Ok(News::Said(_) | News::Mounted(_)) => {}
                 Ok(News::Ended(who, status)) => {
                     let started = if who == Who::Measured { measured } else { reader };
-                    return Err(
-                        started.map_or_else(String::new, |started| started.too_early(status))
-                    );
+                    return Err(too_early(started, status));
                 }
                 Err(_) => {
-                    return Err(format!(
-                        "{STEP} {}: fio did not begin within {START:?}",
-                        phase.name
-                    ));
+                    let name = &phase.name;
+                    return Err(format!("{STEP} {name}: fio did not begin within {START:?}"));
                 }
             }
         }
@@ -307,7 +297,7 @@ impl Hub {
         reader: Option<&Started<'_>>,
     ) -> Result<Over, Failure> {
         let limit = Duration::from_nanos(phase.limit_ns);
-        let mut under_way = if let PhaseWork::Fio(fio) = &phase.what { fio.jobs } else { 1 };
+        let mut under_way = phase.measured_fio().map_or(1, |fio| fio.jobs);
         let over = places::over(&phase.name);
         loop {
             match self.told.recv_timeout(limit.saturating_sub(begun.elapsed())) {
@@ -320,7 +310,7 @@ impl Hub {
                     return Ok(Over::Ended(status));
                 }
                 Ok(News::Ended(Who::Reader, status)) => {
-                    return Err(reader.map_or_else(String::new, |reader| reader.too_early(status)));
+                    return Err(too_early(reader, status));
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(Over::GivenUp),
                 Err(RecvTimeoutError::Disconnected) => {
@@ -350,16 +340,14 @@ impl Hub {
     }
 }
 
-impl Started<'_> {
-    fn too_early(&self, status: io::Result<ExitStatus>) -> Failure {
-        let said = self.words.end(MOST_SAID).unwrap_or_default();
-        match status {
-            Ok(status) if status.success() => {
-                format!("{}: it ended before the phase did", self.step)
-            }
-            Ok(status) => program::failed(self.command, &self.step, status, &last_words(&said)),
-            Err(error) => format!("{}: waiting for its end: {error}", self.step),
-        }
+/// The failure of a program that ended before the phase did.
+fn too_early(started: Option<&Started<'_>>, status: io::Result<ExitStatus>) -> Failure {
+    let Some(Started { command, step, words, .. }) = started else { return String::new() };
+    let said = words.end(MOST_SAID).unwrap_or_default();
+    match status {
+        Ok(status) if status.success() => format!("{step}: it ended before the phase did"),
+        Ok(status) => program::failed(command, step, status, &last_words(&said)),
+        Err(error) => format!("{step}: waiting for its end: {error}"),
     }
 }
 

@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 enum News {
     /// Its first frames are in memory.
     Begins(Instant),
-    /// Of the frame with this number.
+    /// The data of the frame with this number is in memory.
     Ready(u64, Instant),
     Failed(String),
 }
@@ -49,7 +49,7 @@ pub fn measure(
     };
     spawn(STEP, play)?;
     let due = player.due(length);
-    let mut ready = vec![None; usize::try_from(due).unwrap_or(usize::MAX).min(1 << 24)];
+    let mut ready = vec![None; due.min(1 << 24) as usize];
     let mut begun: Option<Instant> = None;
     loop {
         let until = begun.map_or(started + LIMIT, |begun| begun + Duration::from_nanos(length.0));
@@ -58,9 +58,7 @@ pub fn measure(
             Ok(News::Ready(frame, at)) => {
                 let since =
                     begun.map_or(0, |begun| at.saturating_duration_since(begun).as_nanos() as u64);
-                if let Some(slot) =
-                    usize::try_from(frame).ok().and_then(|frame| ready.get_mut(frame))
-                {
+                if let Some(slot) = ready.get_mut(frame as usize) {
                     *slot = Some(since);
                 }
             }
@@ -73,20 +71,17 @@ pub fn measure(
             }
         }
     }
-    let summary_of_frames = match begun {
+    let played = match begun {
         Some(begun) => {
             let first = begun.duration_since(started).as_nanos() as u64;
             summary(first, &ready, due, player.frame().0, length.0)
         }
-        None => PlayerSummary {
-            first_frame_ns: None,
-            due,
-            late: 0,
-            lost: due,
-            longest_stall_ns: LIMIT.as_nanos() as u64,
-        },
+        None => {
+            let longest_stall_ns = LIMIT.as_nanos() as u64;
+            PlayerSummary { due, lost: due, longest_stall_ns, ..PlayerSummary::default() }
+        }
     };
-    steps.say(&Step::Player { played: summary_of_frames });
+    steps.say(&Step::Player { played });
     Ok(())
 }
 
@@ -133,7 +128,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What a frame needs and the one before it did not.
+    /// Reads the data that a frame needs and the frame before it did not.
     fn read(&mut self, frame: u64) -> std::io::Result<()> {
         let mut piece = vec![0; self.player.bs.0 as usize];
         while self.reads < self.player.reads(frame + 1) {
@@ -158,19 +153,13 @@ fn summary(
     frame_ns: u64,
     length_ns: u64,
 ) -> PlayerSummary {
-    let mut played = PlayerSummary {
-        first_frame_ns: Some(first_frame_ns),
-        due,
-        late: 0,
-        lost: 0,
-        longest_stall_ns: 0,
-    };
+    let first_frame_ns = Some(first_frame_ns);
+    let mut played = PlayerSummary { first_frame_ns, due, ..PlayerSummary::default() };
     // Until when the frame that is shown was to be.
     let mut over = 0;
     for frame in 0..due {
         let at = frame * frame_ns;
-        let ready =
-            usize::try_from(frame).ok().and_then(|frame| ready.get(frame).copied().flatten());
+        let ready = ready.get(frame as usize).copied().flatten();
         match ready.filter(|&ready| ready < (at + frame_ns).min(length_ns)) {
             Some(ready) => {
                 played.late += u64::from(ready > at);

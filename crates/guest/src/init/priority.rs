@@ -2,7 +2,7 @@
 
 use super::io_context::IoContext;
 use super::perform::{Perform, Session};
-use super::steps::{Failure, put};
+use super::steps::{Failure, on, put};
 use crate::real_machine::{RealMachine, own_name};
 use disklab_block_devices::cgroups::ROOT;
 use disklab_block_devices::change::Change;
@@ -23,7 +23,7 @@ impl Perform for SetPriorities {
         if self.is_weighted() && (machine.is_none() || !shares_io().unwrap_or_default()) {
             lines.push(format!("echo +io > {}", control().display()));
         }
-        for (folder, weight) in self.cgroups(machine) {
+        for (folder, weight) in cgroups(self, machine) {
             let folder = folder.display();
             lines.push(format!("mkdir {folder}"));
             lines.push(format!("echo {weight} > {folder}/{WEIGHT}"));
@@ -34,7 +34,7 @@ impl Perform for SetPriorities {
     fn changes(&self, machine: &RealMachine) -> Result<Vec<Change>, String> {
         let control = (self.is_weighted() && !shares_io().unwrap_or_default())
             .then(|| Change::value(&control(), "-io"));
-        let cgroups = self.cgroups(Some(machine)).into_iter();
+        let cgroups = cgroups(self, Some(machine)).into_iter();
         Ok(control.into_iter().chain(cgroups.map(|(path, _)| Change::Cgroup { path })).collect())
     }
 
@@ -49,7 +49,7 @@ impl Perform for SetPriorities {
                 put(control(), "+io")?;
             }
         }
-        for (folder, weight) in self.cgroups(environment.real_machine()) {
+        for (folder, weight) in cgroups(self, environment.real_machine()) {
             environment.note_change(&Change::Cgroup { path: folder.clone() })?;
             fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
             put(folder.join(WEIGHT), &weight.to_string())?;
@@ -69,26 +69,12 @@ impl Perform for SetPriorities {
     }
 }
 
-trait Cgroups {
-    fn each(&self) -> [(&'static str, &Priority); 2];
-
-    fn is_weighted(&self) -> bool {
-        self.each().iter().any(|(_, priority)| priority.weight.is_some())
-    }
-
-    /// The cgroups to make, with their weights.
-    fn cgroups(&self, machine: Option<&RealMachine>) -> Vec<(PathBuf, u32)> {
-        let weighted = |(name, priority): (&str, &Priority)| {
-            priority.weight.map(|weight| (folder(machine, name), weight))
-        };
-        self.each().into_iter().filter_map(weighted).collect()
-    }
-}
-
-impl Cgroups for SetPriorities {
-    fn each(&self) -> [(&'static str, &Priority); 2] {
-        [("measured", &self.measured), ("background", &self.background)]
-    }
+/// The cgroups to make, with their weights.
+fn cgroups(priorities: &SetPriorities, machine: Option<&RealMachine>) -> Vec<(PathBuf, u32)> {
+    let weighted = |(name, priority): (&str, &Priority)| {
+        priority.weight.map(|weight| (folder(machine, name), weight))
+    };
+    priorities.each().into_iter().filter_map(weighted).collect()
 }
 
 fn folder(machine: Option<&RealMachine>, name: &str) -> PathBuf {
@@ -102,6 +88,6 @@ fn control() -> PathBuf {
 
 fn shares_io() -> Result<bool, Failure> {
     let path = control();
-    let given = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let given = fs::read_to_string(&path).map_err(on(&path))?;
     Ok(given.split_whitespace().any(|controller| controller == "io"))
 }

@@ -1,18 +1,18 @@
 //! Programs that the first process starts.
 
 use super::perform::{Perform, Session};
-use super::steps::{Failure, Steps};
+use super::steps::{Failure, Steps, on};
 use crate::real_machine::RealMachine;
 use crate::shell;
 use disklab_protocol::places::TRIAL;
 use disklab_protocol::step::{ProgramEnd, Step};
 use disklab_protocol::{action, names};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// As much of a program's words as goes into the record.
+/// The most bytes of a program's output that go into the record.
 const MOST_WORDS: u64 = 4000;
 
 impl Perform for action::Program {
@@ -25,7 +25,7 @@ impl Perform for action::Program {
     }
 }
 
-/// Where a program's output goes.
+/// The file of a program's output.
 pub struct Words {
     path: PathBuf,
     file: File,
@@ -34,41 +34,47 @@ pub struct Words {
 impl Words {
     pub fn create(step: &str) -> Result<Self, Failure> {
         let path = Path::new("/tmp").join(step);
-        let file = File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let file = File::create(&path).map_err(on(&path))?;
         Ok(Self { path, file })
     }
 
-    /// Where a program's words go, and its errors.
-    pub fn output(&self) -> std::io::Result<[File; 2]> {
+    /// Returns files for a program's output and its errors.
+    pub fn output(&self) -> io::Result<[File; 2]> {
         Ok([self.file.try_clone()?, self.file.try_clone()?])
     }
 
-    /// The end of them, of so many bytes.
+    /// Returns the last `most` bytes of the output.
     pub fn end(&self, most: u64) -> Result<String, Failure> {
+        self.part(most, |file| {
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(most))).map(drop)
+        })
+    }
+
+    /// Returns the beginning of the output.
+    pub fn read(&self) -> Result<String, Failure> {
+        self.part(MOST_WORDS, |_| Ok(()))
+    }
+
+    /// Returns up to `most` bytes of the output, from where `seek` leaves its file.
+    fn part(
+        &self,
+        most: u64,
+        seek: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<String, Failure> {
         let mut said = Vec::new();
         let read = File::open(&self.path).and_then(|mut file| {
-            let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+            seek(&mut file)?;
             file.take(most).read_to_end(&mut said)
         });
-        read.map_err(|e| format!("{}: {e}", self.path.display()))?;
+        read.map_err(on(&self.path))?;
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
-    /// All of them.
+    /// Returns the whole output.
     pub fn read_all(&self) -> Result<String, Failure> {
-        let said =
-            std::fs::read(&self.path).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        let said = std::fs::read(&self.path).map_err(on(&self.path))?;
         Ok(String::from_utf8_lossy(&said).into_owned())
-    }
-
-    /// The beginning of them.
-    pub fn read(&self) -> Result<String, Failure> {
-        let mut said = Vec::new();
-        let read =
-            File::open(&self.path).and_then(|file| file.take(MOST_WORDS).read_to_end(&mut said));
-        read.map_err(|e| format!("{}: {e}", self.path.display()))?;
-        Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 }
 
@@ -78,7 +84,7 @@ pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command,
     let [program, arguments @ ..] = command else {
         return Err(format!("{step}: an empty command"));
     };
-    let [output, errors] = words.output().map_err(|e| format!("{}: {e}", words.path.display()))?;
+    let [output, errors] = words.output().map_err(on(&words.path))?;
     let mut prepared = Command::new(program);
     prepared
         .args(arguments)
@@ -144,7 +150,7 @@ pub fn run(command: &[String], step: &str, steps: &mut Steps) -> Result<(), Fail
     Program::start(command, step)?.finish(steps)
 }
 
-pub fn not_started(command: &[String], step: &str, error: &std::io::Error) -> Failure {
+pub fn not_started(command: &[String], step: &str, error: &io::Error) -> Failure {
     format!("{step}: {} cannot be run: {error}", command.first().map_or("", String::as_str))
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
-/// As many as the kernel allows, fs.nr_open.
+/// The most open files that the kernel allows, fs.nr_open.
 const FILES: u64 = 1 << 20;
 /// The longest read in one piece.
 const BUFFER: usize = 1 << 20;
@@ -23,7 +23,7 @@ const BUFFER: usize = 1 << 20;
 #[derive(Default)]
 struct Used {
     file: Option<File>,
-    /// Where it is mapped; it stays so, as in a program.
+    /// The address of its mapping, which stays, as in a program.
     mapped: Option<*const u8>,
 }
 
@@ -35,7 +35,7 @@ struct Replay {
     done: Vec<(Mutex<u32>, Condvar)>,
     /// Whom each starts, by how many uses it has done then.
     starts: Vec<BTreeMap<u32, Vec<usize>>>,
-    /// Of the first thread that could not go on, for which the others are not to be waited for.
+    /// Failure of the first thread that could not go on; the others are not waited for.
     failed: Mutex<Option<String>>,
 }
 

@@ -3,7 +3,7 @@
 use super::kernel_value::{self, find};
 use super::patterns::matching;
 use super::perform::{Perform, Session};
-use super::steps::Failure;
+use super::steps::{Failure, on};
 use crate::real_machine::RealMachine;
 use crate::shell;
 use disklab_block_devices::change::Change;
@@ -55,7 +55,7 @@ impl Perform for KeepFiles {
         // All names first: reading a file takes no part in what is found.
         let found = self.patterns.iter().map(|pattern| matching(pattern));
         for path in found.collect::<Result<Vec<_>, _>>()?.concat() {
-            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let text = fs::read_to_string(&path).map_err(on(&path))?;
             let says = text.trim().to_owned();
             session.steps.say(&Step::Kept { when: self.when, path, says });
         }

@@ -32,7 +32,7 @@ use summary::{next, summary};
 /// The name of its failures, and of its programs' output.
 const STEP: &str = "snapshots";
 
-/// What both scripts know and do.
+/// Both scripts, and the data that they share.
 struct Scripts {
     what: SnapshotSchedule,
     place: IoContext,
@@ -54,7 +54,7 @@ struct ScriptsState {
     deleted: Option<u64>,
     /// When each that sent all was done.
     replications: Vec<u64>,
-    /// What the replica still has.
+    /// Numbers of the snapshots that the replica has.
     on_replica: BTreeSet<u64>,
 }
 
@@ -323,7 +323,7 @@ impl Scripts {
         Ok(tool.count(&self.run("uncleaned", &tool.uncleaned(side))?.read_all()?))
     }
 
-    /// That a side has just those that were noted.
+    /// Checks that a side has the snapshots that were noted, and no others.
     fn are_there(&self, side: Side, noted: &BTreeSet<u64>) -> Result<(), Failure> {
         let place = self.what.tool.place(side);
         let there = match self.what.tool.list(side) {
@@ -343,7 +343,7 @@ impl Scripts {
         ))
     }
 
-    /// One program sends, another one receives.
+    /// Sends a snapshot to the replica: one program sends, another one receives.
     fn send(&self, parent: Option<u64>, number: u64) -> Result<(), Failure> {
         let (outgoing, incoming) = (self.what.tool.send(parent, number), self.what.tool.receive());
         let said = Words::create(&format!("{STEP}-sending"))?;
@@ -404,7 +404,7 @@ fn ended(
     Err(format!("{STEP}: `{command}` failed ({status}): {last}"))
 }
 
-/// Those that a folder has.
+/// Returns the snapshots of a folder.
 fn in_folder(folder: &str) -> Result<BTreeSet<u64>, Failure> {
     let failed = |e| format!("{STEP}: {folder}: {e}");
     let entries =

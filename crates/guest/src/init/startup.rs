@@ -24,11 +24,11 @@ use std::time::{Duration, Instant};
 /// The name of its failures.
 const STEP: &str = "startup";
 
-/// What a program is started with, and nothing else.
+/// The whole environment of a program.
 pub const ENVIRONMENT: [(&str, &str); 4] =
     [("PATH", PATH), ("HOME", "/tmp"), ("LC_ALL", "C"), ("TERM", "dumb")];
 
-/// What a program needs to be running is started so long before it.
+/// Time between the start of a program's server and that of the program.
 pub const SERVER: Duration = Duration::from_secs(2);
 
 /// A start that is over.

@@ -3,6 +3,7 @@
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
 use serde::de::DeserializeOwned;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -27,10 +28,15 @@ impl Steps {
     }
 }
 
+/// Puts a path before an error.
+pub fn on<E: Display>(path: impl AsRef<Path>) -> impl Fn(E) -> Failure {
+    move |error| format!("{}: {error}", path.as_ref().display())
+}
+
 /// Creates a file in a trial's folder.
 pub fn created(folder: &Path, name: &str) -> Result<File, Failure> {
     let path = folder.join(name);
-    File::create(&path).map_err(|e| format!("{}: {e}", path.display()))
+    File::create(&path).map_err(on(&path))
 }
 
 /// Writes a value to a file of the kernel's.
@@ -41,6 +47,6 @@ pub fn put(path: impl AsRef<Path>, value: &str) -> Result<(), Failure> {
 
 /// Reads a file that the program wrote for the first process.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
-    let text = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
+    let text = fs::read(path).map_err(on(path))?;
+    serde_json::from_slice(&text).map_err(on(path))
 }

@@ -27,7 +27,7 @@ pub struct Scatter {
     in_each: u64,
     fragment: u64,
     piece: Buffer,
-    /// What pieces are filled with, where that is not zeroes.
+    /// The source of pieces' contents, or None for zeroes.
     contents: Option<Random>,
 }
 
@@ -112,6 +112,7 @@ fn shuffled(count: u32) -> Vec<u32> {
 
 /// `struct fiemap` of linux/fiemap.h, without room for extents: they are only counted.
 #[repr(C)]
+#[derive(Default)]
 struct Fiemap {
     start: u64,
     length: u64,
@@ -124,14 +125,7 @@ struct Fiemap {
 /// How many extents a file has. What is one on the disk counts once.
 fn extents(file: &File) -> rustix::io::Result<u64> {
     const COUNT: rustix::ioctl::Opcode = opcode::read_write::<Fiemap>(b'f', 11);
-    let mut map = Fiemap {
-        start: 0,
-        length: u64::MAX,
-        flags: 0,
-        mapped_extents: 0,
-        extent_count: 0,
-        reserved: 0,
-    };
+    let mut map = Fiemap { length: u64::MAX, ..Fiemap::default() };
     // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, and as many extents as
     // `extent_count` says: none.
     unsafe { ioctl(file, Updater::<COUNT, Fiemap>::new(&mut map)) }?;

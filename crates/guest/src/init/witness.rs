@@ -63,8 +63,10 @@ impl Perform for CheckSurvival {
 
     /// Everything that should have survived is looked for, each by itself.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
-        let looks =
-            [look(self.promised), disklab_fsload::promises::look(Path::new(FSLOAD), &self.files)];
+        let looks = [
+            look_in(&Path::new(POOL).join(FOLDER), self.promised),
+            disklab_fsload::promises::look(Path::new(FSLOAD), &self.files),
+        ];
         let lost: Vec<Failure> = looks.into_iter().filter_map(Result::err).collect();
         if !lost.is_empty() {
             return Err(lost.join("; "));
@@ -141,7 +143,7 @@ fn keep(folder: &Path, log: &mut File, number: u64) -> io::Result<()> {
         file.write_all(&record)?;
         file.sync_all()
     };
-    match Way::by_number(number) {
+    match way(number) {
         Way::Append => {
             log.write_all(&record)?;
             log.sync_all()
@@ -166,11 +168,12 @@ enum Way {
     Replace,
 }
 
-impl Way {
-    const ALL: [Self; 3] = [Self::Append, Self::New, Self::Replace];
-
-    fn by_number(number: u64) -> Self {
-        Self::ALL[(number % 3) as usize]
+/// How the record of this number is kept.
+fn way(number: u64) -> Way {
+    match number % 3 {
+        0 => Way::Append,
+        1 => Way::New,
+        _ => Way::Replace,
     }
 }
 
@@ -189,19 +192,14 @@ fn record(number: u64) -> [u8; RECORD] {
     record
 }
 
-/// Looks for all records up to `promised` in the pool; the error names those that are not as they
-/// were.
-fn look(promised: u64) -> Result<(), Failure> {
-    look_in(&Path::new(POOL).join(FOLDER), promised)
-}
-
+/// Looks for all records up to `promised`; the error names those that are not as they were.
 fn look_in(folder: &Path, promised: u64) -> Result<(), Failure> {
     // If nothing was promised, not even the folder was.
     let missing: Vec<(u64, String)> = (1..=promised)
         .filter_map(|number| Some((number, wrong(folder, number, promised)?)))
         .collect();
     let Some((first, why)) = missing.first() else { return Ok(()) };
-    let count = |way| missing.iter().filter(|(number, _)| Way::by_number(*number) == way).count();
+    let count = |by| missing.iter().filter(|(number, _)| way(*number) == by).count();
     Err(format!(
         "of {promised} records that were fsynced, {} are lost or damaged ({} appended, {} new \
          files, {} replacements); the first is {first}: {why}",
@@ -212,9 +210,9 @@ fn look_in(folder: &Path, promised: u64) -> Result<(), Failure> {
     ))
 }
 
-/// What is wrong with a record.
+/// Returns the fault of a record, if it has one.
 fn wrong(folder: &Path, number: u64, promised: u64) -> Option<String> {
-    let found = match Way::by_number(number) {
+    let found = match way(number) {
         Way::Append => in_log(folder, number),
         Way::New => fs::read(new_file(folder, number)).map(|bytes| bytes == record(number)),
         // Replaced by a later one, promised or about to be.

@@ -21,9 +21,6 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// In a trial's folder.
-const ENVIRONMENT: &str = "environment.json";
-
 /// Of a trial.
 #[derive(Serialize)]
 struct Surroundings {
@@ -71,7 +68,7 @@ impl Host {
             return Err(Error::NotUndone { journal: noted });
         }
         let end = ran?;
-        write_json(&folder.join(ENVIRONMENT), &Surroundings { before, after })?;
+        write_json(&folder.join(names::SURROUNDINGS), &Surroundings { before, after })?;
         let names: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
         let accounted = match end {
             End::Exited(_) => account::write(

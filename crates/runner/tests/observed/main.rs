@@ -10,12 +10,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use disklab_block_devices::environment::{Environment, rest};
-use disklab_block_devices::watch::{
-    self, Error, WATCHED, Watch, WatchTrace, file_name, remove_instance,
-};
+use disklab_block_devices::watch::{self, Error, Watch, WatchTrace, file_name, remove_instance};
 use disklab_disks::Op;
-use disklab_protocol::Mark;
 use disklab_protocol::closing::{self, Closing, DeviceCounts};
+use disklab_protocol::{Mark, names};
 use disklab_results::Remark;
 use disklab_runner::host::{account, disturbance};
 use disklab_trace::{Served, TraceEntry, find, open, pack};
@@ -252,7 +250,8 @@ fn a_trace_with_lost_events_or_other_counts_than_the_kernels_is_none() {
     let pages: Vec<Vec<u8>> =
         cpus.iter().map(|cpu| fs::read(folder.path().join(file_name(*cpu))).unwrap()).collect();
     let again = |account: &watch::WatchAccount, pages: &[Vec<u8>]| {
-        fs::write(folder.path().join(WATCHED), serde_json::to_vec(account).unwrap()).unwrap();
+        fs::write(folder.path().join(names::WATCHED), serde_json::to_vec(account).unwrap())
+            .unwrap();
         for (cpu, pages) in cpus.iter().zip(pages) {
             fs::write(folder.path().join(file_name(*cpu)), pages).unwrap();
         }

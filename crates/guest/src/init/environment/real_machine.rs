@@ -19,7 +19,7 @@ pub struct Real {
 /// Shared by threads of backgrounds and by what measures.
 struct MachineState {
     journal: Journal,
-    /// None once it has ended.
+    /// The watch of the disks, or None once it has ended.
     watch: Option<Watch>,
     held: Held,
 }

@@ -1,4 +1,4 @@
-//! What became of snapshots: which of those that were due were there in time.
+//! Counts of snapshots: due, taken in time, replicated and deleted.
 
 use disklab_protocol::step::{ReplicationSummary, Snapshot, SnapshotSummary};
 
