@@ -52,34 +52,21 @@ impl HddWork<'_, '_> {
     }
 
     fn look_ahead(&mut self, ahead: BorderSeen) {
-        let mark = match ahead {
-            Ok(Border::Within(bounds)) => {
-                measured(bounds.error(), "reads behind a read, after a pause")
-            }
-            Ok(Border::Nowhere) => {
-                observed("none: after a pause, the block behind a read comes from the medium")
-            }
-            Ok(Border::Beyond(last)) => {
-                let last = size(last * 512);
-                not_visible(format!("at least {last}: no more was tried"))
-            }
-            Err(why) => not_visible(why),
-        };
+        let none = "none: after a pause, the block behind a read comes from the medium";
+        let mark =
+            border_mark(ahead, "reads behind a read, after a pause", observed(none), |last| {
+                format!("at least {}: no more was tried", size(last * 512))
+            });
         let value = size(self.hdd.look_ahead.0);
         self.sheet.quantity("look_ahead", value, mark.assuming(self.assumed));
     }
 
     fn segments(&mut self, segments: BorderSeen) {
-        let mark = match segments {
-            Ok(Border::Within(bounds)) => {
-                measured(bounds.error(), "a place is read again after so many others")
-            }
-            Ok(Border::Nowhere) => not_visible("no place is remembered; a device has one at least"),
-            Ok(Border::Beyond(last)) => {
-                not_visible(format!("at least {last} places are remembered: no more were tried"))
-            }
-            Err(why) => not_visible(why),
-        };
+        let how = "a place is read again after so many others";
+        let none = not_visible("no place is remembered; a device has one at least");
+        let mark = border_mark(segments, how, none, |last| {
+            format!("at least {last} places are remembered: no more were tried")
+        });
         let count = self.hdd.cache_segments;
         self.sheet.number("cache_segments", count, mark.assuming(self.assumed));
     }
@@ -172,6 +159,22 @@ impl HddWork<'_, '_> {
         let mark = not_visible(why);
         self.sheet.quantity("write_buffer", size(self.hdd.write_buffer.0), mark.clone());
         self.sheet.number("write_window", self.hdd.write_window, mark);
+    }
+}
+
+/// Returns the mark of a number that is a border: measured in the way `how` says, `none` if there
+/// is nothing before the border, or not visible if the border is `beyond` all that was tried.
+fn border_mark(
+    seen: BorderSeen,
+    how: &str,
+    none: Provenance,
+    beyond: impl FnOnce(u64) -> String,
+) -> Provenance {
+    match seen {
+        Ok(Border::Within(bounds)) => measured(bounds.error(), how),
+        Ok(Border::Nowhere) => none,
+        Ok(Border::Beyond(last)) => not_visible(beyond(last)),
+        Err(why) => not_visible(why),
     }
 }
 

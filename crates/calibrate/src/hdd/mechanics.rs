@@ -171,8 +171,7 @@ impl HddWork<'_, '_> {
         } else if tracks.seen.is_none() {
             not_visible("where tracks end is not seen")
         } else {
-            let why = "reads on one track after another were in the cache, or late, too often";
-            not_visible(why)
+            not_visible("reads on one track after another were in the cache, or late, too often")
         };
         let switch = self.hdd.head_switch.0 as f64;
         self.sheet.quantity("head_switch", time(switch), seen);

@@ -257,7 +257,7 @@ mod tests {
         assert!((cylinder.gap - 2e6).abs() < 10e3, "{found:?}");
     }
 
-    /// One change in twenty is late by as much as a cylinder takes.
+    /// A change in twenty is late by as much as a cylinder takes.
     #[test]
     fn heads_show_among_late_requests() {
         let mut stream = drawn(2_850.4, 1.8e6, 2e6, 10, 10e3);

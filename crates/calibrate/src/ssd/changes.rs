@@ -49,8 +49,7 @@ impl SsdWork<'_, '_> {
     /// In bytes; 0 where none is seen.
     fn write_buffer(&mut self, sustained: &Sustained) -> u64 {
         let Some((found, error)) = sustained.buffer else {
-            let why = "the dies take writes as fast as the link brings them";
-            let mark = not_visible(why);
+            let mark = not_visible("the dies take writes as fast as the link brings them");
             self.sheet.quantity("write_buffer", size(usual::BUFFER), mark);
             return 0;
         };

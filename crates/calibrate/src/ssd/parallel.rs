@@ -166,7 +166,8 @@ mod tests {
         die_count(&(1..=most).map(rate).collect::<Vec<_>>(), 20e3)
     }
 
-    /// As many as are looked for, and more, of which a wide stride meets two or three at a time.
+    /// Counts dies up to the most that are looked for, and beyond, where a wide stride meets two or
+    /// three at a time.
     #[test]
     fn more_dies_than_are_looked_for_are_at_least_so_many() {
         assert_eq!(seen(127, WIDEST), DieCount::Found(127));

@@ -127,8 +127,7 @@ impl SsdWork<'_, '_> {
         let mark = if link_seen {
             measured(link_error, "many reads of 128 KiB against many of 4 KiB")
         } else {
-            let why = "many reads of 128 KiB take what no link does more than many of 4 KiB";
-            not_visible(why)
+            not_visible("many reads of 128 KiB take what no link does more than many of 4 KiB")
         };
         self.sheet.quantity("link", rate(self.link), mark);
         // Were it the dies that limit small reads, the command's share would come out too large.
@@ -136,11 +135,9 @@ impl SsdWork<'_, '_> {
         // can do, they are what limits.
         let dies_can = f64::from(self.dies) * 1e9 / self.die_time().max(1.0);
         let mark = if !command_seen {
-            let why = "many reads of 4 KiB take no more of the link than their data does";
-            not_visible(why)
+            not_visible("many reads of 4 KiB take no more of the link than their data does")
         } else if self.parallel.most() < 0.8 * dies_can {
-            let how = "what many reads of 4 KiB take of the link besides their data";
-            measured(command_error, how)
+            measured(command_error, "what many reads of 4 KiB take of the link besides their data")
         } else {
             let why =
                 "the dies limit small reads, not the link; taken from their rate all the same";

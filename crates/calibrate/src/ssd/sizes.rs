@@ -117,7 +117,7 @@ mod tests {
         assert!((found.channel.unwrap() / 1.2e9 - 1.0).abs() < 0.01, "{found:?}");
     }
 
-    /// As of a file in memory, which has neither page nor channel.
+    /// The times of a file in memory, which has neither page nor channel.
     #[test]
     fn a_bend_that_no_channel_makes_is_none() {
         let time = |bytes: f64| 5e3 + bytes.min(16384.0) / 400.0 + bytes / 8.0;

@@ -19,7 +19,7 @@ pub fn lab(name: &str) -> Device {
     read_back(name, &text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// What measuring finds of a disk of this model, and the device that its file describes.
+/// Returns what measuring finds of a disk of this model, and the device that its file describes.
 pub fn measured(model: &Model, bytes: Bytes, seed: u64, may_write: bool) -> (Calibration, Device) {
     found(&mut Modelled::new(build(model, bytes, Seed(seed)), bytes), may_write, Hints::default())
 }

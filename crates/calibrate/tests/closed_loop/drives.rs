@@ -16,13 +16,14 @@ fn hdd(device: &Device) -> &Hdd {
     }
 }
 
-/// What one disk of a model really turns at: the model draws it.
+/// Returns the speed at which one disk of a model really turns: the model draws it.
 fn rpm(model: &Hdd, seed: u64) -> f64 {
     let mut random = Random::new(Seed(seed).derive("rotation"));
     f64::from(model.rpm) * (1.0 + 0.001 * (2.0 * random.next_f64() - 1.0))
 }
 
-/// Of a read of 32 MiB in sequence, in bytes a second, by requests for which no host is too slow.
+/// Returns the rate of a read of 32 MiB in sequence, in bytes a second, by requests for which no
+/// host is too slow.
 fn sustained(device: &Device, sector: u64) -> f64 {
     let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(1)), device.bytes);
     let probes: Vec<Probe> = (0..32).map(|i| Probe::read(sector + i * 2048, 2048)).collect();

@@ -135,7 +135,7 @@ fn the_write_buffer_and_the_collection_of_garbage_are_found_again() {
     assert!(off(worn(&copy, 3), wanted) < 0.1, "{} instead of {wanted}", worn(&copy, 3));
 }
 
-/// What the host is late by is taken for the disk's, but loads are predicted all the same.
+/// The host's delays are taken for the disk's, but loads are predicted all the same.
 #[test]
 fn noise_does_not_hide_an_ssd() {
     let original = lab("sata-ssd-1tb");
