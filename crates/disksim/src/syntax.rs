@@ -128,13 +128,15 @@ impl<'a> Parser<'a, '_> {
         Err(Error::Syntax { file: self.file.to_owned(), line, what: what.into() })
     }
 
-    fn deeper(&mut self) -> Result<()> {
+    /// Reads what is one level deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            self.wrong("nested too deeply for a parameter file")
-        } else {
-            Ok(())
+            return self.wrong("nested too deeply for a parameter file");
         }
+        let found = read(self);
+        self.depth -= 1;
+        found
     }
 
     fn blocks(mut self) -> Result<Vec<ParamBlock>> {
@@ -147,7 +149,9 @@ impl<'a> Parser<'a, '_> {
             match (parts.next().unwrap_or_default(), parts.next()) {
                 ("source", Some(file)) => blocks.extend(self.source(file)?),
                 ("instantiate" | "topology", _) => self.skip_brackets()?,
-                (kind, name) if self.takes('{') => blocks.push(self.block(kind, name)?),
+                (kind, name) if self.takes('{') => {
+                    blocks.push(self.nested(|parser| parser.block(kind, name))?);
+                }
                 _ => {
                     return self.wrong(format!(
                         "`{words}`: what begins here is none of a block, source, instantiate, \
@@ -160,10 +164,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn source(&mut self, file: &str) -> Result<Vec<ParamBlock>> {
-        self.deeper()?;
-        let blocks = parse_file(file, self.files, self.left, self.depth)?;
-        self.depth -= 1;
-        Ok(blocks)
+        self.nested(|parser| parse_file(file, parser.files, parser.left, parser.depth))
     }
 
     /// `[ ... ]` with more of them inside, and `as NAME` behind.
@@ -186,7 +187,6 @@ impl<'a> Parser<'a, '_> {
 
     /// Behind its `{`.
     fn block(&mut self, kind: &str, name: Option<&str>) -> Result<ParamBlock> {
-        self.deeper()?;
         let mut entries = Vec::new();
         loop {
             match self.next() {
@@ -203,13 +203,12 @@ impl<'a> Parser<'a, '_> {
                 None => return self.wrong(format!("the block `{kind}` has no end")),
             }
         }
-        self.depth -= 1;
         Ok(ParamBlock { kind: kind.to_owned(), name: name.map(str::to_owned), entries })
     }
 
     fn value(&mut self) -> Result<ParamValue> {
         match self.next() {
-            Some(Token::Sign('[')) => self.list(),
+            Some(Token::Sign('[')) => self.nested(Self::list).map(ParamValue::List),
             Some(Token::Text(words)) => {
                 let mut parts = words.split_whitespace();
                 let (first, second) = (parts.next().unwrap_or_default(), parts.next());
@@ -221,7 +220,8 @@ impl<'a> Parser<'a, '_> {
                     };
                 }
                 if self.takes('{') {
-                    return self.block(first, second).map(ParamValue::Block);
+                    let block = self.nested(|parser| parser.block(first, second));
+                    return block.map(ParamValue::Block);
                 }
                 Ok(number(words).unwrap_or_else(|| ParamValue::Word(words.to_owned())))
             }
@@ -229,19 +229,15 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn list(&mut self) -> Result<ParamValue> {
-        self.deeper()?;
+    /// Behind its `[`.
+    fn list(&mut self) -> Result<Vec<ParamValue>> {
         let mut values = Vec::new();
-        loop {
-            if self.takes(']') {
-                break;
-            }
+        while !self.takes(']') {
             if !self.takes(',') {
                 values.push(self.value()?);
             }
         }
-        self.depth -= 1;
-        Ok(ParamValue::List(values))
+        Ok(values)
     }
 }
 

@@ -117,8 +117,8 @@ fn missing_things_are_named() {
     assert!(matches!(Drive::read("empty", &mut files), Err(Error::NoDisk { .. })));
 }
 
-/// What a drive would have measured whose platters are `turns` of a turn on, at random places with
-/// the given gaps.
+/// Returns the measurements of a drive whose platters are 3.777 ms on, at random places with the
+/// given gaps.
 fn measured(model: &DetailedHdd, count: u64, gap: impl Fn(u64) -> Nanos) -> Vec<MeasuredRequest> {
     let place = |index: u64| index.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99) >> 33;
     let mut requests: Vec<MeasuredRequest> = (0..count)
