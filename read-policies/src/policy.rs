@@ -9,7 +9,7 @@ use crate::raw;
 pub struct Policy {
     /// The policy's name in sysfs.
     pub name: &'static str,
-    /// One line for people.
+    /// A line that describes it to people.
     pub summary: &'static str,
     /// The kernel has it without these files.
     pub mainline: bool,
@@ -22,7 +22,7 @@ pub struct Policy {
 pub struct Parameter {
     pub key: &'static str,
     pub kind: Kind,
-    /// One line for people.
+    /// A line that describes it to people.
     pub summary: &'static str,
 }
 

@@ -11,8 +11,8 @@ pub enum DiskEvent {
     Medium {
         sectors: Range<u64>,
         write: bool,
-        /// Where the arm came from, and when it left: cylinder, surface. `None` if it went on
-        /// reading where it was.
+        /// The time at which the arm left the place before, and that place: cylinder, surface.
+        /// `None` if the head went on reading where it was.
         from: Option<(Nanos, u32, u32)>,
         begun: Nanos,
         end: Nanos,

@@ -54,7 +54,7 @@ fn random_reads_are_cheap_and_random_writes_are_not() {
     }
 }
 
-/// As many streams as units can be open go on as one; one more and each change of stream costs a
+/// Streams up to the number of open units go on as one; one more and each change of stream costs a
 /// copy.
 #[test]
 fn one_stream_more_than_open_units_is_a_cliff() {

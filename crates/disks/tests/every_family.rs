@@ -1,4 +1,4 @@
-//! What holds for every disk, whatever it is asked.
+//! The properties that hold for every disk, whatever it is asked.
 
 mod drive;
 

@@ -26,7 +26,7 @@ fn random_writes(disk: &mut dyn Disk, depth: usize, count: usize) -> Vec<ServedR
     closed_loop(disk, Nanos(0), depth, count, |_| write(random.below(sectors / 8) * 8, 8))
 }
 
-/// What a 4 KiB command takes that does not touch the medium.
+/// The time of a 4 KiB command that does not touch the medium.
 fn buffered() -> Nanos {
     model().command_overhead + model().link.time_for(Bytes::kib(4))
 }

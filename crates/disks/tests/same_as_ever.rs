@@ -1,4 +1,4 @@
-//! What disks answered before, to the nanosecond: whatever is there to make the models faster
+//! The answers of disks before, to the nanosecond: whatever is there to make the models faster
 //! changes none of this.
 //!
 //! A change of what a model *says* changes these numbers too. Then the failure's own list replaces
@@ -11,7 +11,7 @@ use disklab_disks::{Counters, Disk, Op, Request, build};
 use disklab_units::{Bytes, Nanos, Random, Seed};
 use drive::{ServedRequest, closed_loop, device, flush, read, write};
 
-/// Of each case the checksums of random writes, and of everything mixed that follows on the same
+/// The checksums of each case: of random writes, and of everything mixed that follows on the same
 /// disk.
 const KNOWN: [(&str, [u64; 2]); 15] = [
     ("sata-ssd-1tb in order", [0xce7a_989e_9796_59b2, 0xcc23_88e4_dc1e_6c05]),

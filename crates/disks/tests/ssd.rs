@@ -26,7 +26,7 @@ fn random(depth: usize, count: usize, op: Op) -> Vec<ServedRequest> {
     closed_loop(build_with(|_| ()).as_mut(), Nanos(0), depth, count, next)
 }
 
-/// What of a command's time the data does not depend on.
+/// The part of a command's time that does not depend on the data.
 fn overhead() -> Nanos {
     model().command_overhead + model().link_command
 }

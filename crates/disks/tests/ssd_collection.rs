@@ -1,5 +1,5 @@
-//! What an SSD does to have room for what is written: collection of garbage, trim, the SLC cache;
-//! and how its reads fare meanwhile.
+//! How an SSD makes room for what is written: collection of garbage, trim, the SLC cache; and how
+//! its reads fare meanwhile.
 
 mod drive;
 
@@ -67,7 +67,7 @@ fn theory(rho: f64) -> f64 {
     1.0 / (1.0 - low)
 }
 
-/// Of each die's blocks three are empty, one is half written and one half moved.
+/// Each die has three empty blocks, one half written and one half moved.
 fn amplification_expected(flash_mib: u64) -> f64 {
     theory(SIZE.0 as f64 / Bytes::mib(flash_mib - 8 * 4).0 as f64)
 }
@@ -232,7 +232,7 @@ fn reads_interrupt_programs_where_they_can() {
     assert!(interrupts > alone + suspend && interrupts < alone * 2 + suspend, "{interrupts}");
 }
 
-/// What is interrupted gets on: it runs for as long as it stood still.
+/// An interrupted program gets on: it runs for as long as it stood still.
 #[test]
 fn reads_do_not_hold_up_a_program_for_ever() {
     let mut disk = build_with(|model| {

@@ -1,4 +1,4 @@
-//! What each policy answers, worked out by hand from facts about the originals: a line a case.
+//! The answers of each policy, worked out by hand from facts about the originals: a line a case.
 
 use disklab_read_policies::{Choice, Mirror, Request};
 
@@ -7,7 +7,7 @@ use crate::{choice, disk, flash, missing, request};
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
-/// What is to be answered, and why.
+/// The answer that is wanted, and why.
 type Case = (Request, usize, &'static str);
 
 fn check(policy: &str, cases: &[Case]) {
@@ -151,7 +151,8 @@ fn queue() {
     check("queue:ties=spread", &cases);
 }
 
-/// One that the read would continue on: its reads ran from `start` to where this one begins.
+/// Returns a mirror that the read would continue on: its reads ran from `start` to where this one
+/// begins.
 fn running(mirror: Mirror, start: u64, pending: u32) -> Mirror {
     let next_read = mirror.physical;
     Mirror { next_read, run_start: start, reads_in_flight: pending, ..mirror }

@@ -1,6 +1,6 @@
-//! What is written from the C files: `read-policies/registry.h` and `lab/policies/*.toml`. A stale
-//! one is written anew, and the test fails once, so that nobody commits what is stale and nobody
-//! overlooks what has changed.
+//! The files that are written from the C files: `read-policies/registry.h` and
+//! `lab/policies/*.toml`. A stale one is written anew, and the test fails once, so that nobody
+//! commits what is stale and nobody overlooks what has changed.
 
 use std::fs;
 use std::path::Path;

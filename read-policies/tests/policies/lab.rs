@@ -2,7 +2,7 @@
 
 use disklab_read_policies::{Kind, Parameter, Policy};
 
-/// What the first line of a file written from a C file begins with. Others are people's own.
+/// The beginning of the first line of a file written from a C file. Others are people's own.
 pub const HEADER: &str = "# Written from read-policies/";
 
 /// The kernel option that mainline's policies need, but for `pid`.

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 #[derive(Debug, Clone)]
 struct Stripe {
     devid: u64,
-    /// It has a `bdev`.
+    /// The device has a `bdev`.
     present: bool,
-    /// It is `srcdev` of a replacement that avoids it.
+    /// The device is `srcdev` of a replacement that avoids it.
     avoided: bool,
 }
 
@@ -45,7 +45,8 @@ fn by_device(stripes: &[Stripe], read_devid: u64) -> usize {
     live(stripes.iter().position(|stripe| stripe.devid == read_devid).unwrap_or(0), stripes)
 }
 
-/// What btrfs is to hand to a policy: a device that is avoided is live only if there is no other.
+/// Returns the request that btrfs is to hand to a policy: a device that is avoided is live only if
+/// there is no other.
 fn request(stripes: &[Stripe], bits: u32) -> Request {
     let others = stripes.iter().any(|stripe| stripe.present && !stripe.avoided);
     let mirror = |stripe: &Stripe| Mirror {

@@ -50,7 +50,8 @@ fn write_registry(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What a program of all policies in the folder answers; `None` where it does not know the policy.
+/// Returns what a program of all policies in the folder answers; `None` where it does not know the
+/// policy.
 fn ask(folder: &Path, policy: &str) -> Option<String> {
     let scratch = tempfile::tempdir().unwrap();
     let (source, program) = (scratch.path().join("ask.c"), scratch.path().join("ask"));

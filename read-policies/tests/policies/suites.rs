@@ -1,4 +1,4 @@
-//! What a suite asks for is what the kernel takes and shows.
+//! The kernel takes and shows what a suite asks for.
 
 use disklab_config::Lab;
 use disklab_config::policy::WantedPolicy;
@@ -10,7 +10,7 @@ use crate::{BITS, any, repository};
 
 static LAB: LazyLock<Lab> = LazyLock::new(|| Lab::load(&repository("lab")).unwrap());
 
-/// What would be written to sysfs, and the short name.
+/// Returns the text that would be written to sysfs, and the short name.
 fn asked(text: &str) -> Result<(String, String), String> {
     let wanted: WantedPolicy = text.parse()?;
     let choice = wanted.settle(&LAB.policies[&wanted.policy], 4)?;

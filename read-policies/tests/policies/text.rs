@@ -1,4 +1,4 @@
-//! What may be written to sysfs.
+//! The texts that may be written to sysfs.
 
 use disklab_read_policies::{Choice, Policy, policies};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn value(policy: &'static Policy) -> String {
     first.or(text).unwrap_or_else(|| "4096".to_owned())
 }
 
-/// What xfstests btrfs/329 wants to see refused, and more of the kind.
+/// The texts that xfstests btrfs/329 wants to see refused, and more of the kind.
 #[test]
 fn junk_is_refused() {
     for policy in policies() {

@@ -11,8 +11,8 @@ fn device(source: &str) -> Device {
     read.unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// What is found in some thousand reads and writes, sixteen at a time, with a flush now and then
-/// when all are done.
+/// Returns the violation found in some thousand reads and writes, sixteen at a time, with a flush
+/// now and then when all are done.
 fn found(source: &str) -> Option<String> {
     let device = device(source);
     let mut disk = build_checked(&device.model, device.bytes, Seed(1));

@@ -226,7 +226,7 @@ mod tests {
         );
     }
 
-    /// What a lone random read waits for the platters, by its latency less all that is not waiting:
+    /// The wait of a lone random read for the platters is its latency less all that is not waiting:
     /// as often any part of a turn as any other (Kolmogorov and Smirnov's distance, at one per
     /// cent).
     #[test]

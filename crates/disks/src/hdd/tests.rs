@@ -1,4 +1,4 @@
-//! What the tests of the parts share.
+//! The disk that the tests of the parts share.
 
 use disklab_config::device::{Device, Hdd, Model};
 use disklab_config::read::TomlReader;

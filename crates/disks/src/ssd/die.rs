@@ -42,11 +42,11 @@ pub(super) enum DieState {
     Sense(Sensed, Nanos),
     /// Waits for the channel or uses it.
     SendOut(Sensed),
-    /// As well, with its row.
+    /// Waits for the channel or uses it, with the row to be programmed.
     TakeIn(ProgrammedRow, RowTarget),
     /// Stops what it does, until then.
     Suspend(Nanos),
-    /// What can be interrupted.
+    /// Programs or erases, which can be interrupted.
     Long(Long),
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Long {
     pub what: MediumChange,
     /// When it ends if nothing comes in between.
     pub end: Nanos,
-    /// It is not interrupted before: it goes on for as long as it stood still.
+    /// The time before which it is not interrupted: it goes on for as long as it stood still.
     pub firm_until: Nanos,
     /// Reads came before that, and are seen to then.
     pub asked: bool,
@@ -100,7 +100,7 @@ impl From<MediumChange> for DieWork {
 
 pub(super) struct InterruptedChange {
     pub what: MediumChange,
-    /// What is left of it.
+    /// The time that is left of it.
     pub left: Nanos,
     pub since: Nanos,
 }

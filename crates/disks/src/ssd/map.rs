@@ -81,9 +81,9 @@ struct MovedUnits {
 
 /// The units that were written to a block.
 enum BlockContents {
-    /// Nothing, or it is being written.
+    /// The block is empty, or is being written.
     Unknown,
-    /// What the disk was filled with when it was made.
+    /// The units that the disk was filled with when it was made.
     Home,
     Written(PackedNumbers),
 }

@@ -118,7 +118,7 @@ pub fn closed_loop(
     run.served
 }
 
-/// One request alone; returns when it completes.
+/// Serves a request alone; returns when it completes.
 pub fn serve(disk: &mut dyn Disk, at: Nanos, request: Request) -> Nanos {
     open_loop(disk, [(at, request)])[0].at
 }
