@@ -60,9 +60,10 @@ mod tests {
     #[test]
     fn wide_lines_are_broken_between_words() {
         let words = "word ".repeat(19);
-        let page = format!("{words}word end\n| {words}word |\n  - {words}> end\n");
-        let item = format!("  - {}\n    word > end", "word ".repeat(18).trim_end());
-        assert_eq!(wrapped(&page), format!("{words}word\nend\n| {words}word |\n{item}\n"));
+        let line = words.trim_end();
+        let page = format!("{words}word end\n| {words}word |\n{words}word > end\n  - {words}end\n");
+        let marked = format!("{line}\nword > end\n  - {line}\n    end\n");
+        assert_eq!(wrapped(&page), format!("{words}word\nend\n| {words}word |\n{marked}"));
     }
 
     #[test]
