@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use disklab_config::Trial;
+use disklab_kernels::Kernel;
 use disklab_record::gather::NotTaken;
 use disklab_record::{Record, Retry, Writer};
 use disklab_runner::ahead::Ready;
@@ -74,7 +75,7 @@ pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
     run::say_tidied(&tidied, screen);
     let _in_use = guests.hold_cache()?;
     let remaining = writer.remaining();
-    let kernel = |kernel: &disklab_kernels::Kernel| json!({ "key": kernel.key, "version": kernel.version.to_string(), "path": kernel.path });
+    let kernel = |Kernel { key, version, path, .. }: &Kernel| json!({ "key": key, "version": version.to_string(), "path": path });
     say(&json!({
         "record": writer.folder(),
         "kernels": guests.kernels.values().map(kernel).collect::<Vec<_>>(),

@@ -66,7 +66,7 @@ impl FromStr for Shard {
 impl Wanted {
     /// The question with the trials that are wanted of it. `kernels` are asked for where a trial is
     /// named by its key.
-    pub fn of(
+    pub fn select(
         &self,
         question: Question,
         kernels: impl FnOnce(&[Trial]) -> Result<BTreeMap<String, String>, Failure>,
@@ -252,9 +252,13 @@ mod tests {
         /// Each trial is in one share, and no share has more than the least one and one trial
         /// beside.
         #[test]
-        fn shares_are_a_partition_and_even(weights in prop::collection::vec(0_u64..1_000_000, 0..60), of in 1_u32..9) {
+        fn shares_are_a_partition_and_even(
+            weights in prop::collection::vec(0_u64..1_000_000, 0..60),
+            of in 1_u32..9,
+        ) {
             let weights: Vec<Duration> = weights.into_iter().map(Duration::from_micros).collect();
-            let shares: Vec<Vec<usize>> = (1..=of).map(|number| Shard { number, of }.share_of(&weights)).collect();
+            let share = |number| Shard { number, of }.share_of(&weights);
+            let shares: Vec<Vec<usize>> = (1..=of).map(share).collect();
             let mut all: Vec<usize> = shares.concat();
             all.sort_unstable();
             prop_assert_eq!(all, (0..weights.len()).collect::<Vec<_>>());

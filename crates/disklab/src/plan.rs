@@ -130,8 +130,9 @@ pub fn plan(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let jobs = args.jobs.get();
     let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
-    let question = args.wanted.of(question, |trials| part::kernels_here(&home, trials, jobs))?;
-    let plan = SuitePlan::of(&home, &question, jobs)?;
+    let question =
+        args.wanted.select(question, |trials| part::kernels_here(&home, trials, jobs))?;
+    let plan = SuitePlan::new(&home, &question, jobs)?;
     screen.present(&plan, |out| plan.print(&question, screen, out))?;
     Ok(Exit::Ok)
 }
@@ -152,7 +153,7 @@ pub fn virtual_time(trial: &Trial) -> Nanos {
 }
 
 impl SuitePlan {
-    fn of(home: &Home, question: &Question, jobs: usize) -> Result<Self, Failure> {
+    fn new(home: &Home, question: &Question, jobs: usize) -> Result<Self, Failure> {
         let cache = Cache::open();
         let trials = &question.trials;
         let (kernels, there) = kernels(cache.as_ref(), home, trials, jobs)?;

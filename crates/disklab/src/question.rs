@@ -60,7 +60,10 @@ impl FromStr for Setting {
 
 impl Overrides {
     /// Settings as [`Self::listed`] lists them, with so many seeds.
-    pub fn of(settings: impl IntoIterator<Item = String>, seeds: Seeds) -> Result<Self, Failure> {
+    pub fn from_settings(
+        settings: impl IntoIterator<Item = String>,
+        seeds: Seeds,
+    ) -> Result<Self, Failure> {
         let set = settings.into_iter().map(|setting| setting.parse().map_err(Failure::mistaken));
         Ok(Self { set: set.collect::<Result<_, _>>()?, kernel: None, seeds: Some(seeds) })
     }

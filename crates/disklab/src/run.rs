@@ -200,7 +200,8 @@ fn ask(
     let Some(host) = host else {
         args.host.check()?;
         let question = question(&home.lab, &overrides)?;
-        let question = args.wanted.of(question, |trials| part::kernels_here(home, trials, jobs))?;
+        let question =
+            args.wanted.select(question, |trials| part::kernels_here(home, trials, jobs))?;
         let run = ready::check(home, &question.trials, jobs, signals::watch()?, screen)?;
         return Ok((question, By::Guests(Run { trace: !args.no_trace, ..run })));
     };
@@ -210,7 +211,7 @@ fn ask(
     let arrays = recorded.as_ref().and_then(|record| on_host::arrays(&record.manifest().suite.set));
     let asked = host.ask(&home.lab, args.suite.as_deref(), arrays, &overrides)?;
     let question = question(&asked.lab, &asked.overrides)?;
-    let question = args.wanted.of(question, |trials| Ok(manifest::own_kernels(trials)))?;
+    let question = args.wanted.select(question, |trials| Ok(manifest::own_kernels(trials)))?;
     on_host::check_kernels(&question.trials)?;
     let host = host.host(asked.place, !args.no_trace, signals::watch()?)?;
     Ok((question, By::Host(host)))

@@ -132,7 +132,8 @@ mod tests {
         /// However the text is cut into pieces.
         #[test]
         fn pieces_make_no_difference(cuts in prop::collection::vec(0_usize..64, 0..6)) {
-            let text = "plain \x1b[1mhead\x1b[0m ü€\u{1f600} \x1b[31m\x1b\x1b[32mok\x1b[0m\u{9b}\n".as_bytes();
+            let text = "plain \x1b[1mhead\x1b[0m ü€\u{1f600} \x1b[31m\x1b\x1b[32mok\x1b[0m\u{9b}\n";
+            let text = text.as_bytes();
             let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(text.len())).collect();
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();

@@ -1,10 +1,10 @@
 //! Virtual seconds a wall second, for each cell of the quick suite: one seed, one guest at a time.
 
 use super::Figure;
-use super::guest::Place;
+use super::guest::BenchSetup;
 use super::start::{carry_out, trials};
 
-pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     let outcomes = carry_out(place, &trials(place, "read-policy-quick")?, 1, &|_| ())?;
     let figures = outcomes.iter().map(|outcome| {
         let virtual_seconds = outcome.virtual_ns.unwrap_or_default().as_secs_f64();

@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 pub static STOP: AtomicBool = AtomicBool::new(false);
 
 /// What benches need of this machine.
-pub struct Place {
+pub struct BenchSetup {
     pub share: Share,
     pub cache: Cache,
     pub kernel: Kernel,
     pub installation: Installation,
 }
 
-impl Place {
+impl BenchSetup {
     pub fn find() -> anyhow::Result<Self> {
         let share = Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
         let cache = Cache::open()?;

@@ -4,7 +4,7 @@
 //! kernel, library, models.
 
 use super::Figure;
-use super::guest::Place;
+use super::guest::BenchSetup;
 use super::start::{carry_out, trials};
 use anyhow::Context;
 use disklab_units::Bytes;
@@ -12,7 +12,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     let trials = trials(place, "read-policy-quick")?;
     let trial = trials
         .iter()

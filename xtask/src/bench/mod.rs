@@ -37,7 +37,7 @@ enum Mark {
 }
 
 impl Mark {
-    fn of(bar: bool, goal: Option<bool>) -> Self {
+    fn new(bar: bool, goal: Option<bool>) -> Self {
         match (bar, goal) {
             (false, _) => Self::Below,
             (true, Some(true)) => Self::Goal,
@@ -62,13 +62,13 @@ impl Figure {
 
     fn at_least(mut self, value: f64, bar: f64, goal: Option<f64>, unit: &str) -> Self {
         let words = format!("at least {bar}{unit}{}", goal_in_words(goal, unit));
-        self.bar = Some((words, Mark::of(value >= bar, goal.map(|goal| value >= goal))));
+        self.bar = Some((words, Mark::new(value >= bar, goal.map(|goal| value >= goal))));
         self
     }
 
     fn at_most(mut self, value: f64, bar: f64, goal: Option<f64>, unit: &str) -> Self {
         let words = format!("at most {bar}{unit}{}", goal_in_words(goal, unit));
-        self.bar = Some((words, Mark::of(value <= bar, goal.map(|goal| value <= goal))));
+        self.bar = Some((words, Mark::new(value <= bar, goal.map(|goal| value <= goal))));
         self
     }
 }
@@ -81,7 +81,7 @@ enum Section {
     /// Needs no guest.
     Bare(fn() -> anyhow::Result<Vec<Figure>>),
     /// Runs guests, and needs a kernel.
-    Guests(fn(&guest::Place) -> anyhow::Result<Vec<Figure>>),
+    Guests(fn(&guest::BenchSetup) -> anyhow::Result<Vec<Figure>>),
 }
 
 use Section::{Bare, Guests};
@@ -119,7 +119,7 @@ pub fn run(only: &[String]) -> anyhow::Result<()> {
         eprintln!("{name} ...");
         figures.extend(match section {
             Bare(bench) => bench()?,
-            Guests(bench) => bench(&guest::Place::find()?)?,
+            Guests(bench) => bench(&guest::BenchSetup::find()?)?,
         });
     }
     let is_below = |figure: &&Figure| matches!(figure.bar, Some((_, Mark::Below)));

@@ -21,7 +21,7 @@ use disklab_units::{Random, Seed};
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 
-use super::guest::Place;
+use super::guest::BenchSetup;
 use super::{Figure, median};
 
 const FEW: u64 = 20_000;
@@ -30,7 +30,7 @@ const TURNS: usize = 3;
 /// As the disk that it is compared with.
 const TIMER: [&str; 2] = ["null_blk.irqmode=2", "null_blk.completion_nsec=50000"];
 
-pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     // Pinned like a trial's worker: see exec::cpus.
     disklab_runner::cpus::keep_to(disklab_runner::cpus::allowed()[0]);
     let mut figures = Vec::new();
@@ -61,7 +61,7 @@ struct Rates {
 }
 
 impl Rates {
-    fn measure(place: &Place, engine: &str, depth: u32) -> anyhow::Result<Self> {
+    fn measure(place: &BenchSetup, engine: &str, depth: u32) -> anyhow::Result<Self> {
         let rate = |file: &str, parameters: &[&str], trace: bool| -> anyhow::Result<Rate> {
             let time = |reads| -> anyhow::Result<(f64, f64)> {
                 let before = processor_time()?;

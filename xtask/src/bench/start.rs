@@ -1,7 +1,7 @@
 //! From the run of a trial to its first measured request, with a kernel and prepared disks in the
 //! cache.
 
-use super::guest::{Place, STOP};
+use super::guest::{BenchSetup, STOP};
 use super::{Figure, median};
 use anyhow::Context;
 use disklab_config::suite::Seeds;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const TURNS: usize = 7;
 
-pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     let trials = trials(place, "read-policy-quick")?;
     let hdd = trials
         .iter()
@@ -49,7 +49,7 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
 }
 
 /// A suite's trials, with one seed.
-pub fn trials(place: &Place, suite: &str) -> anyhow::Result<Vec<Trial>> {
+pub fn trials(place: &BenchSetup, suite: &str) -> anyhow::Result<Vec<Trial>> {
     let lab = Lab::load(&place.share.lab())?;
     let mut suite = lab.suite(suite)?;
     suite.set_seeds(Seeds::first_ones(1));
@@ -58,7 +58,7 @@ pub fn trials(place: &Place, suite: &str) -> anyhow::Result<Vec<Trial>> {
 
 /// Runs trials into a record that is thrown away; what became of each, and how long it took.
 pub fn carry_out(
-    place: &Place,
+    place: &BenchSetup,
     trials: &[Trial],
     jobs: usize,
     events: &(dyn Fn(Event<'_>) + Sync),

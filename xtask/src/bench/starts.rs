@@ -2,7 +2,7 @@
 //! time.
 
 use super::Figure;
-use super::guest::Place;
+use super::guest::BenchSetup;
 use super::start::{carry_out, trials};
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ const ARRAY: &str = "bfq-hdd";
 const SEEDS: f64 = 5.0;
 const JOBS: usize = 2;
 
-pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     let mut trials = trials(place, "bfq-startup")?;
     trials.retain(|trial| trial.array.name == ARRAY);
     let begun = Instant::now();

@@ -7,7 +7,7 @@ use disklab_config::Lab;
 use disklab_results::Spread;
 
 use super::causes::{self, Side};
-use super::merged::{Merged, Place};
+use super::merged::{CellPlace, Merged};
 use super::orders::{self, Counts, VERDICTS, Verdict};
 use super::published::Published;
 use super::words::test;
@@ -76,7 +76,7 @@ pub fn section(lab: &Lab, merged: &Merged, published: &Published) -> String {
     format!("{}{text}", super::words::table(&head, 5, &rows))
 }
 
-pub fn heading(place: &Place) -> String {
+pub fn heading(place: &CellPlace) -> String {
     let background = match place.background.as_str() {
         "none" => "no background".to_owned(),
         name => format!("{name} beside it"),
@@ -85,8 +85,8 @@ pub fn heading(place: &Place) -> String {
     format!("{}, {background}, {} {noun}", place.array, place.jobs)
 }
 
-fn summary_row(place: &Place, source: &str, counts: Counts) -> Vec<String> {
-    let Place { array, background, jobs, workload } = place;
+fn summary_row(place: &CellPlace, source: &str, counts: Counts) -> Vec<String> {
+    let CellPlace { array, background, jobs, workload } = place;
     let mut row = vec![
         array.clone(),
         background.clone(),
@@ -99,7 +99,7 @@ fn summary_row(place: &Place, source: &str, counts: Counts) -> Vec<String> {
 }
 
 /// The policies that have a result, in the order of the tables.
-fn ours<'a>(merged: &Merged<'a>, place: &Place, policies: &[&'a str]) -> Vec<Ours<'a>> {
+fn ours<'a>(merged: &Merged<'a>, place: &CellPlace, policies: &[&'a str]) -> Vec<Ours<'a>> {
     let of = |policy: &&'a str| {
         let samples = merged.samples(place, policy);
         let spread = Spread::of(samples.iter().map(|(_, sample)| sample.iops))?;
@@ -110,7 +110,7 @@ fn ours<'a>(merged: &Merged<'a>, place: &Place, policies: &[&'a str]) -> Vec<Our
 
 fn compare<'a>(
     published: &'a Published,
-    place: &Place,
+    place: &CellPlace,
     source: &'a str,
     ours: &'a [Ours<'a>],
 ) -> Option<Compared<'a>> {
@@ -123,7 +123,8 @@ fn compare<'a>(
     for (at, (one, their_one)) in both.iter().enumerate() {
         for (other, their_other) in &both[at + 1..] {
             let order = orders::of_seeds(&one.1, &other.1);
-            let verdict = Verdict::of(order, orders::compare_numbers(*their_one, *their_other));
+            let verdict =
+                Verdict::compare(order, orders::compare_numbers(*their_one, *their_other));
             counts.add(verdict);
             if verdict == Verdict::Reversed {
                 reversed.push(if order == Ordering::Greater {
@@ -151,7 +152,7 @@ fn compare<'a>(
 }
 
 /// An entry of a list: our order, theirs, and why.
-fn cell(lab: &Lab, place: &Place, ours: &[Ours], compared: &[Compared]) -> String {
+fn cell(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> String {
     let name = test(&place.workload);
     let [_, _, ..] = ours else { return format!("- **{name}**: no two policies have a result.\n") };
     let spreads: Vec<_> = ours.iter().map(|(side, spread)| (side.policy, *spread)).collect();
@@ -184,7 +185,7 @@ fn cell(lab: &Lab, place: &Place, ours: &[Ours], compared: &[Compared]) -> Strin
 }
 
 /// Of the best against the worst, and of the reversed pair that is farthest apart here.
-fn reasons(lab: &Lab, place: &Place, ours: &[Ours], compared: &[Compared]) -> Vec<String> {
+fn reasons(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> Vec<String> {
     let sides: Vec<Side> = ours.iter().map(|(side, _)| side.clone()).collect();
     let median = |one: &&Ours, other: &&Ours| one.1.median.total_cmp(&other.1.median);
     let differ = |one: &Ours, other: &Ours| orders::of_seeds(&one.1, &other.1) == Ordering::Greater;

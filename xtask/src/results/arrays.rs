@@ -8,7 +8,7 @@ use disklab_results::Spread;
 use disklab_units::prose::{digits, listed};
 
 use super::kind::{Is, READS};
-use super::merged::{Merged, Place};
+use super::merged::{CellPlace, Merged};
 use super::published::{FIRST_RUN, POOL, Published, Row};
 use super::words::test;
 
@@ -148,7 +148,7 @@ fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
 
 /// How far the two runs of the same policies are apart that the gist has.
 fn two_runs(theirs: &Published, first: &Published) -> String {
-    let mut tests: Vec<(&Place, Is, Vec<f64>)> = Vec::new();
+    let mut tests: Vec<(&CellPlace, Is, Vec<f64>)> = Vec::new();
     for row in &first.rows {
         let again =
             theirs.rows.iter().find(|again| again.place == row.place && again.policy == row.policy);
@@ -167,7 +167,7 @@ fn two_runs(theirs: &Published, first: &Published) -> String {
             }
         }
     }
-    let range = |(place, what, ratios): (&Place, Is, Vec<f64>)| {
+    let range = |(place, what, ratios): (&CellPlace, Is, Vec<f64>)| {
         let Spread { min, max, .. } = Spread::of(ratios)?;
         let what = if what == Is::Iops { "IOPS" } else { "KiB/s" };
         let beside =
@@ -187,12 +187,12 @@ fn two_runs(theirs: &Published, first: &Published) -> String {
     )
 }
 
-fn alone(place: &Place) -> bool {
+fn alone(place: &CellPlace) -> bool {
     place.background == "none"
 }
 
 /// Of all published rows of some places.
-fn iops(theirs: &Published, wanted: impl Fn(&Place) -> bool) -> Option<Spread> {
+fn iops(theirs: &Published, wanted: impl Fn(&CellPlace) -> bool) -> Option<Spread> {
     let rows = theirs.rows.iter().filter(|row| wanted(&row.place));
     Spread::of(rows.filter_map(|row| row.value(&READS, Is::Iops)))
 }

@@ -5,7 +5,7 @@ use disklab_compare::CellIndex;
 use disklab_compare::index::IndexedTrial;
 use disklab_config::suite::Axis;
 
-use super::merged::Place;
+use super::merged::CellPlace;
 
 /// What a page must know of each trial.
 const NEEDED: [Axis; 5] = [Axis::Array, Axis::Background, Axis::Jobs, Axis::Workload, Axis::Policy];
@@ -35,7 +35,7 @@ pub fn check(index: &CellIndex) -> anyhow::Result<()> {
 }
 
 /// The place and the policy of a trial.
-pub fn place(index: &CellIndex, trial: &IndexedTrial) -> anyhow::Result<(Place, String)> {
+pub fn place(index: &CellIndex, trial: &IndexedTrial) -> anyhow::Result<(CellPlace, String)> {
     let (name, id) = (index.record.folder().display(), trial.id);
     let value = |axis: Axis| {
         let value = trial.cell.value(axis.as_str()).or_else(|| index.fixed.value(axis.as_str()));
@@ -44,7 +44,7 @@ pub fn place(index: &CellIndex, trial: &IndexedTrial) -> anyhow::Result<(Place, 
     };
     let jobs = value(Axis::Jobs)?;
     let no_number = || format!("{name}: trial {id} has `{jobs}` jobs");
-    let place = Place {
+    let place = CellPlace {
         array: value(Axis::Array)?,
         background: value(Axis::Background)?,
         jobs: jobs.parse().with_context(no_number)?,

@@ -10,7 +10,7 @@ use disklab_results::Sample;
 use disklab_units::prose::{digits, listed};
 use std::fmt::Write;
 
-use super::merged::Place;
+use super::merged::CellPlace;
 use super::words::percent;
 use super::{arrays, facts};
 
@@ -82,7 +82,7 @@ struct Comparison<'a> {
 }
 
 /// Of two policies of which the first does more.
-pub fn why(lab: &Lab, place: &Place, more: &Side, less: &Side) -> String {
+pub fn why(lab: &Lab, place: &CellPlace, more: &Side, less: &Side) -> String {
     let of_less = |seed: u32| less.samples.iter().find(|(known, _)| *known == seed);
     let mut pairs: Vec<Pair> = Vec::new();
     for (seed, sample) in &more.samples {

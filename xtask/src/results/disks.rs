@@ -5,7 +5,7 @@ use disklab_results::Sample;
 use disklab_units::prose::digits;
 
 use super::facts;
-use super::merged::{Merged, Place};
+use super::merged::{CellPlace, Merged};
 use super::words::{percent, test};
 
 pub const HEAD: [&str; 12] = [
@@ -23,7 +23,7 @@ pub const HEAD: [&str; 12] = [
     "reads of each disk %",
 ];
 
-pub fn table(merged: &Merged, places: &[Place]) -> String {
+pub fn table(merged: &Merged, places: &[CellPlace]) -> String {
     let mut rows = Vec::new();
     for place in places {
         for policy in merged.plain_policies() {

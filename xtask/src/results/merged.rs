@@ -10,7 +10,7 @@ use super::axes;
 
 /// All of a cell but its policy: policies are what is compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct CellPlace {
     pub array: String,
     pub background: String,
     pub jobs: u32,
@@ -40,14 +40,14 @@ pub struct Merged<'a> {
     pub jobs: Vec<u32>,
     pub workloads: Vec<String>,
     pub policies: Vec<String>,
-    cells: BTreeMap<(Place, String), Vec<Trial<'a>>>,
+    cells: BTreeMap<(CellPlace, String), Vec<Trial<'a>>>,
     /// Trials that an earlier record has too; those of the earlier one count, unless only the later
     /// has a result.
     pub twice: usize,
 }
 
 impl<'a> Merged<'a> {
-    pub fn of(records: &'a [Record]) -> anyhow::Result<Self> {
+    pub fn new(records: &'a [Record]) -> anyhow::Result<Self> {
         let mut merged = Self::default();
         for record in records {
             let index = CellIndex::new(record);
@@ -64,7 +64,7 @@ impl<'a> Merged<'a> {
         Ok(merged)
     }
 
-    fn add(&mut self, place: Place, policy: String, trial: Trial<'a>) {
+    fn add(&mut self, place: CellPlace, policy: String, trial: Trial<'a>) {
         fn once<T: PartialEq + Clone>(all: &mut Vec<T>, value: &T) {
             if !all.contains(value) {
                 all.push(value.clone());
@@ -94,18 +94,19 @@ impl<'a> Merged<'a> {
     }
 
     /// Each array, background and number of jobs that the records have, with its workloads.
-    pub fn groups(&self) -> Vec<Vec<Place>> {
+    pub fn groups(&self) -> Vec<Vec<CellPlace>> {
         let mut groups = Vec::new();
         for array in &self.arrays {
             for background in &self.backgrounds {
                 for &jobs in &self.jobs {
-                    let place = |workload: &String| Place {
+                    let place = |workload: &String| CellPlace {
                         array: array.clone(),
                         background: background.clone(),
                         jobs,
                         workload: workload.clone(),
                     };
-                    let wanted = |place: &Place| self.cells.keys().any(|(known, _)| known == place);
+                    let wanted =
+                        |place: &CellPlace| self.cells.keys().any(|(known, _)| known == place);
                     let places: Vec<_> = self.workloads.iter().map(place).filter(wanted).collect();
                     if !places.is_empty() {
                         groups.push(places);
@@ -116,11 +117,11 @@ impl<'a> Merged<'a> {
         groups
     }
 
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<CellPlace> {
         self.groups().into_iter().flatten().collect()
     }
 
-    pub fn trials(&self, place: &Place, policy: &str) -> &[Trial<'a>] {
+    pub fn trials(&self, place: &CellPlace, policy: &str) -> &[Trial<'a>] {
         self.cells.get(&(place.clone(), policy.to_owned())).map_or(&[], Vec::as_slice)
     }
 
@@ -129,7 +130,7 @@ impl<'a> Merged<'a> {
     }
 
     /// Of its trials that are ok, with their seeds' indices.
-    pub fn samples(&self, place: &Place, policy: &str) -> Vec<(u32, &'a Sample)> {
+    pub fn samples(&self, place: &CellPlace, policy: &str) -> Vec<(u32, &'a Sample)> {
         let trials = self.trials(place, policy).iter();
         trials.filter_map(|trial| Some((trial.seed, trial.sample()?))).collect()
     }

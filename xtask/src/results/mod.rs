@@ -83,7 +83,7 @@ fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
     for record in records {
         check_suite(kind, record)?;
     }
-    let merged = Merged::of(records)?;
+    let merged = Merged::new(records)?;
     check_lab(lab, &merged)?;
     let published = Published::read(kind, &merged.arrays)?;
     let mut page = format!(

@@ -7,12 +7,12 @@ use disklab_record::Status;
 use disklab_results::Remark;
 use disklab_units::prose::{count, listed};
 
-use super::merged::{Merged, Place};
+use super::merged::{CellPlace, Merged};
 use super::words::{code, escaped, test};
 
 /// What became of the trials of these places that are not ok: an entry of a list for each cell and
 /// reason.
-pub fn not_ok(merged: &Merged, places: &[Place], policies: &[&str]) -> String {
+pub fn not_ok(merged: &Merged, places: &[CellPlace], policies: &[&str]) -> String {
     let mut text = String::new();
     for place in places {
         for policy in policies {

@@ -35,7 +35,7 @@ pub const VERDICTS: [(Verdict, &str); 5] = [
 ];
 
 impl Verdict {
-    pub fn of(ours: Ordering, theirs: Ordering) -> Self {
+    pub fn compare(ours: Ordering, theirs: Ordering) -> Self {
         match (ours, theirs) {
             (Ordering::Equal, Ordering::Equal) => Self::TiedInBoth,
             (Ordering::Equal, _) => Self::TiedHere,
@@ -107,7 +107,7 @@ mod tests {
             (Equal, Less, Verdict::TiedHere),
             (Greater, Equal, Verdict::TiedThere),
         ] {
-            assert_eq!(Verdict::of(ours, theirs), verdict);
+            assert_eq!(Verdict::compare(ours, theirs), verdict);
         }
     }
 

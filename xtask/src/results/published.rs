@@ -3,7 +3,7 @@
 use anyhow::Context;
 
 use super::kind::{Is, Kind};
-use super::merged::Place;
+use super::merged::CellPlace;
 use super::words;
 
 /// Off by more than this part, a row breaks Little's law.
@@ -21,7 +21,7 @@ pub struct Published {
 #[derive(Debug)]
 pub struct Row {
     pub source: String,
-    pub place: Place,
+    pub place: CellPlace,
     pub policy: String,
     /// Of each column of the page, and as they were published.
     pub values: Vec<Option<f64>>,
@@ -95,8 +95,8 @@ impl Published {
         (self.beside_pool == Some(ours)).then_some(POOL)
     }
 
-    pub fn find(&self, source: &str, place: &Place, policy: &str) -> Option<&Row> {
-        let theirs = Place {
+    pub fn find(&self, source: &str, place: &CellPlace, policy: &str) -> Option<&Row> {
+        let theirs = CellPlace {
             array: self.array_beside(&place.array)?.to_owned(),
             workload: their_workload(&place.workload).to_owned(),
             ..place.clone()
@@ -107,7 +107,7 @@ impl Published {
     }
 
     /// Those that have anything of one of these places.
-    pub fn sources_of(&self, places: &[Place], policies: &[&str]) -> Vec<&str> {
+    pub fn sources_of(&self, places: &[CellPlace], policies: &[&str]) -> Vec<&str> {
         let has = |source: &&str| {
             places.iter().any(|place| {
                 policies.iter().any(|policy| self.find(source, place, policy).is_some())
@@ -131,7 +131,7 @@ fn row(kind: &Kind, head: &[&str], line: &str) -> anyhow::Result<Row> {
     let values = kind.columns.iter().map(|column| number(column.csv));
     let values = values.collect::<anyhow::Result<Vec<Option<f64>>>>()?;
     let all = |is: Is| kind.columns.iter().zip(&values).filter(move |(column, _)| column.is == is);
-    let place = Place {
+    let place = CellPlace {
         array: required("array")?,
         background: text("background").unwrap_or("none").to_owned(),
         jobs: text("jobs").unwrap_or("1").parse()?,

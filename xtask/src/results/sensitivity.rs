@@ -6,7 +6,7 @@ use std::fmt::Write;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 
-use super::merged::{Merged, Place};
+use super::merged::{CellPlace, Merged};
 use super::words::{range, test};
 use super::{agreement, notes, orders};
 
@@ -44,7 +44,7 @@ fn base(policy: &str) -> &str {
     policy.split(':').next().unwrap_or(policy)
 }
 
-fn rows(merged: &Merged, place: &Place) -> Vec<Vec<String>> {
+fn rows(merged: &Merged, place: &CellPlace) -> Vec<Vec<String>> {
     let spread = |policy: &str| {
         Spread::of(merged.samples(place, policy).iter().map(|(_, sample)| sample.iops))
     };

@@ -4,14 +4,14 @@ use disklab_results::Spread;
 use disklab_units::prose::digits;
 
 use super::kind::Kind;
-use super::merged::{Merged, Place};
+use super::merged::{CellPlace, Merged};
 use super::published::{Published, Row};
 use super::words::{range, test};
 
 pub const BROKEN: &str = "†";
 
 /// One array, background and number of jobs: a row for each test and policy.
-pub fn table(kind: &Kind, merged: &Merged, published: &Published, places: &[Place]) -> String {
+pub fn table(kind: &Kind, merged: &Merged, published: &Published, places: &[CellPlace]) -> String {
     let policies = merged.plain_policies();
     let sources = published.sources_of(places, &policies);
     let mut head = vec!["test".to_owned(), "policy".to_owned()];
@@ -52,7 +52,7 @@ impl Shown {
     }
 }
 
-fn our_cells(kind: &Kind, merged: &Merged, place: &Place, policy: &str) -> Vec<Shown> {
+fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> Vec<Shown> {
     let samples = merged.samples(place, policy);
     let cell = |(at, column): (usize, &super::kind::Column)| {
         if samples.is_empty() {
@@ -68,7 +68,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &Place, policy: &str) -> Vec<S
 }
 
 /// Why a cell has no numbers.
-fn fate(merged: &Merged, place: &Place, policy: &str) -> &'static str {
+fn fate(merged: &Merged, place: &CellPlace, policy: &str) -> &'static str {
     let trials = merged.trials(place, policy);
     if trials.iter().all(|trial| trial.outcome.is_none()) { "no trial" } else { "no result" }
 }

@@ -13,7 +13,7 @@ use disklab_units::Nanos;
 
 use super::causes::{self, Side};
 use super::kind::{Kind, MIXED, READS};
-use super::merged::{Merged, Place};
+use super::merged::{CellPlace, Merged};
 use super::page;
 use super::published::Published;
 
@@ -204,13 +204,13 @@ fn with_axes(text: &str, set: &[&str], axes: &[(&str, &str)], ran: bool) -> Reco
     if ran { record_of(suite, &[outcome], &[]) } else { record_of(suite, &[], &[&id]) }
 }
 
-fn places(record: Record) -> anyhow::Result<Vec<Place>> {
-    Ok(Merged::of(&[record])?.places())
+fn places(record: Record) -> anyhow::Result<Vec<CellPlace>> {
+    Ok(Merged::new(&[record])?.places())
 }
 
 #[test]
 fn what_is_fixed_in_a_suite_is_in_no_cell_and_counts() {
-    let place = |background: &str, jobs| Place {
+    let place = |background: &str, jobs| CellPlace {
         array: "hdd-raid1".to_owned(),
         background: background.to_owned(),
         jobs,
@@ -251,7 +251,7 @@ fn a_page_has_no_rows_of_what_no_record_measures() {
         with_axes(TEXT, &[], &axes("hdd-raid1", "none", "1"), true),
         with_axes(TEXT, &[], &axes("ssd-raid10", "defrag", "4"), false),
     ];
-    let places = Merged::of(&records).expect("records").places();
+    let places = Merged::new(&records).expect("records").places();
     let told: Vec<_> = places
         .iter()
         .map(|place| (place.array.as_str(), place.background.as_str(), place.jobs))
@@ -308,7 +308,7 @@ fn a_record_of_another_suite_is_refused() {
 
 #[test]
 fn the_first_authors_disks_are_beside_those_with_a_cache_where_there_are_any() {
-    let place = |array: &str| Place {
+    let place = |array: &str| CellPlace {
         array: array.to_owned(),
         background: "none".to_owned(),
         jobs: 1,
@@ -326,8 +326,8 @@ fn the_first_authors_disks_are_beside_those_with_a_cache_where_there_are_any() {
 }
 
 /// One job of random reads, with nothing beside it.
-fn alone(array: &str) -> Place {
-    Place {
+fn alone(array: &str) -> CellPlace {
+    CellPlace {
         array: array.to_owned(),
         background: "none".to_owned(),
         jobs: 1,

@@ -101,7 +101,7 @@ impl BisectionQuestion {
         let question = Question::ask(
             &home.lab,
             &self.suite,
-            &Overrides::of(set, Seeds::first_ones(self.seeds))?,
+            &Overrides::from_settings(set, Seeds::first_ones(self.seeds))?,
         )?;
         let several: Vec<String> = question
             .suite

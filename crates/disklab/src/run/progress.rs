@@ -103,7 +103,7 @@ struct RunningTrial {
 }
 
 impl RunningTrial {
-    fn at(&mut self, now: Nanos) {
+    fn move_to(&mut self, now: Nanos) {
         let begun = *self.begun.get_or_insert(now);
         self.moved = (self.work.ramp + now.saturating_sub(begun)).min(self.work.virtual_time);
     }
@@ -182,7 +182,7 @@ impl<'a> Progress<'a> {
             }
             Event::Moved { trial, now, measured } => {
                 if let Some(running) = state.running.get_mut(&trial.id).filter(|_| *measured) {
-                    running.at(*now);
+                    running.move_to(*now);
                 }
             }
             Event::Undoing { news: UndoNews::Undone(Undone { failed: Some(why), what }) } => {
@@ -361,9 +361,9 @@ mod tests {
         let (virtual_time, ramp) = (Nanos::from_secs(20), Nanos::from_secs(4));
         let work = TrialWork { virtual_time, ramp, wall: Duration::from_secs(10) };
         let mut running = RunningTrial { work, begun: None, moved: Nanos::ZERO };
-        running.at(Nanos::from_secs(100));
+        running.move_to(Nanos::from_secs(100));
         assert_eq!(running.behind(), Duration::from_secs(2), "the ramp is behind it");
-        running.at(Nanos::from_secs(500));
+        running.move_to(Nanos::from_secs(500));
         assert_eq!(running.moved, virtual_time, "no more than all");
         state.running.insert("a".to_owned(), running);
         assert_eq!(state.left(Duration::from_secs(10), 1), Duration::ZERO);

@@ -93,14 +93,14 @@ fn head(group: &CellGroup) -> String {
 /// Its head, with a mark for each cell.
 fn folded_row(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> String {
     let mark = |cell: &CellRow| {
-        let states: Vec<State> =
-            cell.trials.iter().map(|trial| State::of(trial, running)).collect();
-        let of_cell = if states.contains(&State::Failed) {
-            State::Failed
+        let states: Vec<TrialMark> =
+            cell.trials.iter().map(|trial| TrialMark::new(trial, running)).collect();
+        let of_cell = if states.contains(&TrialMark::Failed) {
+            TrialMark::Failed
         } else if states.iter().all(|state| *state == states[0]) {
             states[0]
         } else {
-            State::Running
+            TrialMark::Running
         };
         of_cell.mark(screen)
     };
@@ -112,7 +112,7 @@ fn rows(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> Vec<S
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let row = |(cell, label): (&CellRow, &String)| {
         let marks: String =
-            cell.trials.iter().map(|trial| State::of(trial, running).mark(screen)).collect();
+            cell.trials.iter().map(|trial| TrialMark::new(trial, running).mark(screen)).collect();
         let median = cell.measured.as_ref().map_or_else(String::new, |measured| {
             format!("  {} IOPS", digits(measured.all.iops.median))
         });
@@ -125,7 +125,7 @@ fn rows(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> Vec<S
 
 /// How far a trial is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum TrialMark {
     Ok,
     Failed,
     Spared,
@@ -133,8 +133,8 @@ enum State {
     ToCome,
 }
 
-impl State {
-    fn of(trial: &TrialRow, running: &BTreeSet<String>) -> Self {
+impl TrialMark {
+    fn new(trial: &TrialRow, running: &BTreeSet<String>) -> Self {
         match trial.status {
             Some(Status::Ok) => Self::Ok,
             Some(Status::Failed | Status::Skipped) => Self::Failed,

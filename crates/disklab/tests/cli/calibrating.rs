@@ -77,7 +77,8 @@ fn what_is_not_named_twice_or_may_be_somebodys_is_not_written() {
         ),
         (
             "./disk",
-            "disk is not written: it holds an ext filesystem; if that is not needed, wipefs --all disk",
+            "disk is not written: it holds an ext filesystem; if that is not needed, wipefs --all \
+             disk",
         ),
         ("none", "--write none: cannot be looked at"),
     ] {
@@ -162,7 +163,8 @@ fn an_array_is_drafted_from_what_the_machine_has() {
     let drafted = done(with_tools(here).output().unwrap());
     assert_eq!((drafted.status, drafted.err.as_str()), (Some(0), ""));
     for said in [
-        "# Drafted by `disklab array new --from-machine`: btrfs pool; its profile is not known here",
+        "# Drafted by `disklab array new --from-machine`: btrfs pool; its profile is not known \
+         here",
         "# not asked: mdadm is not here\n# not asked: zpool is not here\n",
         "join = \"btrfs-raid1\"\ndevices = [\n    \"nas-12tb\", # /dev/sdc: ST12000VN0008",
     ] {

@@ -9,9 +9,9 @@ use std::process::Command;
 use crate::{json, run};
 
 /// It is detached when it is dropped.
-struct Loop(String);
+struct AttachedImage(String);
 
-impl Loop {
+impl AttachedImage {
     fn new(here: &Path) -> Option<Self> {
         let file = here.join("image");
         File::create(&file).unwrap().set_len(256 << 20).unwrap();
@@ -22,7 +22,7 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
+impl Drop for AttachedImage {
     fn drop(&mut self) {
         let _ = Command::new("losetup").args(["--detach", &self.0]).status();
     }
@@ -36,7 +36,7 @@ fn device(listed: &serde_json::Value, path: &str) -> Option<serde_json::Value> {
 fn the_lines_that_it_prints_are_those_that_permit_a_disk() {
     let place = tempfile::tempdir().unwrap();
     let here = place.path();
-    let Some(Loop(path)) = &Loop::new(here) else {
+    let Some(AttachedImage(path)) = &AttachedImage::new(here) else {
         skipped_without_root("losetup makes no loop device here");
         return;
     };

@@ -205,19 +205,23 @@ fn requests(sector: u64) -> Vec<u8> {
     writer.pending().to_vec()
 }
 
-const STEPS: &str = r#"{"step":"set","path":"/sys/block/vda/queue/scheduler","value":"none","says":"[none] mq-deadline"}
+const STEPS: &str = concat!(
+    r#"{"step":"set","path":"/sys/block/vda/queue/scheduler","value":"none","#,
+    r#""says":"[none] mq-deadline"}
 {"step":"mounted","filesystem":"btrfs"}
 {"step":"measure","command":["fio","--name=a"],"status":"exit status: 0","said":"a warning"}
 {"step":"finished"}
-{"step":"cut o"#;
+{"step":"cut o"#
+);
 
 const CLOSING: &str = concat!(
-    r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":2,"devices":["nas-4tb","nas-4tb"],"#,
-    r#""phases":[{"name":"measure","begin_ns":1000,"end_ns":9000,"read_followers":4,"read_switches":1,"#,
+    r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":2,"#,
+    r#""devices":["nas-4tb","nas-4tb"],"phases":[{"name":"measure","begin_ns":1000,"#,
+    r#""end_ns":9000,"read_followers":4,"read_switches":1,"#,
     r#""devices":[{"name":"vda","reads":3,"writes":1,"#,
-    r#""flushes":1,"discards":0,"read_bytes":12288,"write_bytes":4096,"busy_ns":6000,"wait_ns":50000,"service_ns":4000,"#,
-    r#""depth_ns":48000,"followers":4,"apart":3,"apart_sectors":4096,"#,
-    r#""model":{"seeks":2,"cache":{"hits":1,"misses":0}}},{"name":"vdb","reads":1,"writes":0,"flushes":0,"discards":0,"#,
-    r#""read_bytes":4096,"write_bytes":0,"busy_ns":2000,"wait_ns":2000,"service_ns":2000,"depth_ns":2000,"model":null}]}],"#,
-    r#""trace_sha256":null}"#
+    r#""flushes":1,"discards":0,"read_bytes":12288,"write_bytes":4096,"busy_ns":6000,"#,
+    r#""wait_ns":50000,"service_ns":4000,"depth_ns":48000,"followers":4,"apart":3,"apart_sectors":4096,"#,
+    r#""model":{"seeks":2,"cache":{"hits":1,"misses":0}}},{"name":"vdb","reads":1,"#,
+    r#""writes":0,"flushes":0,"discards":0,"read_bytes":4096,"write_bytes":0,"busy_ns":2000,"#,
+    r#""wait_ns":2000,"service_ns":2000,"depth_ns":2000,"model":null}]}],"trace_sha256":null}"#
 );

@@ -245,7 +245,7 @@ fn seeds_until_decided() {
         record
             .outcomes()
             .into_iter()
-            .map(|(id, outcome)| (id.to_owned(), outcome.map(|it| it.status)))
+            .map(|(id, outcome)| (id.to_owned(), outcome.map(|outcome| outcome.status)))
             .collect()
     };
     let spared =

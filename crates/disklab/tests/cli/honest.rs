@@ -60,20 +60,21 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
         assert_eq!((&first.cell, first.seed), (&second.cell, second.seed));
     }
     // As it was said: block by block, the second times among the others.
-    let ran: Vec<&str> = record.lines().iter().map(|it| it.trial.as_str()).collect();
+    let ran: Vec<&str> = record.lines().iter().map(|outcome| outcome.trial.as_str()).collect();
     let said: Vec<&str> = dry
         .out
         .lines()
         .filter_map(|line| line.strip_prefix("# "))
-        .filter(|it| ran.contains(it))
+        .filter(|name| ran.contains(name))
         .collect();
     assert_eq!(ran, said, "{}", dry.out);
-    let seeds: Vec<u32> = record.lines().iter().map(|it| it.seed_index).collect();
+    let seeds: Vec<u32> = record.lines().iter().map(|outcome| outcome.seed_index).collect();
     assert_eq!(seeds, [1, 1, 1, 2, 2, 2, 3, 3, 3]);
     for outcome in record.lines() {
         let steps = steps(record.folder(), outcome.raw.as_deref().expect("raw output"));
         let warmed = steps.iter().find(|step| step["step"] == "warmed").expect("a warm-up");
-        let not_steady = outcome.remarks.iter().any(|it| matches!(it, Remark::NotSteady { .. }));
+        let not_steady =
+            outcome.remarks.iter().any(|remark| matches!(remark, Remark::NotSteady { .. }));
         assert_eq!(warmed["steady"] == false, not_steady, "{warmed}");
         assert!(warmed["rates"].as_array().is_some_and(|rates| rates.len() >= 5), "{warmed}");
         let raw = record.folder().join(outcome.raw.as_deref().expect("raw output"));
@@ -105,11 +106,12 @@ fn surroundings_are_noted(raw: &Path, scheduler: &str) {
         assert!(
             then["kernel"]
                 .as_str()
-                .is_some_and(|it| it.starts_with(|first: char| first.is_ascii_digit())),
+                .is_some_and(|version| version.starts_with(|first: char| first.is_ascii_digit())),
             "{then}"
         );
         assert!(
-            then["load"].is_array() && then["disks"].as_array().is_some_and(|it| it.len() == 1),
+            then["load"].is_array()
+                && then["disks"].as_array().is_some_and(|disks| disks.len() == 1),
             "{then}"
         );
     }
@@ -141,7 +143,12 @@ fn a_budget_ends_a_run_with_what_is_open() {
     assert!(flat(&done.err).contains("IOPS of mq-deadline against none"), "{}", done.err);
     assert!(flat(&done.err).contains("disklab run --resume a --budget 5s"), "{}", done.err);
     let outcomes = outcomes(&here.path().join("a"));
-    assert!(outcomes.iter().all(|it| it.status == Status::Ok), "{}{}", done.out, done.err);
+    assert!(
+        outcomes.iter().all(|outcome| outcome.status == Status::Ok),
+        "{}{}",
+        done.out,
+        done.err
+    );
     let ran = outcomes.len();
     assert!(ran > 0 && ran < 60, "{ran} trials");
     // Nobody knows how many seeds it would take: a dry run has those that are sure.
@@ -173,9 +180,17 @@ fn a_choice_that_the_kernel_lacks_is_left_out_and_not_failed() {
     let done = run(here.path(), &asked);
     let outcomes = outcomes(&here.path().join("a"));
     let of = |policy: &str| {
-        outcomes.iter().filter(|it| it.cell.value("policy") == Some(policy)).collect::<Vec<_>>()
+        outcomes
+            .iter()
+            .filter(|outcome| outcome.cell.value("policy") == Some(policy))
+            .collect::<Vec<_>>()
     };
-    assert!(of("pid").iter().all(|it| it.status == Status::Ok), "{}{}", done.out, done.err);
+    assert!(
+        of("pid").iter().all(|outcome| outcome.status == Status::Ok),
+        "{}{}",
+        done.out,
+        done.err
+    );
     // No kernel has it that was not patched with it.
     let queue = of("queue");
     assert_eq!(queue.len(), 2);
@@ -184,7 +199,7 @@ fn a_choice_that_the_kernel_lacks_is_left_out_and_not_failed() {
         assert_eq!(outcome.status, Status::Skipped, "{reason}");
         assert!(reason.contains("has no queue") && reason.contains("pid"), "{reason}");
     }
-    assert_eq!(queue.iter().filter(|it| it.raw.is_some()).count(), 1, "it is tried once");
+    assert_eq!(queue.iter().filter(|outcome| outcome.raw.is_some()).count(), 1, "it is tried once");
     assert_eq!(
         fs::read_dir(here.path().join("state")).map_or(0, Iterator::count),
         0,
@@ -217,20 +232,25 @@ fn what_has_nothing_to_be_held_against_gets_no_more_seeds() {
     let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
     let outcomes = outcomes(&here.path().join("a"));
     let of = |status: Status| {
-        let those = outcomes.iter().filter(|it| it.status == status);
+        let those = outcomes.iter().filter(|outcome| outcome.status == status);
         those
-            .map(|it| (it.cell.value("policy").unwrap_or_default(), it.seed_index))
+            .map(|outcome| (outcome.cell.value("policy").unwrap_or_default(), outcome.seed_index))
             .collect::<Vec<_>>()
     };
     assert_eq!(of(Status::Ok), [("pid", 1)], "{}{}", done.out, done.err);
-    assert!(of(Status::Skipped).iter().all(|it| *it == ("queue", 1)), "{}{}", done.out, done.err);
+    assert!(
+        of(Status::Skipped).iter().all(|trial| *trial == ("queue", 1)),
+        "{}{}",
+        done.out,
+        done.err
+    );
     let spared = of(Status::Spared);
     assert!(spared.contains(&("pid", 2)) && spared.contains(&("queue", 8)), "{spared:?}");
     let reasons = outcomes
         .iter()
-        .filter(|it| it.status == Status::Spared)
-        .filter_map(|it| it.reason.as_deref());
-    assert!(reasons.into_iter().all(|it| it.contains("held against, is left out")));
+        .filter(|outcome| outcome.status == Status::Spared)
+        .filter_map(|outcome| outcome.reason.as_deref());
+    assert!(reasons.into_iter().all(|reason| reason.contains("held against, is left out")));
 }
 
 #[test]
@@ -258,7 +278,7 @@ fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
         done
     });
     let outcome = outcomes(&here.path().join("a")).remove(0);
-    let wrote = |it: &Remark| matches!(it, Remark::Disturbed { others: Others::Wrote, .. });
+    let wrote = |remark: &Remark| matches!(remark, Remark::Disturbed { others: Others::Wrote, .. });
     assert!(outcome.remarks.iter().any(wrote), "{:?}{}", outcome.remarks, done.err);
     assert!(!outcome.is_sound());
     let shown = flat(&crate::run(here.path(), &["show", "a"]).out);
@@ -280,8 +300,8 @@ fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
     let done = run(here.path(), &["--at", &at, "--warm-up", "0 s", "--no-pairs", "--out", "b"]);
     assert_eq!(done.status, Some(2), "{}{}", done.out, done.err);
     assert!(flat(&done.err).contains("larger than array `here` holds"), "{}", done.err);
-    let mut left = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name());
-    let is_begun = left.any(|it| it.to_string_lossy().contains("disklab"));
+    let mut left = fs::read_dir(&pool).expect("it").flatten().map(|entry| entry.file_name());
+    let is_begun = left.any(|name| name.to_string_lossy().contains("disklab"));
     assert!(!here.path().join("b").exists() && !is_begun, "nothing is begun");
 }
 
@@ -339,7 +359,7 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
     let reason = outcome.reason.unwrap_or_default();
     assert!(reason.contains("No space left on device"), "{reason}");
     let left: Vec<_> =
-        fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+        fs::read_dir(&pool).expect("it").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["filler"], "the folder is removed all the same");
 }
 
@@ -348,8 +368,8 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
 fn fill_up(pool: &Path, record: &Path, stop: &AtomicBool) {
     let measures = || {
         let raw = fs::read_dir(record.join("raw")).into_iter().flatten().flatten();
-        raw.map(|it| it.path().join("marks.jsonl"))
-            .any(|it| it.metadata().is_ok_and(|it| it.len() > 0))
+        raw.map(|trial| trial.path().join("marks.jsonl"))
+            .any(|marks| marks.metadata().is_ok_and(|data| data.len() > 0))
     };
     while !measures() && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(std::time::Duration::from_millis(5));

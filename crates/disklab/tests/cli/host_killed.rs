@@ -120,7 +120,7 @@ fn inside_the_guest() {
     for disk in ["vda", "vdb", "vdc", "vde"] {
         fs::write(format!("/sys/block/{disk}/queue/scheduler"), "none").expect("sysfs");
     }
-    let before = State::now();
+    let before = HostState::now();
     let mut seen = BTreeSet::new();
     let mut kills = 0;
     for lines in 1.. {
@@ -139,23 +139,23 @@ fn inside_the_guest() {
     assert!(wait_for(&mut run, is_measuring), "it measures nothing");
     seen.extend(kill(run, &before, "a measurement had begun"));
     assert!(
-        different.split(' ').all(|it| seen.contains(it)),
+        different.split(' ').all(|kind| seen.contains(kind)),
         "of {different} only {seen:?} was ever different"
     );
     assert!(kills >= least.parse().expect("a number"), "it was killed {kills} times only");
 }
 
 /// What was different when it was killed, and is not any more.
-fn kill(mut run: Child, before: &State, when: &str) -> BTreeSet<&'static str> {
+fn kill(mut run: Child, before: &HostState, when: &str) -> BTreeSet<&'static str> {
     run.kill().expect("it runs");
     run.wait().expect("its end");
-    let mut changed = State::now().unlike(before);
+    let mut changed = HostState::now().unlike(before);
     // They are about to end.
     changed.remove("process");
     let clean = disklab("clean").output().expect("it starts");
     let said = String::from_utf8_lossy(&clean.stdout);
     assert!(clean.status.success(), "after {when}: {said}");
-    let left = State::now().unlike(before);
+    let left = HostState::now().unlike(before);
     assert!(left.is_empty(), "after {when}, with {changed:?} changed, {left:?} is left:\n{said}");
     // A journal and no more may be there. What is more is told.
     assert!(
@@ -204,26 +204,29 @@ fn wait_for(run: &mut Child, is_there: impl Fn() -> bool) -> bool {
 /// Lines of all journals.
 fn journalled() -> usize {
     let journals = fs::read_dir(STATE).into_iter().flatten().flatten();
-    journals.map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count())).sum()
+    journals
+        .map(|journal| fs::read_to_string(journal.path()).map_or(0, |text| text.lines().count()))
+        .sum()
 }
 
 fn is_measuring() -> bool {
     let mut trials = fs::read_dir("/tmp/record/raw").into_iter().flatten().flatten();
-    trials.any(|it| {
-        fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|text| !text.is_empty())
+    trials.any(|trial| {
+        fs::read_to_string(trial.path().join("marks.jsonl")).is_ok_and(|text| !text.is_empty())
     })
 }
 
 /// All that a trial may change, each line by its kind.
-struct State(BTreeSet<(&'static str, String)>);
+struct HostState(BTreeSet<(&'static str, String)>);
 
-impl State {
+impl HostState {
     fn now() -> Self {
         let mut all = BTreeSet::new();
         for disk in ["vda", "vdb", "vdc", "vde"] {
             let queue = format!("/sys/block/{disk}/queue");
-            let tunables =
-                names(&format!("{queue}/iosched")).into_iter().map(|it| format!("iosched/{it}"));
+            let tunables = names(&format!("{queue}/iosched"))
+                .into_iter()
+                .map(|file| format!("iosched/{file}"));
             for file in tunables.chain(["scheduler".to_owned(), "nr_requests".to_owned()]) {
                 all.insert((
                     "scheduler",
@@ -231,7 +234,7 @@ impl State {
                 ));
             }
         }
-        for filesystem in names("/sys/fs/btrfs").iter().filter(|it| it.contains('-')) {
+        for filesystem in names("/sys/fs/btrfs").iter().filter(|name| name.contains('-')) {
             all.insert(("policy", said(&format!("/sys/fs/btrfs/{filesystem}/read_policy"))));
         }
         let ours = |folder: &str| names(folder).into_iter().filter(|name| name.contains("disklab"));
@@ -240,10 +243,13 @@ impl State {
         all.extend(ours("/dev").map(|name| ("node", name)));
         all.insert(("control", said("/sys/fs/cgroup/cgroup.subtree_control")));
         all.extend(
-            names("/sys/block").into_iter().filter(|it| it.starts_with("md")).map(|it| ("md", it)),
+            names("/sys/block")
+                .into_iter()
+                .filter(|name| name.starts_with("md"))
+                .map(|name| ("md", name)),
         );
-        all.extend(names(DATA).into_iter().map(|it| ("folder", it)));
-        all.extend(names(STATE).into_iter().map(|it| ("journal", it)));
+        all.extend(names(DATA).into_iter().map(|name| ("folder", name)));
+        all.extend(names(STATE).into_iter().map(|name| ("journal", name)));
         for disk in ["/dev/vda", "/dev/vdb"] {
             let marks =
                 Command::new("wipefs").args(["--noheadings", disk]).output().expect("wipefs");
@@ -254,11 +260,11 @@ impl State {
         let words = |pid: &String| {
             format!("{pid} {}", said(&format!("/proc/{pid}/cmdline")).replace('\0', " "))
         };
-        let running = names("/proc").into_iter().filter(|it| it.parse::<u32>().is_ok());
+        let running = names("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
         let ours = running
             .map(|pid| words(&pid))
-            .filter(|it| ["host-init", "fio ", "mkfs"].iter().any(|word| it.contains(word)));
-        all.extend(ours.map(|it| ("process", it)));
+            .filter(|words| ["host-init", "fio ", "mkfs"].iter().any(|word| words.contains(word)));
+        all.extend(ours.map(|words| ("process", words)));
         Self(all)
     }
 

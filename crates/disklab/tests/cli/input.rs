@@ -192,7 +192,8 @@ fn a_pipe_in_the_lab_is_no_suite() {
 #[test]
 fn all_mistakes_of_a_suite_are_told_with_their_lines() {
     let here = tempfile::tempdir().expect("a folder");
-    let suite = "question = \"?\"\nseeds = 0\nmemry = \"1 GiB\"\nruntime = { rotational = \"1s\", solid_state = \"1s\" }\n\
+    let suite = "question = \"?\"\nseeds = 0\nmemry = \"1 GiB\"\n\
+                 runtime = { rotational = \"1s\", solid_state = \"1s\" }\n\
                  array = \"constant-raid1\"\nworkload = \"smoke-randread\"\n";
     fs::write(here.path().join("mine.toml"), suite).expect("a file");
     for verb in ["plan", "run"] {

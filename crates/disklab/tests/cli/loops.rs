@@ -6,15 +6,17 @@ use std::process::Command;
 use disklab_block_devices::Disk;
 use disklab_testkit::skipped_without_root;
 
-pub struct Loop {
+pub struct LoopDisk {
     pub path: PathBuf,
 }
 
-impl Loop {
+impl LoopDisk {
     /// On a new sparse file. Written back to a file on a disk, so that no test is about memory.
     pub fn new(here: &Path, name: &str, mebibytes: u64) -> Self {
         let file = here.join(name);
-        std::fs::File::create(&file).and_then(|it| it.set_len(mebibytes << 20)).expect("a file");
+        std::fs::File::create(&file)
+            .and_then(|file| file.set_len(mebibytes << 20))
+            .expect("a file");
         let made = Command::new("losetup")
             .args(["--find", "--show"])
             .arg(&file)
@@ -43,7 +45,7 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
+impl Drop for LoopDisk {
     fn drop(&mut self) {
         let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
     }
@@ -51,7 +53,7 @@ impl Drop for Loop {
 
 /// So many of 512 MiB, with an allow file that lists them; none, and a line that says why, where
 /// there can be none.
-pub fn loops(here: &Path, count: usize) -> Option<(Vec<Loop>, PathBuf)> {
+pub fn loops(here: &Path, count: usize) -> Option<(Vec<LoopDisk>, PathBuf)> {
     let why = if !rustix::process::geteuid().is_root() {
         Some("loop devices want root")
     } else if !Path::new("/dev/loop-control").exists() {
@@ -63,16 +65,15 @@ pub fn loops(here: &Path, count: usize) -> Option<(Vec<Loop>, PathBuf)> {
         skipped_without_root(why);
         return None;
     }
-    let loops: Vec<Loop> =
-        (0..count).map(|number| Loop::new(here, &format!("{number}.img"), 512)).collect();
+    let loops: Vec<LoopDisk> =
+        (0..count).map(|number| LoopDisk::new(here, &format!("{number}.img"), 512)).collect();
     let allow = here.join("devices.toml");
     let text: String = loops.iter().map(allowed).collect();
     std::fs::write(&allow, text).expect("a file");
     Some((loops, allow))
 }
 
-fn allowed(it: &Loop) -> String {
-    let disk = Disk::find(&it.path).expect("it was just made");
-    let serial = disk.serial.expect("its file");
-    format!("[[device]]\npath = {:?}\nserial = {serial:?}\n", it.path.display().to_string())
+fn allowed(disk: &LoopDisk) -> String {
+    let serial = Disk::find(&disk.path).expect("it was just made").serial.expect("its file");
+    format!("[[device]]\npath = {:?}\nserial = {serial:?}\n", disk.path.display().to_string())
 }

@@ -13,7 +13,7 @@ use disklab_results::Remark;
 use disklab_testkit::skipped_without_root;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::loops::{Loop, loops};
+use crate::loops::{LoopDisk, loops};
 use crate::{Done, disklab, done};
 
 const SUITE: &str = r#"
@@ -66,8 +66,8 @@ pub fn with_programs(programs: &Path, command: &Command) -> Command {
     behind("mount --bind \"$1\" /usr/local/sbin && shift && exec \"$@\"", &[programs], command)
 }
 
-pub fn devices(loops: &[Loop]) -> String {
-    let names: Vec<String> = loops.iter().map(|it| it.path.display().to_string()).collect();
+pub fn devices(loops: &[LoopDisk]) -> String {
+    let names: Vec<String> = loops.iter().map(|disk| disk.path.display().to_string()).collect();
     names.join(",")
 }
 
@@ -76,7 +76,7 @@ pub fn outcomes(record: &Path) -> Vec<Outcome> {
         .expect("a record")
         .outcomes()
         .into_iter()
-        .filter_map(|(_, it)| it.cloned())
+        .filter_map(|(_, outcome)| outcome.cloned())
         .collect()
 }
 
@@ -85,16 +85,19 @@ pub fn journals(here: &Path) -> usize {
 }
 
 /// Nothing of it is left: values, signatures, mounts, journals.
-pub fn is_as_before(here: &Path, loops: &[Loop], schedulers: &[String]) {
-    assert_eq!(loops.iter().map(|it| it.queue("scheduler")).collect::<Vec<_>>(), schedulers);
-    assert!(loops.iter().all(Loop::is_blank), "something is left on the disks");
+pub fn is_as_before(here: &Path, loops: &[LoopDisk], schedulers: &[String]) {
+    assert_eq!(loops.iter().map(|disk| disk.queue("scheduler")).collect::<Vec<_>>(), schedulers);
+    assert!(loops.iter().all(LoopDisk::is_blank), "something is left on the disks");
     let mounts = fs::read_to_string("/proc/self/mounts").expect("/proc");
-    assert!(loops.iter().all(|it| !mounts.contains(it.path.to_str().expect("a name"))), "{mounts}");
+    assert!(
+        loops.iter().all(|disk| !mounts.contains(disk.path.to_str().expect("a name"))),
+        "{mounts}"
+    );
     assert_eq!(journals(here), 0, "a journal is left");
 }
 
-pub fn schedulers(loops: &[Loop]) -> Vec<String> {
-    loops.iter().map(|it| it.queue("scheduler")).collect()
+pub fn schedulers(loops: &[LoopDisk]) -> Vec<String> {
+    loops.iter().map(|disk| disk.queue("scheduler")).collect()
 }
 
 #[test]
@@ -128,8 +131,8 @@ fn stacks_and_schedulers_are_measured_and_everything_is_given_back() {
     let mut trace = disklab(here.path());
     let traced =
         crate::done(trace.args(["trace", "a", &outcomes[0].trial]).output().expect("it starts"));
-    let of_disk = |it: &Loop| {
-        traced.out.lines().any(|line| line.starts_with(&format!("{},read,", it.name())))
+    let of_disk = |disk: &LoopDisk| {
+        traced.out.lines().any(|line| line.starts_with(&format!("{},read,", disk.name())))
     };
     assert!(
         loops.iter().all(of_disk) && !traced.out.contains("vda"),
@@ -140,9 +143,9 @@ fn stacks_and_schedulers_are_measured_and_everything_is_given_back() {
     for outcome in outcomes {
         let sample = outcome.sample.expect("fio's numbers");
         assert!(sample.iops > 0.0 && sample.requests > 0);
-        let names: Vec<&str> = sample.devices.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names, loops.iter().map(Loop::name).collect::<Vec<_>>());
-        let read: u64 = sample.devices.iter().map(|it| it.read_bytes).sum();
+        let names: Vec<&str> = sample.devices.iter().map(|device| device.name.as_str()).collect();
+        assert_eq!(names, loops.iter().map(LoopDisk::name).collect::<Vec<_>>());
+        let read: u64 = sample.devices.iter().map(|device| device.read_bytes).sum();
         assert!(read >= sample.requests * 4096 * 9 / 10, "{read} of {} requests", sample.requests);
     }
 }
@@ -159,7 +162,7 @@ fn other_filesystems_on_one_disk() {
     let done = run(here.path(), &asked);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
-    assert!(outcomes(&here.path().join("a")).iter().all(|it| it.status == Status::Ok));
+    assert!(outcomes(&here.path().join("a")).iter().all(|outcome| outcome.status == Status::Ok));
 }
 
 #[test]
@@ -191,9 +194,9 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     let told =
         dry.out.lines().find_map(|line| line.strip_prefix("# 1 trial that would take about "));
     let seconds: Option<f64> =
-        told.and_then(|it| it.strip_suffix(" s")).and_then(|it| it.parse().ok());
+        told.and_then(|text| text.strip_suffix(" s")).and_then(|text| text.parse().ok());
     assert!(
-        seconds.is_some_and(|it| (it - expected).abs() < 1.0),
+        seconds.is_some_and(|seconds| (seconds - expected).abs() < 1.0),
         "{told:?} for {expected} s in\n{}",
         dry.out
     );
@@ -248,26 +251,26 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     }
     assert!(
         !behind.is_empty()
-            && behind.iter().all(|it| dry.out.contains(&format!("{} &", line_of(it))))
+            && behind.iter().all(|command| dry.out.contains(&format!("{} &", line_of(command))))
     );
     // And how it is undone, with what each file says now.
-    for (it, was) in loops.iter().zip(&before).rev() {
+    for (disk, was) in loops.iter().zip(&before).rev() {
         let active = was
             .split_once('[')
             .and_then(|(_, rest)| rest.split_once(']'))
             .expect("one is active")
             .0;
-        next(&format!("echo {active} > /sys/block/{}/queue/scheduler", it.name()));
+        next(&format!("echo {active} > /sys/block/{}/queue/scheduler", disk.name()));
         next(&format!(
             "echo {} > /sys/block/{}/queue/nr_requests",
-            it.queue("nr_requests"),
-            it.name()
+            disk.queue("nr_requests"),
+            disk.name()
         ));
     }
-    for it in loops.iter().rev() {
+    for disk in loops.iter().rev() {
         next(&format!(
             "wipefs --all --quiet {}  # if it still holds what was made there",
-            it.path.display()
+            disk.path.display()
         ));
     }
 }
@@ -290,7 +293,9 @@ fn masked(line: &str) -> String {
 fn line_of(command: &[serde_json::Value]) -> String {
     let quoted = |word: &serde_json::Value| {
         let word = word.as_str().expect("a word");
-        let plain = word.chars().all(|it| it.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(it));
+        let plain = word
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(letter));
         if plain { word.to_owned() } else { format!("'{word}'") }
     };
     command.iter().map(quoted).collect::<Vec<_>>().join(" ")
@@ -302,7 +307,9 @@ fn wait_for_lines(run: &mut Child, here: &Path, lines: usize) -> bool {
     loop {
         let entries = fs::read_dir(here.join("state")).into_iter().flatten().flatten();
         let count: usize = entries
-            .map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count()))
+            .map(|journal| {
+                fs::read_to_string(journal.path()).map_or(0, |text| text.lines().count())
+            })
             .sum();
         if count >= lines {
             return true;
@@ -338,7 +345,7 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
         killed += 1;
         // What was noted was about to be made: it is given a moment now and then.
         let [is_marked, is_set] =
-            [loops.iter().any(|it| !it.is_blank()), schedulers(&loops) != before];
+            [loops.iter().any(|disk| !disk.is_blank()), schedulers(&loops) != before];
         marked += usize::from(is_marked);
         set += usize::from(is_set);
         // Undone by `clean`, or by whatever is run next.
@@ -411,14 +418,20 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
         dry.err
     );
     // Of what is left, and no more.
-    let left = outcomes(&here.path().join("a")).iter().filter(|it| it.status != Status::Ok).count()
+    let left = outcomes(&here.path().join("a"))
+        .iter()
+        .filter(|outcome| outcome.status != Status::Ok)
+        .count()
         + fs::read_to_string(&log).map_or(6, |text| 6 - text.lines().count());
     let told = format!("# {left} trial{} that would take about", if left == 1 { "" } else { "s" });
     assert!(dry.out.contains(&told), "`{told}` is not in\n{}", dry.out);
     let done = resume(&["--allow", &allow]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     assert_eq!(
-        outcomes(&here.path().join("a")).iter().filter(|it| it.status == Status::Ok).count(),
+        outcomes(&here.path().join("a"))
+            .iter()
+            .filter(|outcome| outcome.status == Status::Ok)
+            .count(),
         6
     );
     is_as_before(here.path(), &loops, &before);
@@ -468,7 +481,7 @@ fn on_a_filesystem_that_is_there_one_folder_is_made_and_removed() {
     let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     fs::write(pool.join("mine"), "not to be touched").expect("a file");
     let mut contents: Vec<_> =
-        fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+        fs::read_dir(&pool).expect("it").flatten().map(|entry| entry.file_name()).collect();
     contents.sort();
     let at = pool.display().to_string();
     let dry = run(here.path(), &["--at", &at, "--dry-run"]).out;
@@ -492,7 +505,7 @@ fn on_a_filesystem_that_is_there_one_folder_is_made_and_removed() {
     assert_eq!(sample.devices[0].name, loops[0].name(), "its disk is seen");
     assert!(sample.devices[0].reads > 0);
     let mut after: Vec<_> =
-        fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+        fs::read_dir(&pool).expect("it").flatten().map(|entry| entry.file_name()).collect();
     after.sort();
     assert_eq!(after, contents);
     // One file of the user's is only read: here a large one is made first.
@@ -510,7 +523,7 @@ fn as_nobody(here: &Path, pool: &Path) {
     fs::create_dir(&own).expect("a folder");
     let nobody = Some((65534, 65534));
     for folder in [here, &own] {
-        std::os::unix::fs::chown(folder, nobody.map(|it| it.0), nobody.map(|it| it.1))
+        std::os::unix::fs::chown(folder, nobody.map(|ids| ids.0), nobody.map(|ids| ids.1))
             .expect("chown");
     }
     let _ = fs::remove_dir_all(here.join("state"));
@@ -535,10 +548,10 @@ fn as_nobody(here: &Path, pool: &Path) {
 }
 
 /// A filesystem on these disks, mounted at a new folder.
-pub fn made_and_mounted<'a>(mkfs: &[&str], disks: &[Loop], at: &'a Path) -> Mounted<'a> {
+pub fn made_and_mounted<'a>(mkfs: &[&str], disks: &[LoopDisk], at: &'a Path) -> Mounted<'a> {
     fs::create_dir(at).expect("a folder");
     let made =
-        Command::new(mkfs[0]).args(&mkfs[1..]).args(disks.iter().map(|it| &it.path)).status();
+        Command::new(mkfs[0]).args(&mkfs[1..]).args(disks.iter().map(|disk| &disk.path)).status();
     let mounted = Command::new("mount").arg(&disks[0].path).arg(at).status();
     assert!(made.expect("mkfs").success() && mounted.expect("mount").success());
     Mounted(at)

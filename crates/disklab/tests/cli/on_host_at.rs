@@ -44,8 +44,10 @@ fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
 fn spoil(image: &Path, byte: u8, which: usize) -> usize {
     let file = fs::OpenOptions::new().read(true).write(true).open(image).expect("a disk's file");
     let contents = fs::read(image).expect("a disk's file");
-    let blocks =
-        contents.chunks_exact(4096).enumerate().filter(|(_, it)| it.iter().all(|it| *it == byte));
+    let blocks = contents
+        .chunks_exact(4096)
+        .enumerate()
+        .filter(|(_, block)| block.iter().all(|known| *known == byte));
     let mut spoilt = 0;
     for (at, _) in blocks.filter(|(at, _)| at % 2 == which) {
         file.write_all_at(&[byte + 1; 4096], at as u64 * 4096).expect("a disk's file");
@@ -65,7 +67,7 @@ fn errors_that_btrfs_counts_are_told_by_device() {
         made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
     let file = pool.join("large");
     fs::write(&file, vec![7; 64 << 20]).expect("a file");
-    fs::File::open(&file).and_then(|it| it.sync_all()).expect("it is on the disks");
+    fs::File::open(&file).and_then(|file| file.sync_all()).expect("it is on the disks");
     let at = file.display().to_string();
     let told = |record: &str| {
         let done = run(here, &["--at", &at, "--out", record]);
@@ -89,7 +91,7 @@ fn errors_that_btrfs_counts_are_told_by_device() {
     assert_eq!(told("a"), []);
     // No block is bad on both.
     let spoilt = [0, 1].map(|disk| spoil(&here.join(format!("{disk}.img")), 7, disk));
-    assert!(spoilt.iter().all(|it| *it > 1000), "{spoilt:?}");
+    assert!(spoilt.iter().all(|blocks| *blocks > 1000), "{spoilt:?}");
     let errors = told("b");
     assert!(!errors.is_empty(), "no errors are told");
     for (device, what, count) in errors {
@@ -132,7 +134,10 @@ fn a_file_with_holes_is_refused_and_a_filesystem_in_use_is_predicted() {
     assert!((70_000.0..=80_000.0).contains(&predicted), "{told}");
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("/proc");
     assert_eq!(told["kernels"]["measured"], release.trim());
-    assert!(told["kernels"]["predicted"].as_str().is_some_and(|it| !it.is_empty()), "{told}");
+    assert!(
+        told["kernels"]["predicted"].as_str().is_some_and(|kernel| !kernel.is_empty()),
+        "{told}"
+    );
 }
 
 #[test]
@@ -142,8 +147,9 @@ fn what_stays_in_our_folder_runs_beside_a_trial_in_it() {
     let Some((loops, _)) = loops(here, 1) else { return };
     suite(here);
     let home = starting::home(here);
-    let copies = "summary = \"copies\"\nlead = { rotational = \"100ms\", solid_state = \"100ms\" }\nroom = \"4 MiB\"\n\
-        [[process]]\ncommand = [\"dd\", \"if=/dev/zero\", \"of={pool}/theirs\", \"bs=1M\", \"count=4\", \"conv=fsync\", \"status=none\"]\n";
+    let copies = "summary = \"copies\"\nlead = { rotational = \"100ms\", solid_state = \"100ms\" }\n\
+        room = \"4 MiB\"\n[[process]]\ncommand = [\"dd\", \"if=/dev/zero\", \
+        \"of={pool}/theirs\", \"bs=1M\", \"count=4\", \"conv=fsync\", \"status=none\"]\n";
     fs::write(home.join("lab/backgrounds/copies.toml"), copies).expect("a file");
     let pool = here.join("pool");
     let _mounted = made_and_mounted(&["mkfs.btrfs", "-q"], &loops, &pool);
@@ -154,7 +160,10 @@ fn what_stays_in_our_folder_runs_beside_a_trial_in_it() {
     assert!(here.join("a").exists(), "{}{}", done.out, done.err);
     let outcomes = outcomes(&here.join("a"));
     let of = |name: &str| {
-        outcomes.iter().find(|it| it.cell.value("background") == Some(name)).expect("its trial")
+        outcomes
+            .iter()
+            .find(|outcome| outcome.cell.value("background") == Some(name))
+            .expect("its trial")
     };
     assert_eq!(of("copies").status, Status::Ok, "{}{}", done.out, done.err);
     let sample = of("copies").sample.clone().expect("fio's numbers");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use disklab_results::Remark;
 use disklab_results::remark::Others;
 
-use crate::loops::{Loop, loops};
+use crate::loops::{LoopDisk, loops};
 use crate::on_host::{devices, is_as_before, journals, outcomes, schedulers, suite};
 use crate::on_host_harmed::{clean, lines, resting, seeds, start, wait_until};
 use crate::{disklab, done};
@@ -19,19 +19,20 @@ use crate::{disklab, done};
 /// That a load is measured.
 fn is_measuring(here: &Path) -> bool {
     let trial = fs::read_dir(here.join("a/raw")).into_iter().flatten().flatten().next();
-    trial.is_some_and(|it| {
-        fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|it| it.contains("measure"))
+    trial.is_some_and(|trial| {
+        fs::read_to_string(trial.path().join("marks.jsonl"))
+            .is_ok_and(|marks| marks.contains("measure"))
     })
 }
 
 /// One that is no flash, so that it is measured bare.
-fn turning(device: &Loop) -> String {
+fn turning(device: &LoopDisk) -> String {
     let was = device.queue("rotational");
     spin(device, "1");
     was
 }
 
-fn spin(device: &Loop, value: &str) {
+fn spin(device: &LoopDisk, value: &str) {
     let rotational = Path::new("/sys/block").join(device.name()).join("queue/rotational");
     fs::write(&rotational, value).expect("sysfs");
 }
@@ -50,7 +51,7 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     wait_until(&mut run, "a trial", || lines(&log) == 1);
     // Nobody has it while the run rests. Another comes under its name.
     let other = here.join("other.img");
-    fs::File::create(&other).and_then(|it| it.set_len(512 << 20)).expect("a file");
+    fs::File::create(&other).and_then(|file| file.set_len(512 << 20)).expect("a file");
     let losetup = |arguments: &[&str], file: &Path| {
         let done = Command::new("losetup").args(arguments).arg(&loops[1].path).arg(file).status();
         assert!(done.expect("losetup").success());
@@ -70,8 +71,8 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     assert!(said.contains("what has not run can follow with that disk"), "{said}");
     let ended = outcomes(&here.join("a"));
     assert_eq!(ended.len(), 2, "the third is not tried");
-    let reasons: Vec<String> = ended.into_iter().filter_map(|it| it.reason).collect();
-    assert!(reasons.iter().any(|it| it.contains("no longer the disk")), "{reasons:?}");
+    let reasons: Vec<String> = ended.into_iter().filter_map(|outcome| outcome.reason).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("no longer the disk")), "{reasons:?}");
     assert!(loops[1].is_blank(), "the other disk was written");
     // What is on the one that went is still to be undone, and said.
     assert_eq!(journals(here), 1);
@@ -142,7 +143,7 @@ fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
             .expect("cp")
             .success()
     );
-    fs::File::options().write(true).open(&image).and_then(|it| it.set_len(0)).expect("cut");
+    fs::File::options().write(true).open(&image).and_then(|file| file.set_len(0)).expect("cut");
     let end = run.wait_with_output().expect("its end");
     assert_ne!(end.status.code(), Some(0));
     assert_eq!(journals(here), 1, "{}", String::from_utf8_lossy(&end.stderr));
@@ -160,7 +161,7 @@ fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
 }
 
 /// As the kernel gives it to one alone, or not.
-fn alone(device: &Loop) -> std::io::Result<fs::File> {
+fn alone(device: &LoopDisk) -> std::io::Result<fs::File> {
     let exclusive = rustix::fs::OFlags::EXCL.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path)
 }
@@ -256,7 +257,8 @@ fn others_that_write_a_disk_while_it_is_read_are_seen() {
         let end = run.wait_with_output().expect("its end");
         assert_eq!(end.status.code(), Some(0), "{}", String::from_utf8_lossy(&end.stderr));
         let outcome = outcomes(&here.join(record)).remove(0);
-        let wrote = |it: &Remark| matches!(it, Remark::Disturbed { others: Others::Wrote, .. });
+        let wrote =
+            |remark: &Remark| matches!(remark, Remark::Disturbed { others: Others::Wrote, .. });
         assert_eq!(outcome.remarks.iter().any(wrote), writes, "{:?}", outcome.remarks);
     }
     spin(&loops[0], &was);

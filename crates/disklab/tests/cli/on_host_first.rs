@@ -17,7 +17,7 @@ use disklab_protocol::action::{
 use disklab_protocol::measure::{Measure, Measured, StartupWay};
 use disklab_units::{Bytes, Seed};
 
-use crate::loops::{Loop, loops};
+use crate::loops::{LoopDisk, loops};
 use crate::on_host::made_and_mounted;
 
 /// Whether it ended well, and its steps with what it said.
@@ -36,9 +36,9 @@ fn first(here: &Path, plan: &Plan, machine: &RealMachine) -> (bool, String) {
     (done.status.success(), format!("{steps}{}", String::from_utf8_lossy(&done.stderr)))
 }
 
-fn machine(loops: &[Loop], journal: &Journal) -> RealMachine {
+fn machine(loops: &[LoopDisk], journal: &Journal) -> RealMachine {
     RealMachine {
-        disks: loops.iter().map(|it| Disk::find(&it.path).expect("it is there")).collect(),
+        disks: loops.iter().map(|disk| Disk::find(&disk.path).expect("it is there")).collect(),
         name: "disklab-test".to_owned(),
         trace: false,
         journal: journal.path().to_owned(),
@@ -104,7 +104,8 @@ fn what_starts_can_write_nothing_of_the_machine() {
     let file = format!("/sys/block/{}/queue/nr_requests", loops[0].name());
     let script = format!(
         "echo in /dev are /dev/*; echo > /dev/null || echo BROKEN; test -r {file} || echo UNREAD
-        for file in {file} /proc/sys/vm/laptop_mode /dev/new; do (echo 1 > $file) 2>/dev/null && echo WROTE $file; done; true"
+        for file in {file} /proc/sys/vm/laptop_mode /dev/new; do \
+         (echo 1 > $file) 2>/dev/null && echo WROTE $file; done; true"
     );
     let needs = Command::new("ldd").arg("/bin/sh").output().expect("ldd");
     let needs = String::from_utf8_lossy(&needs.stdout).into_owned();
@@ -179,7 +180,9 @@ fn what_is_laid_out_is_drawn() {
     let mut pieces = std::collections::BTreeSet::new();
     for file in ["root/usr/bin/program", "trees/0/0", "trees/0/3"] {
         let mut all = Vec::new();
-        fs::File::open(place.join(file)).and_then(|mut it| it.read_to_end(&mut all)).expect(file);
+        fs::File::open(place.join(file))
+            .and_then(|mut file| file.read_to_end(&mut all))
+            .expect(file);
         assert_eq!(all.len(), 1 << 20, "{file}");
         pieces.extend(all.chunks(16_384).map(<[u8]>::to_vec));
     }

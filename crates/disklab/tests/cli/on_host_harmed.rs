@@ -14,7 +14,7 @@ use disklab_record::Status;
 use disklab_testkit::skipped_without_root;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::loops::{Loop, loops};
+use crate::loops::{LoopDisk, loops};
 use crate::on_host::{
     behind, devices, is_as_before, journals, made_and_mounted, on_host, outcomes, run, schedulers,
     suite,
@@ -83,12 +83,18 @@ fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
     for (number, missing) in ["fio", "mkfs.btrfs", "blkid", "wipefs"].into_iter().enumerate() {
         // Where the run sees this machine, something that is no program is in its place.
         let hide = "for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin; do \
-                    if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; shift 2; exec \"$@\"";
+                    if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; \
+                    shift 2; exec \"$@\"";
         for more in [&["--dry-run"][..], &["--out", &format!("a{number}")]] {
             let asked = on_host(here, &[&["--devices", &names, "--allow", &allow], more].concat());
             let done =
                 done(behind(hide, &[&none, Path::new(missing)], &asked).output().expect("unshare"));
-            assert!(done.status.is_some_and(|it| it != 0), "{missing}: {}{}", done.out, done.err);
+            assert!(
+                done.status.is_some_and(|code| code != 0),
+                "{missing}: {}{}",
+                done.out,
+                done.err
+            );
             assert!(
                 format!("{}{}", done.out, done.err).contains(missing),
                 "{missing}: {}{}",
@@ -149,7 +155,7 @@ fn who_may_not_write_a_disk_is_told_so() {
     let done = done(command.uid(65534).gid(65534).output().expect("it starts"));
     assert_eq!(done.status, Some(2), "{}{}", done.out, done.err);
     assert!(done.err.contains("no permission"), "{}", done.err);
-    assert!(loops.iter().all(Loop::is_blank) && journals(here) == 0);
+    assert!(loops.iter().all(LoopDisk::is_blank) && journals(here) == 0);
 }
 
 #[test]
@@ -159,7 +165,8 @@ fn trials_whose_programs_are_missing_are_left_out() {
     let Some((loops, allow)) = loops(here, 2) else { return };
     suite(here);
     let home = crate::starting::home(here);
-    let beside = "summary = \"nobody has it\"\nlead = { rotational = \"0s\", solid_state = \"0s\" }\n\
+    let beside = "summary = \"nobody has it\"\n\
+                  lead = { rotational = \"0s\", solid_state = \"0s\" }\n\
                   [[process]]\ncommand = [\"disklab-no-such-program\"]\n";
     fs::write(home.join("lab/backgrounds/missing.toml"), beside).expect("a file");
     let (names, allow) = (devices(&loops), allow.display().to_string());
@@ -167,9 +174,9 @@ fn trials_whose_programs_are_missing_are_left_out() {
         ["--devices", &names, "--allow", &allow, "--set", "background=none,missing", "--out", "a"];
     let done = done(on_host(here, &asked).env("DISKLAB_HOME", &home).output().expect("it starts"));
     let outcomes = outcomes(&here.join("a"));
-    let count = |status| outcomes.iter().filter(|it| it.status == status).count();
+    let count = |status| outcomes.iter().filter(|outcome| outcome.status == status).count();
     assert_eq!((count(Status::Ok), count(Status::Skipped)), (1, 1), "{}{}", done.out, done.err);
-    let why = outcomes.iter().find_map(|it| it.reason.clone()).expect("a reason");
+    let why = outcomes.iter().find_map(|outcome| outcome.reason.clone()).expect("a reason");
     assert!(why.contains("not installed here: disklab-no-such-program"), "{why}");
     assert!(
         done.out.contains("to try again what was skipped") && !done.out.contains("what failed"),
@@ -196,15 +203,15 @@ fn a_link_in_the_place_of_our_folder_is_not_followed() {
     let mut run = resting(here, &["--at", &link.display().to_string(), "--out", "a"]);
     let log = here.join("a/trials.jsonl");
     wait_until(&mut run, "a trial", || lines(&log) == 1);
-    let mut ours = fs::read_dir(&pool).expect("it").flatten().map(|it| it.path());
-    let ours = ours.find(|it| it.to_string_lossy().contains("disklab-")).expect("our folder");
+    let mut ours = fs::read_dir(&pool).expect("it").flatten().map(|entry| entry.path());
+    let ours = ours.find(|path| path.to_string_lossy().contains("disklab-")).expect("our folder");
     fs::remove_dir_all(&ours).expect("its owner may");
     symlink(&precious, &ours).expect("a link");
     let end = run.wait_with_output().expect("its end");
     assert_eq!(end.status.code(), Some(1), "{}", String::from_utf8_lossy(&end.stderr));
     let why: Vec<String> =
-        outcomes(&here.join("a")).into_iter().filter_map(|it| it.reason).collect();
-    assert!(why.iter().any(|it| it.contains("no longer the folder")), "{why:?}");
+        outcomes(&here.join("a")).into_iter().filter_map(|outcome| outcome.reason).collect();
+    assert!(why.iter().any(|reason| reason.contains("no longer the folder")), "{why:?}");
     assert_eq!(fs::read_to_string(precious.join("test")).expect("it"), "mine");
     assert_eq!(journals(here), 0, "the link is removed, and what it led to is not");
     assert!(fs::symlink_metadata(&ours).is_err());
@@ -277,10 +284,13 @@ fn two_seeds_of_a_load_that_writes_on_raid10_beside_defragmentation() {
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here, &loops, &before);
     let outcomes = outcomes(&here.join("a"));
-    assert_eq!(outcomes.iter().filter(|it| it.status == Status::Ok).count(), 2);
-    let writes = outcomes.iter().filter_map(|it| it.sample.as_ref()).flat_map(|it| &it.devices);
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.status == Status::Ok).count(), 2);
+    let writes = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.sample.as_ref())
+        .flat_map(|sample| &sample.devices);
     assert!(
-        writes.clone().count() == 8 && writes.clone().all(|it| it.writes > 0),
+        writes.clone().count() == 8 && writes.clone().all(|device| device.writes > 0),
         "each disk is written"
     );
 }

@@ -41,7 +41,8 @@ fn wait_for_the_trial(run: &mut Child, record: &Path) {
     let begun = Instant::now();
     loop {
         let raw = fs::read_dir(record.join("raw")).into_iter().flatten().flatten();
-        let mut marks = raw.filter_map(|it| fs::read_to_string(it.path().join("marks.jsonl")).ok());
+        let mut marks =
+            raw.filter_map(|trial| fs::read_to_string(trial.path().join("marks.jsonl")).ok());
         if marks.any(|text| text.contains("begin measure")) {
             return;
         }
@@ -189,8 +190,9 @@ fn own_read(record: &Path, outcome: &Outcome) -> (u64, u64) {
     let marks: Vec<serde_json::Value> =
         marks.lines().map(|line| serde_json::from_str(line).expect("a mark")).collect();
     let at = |text: &str| {
-        let mark =
-            marks.iter().rfind(|mark| mark["text"].as_str().is_some_and(|it| it.starts_with(text)));
+        let mark = marks.iter().rfind(|mark| {
+            mark["text"].as_str().is_some_and(|mark_text| mark_text.starts_with(text))
+        });
         mark.expect(text)["own_read"].as_u64().expect("the kernel counts")
     };
     let sample = outcome.sample.as_ref().expect("a result");
@@ -210,10 +212,10 @@ fn others_that_read_are_seen_and_told_in_the_end() {
     let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     let theirs = pool.join("theirs");
     fs::write(&theirs, vec![7; 192 << 20]).expect("a file");
-    fs::File::open(&theirs).and_then(|it| it.sync_all()).expect("it is on the disk");
+    fs::File::open(&theirs).and_then(|file| file.sync_all()).expect("it is on the disk");
     let at = pool.display().to_string();
     let quiet = run(here, &["--at", &at, "--out", "quiet"]);
-    let is_told = |it: &Remark| matches!(it, Remark::OthersRead { .. });
+    let is_told = |remark: &Remark| matches!(remark, Remark::OthersRead { .. });
     let outcome = outcomes(&here.join("quiet")).remove(0);
     assert!(!outcome.remarks.iter().any(is_told), "{:?}{}", outcome.remarks, quiet.err);
     assert!(!quiet.out.contains("In doubt"), "{}", quiet.out);
@@ -300,10 +302,12 @@ fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
         std::os::unix::fs::chown(folder, Some(65534), Some(65534)).expect("chown");
     }
     let asked = on_host(here, &["--at", pool.to_str().expect("a path"), "--out", "a"]);
-    let inside = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
+    let inside = "echo 0 > /proc/sys/user/max_user_namespaces && \
+                  exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
     // What begins before there is a map has no rights, and what it starts then has.
     let script = format!(
-        "until grep -q 65536 /proc/self/uid_map; do sleep 0.02; done; exec sh -c '{inside}' sh \"$@\""
+        "until grep -q 65536 /proc/self/uid_map; do sleep 0.02; done; \
+         exec sh -c '{inside}' sh \"$@\""
     );
     let mut unshare = Command::new("unshare");
     unshare

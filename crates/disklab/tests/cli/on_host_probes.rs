@@ -9,7 +9,7 @@ use disklab_record::{Outcome, Status};
 use disklab_results::Remark;
 use disklab_testkit::skipped_without_root;
 
-use crate::loops::{Loop, loops};
+use crate::loops::{LoopDisk, loops};
 use crate::on_host::{
     Mounted, devices, is_as_before, made_and_mounted, on_host, outcomes, schedulers, suite,
 };
@@ -67,14 +67,15 @@ fn is_measured(outcomes: &[Outcome], what: &Done) {
     assert_eq!(outcomes.len(), 3, "{}{}", what.out, what.err);
     for outcome in outcomes {
         assert_eq!(outcome.status, Status::Ok, "{:?} {}{}", outcome.reason, what.out, what.err);
-        let value = |name: &str| outcome.measures.get(name).map(|it| it.value);
+        let value = |name: &str| outcome.measures.get(name).map(|measure| measure.value);
         if outcome.trial.contains("film") {
             assert!(
-                value("first frame").is_some_and(|it| it > 0.0) && value("frames lost").is_some(),
+                value("first frame").is_some_and(|value| value > 0.0)
+                    && value("frames lost").is_some(),
                 "{outcome:?}"
             );
         } else {
-            assert!(value("start-up").is_some_and(|it| it > 0.0), "{outcome:?}");
+            assert!(value("start-up").is_some_and(|value| value > 0.0), "{outcome:?}");
         }
     }
 }
@@ -98,7 +99,7 @@ fn programs_start_and_films_play_on_disks_and_for_users_too() {
     for_a_user(here, &home, &loops[0], what);
 }
 
-fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
+fn for_a_user(here: &Path, home: &Path, disk: &LoopDisk, what: &str) {
     let pool = here.join("pool");
     let _mounted = users_pool(here, &pool, &["mkfs.ext4", "-q", "-F"], std::slice::from_ref(disk));
     let Some(done) =
@@ -111,8 +112,7 @@ fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
     for outcome in outcomes {
         if outcome.trial.contains("film") {
             assert_eq!(outcome.status, Status::Ok, "{:?} {}{}", outcome.reason, done.out, done.err);
-            let untraced =
-                |it: &Remark| matches!(it, Remark::NoTrace { why } if why.contains("only root"));
+            let untraced = |remark: &Remark| matches!(remark, Remark::NoTrace { why } if why.contains("only root"));
             assert!(outcome.remarks.iter().any(untraced), "{:?}", outcome.remarks);
         } else {
             assert_eq!(outcome.status, Status::Skipped, "{:?}", outcome.reason);
@@ -122,7 +122,7 @@ fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
 }
 
 /// A filesystem on these disks where a user has a folder.
-fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[Loop]) -> Mounted<'a> {
+fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[LoopDisk]) -> Mounted<'a> {
     let mounted = made_and_mounted(mkfs, disks, pool);
     let nobody = Some(65534);
     for folder in [here, pool] {
@@ -161,9 +161,13 @@ fn a_users_btrfs_is_seen_with_all_its_disks() {
     };
     let outcome = outcomes(&here.join("u")).remove(0);
     assert_eq!(outcome.status, Status::Ok, "{:?} {}{}", outcome.reason, done.out, done.err);
-    let names: Vec<String> =
-        outcome.sample.iter().flat_map(|it| &it.devices).map(|it| it.name.clone()).collect();
-    let mut disks: Vec<String> = loops.iter().map(Loop::name).collect();
+    let names: Vec<String> = outcome
+        .sample
+        .iter()
+        .flat_map(|sample| &sample.devices)
+        .map(|device| device.name.clone())
+        .collect();
+    let mut disks: Vec<String> = loops.iter().map(LoopDisk::name).collect();
     disks.sort();
     assert_eq!(names, disks);
 }
@@ -195,15 +199,19 @@ fn snapshots_are_taken_and_sent_to_a_replica() {
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     let outcome = &outcomes[0];
     assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
-    let count = |name: &str| outcome.measures.get(name).map_or(0.0, |it| it.value);
+    let count = |name: &str| outcome.measures.get(name).map_or(0.0, |measure| measure.value);
     assert!(
         count("snapshots taken") >= 3.0 && count("snapshots replicated") >= 1.0,
         "{:?}",
         outcome.measures
     );
     // The pool is on the first two, the replica on the others: they are written by nothing else.
-    let writes: Vec<u64> =
-        outcome.sample.iter().flat_map(|it| &it.devices).map(|it| it.writes).collect();
-    assert!(writes.len() == 4 && writes.iter().all(|it| *it > 0), "{writes:?}");
+    let writes: Vec<u64> = outcome
+        .sample
+        .iter()
+        .flat_map(|sample| &sample.devices)
+        .map(|device| device.writes)
+        .collect();
+    assert!(writes.len() == 4 && writes.iter().all(|count| *count > 0), "{writes:?}");
     is_as_before(here, &loops, &before);
 }

@@ -17,7 +17,7 @@ fn the_lab_is_listed() {
         .as_array()
         .into_iter()
         .flatten()
-        .find(|it| it["name"] == "read-policy-quick");
+        .find(|suite| suite["name"] == "read-policy-quick");
     assert_eq!(quick.expect("the suite")["trials"], 108);
     let devices = json(here.path(), &["list", "devices", "--json"]);
     assert!(devices["devices"].as_array().is_some_and(|all| all.len() > 3), "{devices}");

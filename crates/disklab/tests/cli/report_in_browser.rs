@@ -84,7 +84,7 @@ fn reports_hold_in_a_browser() {
     let done: Vec<Output> = std::thread::scope(|scope| {
         let start = |_| scope.spawn(|| std::iter::from_fn(next).map(browse).collect::<Vec<_>>());
         let all: Vec<_> = (0..BROWSERS).map(start).collect();
-        all.into_iter().flat_map(|it| it.join().expect("its output")).collect()
+        all.into_iter().flat_map(|browser| browser.join().expect("its output")).collect()
     });
     for Output { status, stdout, stderr } in done {
         let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);

@@ -35,7 +35,7 @@ fn shards_are_the_suite() {
         assert!(wall.abs_diff(third) < third / 10, "{wall} ms of {third}");
         let order = ids(&whole);
         assert!(
-            own.iter().map(|id| order.iter().position(|it| it == id)).is_sorted(),
+            own.iter().map(|id| order.iter().position(|known| known == id)).is_sorted(),
             "in the suite's order"
         );
     }
@@ -239,10 +239,12 @@ fn trials_of_one_key_are_carried_out_once() {
         assert!(files(&folder).contains("console.log"), "{:?}", files(&folder));
     }
     let cells: BTreeSet<&str> =
-        own.iter().filter_map(|it| it["cell"]["policy.bytes"].as_str()).collect();
+        own.iter().filter_map(|outcome| outcome["cell"]["policy.bytes"].as_str()).collect();
     assert_eq!(cells, ["4KiB", "8KiB", "16KiB"].into());
-    let keys: BTreeSet<String> =
-        outcomes("ranged", "round-robin").iter().map(|it| it["key"].to_string()).collect();
+    let keys: BTreeSet<String> = outcomes("ranged", "round-robin")
+        .iter()
+        .map(|outcome| outcome["key"].to_string())
+        .collect();
     assert_eq!(keys.len(), 3);
     let whole = run(here, &["show", "./ranged"]);
     assert!(whole.out.contains("16KiB"), "{}{}", whole.out, whole.err);

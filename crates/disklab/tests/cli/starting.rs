@@ -78,7 +78,8 @@ fn a_recorded_start_takes_as_long_as_the_program() {
     let here = here.path();
     // Some hundred requests, so that one more revolution of a disk is no matter; nothing side by
     // side, where a microsecond decides who has to wait for one.
-    let script = "ls -l /etc > /dev/null; cat /etc/passwd; dpkg-query -l > /dev/null; perl -MPOSIX -MSocket -e 1; git --version";
+    let script = "ls -l /etc > /dev/null; cat /etc/passwd; dpkg-query -l > /dev/null; \
+                  perl -MPOSIX -MSocket -e 1; git --version";
     let command = ["sh", "-c", script];
     let made = run(here, &[&["record-startup", "list", "--"], &command[..]].concat());
     assert_eq!(made.status, Some(0), "{}", made.err);
@@ -129,8 +130,9 @@ fn a_recorded_start_takes_as_long_as_the_program() {
     let record = Record::open(&here.join("record")).expect("the record");
     for array in ["bfq-hdd", "bfq-ssd"] {
         let time = |workload: &str| {
-            let outcome = record.lines().iter().find(|it| {
-                it.cell.value("array") == Some(array) && it.cell.value("workload") == Some(workload)
+            let outcome = record.lines().iter().find(|outcome| {
+                outcome.cell.value("array") == Some(array)
+                    && outcome.cell.value("workload") == Some(workload)
             });
             outcome.expect("its trial").measures["start-up"].value
         };
@@ -158,8 +160,8 @@ fn what_cannot_be_recorded_is_told() {
         assert!(done.err.contains(says), "{arguments:?}: {}", done.err);
     }
     let mut left = fs::read_dir(here.join("home/lab/workloads")).expect("a folder").flatten();
-    assert!(left.all(|it| {
-        !["fails.toml", "gone.toml"].contains(&it.file_name().to_str().unwrap_or_default())
+    assert!(left.all(|entry| {
+        !["fails.toml", "gone.toml"].contains(&entry.file_name().to_str().unwrap_or_default())
     }));
 }
 

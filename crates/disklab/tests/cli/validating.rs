@@ -10,9 +10,11 @@ disksim_disk SMALL {
    Model = dm_disk small_model {
       Number of data surfaces = 2, Number of cylinders = 100, Block count = 20000,
       Layout Model = dm_layout_g1 { LBN-to-PBN mapping scheme = 0, Sparing scheme used = 0,
-         Zones = [ dm_layout_g1_zone { First cylinder number = 0, Last cylinder number = 99, Blocks per track = 100,
+         Zones = [ dm_layout_g1_zone { First cylinder number = 0, Last cylinder number = 99,
+            Blocks per track = 100,
             Skew for track switch = 10.0, Skew for cylinder switch = 25.0 } ] },
-      Mechanical Model = dm_mech_g1 { Seek type = constant, Average seek time = 2.0, Head switch time = 0.5,
+      Mechanical Model = dm_mech_g1 { Seek type = constant, Average seek time = 2.0,
+         Head switch time = 0.5,
          Rotation speed (in rpms) = 6000 } },
    Number of buffer segments = 3, Segment size (in blks) = 64, Preseeking level = 1
 }";

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::guests::place;
-use crate::loops::{Loop, loops};
+use crate::loops::{LoopDisk, loops};
 use crate::on_host::{devices, on_host, with_programs};
 use crate::{done, run};
 
@@ -90,7 +90,7 @@ fn a_dry_run_has_each_command_of_zfs() {
             done.out
         );
     }
-    assert!(loops.iter().all(Loop::is_blank), "something was done");
+    assert!(loops.iter().all(LoopDisk::is_blank), "something was done");
 }
 
 /// Where it sees programs of ZFS's names, which a dry run looks for and does not use.

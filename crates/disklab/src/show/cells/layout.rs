@@ -190,7 +190,7 @@ fn numbers(part: Part, measured: &[Option<&CellNumbers>], lines: &[Line]) -> Vec
     let (unit, ns) = unit(measured);
     let column = |head: &str, scale: f64, value: &dyn Fn(&FioNumbers) -> Option<Spread>| {
         let spread = |measured: Option<&CellNumbers>| {
-            measured.and_then(|measured| part.of(measured)).and_then(value)
+            measured.and_then(|measured| part.numbers(measured)).and_then(value)
         };
         let text = |line: Line| {
             measured
@@ -225,7 +225,7 @@ impl Part {
         }
     }
 
-    const fn of(self, measured: &CellNumbers) -> Option<&FioNumbers> {
+    const fn numbers(self, measured: &CellNumbers) -> Option<&FioNumbers> {
         match self {
             Self::All => Some(&measured.all),
             Self::Read => measured.read.as_ref(),
