@@ -75,10 +75,10 @@ pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
     run::say_tidied(&tidied, screen);
     let _in_use = guests.hold_cache()?;
     let remaining = writer.remaining();
-    let kernel = |Kernel { key, version, path, .. }: &Kernel| json!({ "key": key, "version": version.to_string(), "path": path });
+    let kernels: Vec<Value> = guests.kernels.values().map(kernel).collect();
     say(&json!({
         "record": writer.folder(),
-        "kernels": guests.kernels.values().map(kernel).collect::<Vec<_>>(),
+        "kernels": kernels,
         "library": guests.installation.library,
         "share": home.share.root(),
         "cache": guests.cache.root(),
@@ -96,6 +96,10 @@ pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
         preparing.join().unwrap_or(Ok(())).and(taken)
     })?;
     Ok(Exit::Ok)
+}
+
+fn kernel(Kernel { key, version, path, .. }: &Kernel) -> Value {
+    json!({ "key": key, "version": version.to_string(), "path": path })
 }
 
 fn prepare(guests: &Run, trials: &[&Trial]) -> Result<(), Failure> {

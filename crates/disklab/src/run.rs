@@ -360,9 +360,11 @@ impl Ending {
     fn document(&self, record: &Record, tally: Tally) -> Value {
         let is_failure =
             |outcome: &&Outcome| matches!(outcome.status, Status::Failed | Status::Skipped);
-        let failure = |Outcome { trial, status, reason, .. }: &Outcome| json!({ "trial": trial, "status": status, "reason": reason });
         let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
-        let failures: Vec<_> = outcomes.filter(is_failure).map(failure).collect();
+        let mut failures = Vec::new();
+        for Outcome { trial, status, reason, .. } in outcomes.filter(is_failure) {
+            failures.push(json!({ "trial": trial, "status": status, "reason": reason }));
+        }
         json!({
             "record": self.folder,
             "trials": tally,

@@ -1,6 +1,6 @@
 //! How long it takes to compare 1,000 trials: latencies as histograms of fio's 64 bins an octave,
-//! p99 and p99.9 merged over the trials of a cell, and the verdict on each cell. For many cells of a
-//! few trials, and for two cells of many; on one processor.
+//! p99 and p99.9 merged over the trials of a cell, and the verdict on each cell. For many cells of
+//! a few trials, and for two cells of many; on one processor.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -472,8 +472,9 @@ fn as_json(
             json!({
                 "name": disk.name, "device": device(index), "reads": disk.reads,
                 "writes": disk.writes, "flushes": disk.flushes, "discards": disk.discards,
-                "read_bytes": disk.read_bytes, "write_bytes": disk.write_bytes, "busy_ns": disk.busy, "wait_ns": disk.wait,
-                "service_ns": disk.service, "depth_ns": disk.depth,
+                "read_bytes": disk.read_bytes, "write_bytes": disk.write_bytes,
+                "busy_ns": disk.busy, "wait_ns": disk.wait, "service_ns": disk.service,
+                "depth_ns": disk.depth,
                 "followers": disk.followers.unwrap_or(0), "apart": disk.apart.unwrap_or(0),
                 "apart_sectors": disk.apart_sectors.unwrap_or(0), "model": disk.model,
             })

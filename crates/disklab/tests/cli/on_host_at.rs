@@ -147,7 +147,8 @@ fn what_stays_in_our_folder_runs_beside_a_trial_in_it() {
     let Some((loops, _)) = loops(here, 1) else { return };
     suite(here);
     let home = starting::home(here);
-    let copies = "summary = \"copies\"\nlead = { rotational = \"100ms\", solid_state = \"100ms\" }\n\
+    let copies = "summary = \"copies\"\n\
+        lead = { rotational = \"100ms\", solid_state = \"100ms\" }\n\
         room = \"4 MiB\"\n[[process]]\ncommand = [\"dd\", \"if=/dev/zero\", \
         \"of={pool}/theirs\", \"bs=1M\", \"count=4\", \"conv=fsync\", \"status=none\"]\n";
     fs::write(home.join("lab/backgrounds/copies.toml"), copies).expect("a file");
