@@ -1,6 +1,6 @@
 //! Virtual seconds a wall second, for each cell of the quick suite: one seed, one guest at a time.
 
-use super::Figure;
+use super::figure::Figure;
 use super::guest::BenchSetup;
 use super::start::{carry_out, trials};
 
@@ -11,9 +11,10 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
         let ratio = virtual_seconds / (outcome.wall_ms as f64 / 1e3);
         let value = |axis| outcome.cell.value(axis).unwrap_or_default();
         let (array, workload) = (value("array"), value("workload"));
-        let figure = Figure::new(
+        let figure = Figure::number(
             format!("virtual s a wall s: {array} {workload} {}", value("policy")),
-            format!("{ratio:.1}"),
+            ratio,
+            1,
         );
         match (array, workload) {
             (hdd, "randread-4k-qd1") if hdd.starts_with("hdd") => {

@@ -9,7 +9,7 @@ use disklab_results::Histogram;
 use disklab_stats::{Better, Correction, Rule};
 use disklab_units::{Random, Seed};
 
-use super::{Figure, median};
+use super::figure::{Figure, median};
 
 const TURNS: usize = 3;
 const TRIALS: usize = 1_000;
@@ -31,7 +31,7 @@ pub fn run() -> Vec<Figure> {
         let seconds = median(seconds.collect());
         let what =
             format!("comparing {TRIALS} trials in {cells} cells, two merged percentiles each, s");
-        Figure::new(what, format!("{seconds:.2}")).at_most(seconds, 3.0, None, " s")
+        Figure::number(what, seconds, 2).at_most(seconds, 3.0, None, " s")
     };
     vec![timed(100), timed(2)]
 }

@@ -11,7 +11,7 @@ use disklab_read_policies::{Choice, Mirror, Request, policies};
 
 use disklab_units::{Random, Seed};
 
-use super::{Figure, median};
+use super::figure::{Figure, median};
 
 /// In turn for each policy, so that a busy moment meets all of them.
 const ROUNDS: usize = 301;

@@ -1,7 +1,7 @@
 //! The disk models alone: how many requests a second of processor time they carry, with 32 under
 //! way, and the memory that a disk takes. Wall time would be of whatever else runs here.
 
-use super::Figure;
+use super::figure::Figure;
 use anyhow::Context;
 use disklab_config::Lab;
 use disklab_config::device::{Device, Model, Preconditioned};
@@ -41,17 +41,15 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         let before = resident_mib();
         let (rate, after) = random_requests(&device, op);
         let millions = rate / 1e6;
-        let figure = Figure::new(
-            format!("{words}, million a second of processor time"),
-            format!("{millions:.2}"),
-        );
+        let figure =
+            Figure::number(format!("{words}, million a second of processor time"), millions, 2);
         figures.push(match rate_bar {
             Some(bar) => figure.at_least(millions, bar, None, ""),
             None => figure,
         });
         if let Some(bar) = memory_bar {
             let mib = (after - before).max(0.0);
-            let figure = Figure::new(format!("{words}, memory, MiB"), format!("{mib:.0}"));
+            let figure = Figure::number(format!("{words}, memory, MiB"), mib, 0);
             figures.push(figure.at_most(mib, bar, None, " MiB"));
         }
     }
@@ -72,15 +70,9 @@ pub fn full() -> anyhow::Result<Vec<Figure>> {
     let before = resident_mib();
     let (rate, after) = requests(device, Op::Write, order.into_iter().map(u64::from));
     Ok(vec![
-        Figure::new(
-            "1 TB SATA SSD, each block written, million a second",
-            format!("{:.2}", rate / 1e6),
-        ),
-        Figure::new(
-            "1 TB SATA SSD, each block written, memory, MiB",
-            format!("{:.0}", after - before),
-        )
-        .at_most(after - before, 1024.0, None, " MiB"),
+        Figure::number("1 TB SATA SSD, each block written, million a second", rate / 1e6, 2),
+        Figure::number("1 TB SATA SSD, each block written, memory, MiB", after - before, 0)
+            .at_most(after - before, 1024.0, None, " MiB"),
     ])
 }
 

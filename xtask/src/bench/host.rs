@@ -2,8 +2,8 @@
 //! the same fio with the same arguments as a trial of `run --on host`, in turn. Each turn has fio
 //! alone twice: what these differ by is noise.
 
+use super::figure::{Figure, median};
 use super::watch::Attached;
-use super::{Figure, median};
 use anyhow::{Context, ensure};
 use disklab_block_devices::{Disk, allow};
 use disklab_protocol::names;

@@ -2,12 +2,12 @@
 //! in Python with json and numpy, which does no more than take the latencies of each job from their
 //! bins.
 
-use super::{Figure, median};
+use super::figure::{Figure, disklab, median, status_kib};
 use anyhow::{Context, ensure};
 use disklab_units::Bytes;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SIZE: usize = 100_000_000;
@@ -30,8 +30,7 @@ for name in sys.argv[1:]:
 pub fn run() -> anyhow::Result<Vec<Figure>> {
     let place = tempfile::tempdir()?;
     let files = write(place.path())?;
-    let disklab = std::env::current_exe()?.with_file_name("disklab");
-    ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
+    let disklab = disklab()?;
     let has_numpy =
         Command::new("python3").args(["-c", "import numpy"]).stderr(Stdio::null()).status();
     let has_numpy = has_numpy.is_ok_and(|status| status.success());
@@ -53,8 +52,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         let mib = median(runs.iter().map(|run| run.peak.0 as f64 / f64::from(1 << 20)).collect());
         let what = |unit: &str| format!("100 MB of JSON+ in {FILES} files, {name}, {unit}");
         (
-            (Figure::new(what("s"), format!("{seconds:.2}")), seconds),
-            (Figure::new(what("MiB"), format!("{mib:.0}")), mib),
+            (Figure::number(what("s"), seconds, 2), seconds),
+            (Figure::number(what("MiB"), mib, 0), mib),
         )
     };
     let ((time, seconds), (memory, mib)) = figures("disklab import", &ours);
@@ -125,19 +124,11 @@ fn timed(mut command: Command) -> anyhow::Result<Run> {
     let mut peak = Bytes(0);
     loop {
         // The kernel keeps the peak, so that only what is taken in the last ms can be missed.
-        peak = peak.max(high_water(&child));
+        peak = peak.max(Bytes::kib(status_kib(&child.id().to_string(), "VmHWM:").unwrap_or(0)));
         if let Some(status) = child.try_wait()? {
             ensure!(status.success(), "{command:?} ended with {status}");
             return Ok(Run { seconds: start.elapsed().as_secs_f64(), peak });
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-}
-
-fn high_water(child: &Child) -> Bytes {
-    let status =
-        std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|value| value.split_whitespace().next()?.parse::<u64>().ok());
-    Bytes::kib(kib.unwrap_or(0))
 }

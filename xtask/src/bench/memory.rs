@@ -3,7 +3,7 @@
 //! The guest's memory is a file mapped by its process, counted as shared memory; the rest is
 //! kernel, library, models.
 
-use super::Figure;
+use super::figure::{Figure, status_kib};
 use super::guest::BenchSetup;
 use super::start::{carry_out, trials};
 use anyhow::Context;
@@ -31,12 +31,12 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
         })?;
         let mib = peak as f64 / 1024.0;
         let what = format!("memory of all processes besides the guest's own, MiB, file of {size}");
-        figures.push(Figure::new(what, format!("{mib:.0}")).at_most(mib, 150.0, None, " MiB"));
+        figures.push(Figure::number(what, mib, 0).at_most(mib, 150.0, None, " MiB"));
         peaks.push(mib);
     }
     let ratio = peaks[1] / peaks[0];
     let what = "the same, file of 50 GiB as a multiple of file of 1 GiB";
-    figures.push(Figure::new(what, format!("{ratio:.2}")).at_most(ratio, 1.25, None, ""));
+    figures.push(Figure::number(what, ratio, 2).at_most(ratio, 1.25, None, ""));
     Ok(figures)
 }
 
@@ -54,11 +54,7 @@ fn held() -> u64 {
     let mut family = vec![u64::from(std::process::id())];
     let mut sum = 0;
     while let Some(pid) = family.pop() {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let kib = |key: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(key));
-            line.and_then(|value| value.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
-        };
+        let kib = |key: &str| status_kib(&pid.to_string(), key).unwrap_or(0);
         sum += kib("RssAnon:") + kib("RssFile:");
         for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
             let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();

@@ -21,8 +21,8 @@ use disklab_units::{Random, Seed};
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 
+use super::figure::{Figure, median};
 use super::guest::BenchSetup;
-use super::{Figure, median};
 
 const FEW: u64 = 20_000;
 const MANY: u64 = 170_000;
@@ -91,10 +91,7 @@ impl Rates {
         let (of_timer, of_instant) = (part(&self.timer), part(&self.instant));
         let cost = 100.0 * median(self.trace);
         let count = |what: &str, rates: Vec<f64>| {
-            Figure::new(
-                format!("{name}: requests a second, {what}"),
-                format!("{:.0}", median(rates)),
-            )
+            Figure::number(format!("{name}: requests a second, {what}"), median(rates), 0)
         };
         let percent = |what: &str, value: f64| {
             Figure::new(format!("{name}: {what}"), format!("{value:.0} %"))

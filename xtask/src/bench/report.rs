@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 
-use super::{Figure, median};
+use super::figure::{Figure, disklab, median};
 
 #[path = "../../../crates/report/tests/report/synthetic.rs"]
 mod synthetic;
@@ -35,8 +35,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let place = tempfile::tempdir()?;
     let record = place.path().join("large");
     synthetic::write_record(&record, &AXES, 4, 4)?;
-    let disklab = std::env::current_exe()?.with_file_name("disklab");
-    ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
+    let disklab = disklab()?;
     let page = place.path().join("large.html");
     let mut turns = Vec::new();
     for _ in 0..TURNS {
@@ -55,15 +54,13 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let megabytes = std::fs::metadata(&page)?.len() as f64 / 1e6;
     let opening = "its page opened in chromium, s";
     let opened = match opened(&page) {
-        Ok(seconds) => {
-            Figure::new(opening, format!("{seconds:.2}")).at_most(seconds, 2.0, None, " s")
-        }
+        Ok(seconds) => Figure::number(opening, seconds, 2).at_most(seconds, 2.0, None, " s"),
         Err(why) => Figure::new(opening, format!("not measured: {why:#}")),
     };
     Ok(vec![
-        Figure::new("report of 1000 trials in 50 groups, s", format!("{seconds:.2}"))
+        Figure::number("report of 1000 trials in 50 groups, s", seconds, 2)
             .at_most(seconds, 3.0, None, " s"),
-        Figure::new("its page, MB", format!("{megabytes:.2}")).at_most(megabytes, 3.0, None, " MB"),
+        Figure::number("its page, MB", megabytes, 2).at_most(megabytes, 3.0, None, " MB"),
         opened,
     ])
 }

@@ -1,8 +1,8 @@
 //! From the run of a trial to its first measured request, with a kernel and prepared disks in the
 //! cache.
 
+use super::figure::{Figure, median};
 use super::guest::{BenchSetup, STOP};
-use super::{Figure, median};
 use anyhow::Context;
 use disklab_config::suite::Seeds;
 use disklab_config::{Lab, Trial};
@@ -45,7 +45,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     }
     let seconds = median(seconds);
     let what = "from run to the first measured request, hdd-8-mixed, s";
-    Ok(vec![Figure::new(what, format!("{seconds:.2}")).at_most(seconds, 1.5, Some(0.8), " s")])
+    Ok(vec![Figure::number(what, seconds, 2).at_most(seconds, 1.5, Some(0.8), " s")])
 }
 
 /// A suite's trials, with one seed.

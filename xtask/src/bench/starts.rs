@@ -1,7 +1,7 @@
 //! `bfq-startup` on one hard disk, one seed of five, two guests at a time: virtual against wall
 //! time.
 
-use super::Figure;
+use super::figure::Figure;
 use super::guest::BenchSetup;
 use super::start::{carry_out, trials};
 use std::time::Instant;
@@ -21,14 +21,8 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
         outcomes.iter().map(|outcome| outcome.virtual_ns.unwrap_or_default().as_secs_f64()).sum();
     let minutes = wall * SEEDS / 60.0;
     Ok(vec![
-        Figure::new(
-            format!("virtual s a wall s: bfq-startup on {ARRAY}"),
-            format!("{:.0}", seconds / wall),
-        ),
-        Figure::new(
-            format!("bfq-startup on {ARRAY}, {SEEDS} seeds, wall min"),
-            format!("{minutes:.1}"),
-        )
-        .at_most(minutes, 20.0, None, " min"),
+        Figure::number(format!("virtual s a wall s: bfq-startup on {ARRAY}"), seconds / wall, 0),
+        Figure::number(format!("bfq-startup on {ARRAY}, {SEEDS} seeds, wall min"), minutes, 1)
+            .at_most(minutes, 20.0, None, " min"),
     ])
 }

@@ -1,7 +1,7 @@
 //! What a cluster costs beside runs without one, and how fast frames load: measured by
 //! python/bench/sweep.py, in the environment that `make test-python` makes.
 
-use super::Figure;
+use super::figure::{Figure, disklab};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::path::Path;
@@ -9,8 +9,7 @@ use std::process::{Command, Stdio};
 
 pub fn run() -> anyhow::Result<Vec<Figure>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let disklab = std::env::current_exe()?.with_file_name("disklab");
-    ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
+    let disklab = disklab()?;
     let made = Command::new(root.join("install/python")).status().context("install/python")?;
     ensure!(made.success(), "install/python says above what is missing");
     let target =
@@ -30,7 +29,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     };
     let figure = |what: &str, name: &str, digits: usize, bar: f64, unit: &str| {
         let value = value(name)?;
-        anyhow::Ok(Figure::new(what, format!("{value:.digits$}")).at_most(value, bar, None, unit))
+        anyhow::Ok(Figure::number(what, value, digits).at_most(value, bar, None, unit))
     };
     let gather = "the same of disklab gather, MiB";
     Ok(vec![

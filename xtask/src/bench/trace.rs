@@ -3,7 +3,7 @@
 //! Eight hard disks' worth of random reads, 256 in flight: the least predictable of the traces that
 //! there are.
 
-use super::Figure;
+use super::figure::{Figure, status_kib};
 use anyhow::Context;
 use disklab_trace::timeline::Shape;
 use disklab_trace::{
@@ -36,25 +36,24 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let each = std::fs::metadata(&path)?.len() as f64 / REQUESTS as f64;
     // The peak since now.
     std::fs::write("/proc/self/clear_refs", "5")?;
-    let before = memory("VmRSS:")?;
+    let before = status_kib("self", "VmRSS:")?;
     let start = Instant::now();
     let survey = Survey::read(open(&path)?);
     let reading = start.elapsed().as_secs_f64();
     let phase: &TracePhase = &survey.measure().context("no phase")?;
     let line = Timeline::read(open(&path)?, &survey, phase, SHAPE)?;
     let both = start.elapsed().as_secs_f64();
-    let mib = memory("VmHWM:")?.saturating_sub(before) as f64 / 1024.0;
+    let mib = status_kib("self", "VmHWM:")?.saturating_sub(before) as f64 / 1024.0;
     let counted: u64 = line.disks.iter().flat_map(|disk| &disk.bins).map(|bin| bin.requests).sum();
     anyhow::ensure!(counted == REQUESTS, "{counted} requests of {REQUESTS} are in the timeline");
     let what = |what: &str| format!("trace of 10 million requests: {what}");
     Ok(vec![
         // Everything is drawn by luck here; traces of the suites take less.
-        Figure::new(what("bytes a request where nothing can be foreseen"), format!("{each:.2}")),
-        Figure::new(what("packing, s"), format!("{packing:.2}")),
-        Figure::new(what("reading once, s"), format!("{reading:.2}")),
-        Figure::new(what("survey and timeline, s"), format!("{both:.2}")),
-        Figure::new(what("memory of these two, MiB"), format!("{mib:.1}"))
-            .at_most(mib, 300.0, None, " MiB"),
+        Figure::number(what("bytes a request where nothing can be foreseen"), each, 2),
+        Figure::number(what("packing, s"), packing, 2),
+        Figure::number(what("reading once, s"), reading, 2),
+        Figure::number(what("survey and timeline, s"), both, 2),
+        Figure::number(what("memory of these two, MiB"), mib, 1).at_most(mib, 300.0, None, " MiB"),
     ])
 }
 
@@ -107,11 +106,4 @@ fn fly(flying: &mut Flying, free: &mut [u64; DISKS], random: &mut Random, slot: 
     let started = now.max(free[disk]);
     free[disk] = started + 4_000_000 + random.next_u64() % 16_000_000;
     flying.push(Reverse((free[disk], slot, disk, now, started)));
-}
-
-/// Of this process, KiB.
-fn memory(what: &str) -> anyhow::Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix(what)).context("no such line")?;
-    line.split_whitespace().next().context("no number")?.parse().context("no number")
 }

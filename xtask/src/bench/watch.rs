@@ -2,7 +2,7 @@
 //! which is nearly all processor time, with every request traced, with counts only, and with
 //! neither, in turn.
 
-use super::{Figure, median};
+use super::figure::{Figure, median};
 use anyhow::{Context, ensure};
 use disklab_block_devices::disk::Disk;
 use disklab_block_devices::watch::{Watch, WatchTrace, instance_name};
@@ -62,7 +62,7 @@ fn at_depth(attached: &Attached, depth: u32) -> anyhow::Result<Vec<Figure>> {
     let what =
         |what: &str| format!("loop device in memory, 4 KiB random reads, depth {depth}: {what}");
     Ok(vec![
-        Figure::new(what("requests a second, not watched"), format!("{:.0}", median(alone))),
+        Figure::number(what("requests a second, not watched"), median(alone), 0),
         Figure::new(what("time of a request more where disks are counted, %"), counting),
         Figure::new(what("where requests are traced, %"), tracing)
             .at_most(percent, MOST, None, " %"),
@@ -84,7 +84,7 @@ fn account(attached: &Attached) -> anyhow::Result<Figure> {
     ensure!(remarks.is_empty(), "{remarks:?}");
     let trace = disklab_trace::open(&find(folder.path()).context("no trace")?)?;
     let rate = trace.count() as f64 / took;
-    Ok(Figure::new("requests a second that become a trace after a trial", format!("{rate:.0}")))
+    Ok(Figure::number("requests a second that become a trace after a trial", rate, 0))
 }
 
 fn iops(attached: &Attached, depth: u32, watched: Watched) -> anyhow::Result<f64> {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use disklab_config::Lab;
 use disklab_results::Spread;
+use itertools::Itertools;
 
 use super::causes::{self, Side};
 use super::merged::{CellPlace, Merged};
@@ -120,19 +121,12 @@ fn compare<'a>(
         return None;
     }
     let (mut counts, mut reversed) = (Counts::default(), Vec::new());
-    for (at, (one, their_one)) in both.iter().enumerate() {
-        for (other, their_other) in &both[at + 1..] {
-            let order = orders::of_seeds(&one.1, &other.1);
-            let verdict =
-                Verdict::compare(order, orders::compare_numbers(*their_one, *their_other));
-            counts.add(verdict);
-            if verdict == Verdict::Reversed {
-                reversed.push(if order == Ordering::Greater {
-                    (*one, *other)
-                } else {
-                    (*other, *one)
-                });
-            }
+    for (&(one, their_one), &(other, their_other)) in both.iter().tuple_combinations() {
+        let order = orders::of_seeds(&one.1, &other.1);
+        let verdict = Verdict::compare(order, orders::compare_numbers(their_one, their_other));
+        counts.add(verdict);
+        if verdict == Verdict::Reversed {
+            reversed.push(if order == Ordering::Greater { (one, other) } else { (other, one) });
         }
     }
     let ratio = |(more, less): &(&Ours, &Ours)| more.1.median / less.1.median;
@@ -166,17 +160,10 @@ fn cell(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> S
     }
     text.push_str(".\n");
     for compared in compared.iter().filter(|compared| !compared.reversed.is_empty()) {
-        let pairs = compared
-            .reversed
-            .iter()
-            .map(|(more, less)| format!("{} > {}", more.0.policy, less.0.policy));
-        let pairs: Vec<_> = pairs.collect();
-        let _ = writeln!(
-            text,
-            "  - Here, but the other way round in {}: {}.",
-            compared.source,
-            pairs.join(", ")
-        );
+        let pair = |(more, less): &(&Ours, &Ours)| format!("{} > {}", more.0.policy, less.0.policy);
+        let pairs = compared.reversed.iter().map(pair).join(", ");
+        let source = compared.source;
+        let _ = writeln!(text, "  - Here, but the other way round in {source}: {pairs}.");
     }
     for reason in reasons(lab, place, ours, compared) {
         let _ = writeln!(text, "  - {reason}");
@@ -197,11 +184,7 @@ fn reasons(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -
         return if any { vec![causes::NONE.to_owned()] } else { vec![causes::why_none(&sides)] };
     }
     let mut reasons = vec![causes::why(lab, place, &best.0, &worst.0)];
-    for (more, less) in compared.iter().filter_map(|compared| compared.reversed.first()) {
-        let reason = causes::why(lab, place, &more.0, &less.0);
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    reasons
+    let farthest = compared.iter().filter_map(|compared| compared.reversed.first());
+    reasons.extend(farthest.map(|(more, less)| causes::why(lab, place, &more.0, &less.0)));
+    reasons.into_iter().unique().collect()
 }

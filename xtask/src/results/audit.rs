@@ -1,7 +1,6 @@
 //! The page `published-tables`: which rows of the published tables cannot be true, and what the
 //! others still say.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Context;
@@ -10,6 +9,7 @@ use disklab_foreign::csv;
 use disklab_results::Remark;
 use disklab_results::integrity::{Claim, check};
 use disklab_units::prose::{count, digits};
+use itertools::Itertools;
 
 use super::published::FIRST_RUN;
 
@@ -55,7 +55,7 @@ impl Audited {
     /// All but policy: rows that differ in nothing else are compared.
     fn place(&self) -> String {
         let others = self.row.cell.iter().filter(|(axis, _)| axis != "policy" && axis != "source");
-        others.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
+        others.map(|(_, value)| value).join(", ")
     }
 }
 
@@ -97,13 +97,7 @@ fn without_mean(claim: &Claim) -> Claim {
 
 /// In the order of the tables.
 fn sources(rows: &[Audited]) -> Vec<&str> {
-    let mut sources: Vec<&str> = Vec::new();
-    for row in rows {
-        if !sources.contains(&row.value("source")) {
-            sources.push(row.value("source"));
-        }
-    }
-    sources
+    rows.iter().map(|row| row.value("source")).unique().collect()
 }
 
 fn by_source(rows: &[Audited]) -> String {
@@ -176,8 +170,7 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
         let sound = |row: &&Audited| {
             row.value("source") == source && row.doubts.is_empty() && row.iops().is_some()
         };
-        let mut ratios: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-        let mut order: Vec<&str> = Vec::new();
+        let mut ratios: Vec<(&str, f64, f64)> = Vec::new();
         for row in rows.iter().filter(sound).filter(|row| row.value("policy") != BASELINE) {
             let same = |other: &&Audited| {
                 other.value("policy") == BASELINE
@@ -186,30 +179,27 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
             };
             let baseline = rows.iter().filter(sound).find(same).and_then(Audited::iops);
             if let (Some(iops), Some(baseline)) = (row.iops(), baseline) {
-                let policy = row.value("policy");
-                if !order.contains(&policy) {
-                    order.push(policy);
-                }
                 let luck = if row.value("background") == "defrag" { busy } else { idle };
-                ratios.entry(policy).or_default().push((iops / baseline, luck));
+                ratios.push((row.value("policy"), iops / baseline, luck));
             }
         }
-        for policy in order {
-            let own = &ratios[policy];
+        for policy in ratios.iter().map(|(policy, ..)| *policy).unique() {
             let number = |is: fn(f64, f64) -> bool| {
-                own.iter().filter(|(ratio, luck)| is(*ratio, *luck)).count()
+                let own = ratios.iter().filter(|(known, ..)| *known == policy);
+                own.filter(|(_, ratio, luck)| is(*ratio, *luck)).count()
             };
+            let cells = number(|_, _| true);
             let (ahead, behind) = (number(|ratio, _| ratio > 1.0), number(|ratio, _| ratio < 1.0));
             let clear = number(|ratio, luck| ratio > luck);
             let clearly_behind = number(|ratio, luck| ratio < 1.0 / luck);
             let _ = writeln!(
                 text,
-                "| {source} | {policy} | {} | {ahead} | {behind} | {clear} | {clearly_behind} |",
-                own.len()
+                "| {source} | {policy} | {cells} | {ahead} | {behind} | {clear} | \
+                 {clearly_behind} |"
             );
             if policy == FAVOURITE {
                 favourite =
-                    (favourite.0 + own.len(), favourite.1 + clear, favourite.2 + clearly_behind);
+                    (favourite.0 + cells, favourite.1 + clear, favourite.2 + clearly_behind);
             }
         }
     }
@@ -251,15 +241,13 @@ fn list(rows: &[Audited]) -> String {
         "## The rows\n\n<details><summary>Each row that cannot be true, and why</summary>\n\n",
     );
     for row in rows.iter().filter(|row| !row.doubts.is_empty()) {
-        let values: Vec<&str> = row.row.cell.iter().map(|(_, value)| value.as_str()).collect();
-        let doubts: Vec<String> = row.doubts.iter().map(ToString::to_string).collect();
         let _ = writeln!(
             text,
             "- {} {} ({}): {}",
             row.table,
             row.row.place,
-            values.join(", "),
-            doubts.join("; ")
+            row.row.cell.iter().map(|(_, value)| value).join(", "),
+            row.doubts.iter().join("; ")
         );
     }
     text.push_str("\n</details>\n");

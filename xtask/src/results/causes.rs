@@ -117,7 +117,7 @@ impl Comparison<'_> {
 
     /// Whether a number of the one is greater than the other's by the factor, in every seed.
     fn greater(&self, of: impl Fn(&Pair) -> Option<(f64, f64)>) -> bool {
-        self.always(|pair| of(pair).is_some_and(|(greater, less)| greater > FACTOR * less))
+        self.always(|pair| of(pair).is_some_and(|(greater, less)| by_factor(greater, less)))
     }
 
     fn cause(&self) -> String {
@@ -186,18 +186,7 @@ impl Comparison<'_> {
             digits(facts::rate_at_work(more) / facts::rate_at_work(less)),
             self.more
         );
-        let causes: Vec<String> = [
-            self.cache(),
-            self.faster_disks(),
-            self.distance(),
-            self.sequential(),
-            self.depth(),
-            self.shortest_queue(),
-            self.beside(),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let causes = self.causes_of_rate();
         if causes.is_empty() {
             format!("{text}, and the record shows no single cause of that")
         } else {
@@ -205,91 +194,97 @@ impl Comparison<'_> {
         }
     }
 
-    fn cache(&self) -> Option<String> {
-        let of =
-            |pair: &Pair| Some((facts::cache_share(pair.more)?, facts::cache_share(pair.less)?));
-        let (more, less) = of(&self.middle)?;
-        let holds = |pair: &Pair| of(pair).is_some_and(|(more, less)| more > less + PART);
-        (self.cached && self.always(holds)).then(|| {
-            let (more, less) = (percent(more), percent(less));
-            format!("the cache serves {more} % of its reads, {less} % of {}'s", self.less)
-        })
+    /// A sentence about the two numbers of the middle pair, if the numbers of every pair differ.
+    fn sentence(
+        &self,
+        numbers: impl Fn(&Pair) -> Option<(f64, f64)>,
+        differ: fn(f64, f64) -> bool,
+        sentence: impl Fn(f64, f64) -> String,
+    ) -> Option<String> {
+        let (one, other) = numbers(&self.middle)?;
+        let differs = |pair: &Pair| numbers(pair).is_some_and(|(one, other)| differ(one, other));
+        self.always(differs).then(|| sentence(one, other))
     }
 
-    fn faster_disks(&self) -> Option<String> {
-        let of = |pair: &Pair| {
-            let (less, more) = (pair.less, pair.more);
+    /// What goes with a disk at work that does more.
+    fn causes_of_rate(&self) -> Vec<String> {
+        let slower = self.less;
+        let cache = self.sentence(more_first(facts::cache_share), by_part, |more, less| {
+            let (more, less) = (percent(more), percent(less));
+            format!("the cache serves {more} % of its reads, {less} % of {slower}'s")
+        });
+        let service = |Pair { more, less }: &Pair| {
             Some((facts::service_of_shares(less, less)?, facts::service_of_shares(more, less)?))
         };
-        let (slow, fast) = of(&self.middle)?;
-        self.greater(of).then(|| {
+        let faster_disks = self.sentence(service, by_factor, |slow, fast| {
             let factor = digits(slow / fast);
             format!("its reads go to disks that serve {factor} times as fast")
-        })
-    }
-
-    fn distance(&self) -> Option<String> {
+        });
         let turned = |sample: &Sample| facts::distance_turned(sample, self.lab);
-        let of = |pair: &Pair| Some((turned(pair.less)?, turned(pair.more)?));
-        let (far, near) = of(&self.middle)?;
-        self.greater(of).then(|| {
+        let distances = |pair: &Pair| Some((turned(pair.less)?, turned(pair.more)?));
+        let distance = self.sentence(distances, by_factor, |far, near| {
             let factor = digits(far / near);
-            format!("{} moves the heads {factor} times as far from request to request", self.less)
-        })
-    }
-
-    fn sequential(&self) -> Option<String> {
-        let of = |pair: &Pair| Some((facts::sequential(pair.more)?, facts::sequential(pair.less)?));
-        let (more, less) = of(&self.middle)?;
-        self.always(|pair| of(pair).is_some_and(|(more, less)| more > less + PART)).then(|| {
+            format!("{slower} moves the heads {factor} times as far from request to request")
+        });
+        let sequential = self.sentence(more_first(facts::sequential), by_part, |more, less| {
             let (more, less) = (percent(more), percent(less));
             format!(
-                "{more} % of its requests follow the one before at their disk, {less} % of {}'s",
-                self.less
+                "{more} % of its requests follow the one before at their disk, {less} % of \
+                 {slower}'s"
             )
-        })
-    }
-
-    fn depth(&self) -> Option<String> {
-        let of = |pair: &Pair| {
-            Some((facts::depth_at_work(pair.more)?, facts::depth_at_work(pair.less)?))
-        };
-        let (more, less) = of(&self.middle)?;
-        self.greater(of).then(|| {
+        });
+        let depth = self.sentence(more_first(facts::depth_at_work), by_factor, |more, less| {
             let (more, less) = (digits(more), digits(less));
-            format!("a disk at work has {more} requests at a time, {less} with {}", self.less)
-        })
-    }
-
-    /// A background's requests are at the disks too, and fio's wait behind them.
-    fn shortest_queue(&self) -> Option<String> {
-        let of = |pair: &Pair| {
-            Some((facts::shortest_queue(pair.less)?, facts::shortest_queue(pair.more)?))
-        };
-        let (less, more) = of(&self.middle)?;
-        (self.background && self.greater(of)).then(|| {
+            format!("a disk at work has {more} requests at a time, {less} with {slower}")
+        });
+        // A background's requests are at the disks too, and fio's wait behind them.
+        let queue = self.sentence(less_first(facts::shortest_queue), by_factor, |less, more| {
             let (less, more) = (digits(less), digits(more));
             format!(
                 "of the disks with a tenth of the reads or more, one has only {more} requests at a \
-                 time, with {} {less}",
-                self.less
+                 time, with {slower} {less}"
             )
-        })
-    }
-
-    fn beside(&self) -> Option<String> {
-        let of = |pair: &Pair| Some((facts::beside(pair.less)?, facts::beside(pair.more)?));
-        let (less, more) = of(&self.middle)?;
+        });
         // Not worth a word where it is little beside what fio reads.
-        let much = |pair: &Pair| {
+        let is_much = |pair: &Pair| {
             let fio = pair.less.bw_bytes as f64;
-            of(pair).is_some_and(|(less, _)| less > PART * fio)
+            facts::beside(pair.less).is_some_and(|less| less > PART * fio)
         };
-        (self.greater(of) && self.always(much)).then(|| {
+        let beside = self.sentence(less_first(facts::beside), by_factor, |less, more| {
             let (less, more) = (digits(less / 1e6), digits(more / 1e6));
-            format!("{less} MB/s are read beside fio with {}, {more} with {}", self.less, self.more)
-        })
+            format!("{less} MB/s are read beside fio with {slower}, {more} with {}", self.more)
+        });
+        [
+            cache.filter(|_| self.cached),
+            faster_disks,
+            distance,
+            sequential,
+            depth,
+            queue.filter(|_| self.background),
+            beside.filter(|_| self.always(is_much)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
+}
+
+fn by_factor(greater: f64, less: f64) -> bool {
+    greater > FACTOR * less
+}
+
+fn by_part(more: f64, less: f64) -> bool {
+    more > less + PART
+}
+
+/// A number of both samples of a pair, the one with more IOPS first.
+fn more_first(fact: fn(&Sample) -> Option<f64>) -> impl Fn(&Pair) -> Option<(f64, f64)> {
+    move |pair| Some((fact(pair.more)?, fact(pair.less)?))
+}
+
+/// A number of both samples of a pair, the one with fewer IOPS first.
+fn less_first(fact: fn(&Sample) -> Option<f64>) -> impl Fn(&Pair) -> Option<(f64, f64)> {
+    move |pair| Some((fact(pair.less)?, fact(pair.more)?))
 }
 
 /// Where no two policies differ.

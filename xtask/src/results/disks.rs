@@ -33,7 +33,7 @@ pub fn table(merged: &Merged, places: &[CellPlace]) -> String {
             rows.push(row);
         }
     }
-    super::words::table(&HEAD.map(str::to_owned), 2, &rows)
+    super::words::table(&HEAD, 2, &rows)
 }
 
 /// With the median IOPS; of an even number, the lower of the two in the middle.
@@ -53,17 +53,20 @@ fn cells(sample: &Sample) -> Vec<String> {
     let checkpoints: u64 = read_stats().map(|stats| stats.checkpoints).sum();
     let shares: Option<Vec<String>> =
         sample.devices.iter().map(|device| device.read_share.map(percent)).collect();
+    let range = |ends: Option<(f64, f64)>, text: fn(f64) -> String, most_first: bool| {
+        let Some((least, most)) = ends else { return missing() };
+        let (one, other) = if most_first { (most, least) } else { (least, most) };
+        format!("{}, {}", text(one), text(other))
+    };
     vec![
         digits(facts::at_work(sample)),
-        ends(&busy)
-            .map_or_else(missing, |(least, most)| format!("{}, {}", percent(most), percent(least))),
-        depths.map_or_else(missing, |(least, most)| format!("{}, {}", digits(most), digits(least))),
+        range(ends(&busy), percent, true),
+        range(depths, digits, true),
         sample.read_switches.map_or_else(missing, percent),
         facts::distance(sample).map_or_else(missing, |distance| digits(distance / 1e9)),
         facts::sequential(sample).map_or_else(missing, percent),
         facts::service_ms(sample).map_or_else(missing, digits),
-        ends(&means)
-            .map_or_else(missing, |(least, most)| format!("{}, {}", digits(least), digits(most))),
+        range(ends(&means), digits, false),
         read_stats().next().map_or_else(missing, |_| checkpoints.to_string()),
         shares.map_or_else(missing, |shares| shares.join(" / ")),
     ]

@@ -7,6 +7,7 @@ use disklab_record::manifest::Suite;
 use disklab_record::{Manifest, Record};
 use disklab_units::Nanos;
 use disklab_units::prose::{count, digits, listed};
+use itertools::Itertools;
 
 use super::kind::Kind;
 use super::merged::Merged;
@@ -57,16 +58,14 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
             );
         }
         let tool = |fact: &disklab_record::manifest::Fact| {
-            let value: Vec<_> = fact.value.split(", ").map(short).collect();
-            format!("{} {}", fact.name, value.join(", "))
+            format!("{} {}", fact.name, fact.value.split(", ").map(short).join(", "))
         };
-        let mut programs = vec![format!("disklab {}", manifest.disklab)];
-        programs.extend(manifest.tools.iter().map(tool));
+        let disklab = format!("disklab {}", manifest.disklab);
+        let mut programs = std::iter::once(disklab).chain(manifest.tools.iter().map(tool));
         let _ = writeln!(text, "  - {}", escaped(&programs.join("; ")));
-        let settings: Vec<_> = ["runtime", "ramp", "metadata", "memory", "mount_options"]
+        let mut settings = ["runtime", "ramp", "metadata", "memory", "mount_options"]
             .iter()
-            .filter_map(|key| Some(format!("{key} {}", suite.get(*key)?)))
-            .collect();
+            .filter_map(|key| Some(format!("{key} {}", suite.get(*key)?)));
         let _ = writeln!(text, "  - {}", escaped(&settings.join("; ")));
         let _ = writeln!(text, "  - {}", trials(record));
     }
@@ -91,9 +90,8 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
             );
         }
     }
-    let names: Vec<_> = (0..records.len()).map(place).collect();
-    let _ =
-        writeln!(text, "- This page: `cargo xtask results {} {}`\n", kind.name, names.join(" "));
+    let names = (0..records.len()).map(place).join(" ");
+    let _ = writeln!(text, "- This page: `cargo xtask results {} {names}`\n", kind.name);
     text.push_str(
         "All times are virtual: the disks' and the timers', none of the processor. Each number is \
          the median over the seeds, with their range in parentheses where it is more than ",
@@ -135,7 +133,7 @@ pub fn run_command(suite: &Suite, more: &[&str], place: &str) -> String {
         });
     }
     words.extend(["--out", place]);
-    words.into_iter().map(shell).collect::<Vec<_>>().join(" ")
+    words.into_iter().map(shell).join(" ")
 }
 
 fn trials(record: &Record) -> String {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use disklab_compare::CellIndex;
 use disklab_record::{Outcome, Record, Status};
 use disklab_results::Sample;
+use itertools::iproduct;
 
 use super::axes;
 
@@ -96,22 +97,17 @@ impl<'a> Merged<'a> {
     /// Each array, background and number of jobs that the records have, with its workloads.
     pub fn groups(&self) -> Vec<Vec<CellPlace>> {
         let mut groups = Vec::new();
-        for array in &self.arrays {
-            for background in &self.backgrounds {
-                for &jobs in &self.jobs {
-                    let place = |workload: &String| CellPlace {
-                        array: array.clone(),
-                        background: background.clone(),
-                        jobs,
-                        workload: workload.clone(),
-                    };
-                    let wanted =
-                        |place: &CellPlace| self.cells.keys().any(|(known, _)| known == place);
-                    let places: Vec<_> = self.workloads.iter().map(place).filter(wanted).collect();
-                    if !places.is_empty() {
-                        groups.push(places);
-                    }
-                }
+        for (array, background, &jobs) in iproduct!(&self.arrays, &self.backgrounds, &self.jobs) {
+            let place = |workload: &String| CellPlace {
+                array: array.clone(),
+                background: background.clone(),
+                jobs,
+                workload: workload.clone(),
+            };
+            let wanted = |place: &CellPlace| self.cells.keys().any(|(known, _)| known == place);
+            let places: Vec<_> = self.workloads.iter().map(place).filter(wanted).collect();
+            if !places.is_empty() {
+                groups.push(places);
             }
         }
         groups

@@ -32,9 +32,10 @@ use anyhow::Context;
 use disklab_config::Lab;
 use disklab_record::Record;
 use disklab_units::prose::listed;
+use itertools::Itertools;
 
 use kind::{KINDS, Kind};
-use merged::{Merged, Trial};
+use merged::{CellPlace, Merged, Trial};
 use published::Published;
 use wrapped::wrapped;
 
@@ -45,38 +46,31 @@ const FOLDER: &str = "docs/results";
 pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
     let repository =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
+    let write = |name: &str, page: &str| -> anyhow::Result<()> {
+        let path = repository.join(FOLDER).join(format!("{name}.md"));
+        fs::write(&path, wrapped(page)).with_context(|| format!("write {}", path.display()))?;
+        println!("{}", path.display());
+        Ok(())
+    };
     if page_name == Some(audit::NAME) {
-        return write(
-            &repository.join(FOLDER).join(format!("{}.md", audit::NAME)),
-            &audit::page()?,
-        );
+        return write(audit::NAME, &audit::page()?);
     }
     if page_name == Some(until_decided::NAME) {
         let [decided, fixed] = folders else {
             anyhow::bail!("usage: cargo xtask results {} DECIDED FIXED", until_decided::NAME)
         };
         let page = until_decided::page(&Record::open(decided)?, &Record::open(fixed)?)?;
-        return write(&repository.join(FOLDER).join(format!("{}.md", until_decided::NAME)), &page);
+        return write(until_decided::NAME, &page);
     }
-    let names = [KINDS.map(|kind| kind.name).as_slice(), &[audit::NAME, until_decided::NAME]]
-        .concat()
-        .join(", ");
-    let kind = KINDS
-        .into_iter()
-        .find(|kind| Some(kind.name) == page_name)
-        .with_context(|| format!("no page {}; known: {names}", page_name.unwrap_or("named")))?;
+    let names = KINDS.map(|kind| kind.name).into_iter().chain([audit::NAME, until_decided::NAME]);
+    let kind = KINDS.into_iter().find(|kind| Some(kind.name) == page_name).with_context(|| {
+        format!("no page {}; known: {}", page_name.unwrap_or("named"), names.format(", "))
+    })?;
     anyhow::ensure!(!folders.is_empty(), "usage: cargo xtask results {} RECORD...", kind.name);
     let records =
         folders.iter().map(|folder| Record::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let lab = Lab::load(&repository.join("lab"))?;
-    let path = repository.join(FOLDER).join(format!("{}.md", kind.name));
-    write(&path, &page(kind, &lab, &records)?)
-}
-
-fn write(path: &Path, page: &str) -> anyhow::Result<()> {
-    fs::write(path, wrapped(page)).with_context(|| format!("write {}", path.display()))?;
-    println!("{}", path.display());
-    Ok(())
+    write(kind.name, &page(kind, &lab, &records)?)
 }
 
 fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
@@ -97,7 +91,11 @@ fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
     section("Conditions", &head::conditions(kind, records, &merged));
     section("The arrays, and theirs", &arrays::section(&merged, lab)?);
     section("Published rows that contradict themselves", &head::broken(&published));
-    section("Results", &results(kind, &merged, &published));
+    let tables = grouped(&merged, |places| {
+        let table = tables::table(kind, &merged, &published, places);
+        table + &notes::not_ok(&merged, places, &merged.plain_policies())
+    });
+    section("Results", &tables);
     section(
         "Which orders agree",
         &format!("{}{}", agreed(), agreement::section(lab, &merged, &published)),
@@ -139,15 +137,13 @@ fn check_suite(kind: &Kind, record: &Record) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn results(kind: &Kind, merged: &Merged, published: &Published) -> String {
-    let mut text = String::new();
-    for places in merged.groups() {
-        let Some(first) = places.first() else { continue };
-        let _ = write!(text, "### {}\n\n", agreement::heading(first));
-        text.push_str(&tables::table(kind, merged, published, &places));
-        text.push_str(&notes::not_ok(merged, &places, &merged.plain_policies()));
-    }
-    text
+/// A heading for each group of cells, and a text about the group.
+fn grouped(merged: &Merged, text: impl Fn(&[CellPlace]) -> String) -> String {
+    let section = |places: &Vec<CellPlace>| {
+        let first = places.first()?;
+        Some(format!("### {}\n\n{}", agreement::heading(first), text(places)))
+    };
+    merged.groups().iter().filter_map(section).collect()
 }
 
 fn agreed() -> String {
@@ -172,10 +168,5 @@ fn disks_saw(lab: &Lab, merged: &Merged) -> String {
         text.push_str(" A cache is a disk here, the last of its array.");
     }
     text.push_str("\n\n");
-    for places in merged.groups() {
-        let Some(first) = places.first() else { continue };
-        let _ = write!(text, "### {}\n\n", agreement::heading(first));
-        text.push_str(&disks::table(merged, &places));
-    }
-    text
+    text + &grouped(merged, |places| disks::table(merged, places))
 }

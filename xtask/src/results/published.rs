@@ -1,6 +1,7 @@
 //! The published tables.
 
 use anyhow::Context;
+use itertools::{Itertools, iproduct};
 
 use super::kind::{Is, Kind};
 use super::merged::CellPlace;
@@ -74,13 +75,8 @@ impl Published {
         let rows = lines.enumerate().map(|(index, line)| {
             row(kind, &head, line).with_context(|| format!("published tables, line {}", index + 2))
         });
-        let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
-        let mut sources: Vec<String> = Vec::new();
-        for row in &rows {
-            if !sources.contains(&row.source) {
-                sources.push(row.source.clone());
-            }
-        }
+        let rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+        let sources = rows.iter().map(|row| row.source.clone()).unique().collect();
         let beside_pool =
             BESIDE_POOL.into_iter().find(|ours| arrays.iter().any(|array| array == ours));
         Ok(Self { sources, rows, beside_pool })
@@ -109,9 +105,8 @@ impl Published {
     /// Those that have anything of one of these places.
     pub fn sources_of(&self, places: &[CellPlace], policies: &[&str]) -> Vec<&str> {
         let has = |source: &&str| {
-            places.iter().any(|place| {
-                policies.iter().any(|policy| self.find(source, place, policy).is_some())
-            })
+            let mut rows = iproduct!(places, policies);
+            rows.any(|(place, policy)| self.find(source, place, policy).is_some())
         };
         self.sources.iter().map(String::as_str).filter(has).collect()
     }

@@ -36,7 +36,7 @@ pub fn section(merged: &Merged) -> String {
         "ratio",
         "differ",
     ];
-    let table = super::words::table(&head.map(str::to_owned), 5, &rows);
+    let table = super::words::table(&head, 5, &rows);
     format!("{table}{failed}")
 }
 

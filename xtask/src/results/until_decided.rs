@@ -148,11 +148,8 @@ fn upto(mut matched: MatchedTrials, most: u32) -> MatchedTrials {
 }
 
 fn ran(record: &Record) -> usize {
-    record
-        .outcomes()
-        .iter()
-        .filter(|(_, outcome)| outcome.is_some_and(|outcome| outcome.status != Status::Spared))
-        .count()
+    let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
+    outcomes.filter(|outcome| outcome.status != Status::Spared).count()
 }
 
 fn listed_numbers(numbers: &[u32]) -> String {

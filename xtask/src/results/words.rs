@@ -1,7 +1,10 @@
 //! Numbers and names as the pages write them.
 
+use std::fmt::Display;
+
 use disklab_results::Spread;
 use disklab_units::prose::digits;
+use itertools::Itertools;
 
 /// A range that is told: this part of the median.
 pub const RANGE: f64 = 0.01;
@@ -41,8 +44,8 @@ pub fn test(workload: &str) -> String {
         _ => return workload.to_owned(),
     };
     let depth = parts.next().unwrap_or_default().to_uppercase();
-    let mix: Vec<_> = parts.collect();
-    let mix = if mix.is_empty() { String::new() } else { format!(" {}", mix.join("/")) };
+    let mix = parts.join("/");
+    let mix = if mix.is_empty() { mix } else { format!(" {mix}") };
     format!("{kind} {size} {depth}{mix}")
 }
 
@@ -86,12 +89,14 @@ pub fn shell(word: &str) -> String {
 }
 
 /// A table: its head, the columns from `right` on to the right, its rows.
-pub fn table(head: &[String], right: usize, rows: &[Vec<String>]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule: Vec<_> =
-        (0..head.len()).map(|at| if at < right { "---" } else { "---:" }.to_owned()).collect();
-    let body: String = rows.iter().map(|row| line(row)).collect();
-    format!("{}{}{body}\n", line(head), line(&rule))
+pub fn table(head: &[impl Display], right: usize, rows: &[Vec<String>]) -> String {
+    let rule = (0..head.len()).map(|at| if at < right { "---" } else { "---:" });
+    let body: String = rows.iter().map(table_line).collect();
+    format!("{}{}{body}\n", table_line(head), table_line(rule))
+}
+
+fn table_line(cells: impl IntoIterator<Item: Display>) -> String {
+    format!("| {} |\n", cells.into_iter().join(" | "))
 }
 
 #[cfg(test)]
