@@ -2,15 +2,17 @@
 
 mod self_test;
 
+use std::fmt::Display;
 use std::io::Write;
 
 use disklab_kernels::doctor::{Check, CheckState, examine};
 use disklab_kernels::{Cache, Share};
 use disklab_runner::Installation;
+use itertools::Itertools;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
-use crate::table::{TextTable, left};
+use crate::table::TextTable;
 
 /// Check what this machine can do, and say how to get what is missing.
 ///
@@ -24,17 +26,15 @@ pub fn doctor(_: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let installation = Installation::find();
     checks.push(match &installation {
         Ok(found) => good("disk library", found.library.display().to_string()),
-        Err(error) => missing("disk library", error.to_string(), "cargo build --release"),
+        Err(error) => missing("disk library", error, "cargo build --release"),
     });
     let complete = checks.iter().all(|check| check.state.will_do());
     if let (true, Ok(cache), Ok(installation)) = (complete, cache, installation) {
         checks.push(match self_test::boot(cache, installation) {
             Ok(detail) => good("a guest", detail),
-            Err(reason) => missing(
-                "a guest",
-                reason.to_string(),
-                "disklab run smoke    # its record tells more",
-            ),
+            Err(reason) => {
+                missing("a guest", reason, "disklab run smoke    # its record tells more")
+            }
         });
     }
     screen.present(&checks, |out| print(&checks, screen, out))?;
@@ -46,17 +46,13 @@ fn good(name: &str, detail: String) -> Check {
     Check { name: name.to_owned(), state: CheckState::Good, detail, remedy: None }
 }
 
-fn missing(name: &str, detail: String, remedy: &str) -> Check {
-    Check {
-        name: name.to_owned(),
-        state: CheckState::Missing,
-        detail,
-        remedy: Some(remedy.to_owned()),
-    }
+fn missing(name: &str, why: impl Display, remedy: &str) -> Check {
+    let remedy = Some(remedy.to_owned());
+    Check { name: name.to_owned(), state: CheckState::Missing, detail: why.to_string(), remedy }
 }
 
 fn print(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut table = TextTable::new(&[left("check"), left("state"), left("found")], screen.color);
+    let mut table = TextTable::with_heads("check|state|found", screen.color);
     for Check { name, state, detail, .. } in checks {
         let state = match state {
             CheckState::Good => "ok",
@@ -68,13 +64,9 @@ fn print(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> Result<(), F
     }
     table.print(screen, "", out)?;
     writeln!(out)?;
-    let mut remedies: Vec<&str> = Vec::new();
-    for remedy in checks.iter().filter_map(|check| check.remedy.as_deref()) {
-        // What several things lack is one line for all of them.
-        if !remedies.contains(&remedy) {
-            remedies.push(remedy);
-        }
-    }
+    // What several things lack is one line for all of them.
+    let remedies = checks.iter().filter_map(|check| check.remedy.as_deref());
+    let remedies: Vec<&str> = remedies.unique().collect();
     if remedies.is_empty() {
         writeln!(out, "{}", screen.paint("This machine has all that disklab needs.", Paint::Good))?;
     } else {

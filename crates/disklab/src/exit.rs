@@ -35,10 +35,8 @@ impl From<Exit> for ExitCode {
 /// Why a verb did not get to its end.
 #[derive(Debug)]
 pub enum Failure {
-    Said {
-        exit: Exit,
-        message: String,
-    },
+    /// A message, and the exit status that goes with it.
+    Said { exit: Exit, message: String },
     /// Each line of it begins with its file.
     Diagnostics(Diagnostics),
     /// Standard output, or a file that is written in its place, takes no more.

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use disklab_config::workload::{Job, WorkloadKind};
 use disklab_config::{Lab, Workload};
 use disklab_kernels::{Btrfs, Cache, find};
+use itertools::Itertools;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -104,19 +105,16 @@ fn table(what: ListKind, home: Option<&Home>, screen: &Screen) -> Option<TextTab
                 let commands =
                     background.processes.iter().filter_map(|process| process.command.first());
                 let workload = background.workload.as_ref().map(|workload| &workload.name);
-                let mut programs: Vec<&str> =
-                    commands.chain(workload).map(String::as_str).collect();
-                programs.dedup();
+                let programs = commands.chain(workload).dedup().join(", ");
                 let trees = background.trees.map(|trees| trees.bytes().to_string());
-                let facts = [programs.join(", "), trees.unwrap_or_else(|| "none".to_owned())];
+                let facts = [programs, trees.unwrap_or_else(|| "none".to_owned())];
                 (background.name.clone(), facts, background.summary.clone())
             })
         }
         ListKind::Policies => {
             summaries([left("parameters")], lab.policies.values(), screen, |policy| {
-                let keys: Vec<_> =
-                    policy.parameters.iter().map(|parameter| parameter.key.as_str()).collect();
-                let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+                let keys = policy.parameters.iter().map(|parameter| &parameter.key).join(", ");
+                let keys = if keys.is_empty() { "none".to_owned() } else { keys };
                 (policy.name.clone(), [keys], policy.summary.clone())
             })
         }
@@ -152,9 +150,7 @@ fn summaries<T, const N: usize>(
 
 /// What a workload does, its block size, its depth and the size of its files.
 fn load(workload: &Workload) -> [String; 4] {
-    let each = |column: fn(&Job) -> String| {
-        workload.jobs().iter().map(column).collect::<Vec<_>>().join(", ")
-    };
+    let each = |column: fn(&Job) -> String| workload.jobs().iter().map(column).join(", ");
     let none = String::new;
     let [does, bs, depth] = match &workload.kind {
         WorkloadKind::Phases(_) => ["phases".to_owned(), none(), none()],
@@ -172,8 +168,7 @@ fn load(workload: &Workload) -> [String; 4] {
 
 fn runs(screen: &Screen) -> Option<TextTable> {
     let runs = records::list();
-    let columns = [left("name"), left("suite"), left("begun"), left("trials")];
-    let mut table = TextTable::new(&columns, screen.color);
+    let mut table = TextTable::with_heads("name|suite|begun|trials", screen.color);
     let is_any = !runs.is_empty();
     for run in runs {
         let trials = run.trials.map(|tally| tally.to_string()).or(run.error).unwrap_or_default();

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use disklab_config::Trial;
 use disklab_config::read::nearest;
-use disklab_kernels::{Btrfs, Build, Cache, KernelLookup};
+use disklab_kernels::{Btrfs, Build, Cache, Error as KernelError, KernelLookup};
 use disklab_runner::{estimate, key};
+use itertools::Itertools;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, mistaken};
 use crate::home::Home;
 use crate::question::Question;
 use crate::{signals, words};
@@ -74,12 +75,9 @@ impl Wanted {
         if let Some(shard) = self.shard {
             let at = shard.places(&question.trials);
             if at.is_empty() {
-                return Err(Failure::mistaken(format!(
-                    "--shard {}/{}: the suite has only {}",
-                    shard.number,
-                    shard.of,
-                    words::count(question.trials.len(), "trial")
-                )));
+                let Shard { number, of } = shard;
+                let trials = words::count(question.trials.len(), "trial");
+                return Err(mistaken!("--shard {number}/{of}: the suite has only {trials}"));
             }
             return Ok(question.only(&at));
         }
@@ -131,25 +129,22 @@ fn named(
         trials.iter().enumerate().map(|(at, trial)| (trial.id.as_str(), at)).collect();
     let (mut at, mut others) = (BTreeSet::new(), Vec::new());
     for wanted in wanted {
-        match names.get(wanted.as_str()) {
-            Some(found) => _ = at.insert(*found),
-            // A name may have commas in it, keys have none.
-            None => others.extend(wanted.split(',').map(str::trim)),
+        // A name may have commas in it, keys have none.
+        let is_name = names.contains_key(wanted.as_str());
+        let words = if is_name { vec![wanted.as_str()] } else { wanted.split(',').collect() };
+        for word in words {
+            match names.get(word.trim()) {
+                Some(found) => _ = at.insert(*found),
+                None => others.push(word.trim()),
+            }
         }
     }
-    let (by_name, others): (Vec<&str>, Vec<&str>) =
-        others.into_iter().partition(|name| names.contains_key(name));
-    at.extend(by_name.iter().filter_map(|name| names.get(name)));
     if others.is_empty() {
         return Ok(at.into_iter().collect());
     }
     let keys = key::of_all(trials, &kernels(trials)?)?;
-    let mut by_key: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (place, key) in keys.iter().enumerate() {
-        if let Some(key) = key {
-            by_key.entry(key).or_default().push(place);
-        }
-    }
+    let places = keys.iter().enumerate();
+    let by_key = places.filter_map(|(place, key)| Some((key.as_deref()?, place))).into_group_map();
     for wanted in others {
         let Some(found) = by_key.get(wanted) else { return Err(unknown(wanted, trials, &keys)) };
         at.extend(found);
@@ -158,48 +153,46 @@ fn named(
 }
 
 fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
-    let without_key: BTreeSet<&str> = trials
-        .iter()
-        .zip(keys)
-        .filter(|(_, key)| key.is_none())
-        .map(|(trial, _)| trial.kernel.as_str())
-        .collect();
+    let without_key = trials.iter().zip(keys).filter(|(_, key)| key.is_none());
+    let kernels: BTreeSet<&str> = without_key.map(|(trial, _)| trial.kernel.as_str()).collect();
     let hint = if let Some(near) = nearest(wanted, trials.iter().map(|trial| trial.id.as_str())) {
         format!("did you mean `{near}`?")
-    } else if without_key.is_empty() {
+    } else if kernels.is_empty() {
         "`disklab plan SUITE --json` has the keys and names of all; another kernel or another lab \
          gives other keys"
             .to_owned()
     } else {
-        let kernels: Vec<&str> = without_key.into_iter().collect();
-        format!(
-            "it may be one of kernel {}, which is not here: `disklab kernel build`",
-            kernels.join(", ")
-        )
+        let kernels = kernels.into_iter().join(", ");
+        format!("it may be one of kernel {kernels}, which is not here: `disklab kernel build`")
     };
-    Failure::mistaken(format!(
-        "--trial: the suite has no trial `{}`; {hint}",
-        wanted.escape_debug()
-    ))
+    mistaken!("--trial: the suite has no trial `{}`; {hint}", wanted.escape_debug())
+}
+
+/// Looks the trials' kernels up, in the order of their names. Nothing is built.
+pub fn look_up<'a>(
+    cache: &Cache,
+    home: &Home,
+    trials: &'a [Trial],
+    jobs: usize,
+) -> Result<Vec<(&'a str, Result<KernelLookup, KernelError>)>, Failure> {
+    let stop = signals::watch()?;
+    let maker = Build { cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
+    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
+    Ok(names.into_iter().map(|name| (name, maker.look(name, &mut |_| {}))).collect())
 }
 
 /// The keys of those kernels that are there or could be built, by the trials' names for them.
-/// Nothing is built.
 pub fn kernels_here(
     home: &Home,
     trials: &[Trial],
     jobs: usize,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    let cache = Cache::open()?;
-    let stop = signals::watch()?;
-    let maker = Build { cache: &cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
-    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
     let mut keys = BTreeMap::new();
-    for name in names {
-        let key = match maker.look(name, &mut |_| {}) {
+    for (name, found) in look_up(&Cache::open()?, home, trials, jobs)? {
+        let key = match found {
             Ok(KernelLookup::Built(kernel)) => kernel.key,
             Ok(KernelLookup::ToBuild { key, .. }) => key,
-            Err(disklab_kernels::Error::NoKernel { .. }) => continue,
+            Err(KernelError::NoKernel { .. }) => continue,
             Err(error) => return Err(error.into()),
         };
         keys.insert(name.to_owned(), key);

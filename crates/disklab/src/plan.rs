@@ -7,11 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_config::Trial;
-use disklab_kernels::{Btrfs, Build, Cache, Kernel, KernelLookup};
+use disklab_kernels::{Cache, Error as KernelError, Kernel, KernelLookup};
 use disklab_record::outcome::Cell;
 use disklab_runner::run::without_zfs;
 use disklab_runner::{content_of_disks, estimate, facts, key};
 use disklab_units::{Bytes, Nanos};
+use itertools::Itertools;
 use serde::{Serialize, Serializer};
 
 use crate::exit::{Exit, Failure};
@@ -22,7 +23,7 @@ use crate::question::{Overrides, Question};
 use crate::run::ready;
 use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, right};
-use crate::{records, signals, words};
+use crate::{records, words};
 
 /// Show what a suite would do and how long that would take; runs nothing.
 #[derive(Debug, clap::Args)]
@@ -303,48 +304,49 @@ impl Serialize for Millis {
 /// And those that are there, by the same names. A kernel that has to be built first is part of the
 /// plan; a path that is no kernel, and one without what trials need, is a mistake.
 fn kernels(
-    cache: Result<&Cache, &disklab_kernels::Error>,
+    cache: Result<&Cache, &KernelError>,
     home: &Home,
     trials: &[Trial],
     jobs: usize,
 ) -> Result<(Vec<PlannedKernel>, BTreeMap<String, Kernel>), Failure> {
-    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
-    let stop = signals::watch()?;
-    let mut there = BTreeMap::new();
-    let mut look = |name: &str| {
-        let planned = PlannedKernel { name: name.to_owned(), ..PlannedKernel::default() };
-        let cache = match cache {
-            Ok(cache) => cache,
-            Err(error) => return Ok(PlannedKernel { missing: Some(error.to_string()), ..planned }),
-        };
-        let maker = Build { cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
-        match maker.look(name, &mut |_| {}) {
+    let planned = |name: &str| PlannedKernel { name: name.to_owned(), ..PlannedKernel::default() };
+    let missing = |name: &str, error: &KernelError| PlannedKernel {
+        missing: Some(error.to_string()),
+        ..planned(name)
+    };
+    let cache = match cache {
+        Ok(cache) => cache,
+        Err(error) => {
+            let names = trials.iter().map(|trial| trial.kernel.as_str()).sorted().dedup();
+            return Ok((names.map(|name| missing(name, error)).collect(), BTreeMap::new()));
+        }
+    };
+    let (mut kernels, mut there) = (Vec::new(), BTreeMap::new());
+    for (name, found) in part::look_up(cache, home, trials, jobs)? {
+        kernels.push(match found {
             Ok(KernelLookup::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
                 let planned = PlannedKernel {
                     key: Some(kernel.key.clone()),
                     version: Some(kernel.version.to_string()),
                     path: Some(kernel.path.display().to_string()),
-                    ..planned
+                    ..planned(name)
                 };
                 there.insert(name.to_owned(), *kernel);
-                Ok(planned)
+                planned
             }
             Ok(KernelLookup::ToBuild { from, key, took }) => {
                 let build = PlannedBuild { from: from.to_string(), wall_ms: took.map(Millis) };
-                Ok(PlannedKernel { key: Some(key), build: Some(build), ..planned })
+                PlannedKernel { key: Some(key), build: Some(build), ..planned(name) }
             }
-            Err(error @ disklab_kernels::Error::NoKernel { .. }) => {
-                Ok(PlannedKernel { missing: Some(error.to_string()), ..planned })
-            }
-            Err(error) => Err(error.into()),
-        }
-    };
-    let kernels = names.into_iter().map(&mut look).collect::<Result<_, Failure>>()?;
+            Err(error @ KernelError::NoKernel { .. }) => missing(name, &error),
+            Err(error) => return Err(error.into()),
+        });
+    }
     Ok((kernels, there))
 }
 
-fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<FreeRoom> {
+fn room(cache: Result<&Cache, &KernelError>) -> Vec<FreeRoom> {
     let free = |folder: &Path| {
         let stat = rustix::fs::statvfs(folder).ok()?;
         Some(Bytes(stat.f_bavail.saturating_mul(stat.f_frsize)))

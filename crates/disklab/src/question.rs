@@ -12,7 +12,7 @@ use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, SuiteAxis};
 use disklab_config::{Background, Lab, Suite, Trial};
 use disklab_record::{Manifest, Part};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, mistaken};
 use crate::{limits, words};
 
 /// What the command line may change in a suite.
@@ -113,9 +113,8 @@ impl Question {
         let name = lab.suite(name_or_path)?.name;
         let path =
             lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
-        let text = fs::read_to_string(&path).map_err(|error| {
-            Failure::mistaken(format!("{}: cannot be read: {error}", path.display()))
-        })?;
+        let text = fs::read_to_string(&path)
+            .map_err(|error| mistaken!("{}: cannot be read: {error}", path.display()))?;
         Self::of_text(lab, &name, &path.display().to_string(), text, overrides.listed())
     }
 
@@ -159,9 +158,7 @@ impl Question {
         let left_out = suite.left_out(lab);
         Ok(Self { suite, text, set, trials, part: None, left_out })
     }
-}
 
-impl Question {
     /// What is compared where one number is: the one that is wanted, or the first of the suite's
     /// that its workloads have, or what is usual of them. An error says what they have.
     pub fn metric(&self, wanted: Option<&str>) -> Result<Metric, Failure> {
@@ -175,7 +172,7 @@ impl Question {
                 return Ok(Metric::of_name(wanted));
             }
             let what = unknown("number", wanted, known.iter().map(String::as_str));
-            return Err(Failure::mistaken(format!("--metric: {what}")));
+            return Err(mistaken!("--metric: {what}"));
         }
         let first = self.suite.metrics.iter().find(|name| known.contains(*name)).cloned();
         let own = || workloads.clone().find_map(|workload| workload.phases()?.metrics().next());

@@ -7,6 +7,7 @@ use disklab_config::read::nearest;
 use disklab_record::Record;
 pub use disklab_record::record::{FOLDER, name_of};
 use disklab_report::Tally;
+use itertools::Itertools;
 use serde::Serialize;
 
 use crate::exit::{Failure, mistaken};
@@ -36,8 +37,7 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
         Some(near) => format!("; did you mean `{near}`?"),
         None if names.is_empty() => " (there is none at all); `disklab run` makes one".to_owned(),
         None => {
-            let latest: Vec<_> = names.iter().rev().take(NAMED).cloned().collect();
-            format!("; the latest: {}", latest.join(", "))
+            format!("; the latest: {}", names.iter().rev().take(NAMED).join(", "))
         }
     };
     Err(mistaken!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug()))

@@ -9,9 +9,9 @@ use disklab_units::prose::visible;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
-use crate::shown::{TerminalText, shown};
-
 use crate::exit::Failure;
+use crate::shown::{TerminalText, shown};
+use crate::words;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
@@ -109,6 +109,14 @@ impl Screen {
         let mut out = self.out();
         print(&mut out)?;
         Ok(out.flush()?)
+    }
+
+    /// Writes prose, broken to the screen's width, with all of its lines set in by `indent`.
+    pub fn prose(&self, text: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
+        for line in words::wrapped(text, self.width.saturating_sub(indent.len()), "  ") {
+            writeln!(out, "{indent}{line}")?;
+        }
+        Ok(())
     }
 
     pub fn paint(&self, text: &str, paint: Paint) -> String {

@@ -14,7 +14,7 @@ use disklab_config::read::nearest;
 use disklab_record::{Outcome, Record};
 use disklab_report::merge;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::Screen;
 
@@ -57,21 +57,17 @@ pub fn outcome<'a>(record: &'a Record, id: &str) -> Result<&'a Outcome, Failure>
     let trials = &record.manifest().trials;
     match record.outcome(id) {
         Some(outcome) => Ok(outcome),
-        None if trials.iter().any(|trial| trial == id) => Err(Failure::mistaken(format!(
+        None if trials.iter().any(|trial| trial == id) => Err(mistaken!(
             "trial {id} has not run; disklab run --resume {} runs what is missing",
             records::name_of(record.folder())
-        ))),
+        )),
         None => {
-            let hint = nearest(id, trials.iter().map(String::as_str)).map_or_else(
-                || {
-                    trials
-                        .first()
-                        .map_or_else(String::new, |first| format!("; the first is {first}"))
-                },
-                |near| format!("; did you mean `{near}`?"),
-            );
+            let near = nearest(id, trials.iter().map(String::as_str));
+            let near = near.map(|near| format!("; did you mean `{near}`?"));
+            let first = || trials.first().map(|first| format!("; the first is {first}"));
+            let hint = near.or_else(first).unwrap_or_default();
             let run = record.folder().display();
-            Err(Failure::mistaken(format!("{run} has no trial `{}`{hint}", id.escape_debug())))
+            Err(mistaken!("{run} has no trial `{}`{hint}", id.escape_debug()))
         }
     }
 }

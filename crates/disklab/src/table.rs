@@ -3,9 +3,9 @@
 
 use std::io::Write;
 
+pub use comfy_table::CellAlignment as Align;
 use comfy_table::{
-    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle,
-    Width,
+    Attribute, Cell, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
 };
 use console::measure_text_width;
 
@@ -16,12 +16,6 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 
 /// Blanks between columns.
 const GAP: u16 = 2;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    Left,
-    Right,
-}
 
 /// A column of text.
 pub const fn left(head: &str) -> (&str, Align) {
@@ -46,6 +40,12 @@ impl TextTable {
     pub fn new(columns: &[(&str, Align)], color: bool) -> Self {
         let columns = columns.iter().map(|&(name, side)| (name.to_owned(), side)).collect();
         Self { columns, rows: Vec::new(), color }
+    }
+
+    /// A table with heads divided by `|`. A `>` before a head sets its column to the right.
+    pub fn with_heads(heads: &str, color: bool) -> Self {
+        let column = |head| str::strip_prefix(head, ">").map_or_else(|| left(head), right);
+        Self::new(&heads.split('|').map(column).collect::<Vec<_>>(), color)
     }
 
     pub fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
@@ -131,9 +131,10 @@ impl TextTable {
         let (head, side) = &self.columns[index];
         let cells = || self.rows.iter().filter_map(|(cells, _)| cells.get(index));
         let words = |text: &str| text.split_whitespace().map(measure_text_width).max().unwrap_or(0);
-        let longest = match side {
-            Align::Left => cells().map(|cell| words(cell)).max(),
-            Align::Right => cells().flat_map(|cell| cell.lines()).map(measure_text_width).max(),
+        let longest = if *side == Align::Right {
+            cells().flat_map(|cell| cell.lines()).map(measure_text_width).max()
+        } else {
+            cells().map(|cell| words(cell)).max()
         };
         words(head).max(longest.unwrap_or(0))
     }
@@ -146,7 +147,7 @@ impl TextTable {
         }
         let head = part.iter().map(|index| {
             let (name, side) = &self.columns[*index];
-            Cell::new(name).set_alignment(alignment(*side)).add_attribute(Attribute::Bold)
+            Cell::new(name).set_alignment(*side).add_attribute(Attribute::Bold)
         });
         table.set_header(head.collect::<Vec<_>>());
         for (at, column) in table.column_iter_mut().enumerate() {
@@ -155,8 +156,8 @@ impl TextTable {
         for (cells, attribute) in &self.rows {
             let cell = |index: &usize| {
                 let text = cells.get(*index).map_or("", String::as_str);
-                let cell = Cell::new(text).set_alignment(alignment(self.columns[*index].1));
-                attribute.map_or(cell.clone(), |attribute| cell.add_attribute(attribute))
+                let cell = Cell::new(text).set_alignment(self.columns[*index].1);
+                cell.add_attributes(attribute.iter().copied().collect())
             };
             table.add_row(part.iter().map(cell).collect::<Vec<_>>());
         }
@@ -174,27 +175,12 @@ fn width(table: &comfy_table::Table) -> usize {
     contents.iter().map(|&width| usize::from(width) + gap).sum::<usize>().saturating_sub(gap)
 }
 
-fn alignment(side: Align) -> CellAlignment {
-    match side {
-        Align::Left => CellAlignment::Left,
-        Align::Right => CellAlignment::Right,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn printed(columns: usize) -> Vec<String> {
-        let mut table = TextTable::new(
-            &[
-                ("", Align::Left),
-                ("device", Align::Left),
-                ("mean wait", Align::Right),
-                ("verdict", Align::Left),
-            ],
-            false,
-        );
+        let mut table = TextTable::with_heads("|device|>mean wait|verdict", false);
         table.row(["round-robin:4096", "enterprise-8tb", "13.4 ms", "undecided (about 14 seeds)"]);
         table.row(["pid", "nas-12tb", "1.2 ms", "baseline"]);
         let mut out = Vec::new();

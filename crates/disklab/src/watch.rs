@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use disklab_record::Record;
 use disklab_report::Tally;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
+use crate::bar;
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::Screen;
@@ -67,9 +68,7 @@ impl Picture {
     pub fn new(screen: &Screen) -> Self {
         let bar = screen.progress.then(|| {
             let bar = ProgressBar::no_length();
-            // The template is ours; a wrong one would show as the default style.
-            let style = ProgressStyle::with_template("{msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_style(bar::style("{msg}"));
             bar
         });
         Self { bar, told: None }

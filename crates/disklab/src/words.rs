@@ -21,6 +21,11 @@ pub fn virtual_time(time: Nanos) -> String {
     if time < Nanos::from_secs(60) { time.to_string() } else { wall(Duration::from_nanos(time.0)) }
 }
 
+/// A value, or a dash where there is none.
+pub fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
 fn two(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
     if small == 0 {
         format!("{large} {large_unit}")

@@ -23,6 +23,7 @@ use disklab_runner::{Executor, not_run};
 use disklab_stats::{InterimAnalyses, Verdict};
 use disklab_units::Nanos;
 use disklab_units::prose::count;
+use itertools::iproduct;
 
 use crate::compare::{LimitChoice, chance, share};
 use crate::exit::{Failure, mistaken};
@@ -62,9 +63,10 @@ pub struct VerdictArgs {
 
 impl VerdictArgs {
     fn metrics(&self, suite: &Suite) -> Vec<String> {
-        let typed = self.metric.iter().cloned().map(String::from).collect();
-        let those = [typed, suite.metrics.clone(), vec![Metric::Iops.into()]];
-        those.into_iter().find(|metrics| !metrics.is_empty()).unwrap_or_default()
+        if !self.metric.is_empty() {
+            return self.metric.iter().cloned().map(String::from).collect();
+        }
+        if suite.metrics.is_empty() { vec![Metric::Iops.into()] } else { suite.metrics.clone() }
     }
 
     pub fn plan(&self, question: &Question) -> Result<UntilDecided, Failure> {
@@ -205,13 +207,14 @@ fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
         axis: axis.clone(),
         values: [contest.treatment.clone(), contest.baseline.clone()],
     });
-    let is_left_out = |sides: &ComparedSides, side: &str| {
-        let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
-        outcomes
-            .filter(|outcome| outcome.status == Status::Skipped)
-            .any(|outcome| sides.has(side, outcome))
+    let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
+    let skipped: Vec<&Outcome> =
+        outcomes.filter(|outcome| outcome.status == Status::Skipped).collect();
+    let is_possible = |sides: &ComparedSides| {
+        let mut pairs = iproduct!(&sides.values, &skipped);
+        !pairs.any(|(side, outcome)| sides.has(side, outcome))
     };
-    Ok(sides.filter(|sides| !sides.values.iter().any(|side| is_left_out(sides, side))).collect())
+    Ok(sides.filter(is_possible).collect())
 }
 
 /// A contest that has no verdict yet.
@@ -238,10 +241,10 @@ fn undecided(
 ) -> Result<Vec<OpenVerdict>, Failure> {
     let (axis, contests) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
-    let terms = DecisionRule::recorded(until)?;
-    let judgements =
-        compare(&contests, &metrics, terms, Some(&SequentialDesign { until, upto: look }))
-            .map_err(Failure::mistaken)?;
+    let rule = DecisionRule::recorded(until)?;
+    let design = SequentialDesign { until, upto: look };
+    let comparisons =
+        compare(&contests, &metrics, rule, Some(&design)).map_err(Failure::mistaken)?;
     let open = |comparison: Comparison| OpenVerdict {
         has_both: comparison.trials.0 > 0 && comparison.trials.1 > 0,
         sides: ComparedSides {
@@ -251,9 +254,6 @@ fn undecided(
         },
         metric: comparison.metric.name().to_owned(),
     };
-    Ok(judgements
-        .into_iter()
-        .filter(|judgement| judgement.verdict == Verdict::Undecided)
-        .map(open)
-        .collect())
+    let is_open = |comparison: &Comparison| comparison.verdict == Verdict::Undecided;
+    Ok(comparisons.into_iter().filter(is_open).map(open).collect())
 }

@@ -14,6 +14,7 @@ use disklab_runner::host::{Host, Place};
 use disklab_runner::run::Run;
 use disklab_runner::{Executor, facts, key};
 use disklab_units::Nanos;
+use itertools::Itertools;
 
 use crate::exit::{Failure, cannot};
 use crate::home::Home;
@@ -146,16 +147,12 @@ fn needed(error: &disklab_runner::Error, program: &str, question: &Question) -> 
     let needs = |trial: &&Trial| facts::programs(trial).iter().any(|name| name == program);
     let trials: Vec<&Trial> = question.trials.iter().filter(needs).collect();
     let first = trials.first().map_or("none", |trial| trial.id.as_str());
-    let backgrounds: BTreeSet<&str> = trials
-        .iter()
-        .filter_map(|trial| trial.background.as_ref())
-        .map(|background| background.name.as_str())
-        .collect();
-    let leave_out = if backgrounds.is_empty() {
+    let backgrounds = trials.iter().filter_map(|trial| trial.background.as_ref());
+    let names = backgrounds.map(|background| &background.name).sorted().dedup().join(", ");
+    let leave_out = if names.is_empty() {
         "--set".to_owned()
     } else {
-        let names: Vec<&str> = backgrounds.into_iter().collect();
-        format!("--set background=..., without {}", names.join(", "))
+        format!("--set background=..., without {names}")
     };
     cannot!(
         "{error}; {} of {} trials need it, {first} first\nWhat to do: install it, or leave out \

@@ -1,6 +1,7 @@
 //! `run --on host`: the same suite, on disks of this machine or on a filesystem that it has.
 
 pub mod here;
+mod place;
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -8,17 +9,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use disklab_block_devices::{Allow, Disk, guard, journal};
-use disklab_config::device::Constant;
 use disklab_config::kernel::NEWEST;
-use disklab_config::{Device, Lab, Model, Trial};
+use disklab_config::{Lab, Trial};
 use disklab_record::manifest::{OnHost, UntilDecided};
 use disklab_runner::Timeouts;
 use disklab_runner::host::{Host, Permission, Place};
-use disklab_units::{Bytes, Nanos};
+use disklab_units::Nanos;
+use itertools::Itertools;
 
 use crate::exit::{Failure, cannot, mistaken};
 use crate::question::{Overrides, Question};
 use crate::words;
+pub use place::made_of;
+use place::{HostQuestion, on_disks};
 
 /// Where trials are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -93,14 +96,6 @@ pub struct HostArgs {
 const REST: Nanos = Nanos::from_secs(1);
 const ON: &str = "On this machine's own disks";
 
-/// What a run on this machine is asked, and on what.
-pub struct HostQuestion {
-    pub place: Place,
-    pub lab: Lab,
-    /// For the question, in the place of those of the command line.
-    pub overrides: Overrides,
-}
-
 impl HostArgs {
     /// Refuses options that only go with `--on host` where it is not said.
     pub fn check(&self) -> Result<(), Failure> {
@@ -113,12 +108,11 @@ impl HostArgs {
             ("--no-pairs", self.no_pairs),
         ];
         let mut options = where_to.into_iter().chain(self.for_disks()).chain(how);
-        match options.find(|(_, is_given)| *is_given) {
-            Some((option, _)) if self.on == ExecutorChoice::Kernel => Err(mistaken!(
-                "{option} is for this machine's own disks: add --on host, or leave it out"
-            )),
-            _ => Ok(()),
+        let Some((option, _)) = options.find(|(_, is_given)| *is_given) else { return Ok(()) };
+        if self.on == ExecutorChoice::Host {
+            return Ok(());
         }
+        Err(mistaken!("{option} is for this machine's own disks: add --on host, or leave it out"))
     }
 
     /// Options that only go with `--devices`, and whether they are given.
@@ -193,12 +187,9 @@ impl HostArgs {
         arrays: Option<Vec<String>>,
         overrides: &Overrides,
     ) -> Result<HostQuestion, Failure> {
-        let disks: Vec<Disk> = self
-            .devices
-            .iter()
-            .map(|path| Disk::find(path))
-            .collect::<Result<_, _>>()
-            .map_err(Failure::from)?;
+        let found: Result<Vec<Disk>, _> =
+            self.devices.iter().map(|path| Disk::find(path)).collect();
+        let disks = found?;
         guard::apart(&disks).map_err(Failure::mistaken)?;
         let allow = Allow::load(self.allow.as_deref())?;
         // What another disklab has in use is not to be taken for somebody's.
@@ -295,64 +286,14 @@ fn fitting(
         known.insert(format!("{} ({})", array.name, words::count(devices.len(), "disk")));
     }
     if fit.is_empty() {
-        let known: Vec<String> = known.into_iter().collect();
         return Err(mistaken!(
             "--devices: {} named, and no array {of} has so many: {}; --array takes another of \
              the lab",
             words::count(disks, "disk"),
-            known.join(", ")
+            known.iter().join(", ")
         ));
     }
     Ok(fit)
-}
-
-/// The lab with arrays whose disks are these.
-fn on_disks(lab: &Lab, arrays: &[String], disks: &[Disk]) -> Lab {
-    let mut lab = lab.clone();
-    let names: Vec<String> = disks.iter().map(name_of).collect();
-    lab.devices.extend(disks.iter().map(|disk| (name_of(disk), device(disk, disk.bytes))));
-    made_of(&lab, arrays, &names)
-}
-
-/// The lab with arrays whose disks have these names, in the order of a trial's.
-pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
-    let mut lab = lab.clone();
-    for name in arrays {
-        let Some(array) = lab.arrays.get_mut(name) else { continue };
-        let mut names = names.iter().cloned();
-        let mut next = |count: usize| names.by_ref().take(count).collect::<Vec<_>>();
-        array.devices = next(array.devices.len());
-        if let Some(cache) = &mut array.cache {
-            cache.device = next(1).pop().unwrap_or_default();
-            cache.partition_size = None;
-        }
-        array.spares = next(array.spares.len());
-        if let Some(replica) = &mut array.replica {
-            replica.devices = next(replica.devices.len());
-            replica.partition_size = None;
-        }
-        array.partition_size = None;
-        array.controller = None;
-    }
-    lab
-}
-
-/// What a record calls a disk of this machine.
-fn name_of(disk: &Disk) -> String {
-    disk.named.display().to_string()
-}
-
-/// As a device of the lab: what it is like is not asked of a real one, but for its size and whether
-/// it turns.
-fn device(disk: &Disk, bytes: Bytes) -> Device {
-    let model = Model::Constant(Constant {
-        latency: Nanos::from_micros(if disk.rotational { 10_000 } else { 100 }),
-        servers: 1,
-        rotational: disk.rotational,
-        queue_depth: 32,
-    });
-    let summary = disk.model.clone().unwrap_or_else(|| "a disk of this machine".to_owned());
-    Device { name: name_of(disk), summary, bytes, used: bytes, model }
 }
 
 /// What a record keeps of it.

@@ -227,13 +227,11 @@ impl<'a> Progress<'a> {
         }
         let others = [(state.failed, "failed"), (state.skipped, "skipped")];
         let others = others.iter().filter(|(count, _)| *count > 0);
-        let others: Vec<String> = others.map(|(count, what)| format!(", {count} {what}")).collect();
+        let others: String = others.map(|(count, what)| format!(", {count} {what}")).collect();
         let left = words::wall(state.left(self.start.elapsed(), self.jobs));
         let trials = self.trials;
-        let text = format!(
-            "{ended} of {trials} trials{}, {running} running, about {left} left",
-            others.concat()
-        );
+        let text =
+            format!("{ended} of {trials} trials{others}, {running} running, about {left} left");
         match self.bar.drawn() {
             Some(bar) => bar.set_message(text),
             None => self.screen.remark(&format!("{percent} %: {text}")),

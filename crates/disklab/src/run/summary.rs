@@ -10,13 +10,14 @@ use disklab_report::source::{Records, ReportOptions, Source};
 use disklab_report::survival;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
+use itertools::Itertools;
 
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::show::measures;
 use crate::sparkline::sparkline;
 use crate::table::{Align, TextTable, left, right};
-use crate::words;
+use crate::words::or_dash;
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -31,9 +32,9 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let report = MergedRecord::of(&index);
     let mut has_bars = false;
     for group in &report.groups {
-        let head: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();
-        if !head.is_empty() {
-            writeln!(out, "{}", screen.paint(&head.join(", "), Paint::Strong))?;
+        if !group.head.0.is_empty() {
+            let head = group.head.0.iter().map(|(_, value)| value).join(", ");
+            writeln!(out, "{}", screen.paint(&head, Paint::Strong))?;
         }
         let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
         if group.is_foreign() {
@@ -71,9 +72,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         .chain(survived)
         .chain([medians, report.validity.to_owned()])
     {
-        for line in words::wrapped(&text, screen.width, "  ") {
-            writeln!(out, "{line}")?;
-        }
+        screen.prose(&text, "", out)?;
     }
     Ok(())
 }
@@ -88,35 +87,25 @@ fn in_doubt(record: &Record) -> Vec<String> {
             }
         }
     }
-    notes
-        .sentences()
-        .into_iter()
-        .map(|sentence| format!("In doubt, and in no verdict: {sentence}."))
-        .collect()
+    let sentences = notes.sentences().into_iter();
+    sentences.map(|sentence| format!("In doubt, and in no verdict: {sentence}.")).collect()
 }
 
 /// On a narrow screen without the numbers that say least; and whether bars are among the others.
 fn rows(group: &CellGroup, source: Option<&Source>, screen: &Screen) -> (TextTable, bool) {
     let all = columns();
-    let verdicts = judged(source).map(|(_, head)| head);
+    let judged = judged(source);
     let table = |columns: &[&SummaryColumn]| {
         let axes = group.axes.join(", ");
         let mut heads = vec![(axes.as_str(), Align::Left)];
         heads.extend(columns.iter().map(|column| (column.head, column.side)));
-        heads.extend(verdicts.iter().map(|head| (head.as_str(), Align::Left)));
+        heads.extend(judged.iter().map(|(_, head)| (head.as_str(), Align::Left)));
         let mut table = TextTable::new(&heads, screen.color);
         for cell in &group.cells {
             let mut fields = vec![cell.values.join(", ")];
-            fields.extend(
-                columns.iter().map(|column| {
-                    cell.measured.as_ref().map_or_else(|| "-".to_owned(), column.text)
-                }),
-            );
-            if verdicts.is_some() {
-                fields.push(
-                    source.map_or_else(String::new, |source| verdict(group, cell, source, screen)),
-                );
-            }
+            let text = |column: &&SummaryColumn| or_dash(cell.measured.as_ref().map(column.text));
+            fields.extend(columns.iter().map(text));
+            fields.extend(judged.iter().map(|(source, _)| verdict(group, cell, source, screen)));
             table.row(fields);
         }
         table
@@ -169,7 +158,7 @@ fn medians(measured: &CellNumbers, of: fn(&DiskNumbers) -> Option<Spread>) -> Ve
 }
 
 fn time(spread: Option<Spread>) -> String {
-    spread.map_or_else(|| "-".to_owned(), |spread| answer::value(spread.median, "ns"))
+    or_dash(spread.map(|spread| answer::value(spread.median, "ns")))
 }
 
 /// `+12 % better`, `baseline`.

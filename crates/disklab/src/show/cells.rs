@@ -6,14 +6,14 @@ use std::io::Write;
 
 use disklab_record::Status;
 use disklab_report::fates::{Fate, fates};
-use disklab_report::merge::{CellGroup, CellRow, MergedRecord, TrialRow, made_with};
+use disklab_report::merge::{CellGroup, CellNumbers, CellRow, MergedRecord, TrialRow, made_with};
 use disklab_report::notes::Notes;
 use disklab_units::prose::count;
+use itertools::Itertools;
 
 use super::measures;
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
-use crate::words;
 use layout::{Layout, Row};
 
 const MEDIANS: &str = "Each number is the median over its row's seeds; below it is their range, \
@@ -26,13 +26,13 @@ pub fn print(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Res
     let groups: Vec<_> = report.groups.iter().zip(report.groups.iter().map(rows)).collect();
     for (group, rows) in &groups {
         writeln!(out)?;
-        let title = title(group);
+        let title = group.head.0.iter().map(|(_, value)| value).join(", ");
         if !title.is_empty() {
             writeln!(out, "{}", screen.paint(&title, Paint::Strong))?;
         }
         let disks = disks(group);
         if !disks.is_empty() {
-            lines(&format!("disks: {disks}"), "  ", screen, out)?;
+            screen.prose(&format!("disks: {disks}"), "  ", out)?;
         }
         if !group.is_foreign() {
             Layout::fitting(group, rows, screen).print(rows, screen, out)?;
@@ -43,10 +43,9 @@ pub fn print(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Res
         }
         for row in rows.iter().filter(|_| group.is_foreign()) {
             for (text, paint) in &row.below {
-                lines(
+                screen.prose(
                     &format!("{}: {}", row.label, screen.paint(text, *paint)),
                     "  ",
-                    screen,
                     out,
                 )?;
             }
@@ -54,20 +53,20 @@ pub fn print(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Res
     }
     writeln!(out)?;
     if report.groups.iter().any(|group| best(group).is_some()) {
-        lines("* more IOPS in its worst seed than any other row in its best", "", screen, out)?;
+        screen.prose("* more IOPS in its worst seed than any other row in its best", "", out)?;
     }
     for (at, sentence) in notes.sentences().iter().enumerate() {
-        lines(&format!("[{}] {sentence}", at + 1), "", screen, out)?;
+        screen.prose(&format!("[{}] {sentence}", at + 1), "", out)?;
     }
     let cells = || report.groups.iter().flat_map(|group| &group.cells);
     report
         .machine
         .iter()
-        .try_for_each(|sentence| lines(&format!("{sentence}."), "", screen, out))?;
+        .try_for_each(|sentence| screen.prose(&format!("{sentence}."), "", out))?;
     if cells().any(several_seeds) {
-        lines(MEDIANS, "", screen, out)?;
+        screen.prose(MEDIANS, "", out)?;
     }
-    lines(report.validity, "", screen, out)?;
+    screen.prose(report.validity, "", out)?;
     let trials = || cells().flat_map(|cell| &cell.trials);
     let failed = trials().find(|trial| trial.status == Some(Status::Failed));
     if let Some(trial) = failed.or_else(|| trials().next()) {
@@ -79,18 +78,13 @@ pub fn print(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Res
 fn head(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let question =
         report.question.as_ref().map_or_else(String::new, |question| format!(": {question}"));
-    lines(&format!("{}{question}", report.suite), "", screen, out)?;
+    screen.prose(&format!("{}{question}", report.suite), "", out)?;
     let mut facts = made_with(report);
     facts.push(report.trials.to_string());
     if !report.set.is_empty() {
         facts.push(format!("with {}", report.set.join(" ")));
     }
-    lines(&format!("{}; begun {}", facts.join(", "), report.created), "", screen, out)
-}
-
-fn title(group: &CellGroup) -> String {
-    let values: Vec<_> = group.head.0.iter().map(|(_, value)| value.clone()).collect();
-    values.join(", ")
+    screen.prose(&format!("{}; begun {}", facts.join(", "), report.created), "", out)
 }
 
 /// `vda-vdb nas-4tb, vdc laptop-1tb`, where all rows have the same.
@@ -105,12 +99,12 @@ fn disks(group: &CellGroup) -> String {
         return String::new();
     }
     let same: Vec<_> = disks.chunk_by(|(_, one), (_, other)| one == other).collect();
-    let told = same.iter().map(|same| match same {
+    let mut told = same.iter().map(|same| match same {
         [(first, device), .., (last, _)] => format!("{first}-{last} {device}"),
         [(only, device)] => format!("{only} {device}"),
         [] => String::new(),
     });
-    told.collect::<Vec<_>>().join(", ")
+    told.join(", ")
 }
 
 fn rows<'a>(group: &CellGroup<'a>, goes_on: bool, notes: &mut Notes<'a>) -> Vec<Row> {
@@ -141,25 +135,17 @@ fn several_seeds(cell: &CellRow) -> bool {
 /// The row whose worst seed is better than every other's best. Without several seeds nobody can
 /// tell.
 fn best(group: &CellGroup) -> Option<usize> {
-    let measured: Vec<_> = group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
-    let clear = |(at, candidate): (usize, f64)| {
-        let others = || {
-            measured
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != at)
-                .filter_map(|(_, other)| *other)
-        };
-        others().next().is_some() && others().all(|other| other.all.iops.max < candidate)
-    };
-    if !group.cells.iter().filter(|cell| cell.measured.is_some()).all(several_seeds) {
+    let cells = group.cells.iter().enumerate();
+    let measured: Vec<(usize, &CellNumbers)> =
+        cells.filter_map(|(at, cell)| Some((at, cell.measured.as_ref()?))).collect();
+    if measured.len() < 2 || measured.iter().any(|(_, numbers)| numbers.seeds < 2) {
         return None;
     }
-    let candidates = measured
-        .iter()
-        .enumerate()
-        .filter_map(|(at, measured)| Some((at, measured.as_ref()?.all.iops.min)));
-    candidates.into_iter().find(|&candidate| clear(candidate)).map(|(at, _)| at)
+    let is_clear = |(at, candidate): &&(usize, &CellNumbers)| {
+        let mut others = measured.iter().filter(|(other, _)| other != at);
+        others.all(|(_, other)| other.all.iops.max < candidate.all.iops.min)
+    };
+    measured.iter().find(is_clear).map(|(at, _)| *at)
 }
 
 /// What became of the trials that have no result.
@@ -169,13 +155,4 @@ fn not_ok(trials: &[TrialRow], goes_on: bool) -> Vec<(String, Paint)> {
     let spared =
         (spared > 0).then(|| (format!("{} not needed", count(spared, "seed")), Paint::Faint));
     fates(trials.iter().copied(), goes_on).into_iter().map(told).chain(spared).collect()
-}
-
-/// Prose, broken to the screen's width.
-fn lines(text: &str, indent: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let width = screen.width.saturating_sub(indent.len());
-    words::wrapped(text, width, "  ")
-        .iter()
-        .try_for_each(|line| writeln!(out, "{indent}{line}"))?;
-    Ok(())
 }

@@ -5,10 +5,12 @@ use std::io::Write;
 
 use disklab_report::measures::NamedNumbers;
 use disklab_report::merge::CellGroup;
+use itertools::Itertools;
 
 use crate::exit::Failure;
 use crate::screen::Screen;
 use crate::table::{Align, TextTable};
+use crate::words::or_dash;
 
 /// More names than that are rows: as columns they would not fit on any screen.
 const MOST_COLUMNS: usize = 10;
@@ -30,15 +32,10 @@ fn table(
     last: Option<(&str, &[String])>,
     color: bool,
 ) -> TextTable {
-    let mut names: Vec<&str> = Vec::new();
-    for measured in group.cells.iter().flat_map(|cell| &cell.measures) {
-        if !names.contains(&measured.name.as_str()) {
-            names.push(&measured.name);
-        }
-    }
+    let measures = group.cells.iter().flat_map(|cell| &cell.measures);
+    let names: Vec<&str> = measures.map(|measured| measured.name.as_str()).unique().collect();
     let median = |measures: &[NamedNumbers], name: &str| {
-        let found = measures.iter().find(|measured| measured.name == name);
-        found.map_or_else(|| "-".to_owned(), NamedNumbers::median)
+        or_dash(measures.iter().find(|measured| measured.name == name).map(NamedNumbers::median))
     };
     let axes = group.axes.join(", ");
     let first = std::iter::once((axes.as_str(), Align::Left));

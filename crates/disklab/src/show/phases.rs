@@ -6,8 +6,10 @@ use disklab_protocol::closing::{Closing, DeviceCounts};
 use disklab_protocol::step::{PhaseEnd, Step};
 use disklab_record::Outcome;
 use disklab_units::Nanos;
+use itertools::Itertools;
 
-use crate::table::{Align, TextTable};
+use crate::table::TextTable;
+use crate::words::or_dash;
 
 /// A row for each phase that began; none where the workload has no phases. Shares are of all disks
 /// in their order, per cent.
@@ -17,54 +19,37 @@ pub fn table(
     closing: Option<&Closing>,
     color: bool,
 ) -> Option<TextTable> {
-    use Align::{Left, Right};
-    let ends = steps.iter().filter_map(|step| match step {
-        Step::Phase { went, .. } => Some(went),
-        _ => None,
-    });
-    let ends: Vec<&PhaseEnd> = ends.collect();
-    if ends.is_empty() {
-        return None;
-    }
-    let columns = [
-        ("phase", Left),
-        ("time", Right),
-        ("bandwidth", Right),
-        ("reads of each disk, %", Left),
-        ("writes of each disk, %", Left),
-        ("seeks", Right),
-    ];
-    let mut table = TextTable::new(&columns, color);
-    for PhaseEnd { phase, took_ns, given_up } in ends {
+    let heads = "phase|>time|>bandwidth|reads of each disk, %|writes of each disk, %|>seeks";
+    let mut table = None;
+    for step in steps {
+        let Step::Phase { went: PhaseEnd { phase, took_ns, given_up }, .. } = step else {
+            continue;
+        };
         let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
         let disks = closing
             .and_then(|closing| closing.phase(phase))
             .map_or(&[][..], |phase| &phase.devices);
         let seeks: u64 = disks.iter().filter_map(|disk| disk.apart).fold(0, u64::saturating_add);
         let more = if *given_up { "> " } else { "" };
-        table.row([
+        table.get_or_insert_with(|| TextTable::with_heads(heads, color)).row([
             phase.clone(),
             format!("{more}{}", Nanos(*took_ns)),
-            bandwidth.map_or_else(dash, |measure| answer::value(measure.value, &measure.unit)),
+            or_dash(bandwidth.map(|measure| answer::value(measure.value, &measure.unit))),
             shares(disks, |disk| disk.read_bytes),
             shares(disks, |disk| disk.write_bytes),
             // Nothing is known of disks that no request reached.
-            if disks.is_empty() { dash() } else { seeks.to_string() },
+            or_dash((!disks.is_empty()).then_some(seeks)),
         ]);
     }
-    Some(table)
+    table
 }
 
 /// `50 0 50 0`
 fn shares(disks: &[DeviceCounts], of: fn(&DeviceCounts) -> u64) -> String {
     let all: u64 = disks.iter().map(of).fold(0, u64::saturating_add);
     if all == 0 {
-        return dash();
+        return "-".to_owned();
     }
     let share = |disk: &DeviceCounts| format!("{:.0}", of(disk) as f64 * 100.0 / all as f64);
-    disks.iter().map(share).collect::<Vec<_>>().join(" ")
-}
-
-fn dash() -> String {
-    "-".to_owned()
+    disks.iter().map(share).join(" ")
 }

@@ -17,6 +17,7 @@ use disklab_results::Sample;
 use disklab_results::sample::{DirectionSample, LatencyKind};
 use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
+use itertools::Itertools;
 use serde_json::{Value, json};
 
 use super::{curve, phases, warm_up};
@@ -24,8 +25,8 @@ use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Align, TextTable};
-use crate::words;
+use crate::table::TextTable;
+use crate::words::{self, or_dash};
 
 /// So many of a failed guest's last words are shown.
 const LAST_WORDS: usize = 12;
@@ -65,11 +66,11 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         for (name, measure) in &outcome.measures {
             let more = if measure.censored { "> " } else { "" };
             let value = answer::value(measure.value, &measure.unit);
-            say(&format!("{name}: {more}{value}"), screen, &mut out)?;
+            screen.prose(&format!("{name}: {more}{value}"), "", &mut out)?;
         }
     }
     for remark in &outcome.remarks {
-        say(&format!("remark: {remark}"), screen, &mut out)?;
+        screen.prose(&format!("remark: {remark}"), "", &mut out)?;
     }
     if let Some(left) = &left {
         if let Some(table) =
@@ -81,7 +82,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         left.settings(screen, &mut out)?;
         if let Some(how) = warm_up::sentence(&left.steps) {
             section("warm-up", screen, &mut out)?;
-            say(&how, screen, &mut out)?;
+            screen.prose(&how, "", &mut out)?;
         }
         left.commands(screen, &mut out)?;
         left.phases(screen, &mut out)?;
@@ -90,7 +91,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
             left.last_words(screen, &mut out)?;
         }
     }
-    say(validity(record), screen, &mut out)?;
+    screen.prose(validity(record), "", &mut out)?;
     if let Some(found) = &outcome.found {
         writeln!(out, "found in {}, {}", record.folder().join(&found.file).display(), found.place)?;
     }
@@ -110,12 +111,6 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     Ok(out.flush()?)
 }
 
-/// A sentence, broken to the screen's width.
-fn say(text: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let lines = words::wrapped(text, screen.width, "  ");
-    Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}"))?)
-}
-
 fn section(title: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out)?;
     Ok(writeln!(out, "{}", screen.paint(title, Paint::Strong))?)
@@ -131,7 +126,7 @@ fn head(
     let status = screen.paint(&outcome.status.to_string(), paint);
     writeln!(out, "{} {status}", screen.paint(&outcome.trial, Paint::Strong))?;
     if let Some(reason) = &outcome.reason {
-        say(&format!("reason: {reason}"), screen, out)?;
+        screen.prose(&format!("reason: {reason}"), "", out)?;
     }
     for (axis, value) in &outcome.cell.0 {
         writeln!(out, "{axis}: {value}")?;
@@ -142,13 +137,13 @@ fn head(
     writeln!(out, "seed: s{}, {}", outcome.seed_index, outcome.seed)?;
     let wall = words::wall(Duration::from_millis(outcome.wall_ms));
     if on_host {
-        return say(&format!("time: {wall} on this machine"), screen, out);
+        return screen.prose(&format!("time: {wall} on this machine"), "", out);
     }
     let time = match outcome.virtual_ns {
         Some(time) => format!("{time} of virtual time from the guest's boot to its end"),
         None => "none in the guest, whose clock never moved".to_owned(),
     };
-    say(&format!("time: {time}, {wall} here"), screen, out)
+    screen.prose(&format!("time: {time}, {wall} here"), "", out)
 }
 
 fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
@@ -157,18 +152,23 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
         Some(LatencyKind::Clat) => " (percentiles of clat)",
         Some(LatencyKind::Lat) | None => "",
     };
-    let mut direction = |name: &str, it: &DirectionSample| -> Result<(), Failure> {
-        let rate = Rate(it.bw_bytes);
-        say(
-            &format!("{name}{} requests, {} IOPS, {rate}", it.requests, digits(it.iops)),
-            screen,
+    let mut direction = |name: &str, sample: &DirectionSample| -> Result<(), Failure> {
+        let rate = Rate(sample.bw_bytes);
+        screen.prose(
+            &format!("{name}{} requests, {} IOPS, {rate}", sample.requests, digits(sample.iops)),
+            "",
             out,
         )?;
-        let mean = Nanos(it.lat_mean_ns.round() as u64);
-        let percentiles = [("p50", it.p50_ns), ("p99", it.p99_ns), ("p99.9", it.p99_9_ns)];
+        let mean = Nanos(sample.lat_mean_ns.round() as u64);
+        let percentiles =
+            [("p50", sample.p50_ns), ("p99", sample.p99_ns), ("p99.9", sample.p99_9_ns)];
         let told =
             percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
-        say(&format!("{name}latency: mean {mean}{}{of}", told.collect::<String>()), screen, out)
+        screen.prose(
+            &format!("{name}latency: mean {mean}{}{of}", told.collect::<String>()),
+            "",
+            out,
+        )
     };
     direction("", &both_directions(sample))?;
     if let (Some(read), Some(write)) = (&sample.read, &sample.write) {
@@ -180,27 +180,18 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
 
 /// What btrfs counted of each device's reads, where it did.
 fn read_stats(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    use Align::{Left, Right};
     if sample.devices.iter().all(|disk| disk.read_stats.is_none()) {
         return Ok(());
     }
     section("btrfs's read_stats over the measurement", screen, out)?;
-    let columns = [
-        ("disk", Left),
-        ("ios", Right),
-        ("mean wait", Right),
-        ("checkpoints", Right),
-        ("ignored", Right),
-        ("age", Right),
-        ("checkpoint avg", Right),
-    ];
-    let mut table = TextTable::new(&columns, screen.color);
+    let heads = "disk|>ios|>mean wait|>checkpoints|>ignored|>age|>checkpoint avg";
+    let mut table = TextTable::with_heads(heads, screen.color);
     for disk in &sample.devices {
         let Some(stats) = &disk.read_stats else { continue };
         table.row([
             disk.name.clone(),
             stats.ios.to_string(),
-            stats.avg_ns.map_or_else(|| "-".to_owned(), |mean| mean.to_string()),
+            or_dash(stats.avg_ns),
             stats.checkpoints.to_string(),
             stats.ignored.to_string(),
             stats.age.to_string(),
@@ -237,8 +228,7 @@ impl Left {
             return Ok(());
         }
         section("settings, as the guest read them back", screen, out)?;
-        let columns = [("file", Align::Left), ("written", Align::Left), ("read back", Align::Left)];
-        let mut table = TextTable::new(&columns, screen.color);
+        let mut table = TextTable::with_heads("file|written|read back", screen.color);
         for row in set {
             table.row(row);
         }
@@ -264,8 +254,7 @@ impl Left {
                 _ => continue,
             };
             section(&format!("{name}: {}", end.status), screen, out)?;
-            let lines = words::wrapped(&end.command.join(" "), screen.width, "  ");
-            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            screen.prose(&end.command.join(" "), "", out)?;
             if let Step::Background { passes, ran_ns, .. } = step {
                 let (ran, times) = (Nanos(*ran_ns), words::count(*passes as usize, "time"));
                 writeln!(out, "  ran for {ran}, to its end {times}")?;
@@ -308,9 +297,7 @@ impl Left {
             for DeviceCounts { name: disk, model, .. } in &phase.devices {
                 let counts = model.as_ref().map(model_counts).unwrap_or_default();
                 if !counts.is_empty() {
-                    let text = format!("{disk}: {}", counts.join(", "));
-                    let lines = words::wrapped(&text, screen.width, "  ");
-                    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+                    screen.prose(&format!("{disk}: {}", counts.join(", ")), "", out)?;
                 }
             }
         }
@@ -323,16 +310,9 @@ impl Left {
             return Ok(());
         }
         section("power cuts", screen, out)?;
-        let heads = [
-            "cut",
-            "at",
-            "fsynced records",
-            "unflushed blocks",
-            "of them lost",
-            "writes on their way",
-        ];
-        let columns = heads.map(|head| (head, Align::Right));
-        let mut table = TextTable::new(&columns, screen.color);
+        let heads =
+            ">cut|>at|>fsynced records|>unflushed blocks|>of them lost|>writes on their way";
+        let mut table = TextTable::with_heads(heads, screen.color);
         for (number, cut) in cuts.iter().enumerate() {
             table.row([
                 (number + 1).to_string(),
@@ -357,26 +337,12 @@ impl Left {
 }
 
 fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> TextTable {
-    use Align::{Left, Right};
-    let columns = [
-        ("disk", Left),
-        ("device", Left),
-        ("reads", Right),
-        ("of all, %", Right),
-        ("read", Right),
-        ("writes", Right),
-        ("written", Right),
-        ("flushes", Right),
-        ("busy, %", Right),
-        ("mean wait", Right),
-        ("mean service", Right),
-    ];
-    let mut table = TextTable::new(&columns, screen.color);
+    let heads = "disk|device|>reads|>of all, %|>read|>writes|>written|>flushes|>busy, %|>mean wait\
+                 |>mean service";
+    let mut table = TextTable::with_heads(heads, screen.color);
     let reads: u64 = phase.devices.iter().map(|disk| disk.reads).fold(0, u64::saturating_add);
     let length = phase.length().0;
     for (index, disk) in phase.devices.iter().enumerate() {
-        let time =
-            |mean: Option<Nanos>| mean.map_or_else(|| "-".to_owned(), |mean| mean.to_string());
         table.row([
             disk.name.clone(),
             closing.devices.get(index).cloned().unwrap_or_default(),
@@ -387,8 +353,8 @@ fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> TextT
             Bytes(disk.write_bytes).to_string(),
             disk.flushes.to_string(),
             percent(disk.busy.0, length),
-            time(disk.mean_wait()),
-            time(disk.mean_service()),
+            or_dash(disk.mean_wait()),
+            or_dash(disk.mean_service()),
         ]);
     }
     table
@@ -396,24 +362,15 @@ fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> TextT
 
 /// In which order requests came to each disk: what its policy and scheduler made of them.
 fn arrivals_table(phase: &PhaseCounts, screen: &Screen) -> TextTable {
-    use Align::{Left, Right};
-    let columns = [
-        ("disk", Left),
-        ("mean depth", Right),
-        ("not sequential, %", Right),
-        ("mean distance", Right),
-    ];
-    let mut table = TextTable::new(&columns, screen.color);
+    let heads = "disk|>mean depth|>not sequential, %|>mean distance";
+    let mut table = TextTable::with_heads(heads, screen.color);
+    let tenths = |value: f64| format!("{value:.1}");
     for disk in &phase.devices {
-        let number = |value: Option<f64>| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
-        };
-        let distance = disk.mean_distance().map(|bytes| Bytes(bytes.round() as u64).to_string());
         table.row([
             disk.name.clone(),
-            number(disk.mean_depth(phase)),
-            number(disk.not_sequential().map(|part| part * 100.0)),
-            distance.unwrap_or_else(|| "-".to_owned()),
+            or_dash(disk.mean_depth(phase).map(tenths)),
+            or_dash(disk.not_sequential().map(|part| tenths(part * 100.0))),
+            or_dash(disk.mean_distance().map(|bytes| Bytes(bytes.round() as u64))),
         ]);
     }
     table
@@ -452,11 +409,9 @@ fn files(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure
         })
         .collect();
     files.sort_unstable();
-    let told: Vec<_> = files.iter().map(|(name, size)| format!("{name} ({size})")).collect();
-    words::wrapped(&told.join(", "), screen.width, "")
-        .iter()
-        .try_for_each(|line| writeln!(out, "{line}"))?;
-    Ok(())
+    let files = files.iter().map(|(name, size)| format!("{name} ({size})")).join(", ");
+    let lines = words::wrapped(&files, screen.width, "");
+    Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}"))?)
 }
 
 fn as_json(

@@ -8,6 +8,7 @@ use disklab_record::{Record, Status};
 use disklab_report::Tally;
 use disklab_report::merge::{CellGroup, CellRow, MergedRecord, TrialRow};
 use disklab_units::prose::digits;
+use itertools::Itertools;
 use rustix::termios::tcgetwinsize;
 
 use crate::screen::{Paint, Screen};
@@ -21,12 +22,8 @@ pub fn lines(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1 + others) };
     let running = record.under_way();
     let mut lines = vec![screen.paint(&Tally::of(record).to_string(), Paint::Strong)];
-    lines.extend(fitting(
-        &MergedRecord::of(&CellIndex::new(record)).groups,
-        &running,
-        room.saturating_sub(lines.len()),
-        screen,
-    ));
+    let groups = MergedRecord::of(&CellIndex::new(record)).groups;
+    lines.extend(fitting(&groups, &running, room.saturating_sub(lines.len()), screen));
     lines
 }
 
@@ -41,16 +38,14 @@ fn fitting(
     let folds: [fn(&CellGroup) -> bool; 4] =
         [|_| false, is_done, |group| is_done(group) || is_to_come(group), |_| true];
     let lines = |folded: fn(&CellGroup) -> bool| -> Vec<String> {
-        groups
-            .iter()
-            .flat_map(|group| {
-                if folded(group) {
-                    vec![folded_row(group, running, screen)]
-                } else {
-                    rows(group, running, screen)
-                }
-            })
-            .collect()
+        let lines = |group| {
+            if folded(group) {
+                vec![folded_row(group, running, screen)]
+            } else {
+                rows(group, running, screen)
+            }
+        };
+        groups.iter().flat_map(lines).collect()
     };
     let mut lines = folds
         .into_iter()
@@ -62,12 +57,10 @@ fn fitting(
         lines.truncate(room.saturating_sub(1));
         lines.push(format!("and {hidden} more"));
     }
-    lines
-        .into_iter()
-        .map(|line| {
-            console::truncate_str(&screen.shown(&line), screen.width, "\u{2026}").into_owned()
-        })
-        .collect()
+    let cut = |line: String| {
+        console::truncate_str(&screen.shown(&line), screen.width, "\u{2026}").into_owned()
+    };
+    lines.into_iter().map(cut).collect()
 }
 
 fn trials<'a>(group: &'a CellGroup) -> impl Iterator<Item = &'a TrialRow<'a>> {
@@ -84,10 +77,10 @@ fn is_to_come(group: &CellGroup) -> bool {
 
 /// `hdd-raid1, randread-4k-qd1: 12 of 80`
 fn head(group: &CellGroup) -> String {
-    let values: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();
+    let values = group.head.0.iter().map(|(_, value)| value).join(", ");
     let ended = trials(group).filter(|trial| trial.status.is_some()).count();
     let tally = format!("{ended} of {}", trials(group).count());
-    if values.is_empty() { tally } else { format!("{}: {tally}", values.join(", ")) }
+    if group.head.0.is_empty() { tally } else { format!("{values}: {tally}") }
 }
 
 /// Its head, with a mark for each cell.

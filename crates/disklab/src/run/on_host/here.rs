@@ -8,10 +8,11 @@ use disklab_block_devices::Disk;
 use disklab_config::{Array, Filesystem, Lab, Layout, Md, Profile, Profiles};
 use disklab_runner::host::Place;
 use disklab_units::Bytes;
+use itertools::Itertools;
 use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, seek};
 use serde::Deserialize;
 
-use super::{HostQuestion, device, name_of};
+use super::place::{HostQuestion, device, name_of};
 use crate::exit::{Failure, cannot, mistaken};
 use crate::question::Overrides;
 
@@ -134,15 +135,7 @@ fn below(sysfs: &Path, mounted: &MountedFilesystem) -> Vec<String> {
     } else {
         device_name(mounted).into_iter().collect()
     };
-    let mut disks = Vec::new();
-    for device in devices {
-        for disk in made_of(sysfs, &device) {
-            if !disks.contains(&disk) {
-                disks.push(disk);
-            }
-        }
-    }
-    disks
+    devices.iter().flat_map(|device| made_of(sysfs, device)).unique().collect()
 }
 
 /// The disks or partitions that a device is made of, by md, LUKS, LVM or several of them one on the

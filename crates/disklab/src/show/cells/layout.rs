@@ -6,6 +6,7 @@ use std::io::Write;
 use disklab_report::merge::{CellGroup, CellNumbers, DiskNumbers, FioNumbers};
 use disklab_results::Spread;
 use disklab_units::prose::digits;
+use itertools::Itertools;
 
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
@@ -53,7 +54,7 @@ enum Part {
 #[derive(Debug)]
 pub struct Layout<'a> {
     group: &'a CellGroup<'a>,
-    tables: &'static [&'static [Block]],
+    tables: Vec<Vec<Block>>,
     lines: &'static [Line],
 }
 
@@ -64,26 +65,6 @@ struct Column {
     texts: Vec<Vec<String>>,
 }
 
-/// How a group's blocks are shared out among tables.
-struct Tables {
-    wide: &'static [&'static [Block]],
-    split: &'static [&'static [Block]],
-    narrow: &'static [&'static [Block]],
-}
-
-const ALL: Block = Block::FioNumbers(Part::All);
-const READ: Block = Block::FioNumbers(Part::Read);
-const WRITE: Block = Block::FioNumbers(Part::Write);
-const OF_ONE_DIRECTION: Tables = Tables {
-    wide: &[&[ALL, Block::Reads, Block::Busy]],
-    split: &[&[ALL], &[Block::Reads, Block::Busy]],
-    narrow: &[&[ALL], &[Block::Reads], &[Block::Busy]],
-};
-const OF_BOTH: Tables = Tables {
-    wide: &[&[READ, WRITE, Block::Reads, Block::Busy]],
-    split: &[&[READ, WRITE], &[Block::Reads, Block::Busy]],
-    narrow: &[&[READ], &[WRITE], &[Block::Reads], &[Block::Busy]],
-};
 const RANGES: &[Line] = &[Line::Median, Line::Range];
 const EXTREMES: &[Line] = &[Line::Median, Line::Min, Line::Max];
 
@@ -92,21 +73,24 @@ impl<'a> Layout<'a> {
     pub fn fitting(group: &'a CellGroup<'a>, rows: &[Row], screen: &Screen) -> Self {
         let mixed =
             group.cells.iter().filter_map(|cell| cell.measured.as_ref()).any(CellNumbers::mixed);
-        let Tables { wide, split, narrow } = if mixed { OF_BOTH } else { OF_ONE_DIRECTION };
-        let choices = [
-            (wide, RANGES),
-            (split, RANGES),
-            (wide, EXTREMES),
-            (split, EXTREMES),
-            (narrow, EXTREMES),
+        let parts = if mixed { vec![Part::Read, Part::Write] } else { vec![Part::All] };
+        let numbers: Vec<Block> = parts.into_iter().map(Block::FioNumbers).collect();
+        let split = [numbers, vec![Block::Reads, Block::Busy]];
+        let wide = split.concat();
+        let narrow = wide.iter().map(|block| vec![*block]).collect();
+        let layouts = [
+            (vec![wide.clone()], RANGES),
+            (split.to_vec(), RANGES),
+            (vec![wide], EXTREMES),
+            (split.to_vec(), EXTREMES),
         ];
         let room = screen.width.saturating_sub(INDENT.len());
-        let layouts = choices.map(|(tables, lines)| Self { group, tables, lines });
         let fits = |layout: &Self| {
             layout.tables.iter().all(|blocks| layout.table(blocks, rows, false).0.width() <= room)
         };
         let narrowest = Self { group, tables: narrow, lines: EXTREMES };
-        layouts.into_iter().find(fits).unwrap_or(narrowest)
+        let mut layouts = layouts.into_iter().map(|(tables, lines)| Self { group, tables, lines });
+        layouts.find(fits).unwrap_or(narrowest)
     }
 
     pub fn print(&self, rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
@@ -279,15 +263,14 @@ fn disks(
         texts.chain([names[disk].len()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..names.len()).map(width).collect();
-    let joined = |parts: &[String]| {
-        let padded = parts.iter().zip(&widths).map(|(part, &width)| format!("{part:>width$}"));
-        padded.collect::<Vec<_>>().join(" ")
+    let joined = |parts: &[&str]| {
+        parts.iter().zip(&widths).map(|(part, &width)| format!("{part:>width$}")).join(" ")
     };
-    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let row = |row: &Vec<String>| joined(&row.iter().map(String::as_str).collect::<Vec<_>>());
     Column {
         head: format!("{head}\n{}", joined(&names)),
         side: Align::Left,
-        texts: texts.iter().map(|rows| rows.iter().map(|row| joined(row)).collect()).collect(),
+        texts: texts.iter().map(|rows| rows.iter().map(row).collect()).collect(),
     }
 }
 
