@@ -25,10 +25,8 @@ pub(crate) fn read_command(table: &TomlTable<'_, '_>, has_trees: bool) -> Option
         table.wrong_at(&program.place, "the program's name is empty");
     }
     if let Some(word) = words.iter().find(|word| word.value.contains(TREE)).filter(|_| !has_trees) {
-        table.wrong_at(
-            &word.place,
-            format!("`{TREE}` stands for one of the [trees], and there are none"),
-        );
+        let message = format!("`{TREE}` stands for one of the [trees], and there are none");
+        table.wrong_at(&word.place, message);
     }
     (!words.is_empty()).then(|| values(words))
 }
@@ -38,9 +36,7 @@ pub(crate) fn read_commands(
     table: &TomlTable<'_, '_>,
     has_trees: bool,
 ) -> Option<Vec<Vec<String>>> {
-    let tables = table.tables("prepare");
-    let commands: Vec<_> = tables.iter().map(|table| read_command(table, has_trees)).collect();
-    commands.into_iter().collect()
+    table.read_tables("prepare", |table| read_command(table, has_trees))
 }
 
 /// A command with what its words stand for; `spare` where there is one.

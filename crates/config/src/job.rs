@@ -102,32 +102,24 @@ impl Job {
     }
 
     fn check(&self, table: &TomlTable<'_, '_>, file_size: Option<Bytes>) {
-        if !self.bs.0.is_multiple_of(512) {
-            table.wrong(
-                "bs",
-                format!("{} bytes are not a whole number of 512-byte sectors", self.bs.0),
-            );
-        }
-        if let Some(file_size) = file_size.filter(|&file_size| self.bs > file_size) {
-            table.wrong("bs", format!("{} is more than filesize, {file_size}", self.bs));
+        let Self { rw, bs, .. } = *self;
+        table.refuse_if(!bs.0.is_multiple_of(512), "bs", || {
+            format!("{} bytes are not a whole number of 512-byte sectors", bs.0)
+        });
+        if let Some(file_size) = file_size.filter(|&file_size| bs > file_size) {
+            table.wrong("bs", format!("{bs} is more than filesize, {file_size}"));
         }
         if self.zero_buffers && self.refill_buffers {
-            table.wrong(
-                "zero_buffers",
-                "contradicts refill_buffers: what is written is zeroes or new each time",
-            );
+            let message = "contradicts refill_buffers: what is written is zeroes or new each time";
+            table.wrong("zero_buffers", message);
         }
-        if table.has("rwmixread") && !matches!(self.rw, Rw::Rw | Rw::Randrw) {
-            table.wrong(
-                "rwmixread",
-                format!("{} does not mix reads and writes: rw and randrw do", self.rw),
-            );
-        }
+        let mixes = matches!(rw, Rw::Rw | Rw::Randrw);
+        table.refuse_if(table.has("rwmixread") && !mixes, "rwmixread", || {
+            format!("{rw} does not mix reads and writes: rw and randrw do")
+        });
         if self.ioengine == Ioengine::Psync && self.iodepth > 1 {
-            table.wrong(
-                "iodepth",
-                "psync waits for each request, so that only 1 makes sense; use numjobs for more",
-            );
+            let sense = "only 1 makes sense; use numjobs for more";
+            table.wrong("iodepth", format!("psync waits for each request, so that {sense}"));
         }
     }
 }

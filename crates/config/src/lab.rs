@@ -20,7 +20,7 @@ use crate::device::Device;
 use crate::kernel::Kernel;
 use crate::member::Devices;
 use crate::policy::Policy;
-use crate::read::{Diagnostic, Diagnostics, SourcePlace, TomlReader, TomlTable, unknown};
+use crate::read::{Diagnostic, Diagnostics, SourcePlace, TomlReader, TomlTable, lookup};
 use crate::suite::Suite;
 use crate::workload::Workload;
 
@@ -63,33 +63,21 @@ impl Lab {
     /// Loads a lab folder, but for its suites. The error holds the mistakes of all files.
     pub fn load(folder: &Path) -> Result<Self, Diagnostics> {
         if !folder.is_dir() {
-            let place = SourcePlace::of_file(&folder.display().to_string());
-            return Err(place
-                .diagnostic("no such folder; a lab is a folder with devices, arrays and workloads")
-                .into());
+            let message = "no such folder; a lab is a folder with devices, arrays and workloads";
+            return Err(SourcePlace::of_file(folder.display()).diagnostic(message).into());
         }
-        let mut mistakes = Vec::new();
-        let device_files = files(&folder.join("devices"), &mut mistakes);
-        let mut texts = Texts { devices: self::texts(&device_files), ..Texts::default() };
-        let devices: Devices = read_all(device_files, &mut mistakes, Device::read);
-        let array_files = files(&folder.join("arrays"), &mut mistakes);
-        let arrays =
-            read_all(array_files, &mut mistakes, |name, table| Array::read(name, table, &devices));
-        let workload_files = files(&folder.join("workloads"), &mut mistakes);
-        texts.workloads = self::texts(&workload_files);
-        let workloads: Workloads = read_all(workload_files, &mut mistakes, Workload::read);
-        let background_files = files(&folder.join("backgrounds"), &mut mistakes);
-        let backgrounds = read_all(background_files, &mut mistakes, |name, table| {
-            Background::read(name, table, &workloads)
-        });
-        let policies =
-            read_all(files(&folder.join("policies"), &mut mistakes), &mut mistakes, Policy::read);
-        let kernels =
-            read_all(files(&folder.join("kernels"), &mut mistakes), &mut mistakes, Kernel::read);
-        let kernels = order_kernels(&folder.join("kernels"), kernels, &mut mistakes);
-        let suites = paths(&folder.join("suites"), &mut mistakes);
-        if !mistakes.is_empty() {
-            return Err(Diagnostics(mistakes));
+        let mut loader = Loader { folder, mistakes: Vec::new() };
+        let (devices, device_texts): (Devices, _) = loader.read("devices", Device::read);
+        let (arrays, _) = loader.read("arrays", |name, table| Array::read(name, table, &devices));
+        let (workloads, workload_texts): (Workloads, _) = loader.read("workloads", Workload::read);
+        let (backgrounds, _) =
+            loader.read("backgrounds", |name, table| Background::read(name, table, &workloads));
+        let (policies, _) = loader.read("policies", Policy::read);
+        let (kernels, _) = loader.read("kernels", Kernel::read);
+        let kernels = loader.order_kernels(kernels);
+        let suites = loader.paths("suites").into_iter().collect();
+        if !loader.mistakes.is_empty() {
+            return Err(Diagnostics(loader.mistakes));
         }
         Ok(Self {
             folder: folder.to_owned(),
@@ -99,8 +87,8 @@ impl Lab {
             backgrounds: present(backgrounds),
             policies: present(policies),
             kernels,
-            suites: suites.into_iter().collect(),
-            texts,
+            suites,
+            texts: Texts { devices: device_texts, workloads: workload_texts },
         })
     }
 
@@ -109,12 +97,10 @@ impl Lab {
         let is_path = name_or_path.contains('/') || has_toml_ending(Path::new(name_or_path));
         let path = if is_path {
             PathBuf::from(name_or_path)
-        } else if let Some(path) = self.suites.get(name_or_path) {
-            path.clone()
         } else {
-            let place = SourcePlace::of_file(&self.folder.join("suites").display().to_string());
-            let known = self.suites.keys().map(String::as_str);
-            return Err(place.diagnostic(unknown("suite", name_or_path, known)).into());
+            let place = SourcePlace::of_file(self.folder.join("suites").display());
+            let known = lookup("suite", &self.suites, name_or_path);
+            known.map_err(|message| place.diagnostic(message))?.clone()
         };
         let file = read_file(&path)?;
         TomlReader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
@@ -128,10 +114,11 @@ impl Lab {
         let joined = array.devices.iter().map(|name| (name, array.partition_size));
         let cache = array.cache.iter().map(|cache| (&cache.device, cache.partition_size));
         let spares = array.spares.iter().map(|name| (name, array.partition_size));
-        let replica = array.replica.iter();
-        let replica = replica
-            .flat_map(|replica| replica.devices.iter().map(|name| (name, replica.partition_size)));
-        let named = joined.chain(cache).chain(spares).chain(replica);
+        let replicas =
+            array.replica.iter().map(|replica| (&replica.devices, replica.partition_size));
+        let replicas =
+            replicas.flat_map(|(names, part)| names.iter().map(move |name| (name, part)));
+        let named = joined.chain(cache).chain(spares).chain(replicas);
         let cut = |(name, part): (&String, Option<Bytes>)| {
             let device = self.devices.get(name)?;
             let used = part.unwrap_or(device.bytes).min(device.bytes);
@@ -141,78 +128,71 @@ impl Lab {
     }
 }
 
-fn texts(files: &[LabFile]) -> BTreeMap<String, String> {
-    files.iter().map(|file| (file.name.clone(), file.text.clone())).collect()
+/// Reads the folders of a lab, and collects the mistakes of their files.
+struct Loader<'a> {
+    folder: &'a Path,
+    mistakes: Vec<Diagnostic>,
 }
 
-/// Reads each file, keeping the names of those with mistakes so that nobody takes them for unknown.
-fn read_all<T>(
-    files: Vec<LabFile>,
-    mistakes: &mut Vec<Diagnostic>,
-    read: impl Fn(&str, &TomlTable<'_, '_>) -> Option<T>,
-) -> BTreeMap<String, Option<T>> {
-    files
-        .into_iter()
-        .map(|file| {
-            let thing =
-                TomlReader::new(&file.path, &file.text).read(|table| read(&file.name, table));
-            (file.name, thing.map_err(|new| mistakes.extend(new.0)).ok())
-        })
-        .collect()
+impl Loader<'_> {
+    /// Reads each file of a folder, and returns its text too. The names of those with mistakes are
+    /// kept, so that nobody takes them for unknown.
+    fn read<T>(
+        &mut self,
+        kind: &str,
+        read: impl Fn(&str, &TomlTable<'_, '_>) -> Option<T>,
+    ) -> (BTreeMap<String, Option<T>>, BTreeMap<String, String>) {
+        let mut files = Vec::new();
+        for (_, path) in self.paths(kind) {
+            files.extend(read_file(&path).map_err(|mistake| self.mistakes.push(mistake)));
+        }
+        let (mut things, mut texts) = (BTreeMap::new(), BTreeMap::new());
+        for LabFile { path, name, text } in files {
+            let thing = TomlReader::new(&path, &text).read(|table| read(&name, table));
+            let thing = thing.map_err(|mistakes| self.mistakes.extend(mistakes.0)).ok();
+            things.insert(name.clone(), thing);
+            texts.insert(name, text);
+        }
+        (things, texts)
+    }
+
+    /// Name and path of a folder's TOML files, in the order of their names. A folder that is not
+    /// there has none.
+    fn paths(&mut self, kind: &str) -> Vec<(String, PathBuf)> {
+        let folder = self.folder.join(kind);
+        let place = SourcePlace::of_file(folder.display());
+        let unlisted = |error| place.diagnostic(format!("cannot be listed: {error}"));
+        let mut paths = Vec::new();
+        match fs::read_dir(&folder) {
+            Ok(entries) => {
+                for entry in entries {
+                    let path = entry.map(|entry| entry.path());
+                    paths.extend(path.map_err(|error| self.mistakes.push(unlisted(error))));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => self.mistakes.push(unlisted(error)),
+        }
+        paths.retain(|path| has_toml_ending(path));
+        paths.sort();
+        paths.into_iter().map(|path| (stem(&path), path)).collect()
+    }
+
+    fn order_kernels(&mut self, kernels: BTreeMap<String, Option<Kernel>>) -> Vec<Kernel> {
+        let mut kernels: Vec<_> = kernels.into_values().flatten().collect();
+        kernels.sort_by_key(|kernel| kernel.preference);
+        let place = SourcePlace::of_file(self.folder.join("kernels").display());
+        for pair in kernels.windows(2).filter(|pair| pair[0].preference == pair[1].preference) {
+            let (one, other) = (&pair[0].series, &pair[1].series);
+            let message = format!("{one} and {other} have the same preference");
+            self.mistakes.push(place.diagnostic(message));
+        }
+        kernels
+    }
 }
 
 fn present<T>(things: BTreeMap<String, Option<T>>) -> BTreeMap<String, T> {
     things.into_iter().filter_map(|(name, thing)| Some((name, thing?))).collect()
-}
-
-fn order_kernels(
-    folder: &Path,
-    kernels: BTreeMap<String, Option<Kernel>>,
-    mistakes: &mut Vec<Diagnostic>,
-) -> Vec<Kernel> {
-    let mut kernels: Vec<_> = kernels.into_values().flatten().collect();
-    kernels.sort_by_key(|kernel| kernel.preference);
-    for pair in kernels.windows(2).filter(|pair| pair[0].preference == pair[1].preference) {
-        let message = format!("{} and {} have the same preference", pair[0].series, pair[1].series);
-        mistakes.push(SourcePlace::of_file(&folder.display().to_string()).diagnostic(message));
-    }
-    kernels
-}
-
-/// The contents of a folder's TOML files, in the order of their names.
-fn files(folder: &Path, mistakes: &mut Vec<Diagnostic>) -> Vec<LabFile> {
-    let mut files = Vec::new();
-    for (_, path) in paths(folder, mistakes) {
-        match read_file(&path) {
-            Ok(file) => files.push(file),
-            Err(mistake) => mistakes.push(mistake),
-        }
-    }
-    files
-}
-
-/// Name and path of a folder's TOML files, in the order of their names. A folder that is not there
-/// has none.
-fn paths(folder: &Path, mistakes: &mut Vec<Diagnostic>) -> Vec<(String, PathBuf)> {
-    let place = SourcePlace::of_file(&folder.display().to_string());
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
-        Err(error) => {
-            mistakes.push(place.diagnostic(format!("cannot be listed: {error}")));
-            return Vec::new();
-        }
-    };
-    let mut paths = Vec::new();
-    for entry in entries {
-        match entry {
-            Ok(entry) => paths.push(entry.path()),
-            Err(error) => mistakes.push(place.diagnostic(format!("cannot be listed: {error}"))),
-        }
-    }
-    paths.retain(|path| has_toml_ending(path));
-    paths.sort();
-    paths.into_iter().map(|path| (stem(&path), path)).collect()
 }
 
 /// Editors leave `.#x.toml` and the like behind, which are no things of the lab.
@@ -226,13 +206,12 @@ fn stem(path: &Path) -> String {
 }
 
 fn read_file(path: &Path) -> Result<LabFile, Diagnostic> {
-    let place = SourcePlace::of_file(&path.display().to_string());
+    let place = SourcePlace::of_file(path.display());
     let name = stem(path);
     if !is_name(&name) {
-        return Err(place.diagnostic(
-            "a name has only lower-case letters, digits, `-`, `_` and `.`, \
-                                     and begins with a letter or a digit",
-        ));
+        let letters = "lower-case letters, digits, `-`, `_` and `.`";
+        let message = format!("a name has only {letters}, and begins with a letter or a digit");
+        return Err(place.diagnostic(message));
     }
     // To open a pipe would wait for somebody to write.
     if path.metadata().is_ok_and(|meta| !meta.is_file()) {

@@ -47,14 +47,17 @@ mod numbers;
 
 pub use numbers::PrintedNumbers;
 
+use std::collections::BTreeMap;
+
 use disklab_units::{Bytes, Nanos};
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{read_command, read_commands};
 use crate::disk_times::DiskTimes;
 use crate::job::{FILES, JOBS, Job};
 use crate::metric_names as metric;
-use crate::read::{TomlTable, choices, given, values};
+use crate::read::{TomlTable, choices, given, read_named, values};
 
 /// The file of readers.
 pub const READER_FILE: &str = "reader";
@@ -143,17 +146,8 @@ impl Phases {
             table.optional_table("expected", |expected| DiskTimes::read(expected, &LIMITS));
         let prepare = read_commands(table, false);
         let tables = table.tables("phase");
-        let mut all: Vec<WorkloadPhase> = Vec::new();
-        let mut whole = true;
-        for table in &tables {
-            match WorkloadPhase::read(table) {
-                Some(phase) if all.iter().any(|known| known.name == phase.name) => {
-                    table.wrong("name", format!("`{}` is there twice", phase.name));
-                }
-                Some(phase) => all.push(phase),
-                None => whole = false,
-            }
-        }
+        let twice = |name: &str| format!("`{name}` is there twice");
+        let all = read_named(&tables, "name", WorkloadPhase::read, |phase| &phase.name, twice);
         if tables.is_empty() || tables.len() > MOST {
             table.wrong("phase", format!("{} phases: from 1 to {MOST} are sensible", tables.len()));
         }
@@ -164,30 +158,23 @@ impl Phases {
             needs,
             expected: expected?,
             prepare: prepare?,
-            all,
+            all: all?,
         };
         phases.check_files(&tables);
-        whole.then_some(phases)
+        Some(phases)
     }
 
     /// A file has its size from where it is made; nobody reads beyond that.
     fn check_files(&self, tables: &[TomlTable<'_, '_>]) {
-        let laid_out = self.laid_out();
-        let mut sizes: Vec<(&str, Bytes)> =
-            laid_out.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+        let mut sizes: BTreeMap<String, Bytes> = self.laid_out().into_iter().collect();
         for (phase, table) in self.all.iter().zip(tables) {
-            let PhaseAction::Fio(jobs) = &phase.what else { continue };
-            for FileJob { file, file_size, job, stonewall: _ } in jobs {
-                match sizes.iter_mut().find(|(name, _)| name == file) {
-                    Some((_, bytes)) if job.makes() => *bytes = (*bytes).max(*file_size),
-                    Some((_, bytes)) if *bytes < *file_size => table.wrong(
-                        "filesize",
-                        format!(
-                            "{file_size} of `{file}`, which has {bytes} when this phase begins"
-                        ),
-                    ),
-                    Some(_) => {}
-                    None => sizes.push((file, *file_size)),
+            for FileJob { file, file_size, job, stonewall: _ } in phase.jobs() {
+                let bytes = sizes.entry(file.clone()).or_insert(*file_size);
+                if job.makes() {
+                    *bytes = (*bytes).max(*file_size);
+                } else if *bytes < *file_size {
+                    let now = format!("which has {bytes} when this phase begins");
+                    table.wrong("filesize", format!("{file_size} of `{file}`, {now}"));
                 }
             }
         }
@@ -196,36 +183,30 @@ impl Phases {
     /// Files that are there when the first phase begins, with their sizes: those of readers, and
     /// those that no phase makes before they are used.
     pub fn laid_out(&self) -> Vec<(String, Bytes)> {
-        let mut found: Vec<(String, Bytes)> = Vec::new();
+        let mut found: IndexMap<String, Bytes> = IndexMap::new();
         let mut made: Vec<&str> = Vec::new();
         for phase in &self.all {
-            let jobs = phase.jobs();
+            let (makers, users): (Vec<_>, Vec<_>) =
+                phase.jobs().iter().partition(|load| load.job.makes());
             // Of those that begin together, the one that reads needs it to be there.
-            for it in jobs.iter().filter(|it| !it.job.makes()) {
-                if made.contains(&it.file.as_str()) {
-                    continue;
-                }
-                match found.iter_mut().find(|(name, _)| *name == it.file) {
-                    Some((_, bytes)) => *bytes = (*bytes).max(it.file_size),
-                    None => found.push((it.file.clone(), it.file_size)),
-                }
+            for load in users.iter().filter(|load| !made.contains(&load.file.as_str())) {
+                let bytes = found.entry(load.file.clone()).or_default();
+                *bytes = (*bytes).max(load.file_size);
             }
-            made.extend(jobs.iter().filter(|it| it.job.makes()).map(|it| it.file.as_str()));
+            made.extend(makers.iter().map(|load| load.file.as_str()));
         }
         let readers = self.all.iter().filter_map(|phase| phase.reader.as_ref());
-        if let Some(bytes) = readers.map(|reader| reader.file_size).max() {
-            found.push((READER_FILE.to_owned(), bytes));
-        }
-        found
+        let largest = readers.map(|reader| reader.file_size).max();
+        found.extend(largest.map(|bytes| (READER_FILE.to_owned(), bytes)));
+        found.into_iter().collect()
     }
 
     /// Of all files, and what programs write.
     pub fn bytes(&self) -> Bytes {
-        let mut largest: std::collections::BTreeMap<&str, Bytes> =
-            std::collections::BTreeMap::new();
-        for it in self.all.iter().flat_map(|phase| phase.jobs().iter().chain(&phase.reader)) {
-            let bytes = largest.entry(&it.file).or_default();
-            *bytes = (*bytes).max(it.file_size);
+        let mut largest: BTreeMap<&str, Bytes> = BTreeMap::new();
+        for load in self.all.iter().flat_map(|phase| phase.jobs().iter().chain(&phase.reader)) {
+            let bytes = largest.entry(&load.file).or_default();
+            *bytes = (*bytes).max(load.file_size);
         }
         largest.values().fold(self.room, |all, bytes| all + *bytes)
     }
@@ -277,30 +258,23 @@ impl WorkloadPhase {
 
     /// The names of its results.
     fn metrics(&self) -> Vec<String> {
-        let mut names = vec![metric::TIME.to_owned()];
+        let (mut names, mut printed) = (vec![metric::TIME], Vec::new());
         match &self.what {
             PhaseAction::Fio(jobs) => {
-                names.push(metric::BANDWIDTH.to_owned());
-                let moved = [
-                    (metric::READ, jobs.iter().any(|it| it.job.rw.reads())),
-                    (metric::WRITTEN, self.writes()),
-                ];
-                names.extend(
-                    moved.iter().filter(|(_, does)| *does).map(|(name, _)| (*name).to_owned()),
-                );
+                names.push(metric::BANDWIDTH);
+                names.extend(jobs.iter().any(|load| load.job.rw.reads()).then_some(metric::READ));
+                names.extend(self.writes().then_some(metric::WRITTEN));
             }
             PhaseAction::Program { numbers, .. } => {
-                names.extend([metric::READ, metric::WRITTEN].map(str::to_owned));
-                names.extend(numbers.iter().flat_map(|numbers| numbers.metrics()));
+                names.extend([metric::READ, metric::WRITTEN]);
+                printed.extend(numbers.iter().flat_map(|numbers| numbers.metrics()));
             }
             PhaseAction::Remount => {}
         }
-        if self.reader.is_some() {
-            names.extend(
-                metric::OF_A_READER.iter().map(|name| format!("{} {name}", metric::READER)),
-            );
-        }
-        names.into_iter().map(|name| self.metric(&name)).collect()
+        let reader = metric::OF_A_READER.map(|name| format!("{} {name}", metric::READER));
+        let reader = reader.into_iter().filter(|_| self.reader.is_some());
+        let names = names.into_iter().map(str::to_owned).chain(printed).chain(reader);
+        names.map(|name| self.metric(&name)).collect()
     }
 
     /// The name of one of its results.
@@ -310,23 +284,19 @@ impl WorkloadPhase {
 
     /// Whether fio writes in it.
     pub fn writes(&self) -> bool {
-        self.jobs().iter().any(|it| it.job.rw.writes())
+        self.jobs().iter().any(|load| load.job.rw.writes())
     }
 
     fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let name = table.required::<String>("name");
         if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
-            let message = format!(
-                "`{}` is no phase's name: lower-case letters, digits and `-`",
-                name.escape_debug()
-            );
-            table.wrong("name", message);
+            let rule = "no phase's name: lower-case letters, digits and `-`";
+            table.wrong("name", format!("`{}` is {rule}", name.escape_debug()));
         }
         if name.as_deref() == Some(RESERVED) {
-            table.wrong(
-                "name",
-                format!("`{RESERVED}` is what other workloads measure: name it otherwise"),
-            );
+            let message =
+                format!("`{RESERVED}` is what other workloads measure: name it otherwise");
+            table.wrong("name", message);
         }
         let caches = table.or("caches", Caches::default());
         let limit = table.within_or("limit", LIMITS, LIMIT);
@@ -345,11 +315,9 @@ impl PhaseAction {
     fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let is_fio = table.has("rw") || table.has("job");
         let kinds = [is_fio, table.has("command"), table.has("remount")];
-        if kinds.into_iter().filter(|it| *it).count() != 1 {
-            table.wrong(
-                "",
-                "a phase is either fio's (`rw`, or [[phase.job]]s), a `command`, or a `remount`",
-            );
+        if kinds.into_iter().filter(|is_given| *is_given).count() != 1 {
+            let kinds = "either fio's (`rw`, or [[phase.job]]s), a `command`, or a `remount`";
+            table.wrong("", format!("a phase is {kinds}"));
             return None;
         }
         if is_fio {
@@ -372,9 +340,8 @@ fn read_jobs(table: &TomlTable<'_, '_>) -> Option<Vec<FileJob>> {
         return FileJob::read(table, None).map(|job| vec![job]);
     }
     let file_size = table.has("filesize").then(|| table.within("filesize", FILES));
-    let read = |job| FileJob::read(job, file_size.flatten());
-    let jobs: Vec<_> = table.tables("job").iter().map(read).collect();
-    jobs.into_iter().collect::<Option<Vec<_>>>().filter(|jobs| !jobs.is_empty())
+    let jobs = table.read_tables("job", |job| FileJob::read(job, file_size.flatten()));
+    jobs.filter(|jobs| !jobs.is_empty())
 }
 
 fn read_reader(table: &TomlTable<'_, '_>) -> Option<FileJob> {
@@ -383,12 +350,8 @@ fn read_reader(table: &TomlTable<'_, '_>) -> Option<FileJob> {
     if job.as_ref().is_some_and(|job| job.rw.writes()) {
         table.wrong("rw", "a reader reads: read or randread");
     }
-    Some(FileJob {
-        file: READER_FILE.to_owned(),
-        file_size: file_size?,
-        job: job?,
-        stonewall: false,
-    })
+    let file = READER_FILE.to_owned();
+    Some(FileJob { file, file_size: file_size?, job: job?, stonewall: false })
 }
 
 impl FileJob {
@@ -403,10 +366,9 @@ impl FileJob {
             table.wrong("file", format!("`{}` is no plain name of a file", name.escape_debug()));
         }
         if file.as_deref() == Some(READER_FILE) {
-            table.wrong(
-                "file",
-                format!("`{READER_FILE}` is the file of [phase.reader]: name it otherwise"),
-            );
+            let message =
+                format!("`{READER_FILE}` is the file of [phase.reader]: name it otherwise");
+            table.wrong("file", message);
         }
         let file_size = match file_size {
             Some(common) if !table.has("filesize") => Some(common),

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 pub use choice::{PolicyChoice, PolicyValue, WantedPolicy};
 pub use parameter::{ParameterKind, ParameterKindName, PolicyParameter};
 
-use crate::read::TomlTable;
+use crate::read::{TomlTable, read_named, values};
 
 /// A read policy: what may be said to it and what kernel it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,30 +55,23 @@ impl Policy {
                 || need.value.starts_with("CONFIG_")
                 || !need.value.bytes().all(is_option)
             {
-                let message = format!(
-                    "`{}` is not a kernel option without its CONFIG_, such as BTRFS_EXPERIMENTAL",
-                    need.value.escape_debug()
-                );
-                table.wrong_at(&need.place, message);
+                let rule = "not a kernel option without its CONFIG_, such as BTRFS_EXPERIMENTAL";
+                table.wrong_at(&need.place, format!("`{}` is {rule}", need.value.escape_debug()));
             }
         }
-        let needs = needs.into_iter().map(|need| need.value).collect();
         let parameters = read_parameters(table);
-        Some(Self { name: name.to_owned(), summary: summary?, parameters: parameters?, needs })
+        Some(Self {
+            name: name.to_owned(),
+            summary: summary?,
+            parameters: parameters?,
+            needs: values(needs),
+        })
     }
 }
 
 /// All of them, or none where one has a mistake.
 fn read_parameters(table: &TomlTable<'_, '_>) -> Option<Vec<PolicyParameter>> {
+    let twice = |key: &str| format!("`{key}` is there twice");
     let tables = table.tables("parameter");
-    let mut parameters: Vec<PolicyParameter> = Vec::new();
-    for table in &tables {
-        if let Some(parameter) = PolicyParameter::read(table) {
-            if parameters.iter().any(|known| known.key == parameter.key) {
-                table.wrong("key", format!("`{}` is there twice", parameter.key));
-            }
-            parameters.push(parameter);
-        }
-    }
-    (parameters.len() == tables.len()).then_some(parameters)
+    read_named(&tables, "key", PolicyParameter::read, |parameter| &parameter.key, twice)
 }

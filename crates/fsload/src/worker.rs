@@ -7,7 +7,7 @@ use crate::latency::Latency;
 use crate::layout::made_folder;
 use crate::shared::Shared;
 use crate::size::draw;
-use disklab_config::fsload::{FileAction, FileThreads, Loop, Operation};
+use disklab_config::fsload::{FileAction, FileThreads, Operation, ThreadLoop};
 use disklab_units::{Random, Seed};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -112,7 +112,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn drawn(&mut self) -> &'a Loop {
+    fn drawn(&mut self) -> &'a ThreadLoop {
         let loops = &self.threads.loops;
         let mut drawn = match loops.len() {
             1 => 0,

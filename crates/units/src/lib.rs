@@ -13,7 +13,8 @@
 //! value back gives the same within half of the last digit printed. In JSON all five are plain
 //! integers.
 //!
-//! [`prose`] has numbers without a unit, and lists, as people read them.
+//! [`prose`] has numbers without a unit, and lists, as people read them; [`words!`] declares enums
+//! of words, and [`mod@words`] finds what a mistyped word was meant to be.
 
 mod bytes;
 mod nanos;
@@ -22,6 +23,7 @@ mod quantity;
 mod random;
 mod rate;
 mod seed;
+pub mod words;
 
 pub use bytes::{Bytes, Sectors};
 pub use nanos::Nanos;

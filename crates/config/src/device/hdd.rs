@@ -90,49 +90,33 @@ impl Hdd {
 
     /// Records what is plausible number by number and not together.
     fn check(&self, table: &TomlTable<'_, '_>, bytes: Bytes) {
-        let Self { seek_track_to_track, seek_average, seek_full, .. } = *self;
-        if seek_average < seek_track_to_track {
-            let message = format!(
-                "{seek_average} is shorter than seek_track_to_track, {seek_track_to_track}"
-            );
-            table.wrong("seek_average", message);
-        }
-        if seek_full < seek_average {
-            table.wrong(
-                "seek_full",
-                format!("{seek_full} is shorter than seek_average, {seek_average}"),
-            );
-        }
-        if self.rate_inner > self.rate_outer {
-            let message =
-                format!("{} is faster than rate_outer, {}", self.rate_inner, self.rate_outer);
-            table.wrong("rate_inner", message);
-        }
-        if self.look_ahead * u64::from(self.cache_segments) > self.cache {
-            let message = format!(
-                "{} for each of {} cache_segments is more than the cache, {}",
-                self.look_ahead, self.cache_segments, self.cache
-            );
-            table.wrong("look_ahead", message);
-        }
-        if self.write_buffer > self.cache {
-            table.wrong(
-                "write_buffer",
-                format!("{} is more than the cache, {}", self.write_buffer, self.cache),
-            );
-        }
-        if self.write_cache && self.write_buffer == Bytes::ZERO {
+        let Self { rpm, surfaces, zones, seek_track_to_track, seek_average, .. } = *self;
+        let Self { seek_full, rate_inner, rate_outer, .. } = *self;
+        let Self { cache, cache_segments, look_ahead, write_buffer, .. } = *self;
+        table.refuse_if(seek_average < seek_track_to_track, "seek_average", || {
+            format!("{seek_average} is shorter than seek_track_to_track, {seek_track_to_track}")
+        });
+        table.refuse_if(seek_full < seek_average, "seek_full", || {
+            format!("{seek_full} is shorter than seek_average, {seek_average}")
+        });
+        table.refuse_if(rate_inner > rate_outer, "rate_inner", || {
+            format!("{rate_inner} is faster than rate_outer, {rate_outer}")
+        });
+        table.refuse_if(look_ahead * u64::from(cache_segments) > cache, "look_ahead", || {
+            let segments = format!("each of {cache_segments} cache_segments");
+            format!("{look_ahead} for {segments} is more than the cache, {cache}")
+        });
+        table.refuse_if(write_buffer > cache, "write_buffer", || {
+            format!("{write_buffer} is more than the cache, {cache}")
+        });
+        if self.write_cache && write_buffer == Bytes::ZERO {
             table.wrong("write_buffer", "a write_cache needs some");
         }
-        let smallest = self.outer_track() * u64::from(self.surfaces) * u64::from(self.zones);
-        if bytes < smallest {
-            let message = format!(
-                "{bytes} are too few for {} zones: at {} and {} rpm one track on each of {} \
-                 surfaces in each is {smallest}",
-                self.zones, self.rate_outer, self.rpm, self.surfaces
-            );
-            table.wrong("zones", message);
-        }
+        let smallest = self.outer_track() * u64::from(surfaces) * u64::from(zones);
+        table.refuse_if(bytes < smallest, "zones", || {
+            let track = format!("at {rate_outer} and {rpm} rpm one track on each of {surfaces}");
+            format!("{bytes} are too few for {zones} zones: {track} surfaces in each is {smallest}")
+        });
     }
 
     /// What passes under a head in one revolution at the outer edge.

@@ -14,7 +14,7 @@ from_table! {
         /// Each die reads, programs or erases one page or block at a time.
         pub dies_per_channel: u32 = within(1..=64),
         /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
-        pub page: Bytes = with(read_page_size),
+        pub page: Bytes = power_of_two(Bytes::kib(4)..=Bytes::kib(64)),
         /// Parts of a die that work in step: it reads, programs and erases a page or block of each
         /// at once, at neighbouring addresses.
         pub planes: u32 = within_or(1..=8, 1),
@@ -124,31 +124,21 @@ impl Ssd {
         }
         let (dies, block) = (u64::from(self.dies()), self.block());
         let blocks = self.raw_size.0 / (block.0 * dies);
-        if blocks * dies > MOST_BLOCKS {
-            table.wrong(
-                "raw_size",
-                format!(
-                    "{} make {} blocks of {block}; at most {MOST_BLOCKS} are counted: give what is \
-                     erased together as \
-                     one block, by more pages_per_block",
-                    self.raw_size,
-                    blocks * dies
-                ),
-            );
+        let all = blocks * dies;
+        table.refuse_if(all > MOST_BLOCKS, "raw_size", || {
+            let advice = "give what is erased together as one block, by more pages_per_block";
+            let most = format!("at most {MOST_BLOCKS} are counted: {advice}");
+            format!("{} make {all} blocks of {block}; {most}", self.raw_size)
+        });
+        if all > MOST_BLOCKS {
             return false;
         }
         let needed = blocks_needed(bytes, dies, self.row(), block);
-        if blocks < needed {
+        table.refuse_if(blocks < needed, "raw_size", || {
             let least = Bytes(needed * block.0 * dies);
-            table.wrong(
-                "raw_size",
-                format!(
-                    "{} are not enough for {bytes}: collection needs {needed} blocks of {block} on \
-                     each die, {least} in all",
-                    self.raw_size
-                ),
-            );
-        }
+            let needs = format!("{needed} blocks of {block} on each die, {least} in all");
+            format!("{} are not enough for {bytes}: collection needs {needs}", self.raw_size)
+        });
         blocks >= needed
     }
 }
@@ -161,15 +151,6 @@ pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
     let units = bytes.0.div_ceil(UNIT * dies);
     let (row, block) = (row.0 / UNIT, block.0 / UNIT);
     (units / (block - row + 1) + IN_HAND + 1).max(units.div_ceil(block) + SPARE_BLOCKS)
-}
-
-fn read_page_size(table: &TomlTable<'_, '_>, key: &str) -> Option<Bytes> {
-    let page = table.within(key, Bytes::kib(4)..=Bytes::kib(64))?;
-    if !page.0.is_power_of_two() {
-        table.wrong(key, format!("{page} is not a power of two"));
-        return None;
-    }
-    Some(page)
 }
 
 fn read_page_times(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<Nanos>> {

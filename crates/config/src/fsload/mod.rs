@@ -44,7 +44,7 @@ use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::job::JOBS;
-use crate::read::{Located, TomlTable};
+use crate::read::{Located, TomlTable, read_named};
 pub use operation::Operation;
 pub use pick::Pick;
 pub use size::Size;
@@ -91,11 +91,12 @@ pub struct FileThreads {
     /// After a loop that found nothing to work on.
     pub idle: Nanos,
     /// One of them is drawn each time.
-    pub loops: Vec<Loop>,
+    pub loops: Vec<ThreadLoop>,
 }
 
+/// Steps that a thread repeats, and how often they are drawn among its others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Loop {
+pub struct ThreadLoop {
     pub weight: u32,
     pub steps: Vec<FileStep>,
 }
@@ -113,7 +114,8 @@ impl Fsload {
         if tables.is_empty() {
             table.wrong("files", "there are none: a set of files is a `[[fsload.files]]`");
         }
-        let files = read_named(&tables, FileSet::read, |set| &set.name, "another set has it");
+        let twice = |_: &str| "another set has it".to_owned();
+        let files = read_named(&tables, "name", FileSet::read, |set| &set.name, twice);
         let tables = table.tables("threads");
         if tables.is_empty() {
             table.wrong("threads", "there are none: threads are a `[[fsload.threads]]`");
@@ -124,8 +126,8 @@ impl Fsload {
         let sets: Option<Vec<(String, bool)>> =
             files.as_ref().map(|files| files.iter().map(in_folders).collect());
         let read = |table: &TomlTable<'_, '_>| FileThreads::read(table, sets.as_deref());
-        let twice = "other threads have it: their results would be one";
-        let threads = read_named(&tables, read, |threads| &threads.name, twice)?;
+        let twice = |_: &str| "other threads have it: their results would be one".to_owned();
+        let threads = read_named(&tables, "name", read, |threads| &threads.name, twice)?;
         Some(Self {
             operation: operation?,
             scale: scale?,
@@ -153,37 +155,20 @@ impl Fsload {
 
     /// What is laid out before anything runs, about: sizes are drawn.
     pub fn bytes(&self) -> Bytes {
-        let of = |set: &FileSet| match set.place {
+        let laid_out = |set: &FileSet| match set.place {
             FilePlace::Tree { there, .. } => {
                 let files = u64::from(self.count(set)) * u64::from(there) / 100;
                 set.size.mean().saturating_mul(files)
             }
             FilePlace::Folders { .. } => Bytes(0),
         };
-        self.files.iter().map(of).fold(Bytes(0), |sum, bytes| Bytes(sum.0.saturating_add(bytes.0)))
+        self.files.iter().map(laid_out).fold(Bytes::ZERO, Bytes::saturating_add)
     }
 
     /// How many threads it has.
     pub fn thread_count(&self) -> u32 {
         self.threads.iter().map(|threads| threads.count).sum()
     }
-}
-
-/// Reads tables of things with names; `twice` is said of a name that an earlier one has.
-fn read_named<T>(
-    tables: &[TomlTable<'_, '_>],
-    read: impl Fn(&TomlTable<'_, '_>) -> Option<T>,
-    name: impl Fn(&T) -> &String,
-    twice: &str,
-) -> Option<Vec<T>> {
-    let all: Vec<Option<T>> = tables.iter().map(read).collect();
-    for (number, one) in all.iter().enumerate() {
-        let mut before = all[..number].iter().flatten();
-        if one.as_ref().is_some_and(|one| before.any(|known| name(known) == name(one))) {
-            tables[number].wrong("name", twice);
-        }
-    }
-    all.into_iter().collect()
 }
 
 impl FileSet {
@@ -196,21 +181,16 @@ impl FileSet {
         let place = if table.has("per_folder") {
             let most = table.within("per_folder", 1..=1_000_000);
             for key in ["count", "there", "width"].into_iter().filter(|key| table.has(key)) {
-                table.wrong(
-                    key,
-                    "is of a set that is laid out, and `per_folder` of one that threads make",
-                );
+                let sets = "a set that is laid out, and `per_folder` of one that threads make";
+                table.wrong(key, format!("is of {sets}"));
             }
             most.map(|most| FilePlace::Folders { most })
         } else {
             let count = table.within("count", COUNTS);
             let there = table.within_or("there", 0..=100, 100);
             let width = table.within_or("width", 1..=u32::MAX, u32::MAX);
-            count.zip(there).zip(width).map(|((count, there), width)| FilePlace::Tree {
-                count,
-                there,
-                width,
-            })
+            let tree = |((count, there), width)| FilePlace::Tree { count, there, width };
+            count.zip(there).zip(width).map(tree)
         };
         Some(Self { name: plain_name(table, name)?, size: size?, place: place? })
     }
@@ -226,10 +206,8 @@ fn plain_name(table: &TomlTable<'_, '_>, name: Option<Located<String>>) -> Optio
     {
         return Some(value);
     }
-    table.wrong_at(
-        &place,
-        format!("`{}` is no name: small letters, digits and `-`", value.escape_debug()),
-    );
+    let message = format!("`{}` is no name: small letters, digits and `-`", value.escape_debug());
+    table.wrong_at(&place, message);
     None
 }
 
@@ -243,21 +221,18 @@ impl FileThreads {
         let pick = table.or("pick", Pick::default());
         let io = table.within_or("io", Bytes(512)..=Bytes::mib(1), Bytes::mib(1));
         let idle = table.within_or("idle", IDLE, Nanos::from_millis(10));
-        let either = table.tables("either");
-        let loops: Vec<_> = if either.is_empty() {
-            vec![Loop::read(table, 1, sets)]
+        let weighted = |table: &TomlTable<'_, '_>| {
+            ThreadLoop::read(table, table.within_or("weight", 1..=1_000_000, 1)?, sets)
+        };
+        let either = table.read_tables("either", weighted);
+        let loops = if either.as_ref().is_some_and(Vec::is_empty) {
+            ThreadLoop::read(table, 1, sets).map(|only| vec![only])
         } else {
             if table.has("loop") {
-                table.wrong(
-                    "loop",
-                    "and `[[fsload.threads.either]]` contradict each other: one of them",
-                );
+                let message = "and `[[fsload.threads.either]]` contradict each other: one of them";
+                table.wrong("loop", message);
             }
-            let weighted = |table: &TomlTable<'_, '_>| {
-                let weight = table.within_or("weight", 1..=1_000_000, 1);
-                Loop::read(table, weight?, sets)
-            };
-            either.iter().map(weighted).collect()
+            either
         };
         Some(Self {
             name: plain_name(table, name)?,
@@ -265,12 +240,12 @@ impl FileThreads {
             pick,
             io: io?,
             idle: idle?,
-            loops: loops.into_iter().collect::<Option<_>>()?,
+            loops: loops?,
         })
     }
 }
 
-impl Loop {
+impl ThreadLoop {
     fn read(
         table: &TomlTable<'_, '_>,
         weight: u32,

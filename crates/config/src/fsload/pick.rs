@@ -34,23 +34,20 @@ impl std::str::FromStr for Pick {
                  how many, 1 to 100000)"
             )
         };
-        match text.split_once(' ') {
-            None if text == "rotation" => Ok(Self::Rotation),
-            None if text == "random" => Ok(Self::Random),
+        let pick = match text.split_once(' ') {
+            None if text == "rotation" => Some(Self::Rotation),
+            None if text == "random" => Some(Self::Random),
             Some(("zipf", exponent)) => {
-                let exponent: f64 = exponent.parse().map_err(|_| wrong())?;
-                let thousandths = (exponent * 1000.0).round() as u32;
-                EXPONENTS
-                    .contains(&thousandths)
-                    .then_some(Self::Zipf(thousandths))
-                    .ok_or_else(wrong)
+                let thousandths =
+                    exponent.parse().map(|number: f64| (number * 1000.0).round() as u32);
+                thousandths.ok().filter(|number| EXPONENTS.contains(number)).map(Self::Zipf)
             }
             Some(("recent", count)) => {
-                let count = count.parse().map_err(|_| wrong())?;
-                RECENT.contains(&count).then_some(Self::Recent(count)).ok_or_else(wrong)
+                count.parse().ok().filter(|count| RECENT.contains(count)).map(Self::Recent)
             }
-            _ => Err(wrong()),
-        }
+            _ => None,
+        };
+        pick.ok_or_else(wrong)
     }
 }
 

@@ -7,7 +7,7 @@
 //! lognormal 1, mean 16 KiB      the number is the deviation of the logarithm
 //! ```
 
-use disklab_units::Bytes;
+use disklab_units::{Bytes, ParseError};
 use serde::{Deserialize, Serialize};
 
 use crate::read::text_form;
@@ -16,17 +16,14 @@ use crate::read::text_form;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Size {
+    /// Always the same.
     Fixed(Bytes),
     /// Both ends included.
     Uniform(Bytes, Bytes),
-    Gamma {
-        shape: u32,
-        mean: Bytes,
-    },
-    Lognormal {
-        sigma: u32,
-        mean: Bytes,
-    },
+    /// The gamma distribution.
+    Gamma { shape: u32, mean: Bytes },
+    /// The lognormal distribution; `sigma` is the deviation of the logarithm.
+    Lognormal { sigma: u32, mean: Bytes },
 }
 
 /// What no file of ours is larger than.
@@ -79,8 +76,8 @@ impl std::str::FromStr for Size {
     }
 }
 
-fn bytes(text: &str) -> Result<Bytes, String> {
-    text.trim().parse().map_err(|error: disklab_units::ParseError| error.to_string())
+pub(super) fn bytes(text: &str) -> Result<Bytes, String> {
+    text.trim().parse().map_err(|error: ParseError| error.to_string())
 }
 
 /// `gamma 1.5, mean 16 KiB` after its first word. None: it has another.

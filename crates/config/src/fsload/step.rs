@@ -23,10 +23,11 @@
 //!
 //! `50 %: STEP` is done as often as not.
 
-use disklab_units::{Bytes, Nanos};
+use disklab_units::{Bytes, Nanos, ParseError};
 use serde::{Deserialize, Serialize};
 
-use super::size::Size;
+use super::size::{Size, bytes};
+use crate::read::unknown;
 
 /// A step, and of a hundred times how often it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,49 +36,45 @@ pub struct FileStep {
     pub does: FileAction,
 }
 
-/// Sets are told by their number.
+/// What a thread does in one step. Sets of files are named by their index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileAction {
-    /// `writes`: a later step does, so that nobody else may have it open.
-    Open {
-        set: usize,
-        writes: bool,
-    },
-    Create {
-        set: usize,
-    },
+    /// Opens a file that exists. If a later step `writes`, no other thread may have the file open.
+    Open { set: usize, writes: bool },
+    /// Makes a file that does not exist, and opens it.
+    Create { set: usize },
+    /// Reads all of the open file.
     ReadWhole,
+    /// Reads so much at a random place of the open file.
     ReadRandom(Bytes),
+    /// Appends to the open file.
     Append(Size),
+    /// Writes the open file anew.
     WriteWhole,
+    /// Calls fsync(2) on the open file.
     Fsync,
+    /// Closes the open file.
     Close,
-    Delete {
-        set: usize,
-    },
-    Stat {
-        set: usize,
-    },
-    List {
-        set: usize,
-    },
-    Replace {
-        set: usize,
-    },
+    /// Deletes a file.
+    Delete { set: usize },
+    /// Calls stat(2) on a file.
+    Stat { set: usize },
+    /// Lists the folder of a file.
+    List { set: usize },
+    /// Writes a file under another name, and renames that.
+    Replace { set: usize },
+    /// Sleeps.
     Pause(Nanos),
+    /// Makes a folder, and goes there.
     MakeFolder,
+    /// Goes to a folder that exists.
     EnterFolder,
-    ReplaceAny {
-        set: usize,
-    },
-    ReplaceDown {
-        set: usize,
-        from: u32,
-        to: u32,
-    },
-    ReadAll {
-        set: usize,
-    },
+    /// Replaces a file of any number in the folder.
+    ReplaceAny { set: usize },
+    /// Replaces the files of a drawn number down to 1.
+    ReplaceDown { set: usize, from: u32, to: u32 },
+    /// Reads the folder's files from number 1 on.
+    ReadAll { set: usize },
 }
 
 /// What steps may speak of: the names of the sets, and which are of `per_folder` files.
@@ -94,13 +91,8 @@ impl Sets<'_> {
             };
         }
         let found = self.0.iter().position(|(known, _)| known == name);
-        let number = found.ok_or_else(|| {
-            crate::read::unknown(
-                "set of files",
-                name,
-                self.0.iter().map(|(known, _)| known.as_str()),
-            )
-        })?;
+        let names = self.0.iter().map(|(known, _)| known.as_str());
+        let number = found.ok_or_else(|| unknown("set of files", name, names))?;
         match (self.0[number].1, in_folders) {
             (false, true) => Err(format!(
                 "`{name}` has no `per_folder` files: leave out `any`, `all` or the numbers"
@@ -123,17 +115,16 @@ impl FileStep {
         if !(1..=100).contains(&percent) {
             return Err(format!("`{text}`: expected 1 to 100 % before the step"));
         }
-        let does =
-            FileAction::parse(words.trim(), sets).map_err(|why| format!("`{text}`: {why}"))?;
+        let does = FileAction::parse(words.trim(), sets);
+        let does = does.map_err(|why| format!("`{text}`: {why}"))?;
         Ok(Self { percent, does })
     }
 
     /// A whole loop, whose steps have to fit together.
     pub fn parse_all(lines: &[&str], sets: &Sets<'_>) -> Result<Vec<Self>, (usize, String)> {
-        let mut steps = Vec::with_capacity(lines.len());
-        for (number, line) in lines.iter().enumerate() {
-            steps.push(Self::parse(line, sets).map_err(|why| (number, why))?);
-        }
+        let parse =
+            |(number, line): (usize, &&str)| Self::parse(line, sets).map_err(|why| (number, why));
+        let mut steps = lines.iter().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
         check(&steps).map_err(|(number, why)| (number, format!("`{}`: {why}", lines[number])))?;
         for number in 0..steps.len() {
             let until = steps[number + 1..].iter().position(|step| step.does.ends_file());
@@ -198,9 +189,9 @@ impl FileAction {
             ("write", "whole") => Self::WriteWhole,
             ("fsync", "") => Self::Fsync,
             ("close", "") => Self::Close,
-            ("pause", time) => Self::Pause(
-                time.parse().map_err(|error: disklab_units::ParseError| error.to_string())?,
-            ),
+            ("pause", time) => {
+                Self::Pause(time.parse().map_err(|error: ParseError| error.to_string())?)
+            }
             ("make", "folder") => Self::MakeFolder,
             ("enter", "folder") => Self::EnterFolder,
             ("replace", rest) => Self::replace(rest, sets)?,
@@ -227,14 +218,7 @@ impl FileAction {
 
     /// Whether later steps are on what it chose.
     fn moves(self) -> bool {
-        matches!(
-            self,
-            Self::Open { .. }
-                | Self::Create { .. }
-                | Self::Close
-                | Self::MakeFolder
-                | Self::EnterFolder
-        )
+        self.ends_file() || matches!(self, Self::MakeFolder | Self::EnterFolder)
     }
 
     /// Whether it is on the open file.
@@ -253,8 +237,7 @@ impl FileAction {
 }
 
 fn amount(text: &str) -> Result<Bytes, String> {
-    let bytes: Bytes =
-        text.parse().map_err(|error: disklab_units::ParseError| error.to_string())?;
+    let bytes = bytes(text)?;
     if (1..=(1 << 20)).contains(&bytes.0) {
         return Ok(bytes);
     }

@@ -21,25 +21,15 @@ pub struct PolicyParameter {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ParameterKind {
-    Number {
-        least: u64,
-        most: u64,
-        default: u64,
-    },
+    /// A whole number.
+    Number { least: u64, most: u64, default: u64 },
     /// An amount of data, in whole btrfs sectors of 4 KiB.
-    Bytes {
-        least: Bytes,
-        most: Bytes,
-        default: Bytes,
-    },
+    Bytes { least: Bytes, most: Bytes, default: Bytes },
     /// A btrfs device id: the first disk of an array is 1. Unless said, one of the kernel's
     /// choosing.
     Device,
     /// One of these.
-    Word {
-        words: Vec<String>,
-        default: String,
-    },
+    Word { words: Vec<String>, default: String },
 }
 
 choices! {

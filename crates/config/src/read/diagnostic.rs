@@ -39,8 +39,8 @@ pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl SourcePlace {
     /// A file as a whole, or a command-line option.
-    pub fn of_file(file: &str) -> Self {
-        Self { file: file.into(), line: 0, column: 0, key: String::new() }
+    pub fn of_file(file: impl fmt::Display) -> Self {
+        Self { file: file.to_string().into(), line: 0, column: 0, key: String::new() }
     }
 
     pub fn diagnostic(&self, message: impl Into<String>) -> Diagnostic {
@@ -66,13 +66,8 @@ impl fmt::Display for Diagnostic {
 /// One mistake a line.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, mistake) in self.0.iter().enumerate() {
-            if i > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{mistake}")?;
-        }
-        Ok(())
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

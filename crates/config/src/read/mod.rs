@@ -14,17 +14,16 @@
 mod choice;
 mod diagnostic;
 mod fields;
-mod nearest;
 mod table;
 mod value;
 
 pub(crate) use choice::choices;
 pub(crate) use diagnostic::values;
 pub use diagnostic::{Diagnostic, Diagnostics, Located, SourcePlace};
+pub use disklab_units::words::{lookup, nearest, unknown};
 pub(crate) use fields::from_table;
-pub use nearest::{lookup, nearest, unknown};
-pub(crate) use table::given;
 pub use table::{TomlReader, TomlTable};
+pub(crate) use table::{given, read_named};
 pub use value::{FromToml, from_string, in_range, unexpected};
 pub(crate) use value::{parsed, text_form};
 

@@ -3,11 +3,13 @@ use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use disklab_units::Bytes;
+use disklab_units::words::nearest;
+use indexmap::IndexMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::{Diagnostic, Diagnostics, Located, SourcePlace};
-use super::nearest::nearest;
 use super::value::{FromToml, in_range};
 
 /// One file to be read.
@@ -30,13 +32,9 @@ pub struct TomlTable<'r, 's> {
     span: Range<usize>,
     /// The tables around it, each with a point behind it: `hdd.`
     prefix: String,
-    asked: RefCell<Vec<AskedKey>>,
-}
-
-struct AskedKey {
-    key: String,
-    /// What a key that must be there should have been, if it was not.
-    missing: Option<&'static str>,
+    /// The keys that were asked for. With what a key should have been, if it must be there and is
+    /// not.
+    asked: RefCell<IndexMap<String, Option<&'static str>>>,
 }
 
 /// What a range can be asked of.
@@ -62,32 +60,22 @@ impl<'s> TomlReader<'s> {
     ) -> Result<T, Diagnostics> {
         let (document, errors) = DeTable::parse_recoverable(self.source);
         for error in &errors {
-            let at = error.span().map_or(self.source.len(), |span| span.start);
-            self.record(
-                self.place(at, String::new()).diagnostic(format!("not TOML: {}", error.message())),
-            );
+            let start = error.span().map_or(self.source.len(), |span| span.start);
+            let place = self.place(start, String::new());
+            self.record(place.diagnostic(format!("not TOML: {}", error.message())));
         }
         // What could be parsed of a broken file would only bring mistakes that follow from the
         // first ones.
-        let value = if errors.is_empty() {
-            let table = TomlTable::new(&self, document.get_ref(), 0..0, String::new());
-            read(&table)
-        } else {
-            None
-        };
+        let top = || TomlTable::new(&self, document.get_ref(), 0..0, String::new());
+        let value = if errors.is_empty() { read(&top()) } else { None };
         let mut mistakes = self.mistakes.into_inner();
+        mistakes.sort_by_key(|mistake| (mistake.place.line, mistake.place.column));
         match value {
             Some(value) if mistakes.is_empty() => Ok(value),
-            _ => {
-                if mistakes.is_empty() {
-                    mistakes.push(
-                        SourcePlace { file: self.file, line: 0, column: 0, key: String::new() }
-                            .diagnostic("cannot be read"),
-                    );
-                }
-                mistakes.sort_by_key(|mistake| (mistake.place.line, mistake.place.column));
-                Err(Diagnostics(mistakes))
+            None if mistakes.is_empty() => {
+                Err(SourcePlace::of_file(&self.file).diagnostic("cannot be read").into())
             }
+            _ => Err(Diagnostics(mistakes)),
         }
     }
 
@@ -209,19 +197,35 @@ impl<'r, 's> TomlTable<'r, 's> {
         given(self.table(key).map(|table| read(&table)))
     }
 
+    /// A key that must be there with a size in a sensible range that is a power of two.
+    pub fn power_of_two(&self, key: &str, sensible: RangeInclusive<Bytes>) -> Option<Bytes> {
+        let size = self.within(key, sensible)?;
+        let fits = size.0.is_power_of_two();
+        self.accept(key, fits.then_some(size).ok_or(format!("{size} is not a power of two")))
+    }
+
+    /// Reads the tables of one name, each under a `[[key]]` of its own; None if one has mistakes.
+    pub fn read_tables<T>(
+        &self,
+        key: &str,
+        read: impl FnMut(&TomlTable<'r, 's>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let all: Vec<_> = self.tables(key).iter().map(read).collect();
+        all.into_iter().collect()
+    }
+
     fn check_within<T: Ranged>(
         &self,
         key: &str,
         value: T,
         sensible: &RangeInclusive<T>,
     ) -> Option<T> {
-        match in_range(&value, sensible) {
-            Ok(()) => Some(value),
-            Err(message) => {
-                self.wrong(key, message);
-                None
-            }
-        }
+        self.accept(key, in_range(&value, sensible).map(|()| value))
+    }
+
+    /// Records the error as a mistake of `key`.
+    pub fn accept<T>(&self, key: &str, value: Result<T, String>) -> Option<T> {
+        value.map_err(|message| self.wrong(key, message)).ok()
     }
 
     /// A list of at least one. Elements with mistakes are recorded and left out.
@@ -242,10 +246,9 @@ impl<'r, 's> TomlTable<'r, 's> {
                 elements.iter().filter_map(|element| self.convert_located(key, element)).collect()
             }
             Some(_) => {
-                self.wrong(
-                    key,
-                    format!("expected a list in square brackets, each of it {}", T::EXPECTED),
-                );
+                let expected = T::EXPECTED;
+                let message = format!("expected a list in square brackets, each of it {expected}");
+                self.wrong(key, message);
                 Vec::new()
             }
         }
@@ -265,11 +268,15 @@ impl<'r, 's> TomlTable<'r, 's> {
 
     /// A table inside this one, if it is there.
     pub fn table(&self, key: &str) -> Option<TomlTable<'r, 's>> {
-        let value = self.ask(key, None)?;
-        let DeValue::Table(entries) = value.get_ref() else {
+        let table = self.inner(key, self.ask(key, None)?);
+        if table.is_none() {
             self.wrong(key, format!("expected a table, `[{}{key}]`", self.prefix));
-            return None;
-        };
+        }
+        table
+    }
+
+    fn inner(&self, key: &str, value: &'r Spanned<DeValue<'s>>) -> Option<TomlTable<'r, 's>> {
+        let DeValue::Table(entries) = value.get_ref() else { return None };
         let prefix = format!("{}{key}.", self.prefix);
         Some(TomlTable::new(self.reader, entries, value.span(), prefix))
     }
@@ -277,20 +284,13 @@ impl<'r, 's> TomlTable<'r, 's> {
     /// Tables of one name, each under a `[[key]]` of its own; none where there is none.
     pub fn tables(&self, key: &str) -> Vec<TomlTable<'r, 's>> {
         let Some(value) = self.ask(key, None) else { return Vec::new() };
-        let mut tables = Vec::new();
         let elements =
             if let DeValue::Array(elements) = value.get_ref() { Some(elements) } else { None };
-        for element in elements.into_iter().flatten() {
-            if let DeValue::Table(entries) = element.get_ref() {
-                let prefix = format!("{}{key}.", self.prefix);
-                tables.push(TomlTable::new(self.reader, entries, element.span(), prefix));
-            }
-        }
+        let inner = elements.into_iter().flatten().filter_map(|element| self.inner(key, element));
+        let tables: Vec<_> = inner.collect();
         if elements.is_none_or(|elements| elements.len() != tables.len()) {
-            self.wrong(
-                key,
-                format!("expected tables, each under a `[[{}{key}]]` of its own", self.prefix),
-            );
+            let own = format!("`[[{}{key}]]` of its own", self.prefix);
+            self.wrong(key, format!("expected tables, each under a {own}"));
         }
         tables
     }
@@ -323,6 +323,13 @@ impl<'r, 's> TomlTable<'r, 's> {
         self.reader.record(self.place(key).diagnostic(message));
     }
 
+    /// Records that the value of `key` is wrong, if it is.
+    pub fn refuse_if(&self, is_wrong: bool, key: &str, message: impl FnOnce() -> String) {
+        if is_wrong {
+            self.wrong(key, message());
+        }
+    }
+
     /// Records a mistake of a place that was kept.
     pub fn wrong_at(&self, place: &SourcePlace, message: impl Into<String>) {
         self.reader.record(place.diagnostic(message));
@@ -344,10 +351,8 @@ impl<'r, 's> TomlTable<'r, 's> {
         let value = self.entries.get(key);
         let missing = if value.is_none() { missing } else { None };
         let mut asked = self.asked.borrow_mut();
-        match asked.iter_mut().find(|asked| asked.key == key) {
-            Some(known) => known.missing = known.missing.or(missing),
-            None => asked.push(AskedKey { key: key.to_owned(), missing }),
-        }
+        let known = asked.entry(key.to_owned()).or_default();
+        *known = known.or(missing);
         value
     }
 
@@ -378,26 +383,22 @@ impl Drop for TomlTable<'_, '_> {
         let mut asked = self.asked.take();
         for key in self.entries.keys() {
             let name: &str = key.get_ref();
-            if asked.iter().any(|asked| asked.key == name) {
+            if asked.contains_key(name) {
                 continue;
             }
-            let message = match nearest(name, asked.iter().map(|asked| asked.key.as_str()))
-                .map(str::to_owned)
-            {
-                Some(near) => {
-                    asked
-                        .iter_mut()
-                        .filter(|asked| asked.key == near)
-                        .for_each(|asked| asked.missing = None);
-                    format!("unknown key; did you mean `{near}`?")
-                }
-                None => format!("unknown key; known: {}", names(&asked)),
+            let known: Vec<&str> = asked.keys().map(String::as_str).collect();
+            let message = if let Some(near) = nearest(name, known.iter().copied()) {
+                let message = format!("unknown key; did you mean `{near}`?");
+                asked.insert(near.to_owned(), None);
+                message
+            } else {
+                format!("unknown key; known: {}", known.join(", "))
             };
             let place = self.reader.place(key.span().start, format!("{}{name}", self.prefix));
             self.reader.record(place.diagnostic(message));
         }
-        for AskedKey { key, missing } in asked {
-            if let Some(expected) = missing {
+        for (key, expected) in asked {
+            if let Some(expected) = expected {
                 self.wrong(&key, format!("is missing: {expected}"));
             }
         }
@@ -410,7 +411,21 @@ pub(crate) fn given<T>(read: Option<Option<T>>) -> Option<Option<T>> {
     read.map_or(Some(None), |value| value.map(Some))
 }
 
-fn names(asked: &[AskedKey]) -> String {
-    let names: Vec<_> = asked.iter().map(|asked| asked.key.as_str()).collect();
-    names.join(", ")
+/// Reads tables of things that each have a name of their own under `key`; `twice` says what is
+/// wrong with a name that an earlier one has. None if one has mistakes.
+pub(crate) fn read_named<'r, 's, T>(
+    tables: &[TomlTable<'r, 's>],
+    key: &str,
+    read: impl Fn(&TomlTable<'r, 's>) -> Option<T>,
+    name: impl Fn(&T) -> &str,
+    twice: impl Fn(&str) -> String,
+) -> Option<Vec<T>> {
+    let all: Vec<Option<T>> = tables.iter().map(read).collect();
+    for (number, named) in all.iter().enumerate() {
+        let Some(own) = named.as_ref().map(&name) else { continue };
+        if all[..number].iter().flatten().any(|known| name(known) == own) {
+            tables[number].wrong(key, twice(own));
+        }
+    }
+    all.into_iter().collect()
 }

@@ -24,19 +24,15 @@ pub enum EntryKind {
 /// What is done to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartupAction {
-    Read {
-        from: u64,
-        bytes: u64,
-    },
-    /// Of a mapped file.
-    Map {
-        from: u64,
-        bytes: u64,
-    },
-    /// stat(2).
+    /// Reads a part of a file.
+    Read { from: u64, bytes: u64 },
+    /// Touches a part of a mapped file.
+    Map { from: u64, bytes: u64 },
+    /// Calls stat(2).
     Look,
-    /// A name is looked up in a folder, and is not there.
+    /// Looks up a name in a folder that is not there.
     Miss,
+    /// Reads a folder.
     List,
 }
 
