@@ -31,11 +31,6 @@ pub struct SchedulerChoice {
 /// throttled and cut: `queue_attrs` in the kernel's block/blk-sysfs.c.
 pub const QUEUE: [&str; 4] = ["nr_requests", "wbt_lat_usec", "max_sectors_kb", "read_ahead_kb"];
 
-impl SchedulerChoice {
-    /// What is set where a suite says nothing: the kernel's own choice for a disk with one queue.
-    pub const KERNELS_OWN: &'static str = Scheduler::MqDeadline.as_str();
-}
-
 impl Scheduler {
     /// Whether a disk that it orders has this tunable, of the scheduler or of the queue.
     pub fn has(self, tunable: &str) -> bool {

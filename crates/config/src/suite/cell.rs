@@ -1,7 +1,7 @@
 //! The points of a suite's matrix.
 
 use super::axis::{Axis, AxisValues, SuiteAxis};
-use super::sweep::SweptParameter;
+use super::sweep::SweptValue;
 use crate::read::{Located, SourcePlace};
 
 /// The value of each axis, in the suite's order; where it is written, for mistakes.
@@ -14,12 +14,12 @@ impl<'a> Cell<'a> {
     }
 
     /// Those that are numbers, with their values and where those are written.
-    pub fn parameters(&self) -> Vec<(&'a SweptParameter, &'a str, &'a SourcePlace)> {
-        let of = |(axis, value, place): &(&'a SuiteAxis, &'a str, &'a SourcePlace)| match *axis {
-            SuiteAxis::Parameter(parameter) => Some((parameter, *value, *place)),
+    pub fn parameters(&self) -> Vec<SweptValue<'a>> {
+        let swept = self.0.iter().filter_map(|&(axis, value, place)| match axis {
+            SuiteAxis::Parameter(parameter) => Some(SweptValue { parameter, value, place }),
             SuiteAxis::Named(_) => None,
-        };
-        self.0.iter().filter_map(of).collect()
+        });
+        swept.collect()
     }
 }
 
@@ -66,12 +66,12 @@ pub(super) struct Sampled {
 
 pub(super) fn sampled(axes: &[AxisValues]) -> Vec<Sampled> {
     let groups = axes.chunk_by(|_, next| next.along).filter(|group| group.len() > 1);
-    let told = |group: &[AxisValues]| Sampled {
+    let sampled = groups.map(|group| Sampled {
         names: names(group),
         samples: samples(group),
         differing: points(group).len(),
-    };
-    groups.map(told).collect()
+    });
+    sampled.collect()
 }
 
 fn names(group: &[AxisValues]) -> Vec<String> {

@@ -27,17 +27,7 @@ impl Suite {
     pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Diagnostics> {
         let mut mistakes = Vec::new();
         let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut mistakes);
-        resolved.check_times(self, &mut mistakes);
-        resolved.check_raw(&mut mistakes);
-        resolved.check_files(&mut mistakes);
-        resolved.check_jobs(&self.axes, &mut mistakes);
-        resolved.check_backgrounds(&mut mistakes);
-        resolved.check_mirrors(&mut mistakes);
-        resolved.check_metrics(self, lab, &mut mistakes);
-        if self.power_cut.is_some() {
-            resolved.check_power_cut(&mut mistakes);
-        }
-        self.check_count(&mut mistakes);
+        mistakes.extend(resolved.check(self, lab));
         if !mistakes.is_empty() {
             return Err(Diagnostics(mistakes));
         }
@@ -47,11 +37,7 @@ impl Suite {
             && cells.is_empty()
         {
             let why = resolved.why_left_out(first).unwrap_or_default();
-            return Err(background
-                .name
-                .place
-                .diagnostic(format!("no trial is left: {why}"))
-                .into());
+            return Err(background.wrong(format!("no trial is left: {why}")).into());
         }
         let resolved = &resolved;
         let cells = self.applied(resolved, cells, lab)?;
@@ -81,34 +67,27 @@ impl Suite {
         let (mut applied, mut mistakes): (Vec<_>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
         for cell in cells {
             let Some(base) = resolved.base(&cell, self, &having) else { continue };
-            let parameters = cell.parameters();
-            let values: Vec<_> =
-                parameters.iter().map(|(parameter, value, _)| (*parameter, *value)).collect();
-            match apply(&base, &values, lab, &known) {
+            match apply(&base, &cell.parameters(), lab, &known) {
                 Ok(done) => applied.push((cell, done)),
-                Err((at, message)) => {
-                    let mistake = parameters.get(at).map(|(parameter, value, place)| {
-                        place.diagnostic(format!("{parameter} = {value}: {message}"))
-                    });
-                    mistakes.extend(mistake.filter(|mistake| !mistakes.contains(mistake)));
-                }
+                Err(mistake) if mistakes.contains(&mistake) => {}
+                Err(mistake) => mistakes.push(mistake),
             }
         }
         if mistakes.is_empty() { Ok(applied) } else { Err(Diagnostics(mistakes)) }
     }
 
     fn having<'a>(&self, resolved: &'a Resolved<'_>) -> Having<'a> {
-        let parameters = resolved.policies.iter().flat_map(|it| &it.thing.1.parameters);
+        let parameters = resolved.policies.iter().flat_map(|policy| &policy.thing.1.parameters);
         let schedulers = self.axes.iter().filter(|axis| axis.axis == Axis::Scheduler);
         let schedulers =
-            schedulers.flat_map(|axis| &axis.values).filter_map(|it| it.value.parse().ok());
+            schedulers.flat_map(|axis| &axis.values).filter_map(|named| named.value.parse().ok());
+        let tunables =
+            schedulers.flat_map(|choice: SchedulerChoice| choice.scheduler.tunables().iter());
         Having {
             policies: parameters.map(|parameter| parameter.key.as_str()).collect(),
-            schedulers: schedulers
-                .flat_map(|choice: SchedulerChoice| choice.scheduler.tunables().iter().copied())
-                .collect(),
-            runtime: resolved.workloads.iter().any(|it| !it.thing.ends()),
-            load: resolved.backgrounds.iter().any(|it| it.thing.workload.is_some()),
+            schedulers: tunables.copied().collect(),
+            runtime: resolved.workloads.iter().any(|workload| !workload.thing.ends()),
+            load: resolved.backgrounds.iter().any(|beside| beside.thing.workload.is_some()),
         }
     }
 
@@ -165,6 +144,8 @@ impl Suite {
         // What is not fio's has nothing to settle: what is to be settled runs beside it.
         let settles = workload.is_endless();
         let rotational = devices.iter().any(|device| device.model.rotational());
+        let own_runtime = self.runtime.map(|runtime| runtime.for_disks(rotational));
+        let own_ramp = self.ramp.for_disks(rotational);
         Trial {
             id: id(&visible, seed_index),
             cell: visible,
@@ -179,15 +160,8 @@ impl Suite {
             scheduler: scheduler.clone(),
             kernel: cell.value(Axis::Kernel).unwrap_or(NEWEST).to_owned(),
             needs,
-            runtime: limit
-                .or(applied.runtime)
-                .or_else(|| Some(self.runtime?.for_disks(rotational)))
-                .unwrap_or_default(),
-            ramp: if settles {
-                applied.ramp.unwrap_or_else(|| self.ramp.for_disks(rotational))
-            } else {
-                Nanos::ZERO
-            },
+            runtime: limit.or(applied.runtime).or(own_runtime).unwrap_or_default(),
+            ramp: if settles { applied.ramp.unwrap_or(own_ramp) } else { Nanos::ZERO },
             memory: *memory,
             mount_options: self.mount_options.clone(),
             metadata: self.metadata,

@@ -34,9 +34,19 @@ pub(super) struct Named<'a, T> {
     pub thing: T,
 }
 
-impl<T> Named<'_, T> {
+impl<'a, T> Named<'a, T> {
+    /// Finds what a cell's value stands for.
+    fn find<'n>(all: &'n [Self], value: Option<&str>) -> Option<&'n T> {
+        all.iter().find(|named| Some(named.value()) == value).map(|named| &named.thing)
+    }
+
     pub fn value(&self) -> &str {
         &self.name.value
+    }
+
+    /// A mistake where the value is written.
+    pub fn wrong(&self, message: impl Into<String>) -> Diagnostic {
+        self.name.place.diagnostic(message)
     }
 }
 
@@ -72,16 +82,15 @@ impl<'a> Resolved<'a> {
         having: &'b Having<'b>,
     ) -> Option<Base<'b>> {
         let (array, devices) = self.array(cell)?;
-        let value = cell.value(Axis::Workload);
-        let workload = self.workloads.iter().find(|it| Some(it.value()) == value)?;
         let policy = self.policy(cell).zip(cell.value(Axis::Policy));
+        let scheduler = cell.value(Axis::Scheduler).and_then(|value| value.parse().ok());
         Some(Base {
             array,
             devices,
-            workload: &workload.thing,
+            workload: Named::find(&self.workloads, cell.value(Axis::Workload))?,
             background: self.background(cell),
             policy: policy.map(|((choice, policy), spelled)| (spelled, policy, choice)),
-            scheduler: cell.value(Axis::Scheduler).unwrap_or(SchedulerChoice::KERNELS_OWN),
+            scheduler: scheduler.unwrap_or_default(),
             memory: suite.memory,
             having,
         })
@@ -89,33 +98,27 @@ impl<'a> Resolved<'a> {
 
     /// The array of a cell, with its disks.
     pub fn array(&self, cell: &Cell<'_>) -> Option<&(&'a Array, Vec<Device>)> {
-        let value = cell.value(Axis::Array);
-        self.arrays.iter().find(|it| Some(it.value()) == value).map(|it| &it.thing)
+        Named::find(&self.arrays, cell.value(Axis::Array))
     }
 
     pub fn background(&self, cell: &Cell<'_>) -> Option<&Background> {
-        let value = cell.value(Axis::Background);
-        self.backgrounds.iter().find(|it| Some(it.value()) == value).map(|it| &it.thing)
+        Named::find(&self.backgrounds, cell.value(Axis::Background))
     }
 
     pub fn policy(&self, cell: &Cell<'_>) -> Option<(&PolicyChoice, &'a Policy)> {
-        let value = cell.value(Axis::Policy);
-        let named = self.policies.iter().find(|it| Some(it.value()) == value)?;
-        Some((&named.thing.0, named.thing.1))
+        let (choice, policy) = Named::find(&self.policies, cell.value(Axis::Policy))?;
+        Some((choice, *policy))
     }
 
     /// Why a cell has no trials: its background asks of its array what that cannot do.
     pub fn why_left_out(&self, cell: &Cell<'_>) -> Option<String> {
         let (array, background) = (self.array(cell)?.0, self.background(cell)?);
         let snapshots = background.snapshots?;
+        let can_replicate = snapshots.replicate_every.is_none() || array.replica.is_some();
         let why = match array.layout.filesystem()? {
-            Filesystem::Btrfs | Filesystem::Zfs
-                if snapshots.replicate_every.is_none() || array.replica.is_some() =>
-            {
-                return None;
-            }
+            Filesystem::Btrfs | Filesystem::Zfs if can_replicate => return None,
             Filesystem::Btrfs | Filesystem::Zfs => "its array has no [replica]".to_owned(),
-            other => format!("{other} has no snapshots", other = other.as_str()),
+            other => format!("{other} has no snapshots"),
         };
         Some(format!("{} on {} is left out: {why}", background.name, array.name))
     }
@@ -139,9 +142,9 @@ impl<'a> Resolved<'a> {
                 let workload = lookup("workload", &lab.workloads, base)?;
                 let workload = match way {
                     Some(FULL) => workload.full().ok_or_else(|| {
+                        let advice = format!("leave `:{FULL}` out");
                         format!(
-                            "workload `{base}` has no files that it could have more of: leave \
-                             `:{FULL}` out"
+                            "workload `{base}` has no files that it could have more of: {advice}"
                         )
                     })?,
                     Some(way) => workload.started(way.parse()?).ok_or_else(|| {
@@ -156,26 +159,20 @@ impl<'a> Resolved<'a> {
                 let loads = || lab.workloads.values().filter(|workload| workload.is_endless());
                 let known = || {
                     let loads = loads().map(|workload| workload.name.as_str());
-                    names(&lab.backgrounds).chain(loads).chain([NONE])
+                    lab.backgrounds.keys().map(String::as_str).chain(loads).chain([NONE])
                 };
                 let load = || loads().find(|workload| workload.name == value);
-                let background = lab.backgrounds.get(value).cloned();
-                let background =
-                    background.or_else(|| Some(Background::of_workload(load()?, ramp)));
-                let background = background.ok_or_else(|| unknown("background", value, known()))?;
-                self.backgrounds.push(Named { name, thing: background });
+                let own = lab.backgrounds.get(value).cloned();
+                let background = own.or_else(|| Some(Background::of_workload(load()?, ramp)));
+                let thing = background.ok_or_else(|| unknown("background", value, known()))?;
+                self.backgrounds.push(Named { name, thing });
             }
             Axis::Policy => {
                 let wanted: WantedPolicy = value.parse()?;
                 let policy = lookup("policy", &lab.policies, &wanted.policy)?;
                 // A device must be there in every array that the policy meets.
-                let fewest = self
-                    .arrays
-                    .iter()
-                    .map(|it| it.thing.0.devices.len())
-                    .min()
-                    .unwrap_or(usize::MAX);
-                let choice = wanted.settle(policy, fewest)?;
+                let devices = self.arrays.iter().map(|array| array.thing.0.devices.len());
+                let choice = wanted.settle(policy, devices.min().unwrap_or(usize::MAX))?;
                 if self.policies.iter().any(|known| known.thing.0 == choice) {
                     return Err(format!("`{choice}` is there twice"));
                 }
@@ -189,9 +186,8 @@ impl<'a> Resolved<'a> {
             Axis::Kernel => {
                 let known =
                     || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
-                let version_of = |series: &str| {
-                    value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'))
-                };
+                let version_of =
+                    |series| value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
                 // A path is a kernel that the user built, or what one is built from; whether there
                 // is one is not for the lab to know.
                 if value.contains('/') {
@@ -203,8 +199,4 @@ impl<'a> Resolved<'a> {
         }
         Ok(())
     }
-}
-
-fn names<T>(things: &std::collections::BTreeMap<String, T>) -> impl Iterator<Item = &str> {
-    things.keys().map(String::as_str)
 }

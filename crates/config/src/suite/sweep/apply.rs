@@ -9,14 +9,14 @@ use std::str::FromStr;
 use disklab_units::{Bytes, Nanos};
 
 use super::device::{device, workload};
-use super::parameter::{SEEK, SweptParameter};
+use super::parameter::{KeyOwner, SEEK, SweptParameter};
 use crate::array::Array;
 use crate::background::Background;
 use crate::device::Device;
 use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, WantedPolicy};
-use crate::read::in_range;
+use crate::read::{Diagnostic, SourcePlace, in_range};
 use crate::scheduler::SchedulerChoice;
 use crate::workload::{Workload, WorkloadKind};
 
@@ -34,8 +34,7 @@ pub struct Base<'a> {
     pub background: Option<&'a Background>,
     /// The value in the suite and the policy that it is of; none where the suite has none.
     pub policy: Option<(&'a str, &'a Policy, &'a PolicyChoice)>,
-    /// The value in the suite.
-    pub scheduler: &'a str,
+    pub scheduler: SchedulerChoice,
     pub memory: Bytes,
     pub having: &'a Having<'a>,
 }
@@ -74,52 +73,57 @@ pub struct RereadFiles {
     workloads: RefCell<BTreeMap<String, Result<Workload, String>>>,
 }
 
-/// The error is the mistake, and which of the parameters it is of.
+/// A number that a cell has, and where it is written.
+pub struct SweptValue<'a> {
+    pub parameter: &'a SweptParameter,
+    pub value: &'a str,
+    pub place: &'a SourcePlace,
+}
+
+impl SweptValue<'_> {
+    fn wrong(&self, message: impl Display) -> Diagnostic {
+        self.place.diagnostic(format!("{} = {}: {message}", self.parameter, self.value))
+    }
+}
+
+/// Makes the cell's values of what it names.
 pub fn apply(
     base: &Base<'_>,
-    values: &[(&SweptParameter, &str)],
+    values: &[SweptValue<'_>],
     lab: &Lab,
     known: &RereadFiles,
-) -> Result<Applied, (usize, String)> {
-    let scheduler = base.scheduler.parse::<SchedulerChoice>().map_err(|message| (0, message))?;
+) -> Result<Applied, Diagnostic> {
     let mut applied = Applied {
         array: base.array.clone(),
         devices: base.devices.to_vec(),
         workload: base.workload.clone(),
         policy: base.policy.map(|(_, _, choice)| choice.clone()),
-        scheduler,
+        scheduler: base.scheduler.clone(),
         memory: base.memory,
         background: base.background.cloned(),
         runtime: None,
         ramp: None,
     };
     // The disks first: the others may speak of one.
-    for (at, (parameter, value)) in values.iter().enumerate() {
-        if **parameter == SweptParameter::Disks {
-            applied.set_disks(value, lab).map_err(|message| (at, message))?;
-        }
+    for swept in values.iter().filter(|swept| *swept.parameter == SweptParameter::Disks) {
+        applied.set_disks(swept.value, lab).map_err(|message| swept.wrong(message))?;
     }
     applied.set_devices(values, lab, known)?;
-    let of_workload = changes(values, |parameter| match parameter {
-        SweptParameter::Workload(key) => Some(key),
-        _ => None,
-    });
-    if let Some((last, changes)) = of_workload {
+    if let Some((last, changes)) = changes(values, KeyOwner::Workload) {
         let workload = changed(&applied.workload, &changes, lab, known);
-        applied.workload = workload.map_err(|message| (last, message))?;
+        applied.workload = workload.map_err(|message| last.wrong(message))?;
     }
-    let of_background = changes(values, |parameter| match parameter {
-        SweptParameter::Background(key) => Some(key),
-        _ => None,
-    });
-    if let Some((last, changes)) = of_background {
+    if let Some((last, changes)) = changes(values, KeyOwner::Background) {
         let set = applied.set_background(&changes, lab, known, base.having);
-        set.map_err(|message| (last, message))?;
+        set.map_err(|message| last.wrong(message))?;
     }
     applied.set_policy(base, values)?;
-    for (at, (parameter, value)) in values.iter().enumerate() {
-        let set = match parameter {
-            SweptParameter::Scheduler(key) => applied.set_scheduler(key, value, base.having),
+    for swept in values {
+        let value = swept.value;
+        let set = match swept.parameter {
+            SweptParameter::Key(KeyOwner::Scheduler, key) => {
+                applied.set_scheduler(key, value, base.having)
+            }
             SweptParameter::Memory => {
                 number_within(value, &MEMORY).map(|memory| applied.memory = memory)
             }
@@ -127,15 +131,14 @@ pub fn apply(
             SweptParameter::Ramp => applied.set_ramp(value, lab),
             _ => Ok(()),
         };
-        set.map_err(|message| (at, message))?;
+        set.map_err(|message| swept.wrong(message))?;
     }
     Ok(applied)
 }
 
 impl Applied {
     fn set_disks(&mut self, value: &str, lab: &Lab) -> Result<(), String> {
-        let disks =
-            value.parse::<usize>().map_err(|_| format!("`{value}` is no number of disks"))?;
+        let disks = value.parse().map_err(|_| format!("`{value}` is no number of disks"))?;
         self.array = self.array.with_disks(disks)?;
         self.devices = lab.devices_of(&self.array);
         Ok(())
@@ -143,41 +146,38 @@ impl Applied {
 
     fn set_devices(
         &mut self,
-        values: &[(&SweptParameter, &str)],
+        values: &[SweptValue<'_>],
         lab: &Lab,
         known: &RereadFiles,
-    ) -> Result<(), (usize, String)> {
+    ) -> Result<(), Diagnostic> {
         let own = self.array.devices.len();
         let mut changes: BTreeMap<usize, Vec<(&str, &str)>> = BTreeMap::new();
-        let mut twice = None;
-        let mut last = 0;
-        for (at, (parameter, value)) in values.iter().enumerate() {
-            let SweptParameter::Device { disk, key } = parameter else { continue };
-            last = at;
+        let (mut twice, mut last) = (None, None);
+        for swept in values {
+            let SweptParameter::Device { disk, key } = swept.parameter else { continue };
+            last = Some(swept);
             let disks = match disk.map(|disk| disk as usize) {
                 None => 0..own,
                 Some(disk) if disk <= own => disk - 1..disk,
                 Some(disk) => {
-                    let message =
-                        format!("array `{}` has no disk {disk}: it has {own}", self.array.name);
-                    return Err((at, message));
+                    let array = &self.array.name;
+                    let message = format!("array `{array}` has no disk {disk}: it has {own}");
+                    return Err(swept.wrong(message));
                 }
             };
             for disk in disks {
                 let changes = changes.entry(disk).or_default();
                 if changes.iter().any(|(known, _)| known == key) {
-                    twice.get_or_insert((at, disk + 1, key));
+                    twice.get_or_insert((swept, disk + 1, key));
                 }
-                changes.push((key.as_str(), *value));
+                changes.push((key.as_str(), swept.value));
             }
         }
-        if let Some((at, disk, key)) = twice {
-            let message = format!(
-                "disk {disk} has two values of `{key}`, by device.{key} and disk.{disk}.{key}: \
-                 leave one"
-            );
-            return Err((at, message));
+        if let Some((swept, disk, key)) = twice {
+            let names = format!("device.{key} and disk.{disk}.{key}: leave one");
+            return Err(swept.wrong(format!("disk {disk} has two values of `{key}`, by {names}")));
         }
+        let Some(last) = last else { return Ok(()) };
         for (disk, mut changes) in changes {
             // A factor is one to what the others set, in whatever order they are written.
             changes.sort_by_key(|(key, _)| *key == SEEK);
@@ -187,7 +187,7 @@ impl Applied {
             let device = devices
                 .entry(name)
                 .or_insert_with(|| self::device(base, &lab.texts.devices, &changes));
-            *base = device.clone().map_err(|message| (last, message))?;
+            *base = device.clone().map_err(|message| last.wrong(message))?;
         }
         Ok(())
     }
@@ -200,9 +200,9 @@ impl Applied {
         having: &Having<'_>,
     ) -> Result<(), String> {
         let background = self.background.as_mut();
-        let Some((background, load)) =
-            background.and_then(|it| it.workload.clone().map(|load| (it, load)))
-        else {
+        let with_load =
+            background.and_then(|beside| beside.workload.clone().map(|load| (beside, load)));
+        let Some((background, load)) = with_load else {
             let message = "no background of the suite is a workload, which has keys";
             return if having.load { Ok(()) } else { Err(message.to_owned()) };
         };
@@ -235,16 +235,12 @@ impl Applied {
         Ok(())
     }
 
-    fn set_policy(
-        &mut self,
-        base: &Base<'_>,
-        values: &[(&SweptParameter, &str)],
-    ) -> Result<(), (usize, String)> {
+    fn set_policy(&mut self, base: &Base<'_>, values: &[SweptValue<'_>]) -> Result<(), Diagnostic> {
         let mut changed = None;
-        for (at, (parameter, value)) in values.iter().enumerate() {
-            let SweptParameter::Policy(key) = parameter else { continue };
+        for swept in values {
+            let SweptParameter::Key(KeyOwner::Policy, key) = swept.parameter else { continue };
             let Some((spelled, policy, _)) = base.policy else {
-                return Err((at, "the suite has no read policy that it could be of".to_owned()));
+                return Err(swept.wrong("the suite has no read policy that it could be of"));
             };
             let is_own = policy.parameters.iter().any(|parameter| parameter.key == *key);
             if !is_own && base.having.policies.contains(key.as_str()) {
@@ -252,13 +248,13 @@ impl Applied {
             }
             let wanted = match changed.take() {
                 Some((_, wanted, _)) => wanted,
-                None => spelled.parse::<WantedPolicy>().map_err(|message| (at, message))?,
+                None => spelled.parse::<WantedPolicy>().map_err(|message| swept.wrong(message))?,
             };
-            changed = Some((at, wanted.with(key, value), policy));
+            changed = Some((swept, wanted.with(key, swept.value), policy));
         }
-        if let Some((at, wanted, policy)) = changed {
+        if let Some((swept, wanted, policy)) = changed {
             let choice = wanted.settle(policy, self.array.devices.len());
-            self.policy = Some(choice.map_err(|message| (at, message))?);
+            self.policy = Some(choice.map_err(|message| swept.wrong(message))?);
         }
         Ok(())
     }
@@ -273,20 +269,18 @@ impl Applied {
     }
 }
 
-/// The keys of one file that are changed, each with its value, and the place of the last of them
-/// among all parameters; None if none is changed.
-fn changes<'a>(
-    values: &[(&'a SweptParameter, &'a str)],
-    key: impl Fn(&'a SweptParameter) -> Option<&'a String>,
-) -> Option<(usize, Vec<(&'a str, &'a str)>)> {
-    let (mut last, mut changes) = (0, Vec::new());
-    for (at, (parameter, value)) in values.iter().enumerate() {
-        if let Some(key) = key(parameter) {
-            last = at;
-            changes.push((key.as_str(), *value));
-        }
-    }
-    (!changes.is_empty()).then_some((last, changes))
+/// The keys of one file that are changed, each with its value, and the last of them; None if none
+/// is changed.
+fn changes<'v, 'a>(
+    values: &'v [SweptValue<'a>],
+    owner: KeyOwner,
+) -> Option<(&'v SweptValue<'a>, Vec<(&'a str, &'a str)>)> {
+    let own = values.iter().filter_map(|swept| match swept.parameter {
+        SweptParameter::Key(of, key) if *of == owner => Some((swept, (key.as_str(), swept.value))),
+        _ => None,
+    });
+    let (swept, changes): (Vec<_>, Vec<_>) = own.unzip();
+    swept.last().map(|last| (*last, changes))
 }
 
 fn changed(
@@ -296,11 +290,9 @@ fn changed(
     known: &RereadFiles,
 ) -> Result<Workload, String> {
     if matches!(base.kind, WorkloadKind::Startup(_) | WorkloadKind::FileLoad(_)) {
-        return Err(format!(
-            "workload `{}` is a start-up's or a load's of many files, which have no keys that go \
-             over numbers",
-            base.name
-        ));
+        let what =
+            "a start-up's or a load's of many files, which have no keys that go over numbers";
+        return Err(format!("workload `{}` is {what}", base.name));
     }
     let mut workloads = known.workloads.borrow_mut();
     let name = format!("{} {changes:?}", base.name);

@@ -26,7 +26,7 @@ mod values;
 pub use number::Number;
 pub use parameter::SweptParameter;
 
-pub(super) use apply::{Applied, Base, Having, MEMORY, RUNTIME, RereadFiles, apply};
+pub(super) use apply::{Applied, Base, Having, MEMORY, RUNTIME, RereadFiles, SweptValue, apply};
 pub(super) use hypercube::read as read_hypercube;
 pub(super) use values::{canonical, each_once, read_steps};
 

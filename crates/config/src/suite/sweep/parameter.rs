@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use disklab_units::words;
+
 use crate::read::unknown;
 
 /// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks),
@@ -20,14 +22,22 @@ pub enum SweptParameter {
     Ramp,
     /// A key of a device's file. With a number: of that disk alone, from 1 in the array's order.
     Device { disk: Option<u32>, key: String },
-    /// A parameter of the read policy.
-    Policy(String),
-    /// A tunable of the I/O scheduler or of the queue.
-    Scheduler(String),
-    /// A key of the workload's file.
-    Workload(String),
-    /// A key of the file of the workload that is a background.
-    Background(String),
+    /// A key of what the suite names.
+    Key(KeyOwner, String),
+}
+
+words! {
+    /// What a suite names and varies the keys of, besides disks.
+    pub enum KeyOwner {
+        /// The read policy, with its parameters.
+        Policy = "policy",
+        /// The I/O scheduler, with its tunables and those of the queue.
+        Scheduler = "scheduler",
+        /// The workload, with the keys of its file.
+        Workload = "workload",
+        /// The workload that is a background, with the keys of its file.
+        Background = "background",
+    }
 }
 
 /// Of a hard disk: a factor to all three of its seek times.
@@ -54,10 +64,7 @@ impl fmt::Display for SweptParameter {
             Self::Ramp => f.pad("ramp"),
             Self::Device { disk: None, key } => f.pad(&format!("device.{key}")),
             Self::Device { disk: Some(disk), key } => f.pad(&format!("disk.{disk}.{key}")),
-            Self::Policy(key) => f.pad(&format!("policy.{key}")),
-            Self::Scheduler(key) => f.pad(&format!("scheduler.{key}")),
-            Self::Workload(key) => f.pad(&format!("workload.{key}")),
-            Self::Background(key) => f.pad(&format!("background.{key}")),
+            Self::Key(owner, key) => f.pad(&format!("{owner}.{key}")),
         }
     }
 }
@@ -73,25 +80,23 @@ impl FromStr for SweptParameter {
             ("runtime", _) => Self::Runtime,
             ("ramp", _) => Self::Ramp,
             (_, Some(("device", key))) => Self::Device { disk: None, key: key.to_owned() },
-            (_, Some(("policy", key))) => Self::Policy(key.to_owned()),
-            (_, Some(("scheduler", key))) => Self::Scheduler(key.to_owned()),
-            (_, Some(("workload", key))) => Self::Workload(key.to_owned()),
-            (_, Some(("background", key))) => Self::Background(key.to_owned()),
             (_, Some(("disk", rest))) => {
                 let parsed: Option<(u32, &str)> = rest
                     .split_once('.')
                     .and_then(|(number, key)| Some((number.parse().ok()?, key)));
                 let Some((disk @ 1.., key)) = parsed else {
                     let key = parsed.map_or(rest, |(_, key)| key);
-                    return Err(format!(
-                        "`{}` has no number of a disk, from 1: disk.2.{key} is of the array's \
-                         second",
-                        text.escape_debug()
-                    ));
+                    let example = format!("disk.2.{key} is of the array's second");
+                    let text = text.escape_debug();
+                    return Err(format!("`{text}` has no number of a disk, from 1: {example}"));
                 };
                 Self::Device { disk: Some(disk), key: key.to_owned() }
             }
-            (_, Some((kind, _))) => return Err(unknown("kind of parameter", kind, KINDS)),
+            (_, Some((kind, key))) => {
+                let owner = KeyOwner::ALL.iter().find(|owner| owner.as_str() == kind);
+                let owner = owner.ok_or_else(|| unknown("kind of parameter", kind, KINDS))?;
+                Self::Key(*owner, key.to_owned())
+            }
             (_, None) => {
                 return Err(format!(
                     "`{}` is no parameter: write device.KEY, disk.2.KEY, policy.KEY, ...",
