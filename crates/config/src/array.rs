@@ -80,31 +80,24 @@ impl Array {
         let replica = table.table("replica");
         let read_replica = replica.as_ref().map(|replica| Replica::read(replica, catalogue));
         let known_replica = read_replica.as_ref().and_then(Option::as_ref);
-        let disks = devices.len()
-            + spares.len()
-            + usize::from(cache.is_some())
-            + known_replica.map_or(0, |replica| replica.devices.len());
-        if disks > DEVICES_MAX {
-            table
-                .wrong("devices", format!("{disks} are more than a guest can have: {DEVICES_MAX}"));
-        }
-        if let (Some(layout @ (Layout::On { .. } | Layout::ZfsMirrors)), Some(cache)) =
-            (layout, &cache)
-        {
-            let message =
-                format!("a cache is in front of the disks of one btrfs; `{layout}` has none");
-            cache.wrong("", message);
+        let replica_disks = known_replica.map_or(0, |replica| replica.devices.len());
+        let disks = devices.len() + spares.len() + usize::from(cache.is_some()) + replica_disks;
+        table.refuse_if(disks > DEVICES_MAX, "devices", || {
+            format!("{disks} are more than a guest can have: {DEVICES_MAX}")
+        });
+        if let (Some(layout), Some(cache)) = (layout, &cache) {
+            cache.refuse_if(!matches!(layout, Layout::Btrfs(_)), "", || {
+                format!("a cache is in front of the disks of one btrfs; `{layout}` has none")
+            });
         }
         if let (Some(layout), Some(table)) = (layout, &replica) {
             let sent = layout.filesystem();
+            let other = known_replica.map(|replica| replica.layout);
             if !matches!(sent, Some(Filesystem::Btrfs | Filesystem::Zfs)) {
-                table
-                    .wrong("", format!("nothing could be sent to it: `{layout}` has no snapshots"));
-            } else if let Some(other) =
-                known_replica.filter(|replica| replica.layout.filesystem() != sent)
-            {
-                let message = format!("`{}` cannot receive what `{layout}` sends", other.layout);
-                table.wrong("join", message);
+                let message = format!("nothing could be sent to it: `{layout}` has no snapshots");
+                table.wrong("", message);
+            } else if let Some(other) = other.filter(|other| other.filesystem() != sent) {
+                table.wrong("join", format!("`{other}` cannot receive what `{layout}` sends"));
             }
         }
         Some(Self {
@@ -123,9 +116,8 @@ impl Array {
     /// With so many disks: its own, again and again, or the first of them.
     pub(crate) fn with_disks(&self, disks: usize) -> Result<Self, String> {
         if disks == 0 || disks > DEVICES_MAX {
-            return Err(format!(
-                "{disks} is no number of disks that an array can have: from 1 to {DEVICES_MAX}"
-            ));
+            let what = "no number of disks that an array can have";
+            return Err(format!("{disks} is {what}: from 1 to {DEVICES_MAX}"));
         }
         let devices = self.devices.iter().cycle().take(disks).cloned().collect();
         match self.layout.wrong_count(disks) {
@@ -142,9 +134,7 @@ impl Array {
     /// What the array holds in data, before metadata. `devices` are its own, already cut to what is
     /// used of them.
     pub fn usable_bytes(&self, devices: &[Device]) -> Bytes {
-        let joined = devices.iter().take(self.devices.len());
-        let sizes: Vec<_> = joined.map(|device| device.used).collect();
-        self.layout.usable(&sizes)
+        self.layout.usable_of(&devices[..self.devices.len().min(devices.len())])
     }
 
     /// Where the replica's disks begin among those of a trial, and how many they are.

@@ -108,30 +108,25 @@ impl Background {
         let lead = table.required_table("lead").map(|lead| DiskTimes::read(&lead, &TIMES_BEFORE));
         let trees = table.table("trees").map(|trees| Trees::read(&trees));
         let has_trees = trees.is_some();
-        let processes = table.tables("process");
-        let processes: Vec<_> = processes.iter().map(|one| Process::read(one, has_trees)).collect();
+        let processes = table.read_tables("process", |one| Process::read(one, has_trees));
         let prepare = read_commands(table, has_trees);
         let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
         let priority = Priority::from_table(table);
         let fio_load = table.has("workload").then(|| workload(table, workloads));
-        let snapshots = table.table("snapshots");
-        let snapshots = snapshots.map(|snapshots| Snapshots::from_table(&snapshots));
-        if !table.has("process") && fio_load.is_none() && snapshots.is_none() {
-            let what = "a background needs a `workload`, [snapshots], or programs, each under a \
-                        [[process]] of its own";
-            table.wrong("", what);
+        let snapshots = table.optional_table("snapshots", Snapshots::from_table);
+        if !table.has("process") && fio_load.is_none() && !table.has("snapshots") {
+            let programs = "programs, each under a [[process]] of its own";
+            table.wrong("", format!("a background needs a `workload`, [snapshots], or {programs}"));
         }
-        if name == NONE {
-            let message =
-                format!("`{NONE}` is the word for no background: name the file otherwise");
-            table.wrong("", message);
-        }
-        let uses_trees =
-            |process: &Option<Process>| process.as_ref().is_none_or(Process::uses_trees);
-        if has_trees && !processes.is_empty() && !processes.iter().any(uses_trees) {
-            let message = format!("no process has `{TREE}` in its command: nothing uses them");
-            table.wrong("trees", message);
-        }
+        table.refuse_if(name == NONE, "", || {
+            format!("`{NONE}` is the word for no background: name the file otherwise")
+        });
+        let is_idle = |processes: &Vec<Process>| {
+            !processes.is_empty() && !processes.iter().any(Process::uses_trees)
+        };
+        table.refuse_if(has_trees && processes.as_ref().is_some_and(is_idle), "trees", || {
+            format!("no process has `{TREE}` in its command: nothing uses them")
+        });
         Some(Self {
             name: name.to_owned(),
             summary: summary?,
@@ -139,9 +134,9 @@ impl Background {
             trees: given(trees)?,
             prepare: prepare?,
             room: room?,
-            processes: processes.into_iter().collect::<Option<_>>()?,
+            processes: processes?,
             workload: given(fio_load)?,
-            snapshots: given(snapshots)?,
+            snapshots: snapshots?,
             priority: priority?,
         })
     }
@@ -210,27 +205,26 @@ impl Trees {
     }
 
     fn check(&self, table: &TomlTable<'_, '_>) -> bool {
+        let Self { fragment: Bytes(fragment), file_size, .. } = *self;
         let all = u64::from(self.count) * u64::from(self.files);
-        let too_many = (all > FILES_MAX)
-            .then(|| format!("{all} in all trees are too many: at most {FILES_MAX}"));
+        table.refuse_if(all > FILES_MAX, "files", || {
+            format!("{all} in all trees are too many: at most {FILES_MAX}")
+        });
         let pieces = self.fragments();
-        let wrong_pieces = if !self.fragment.0.is_multiple_of(BLOCK.0) {
-            let bytes = self.fragment.0;
-            Some(("fragment", format!("{bytes} bytes are not a whole number of {BLOCK}")))
-        } else if !self.file_size.0.is_multiple_of(self.fragment.0) {
-            Some(("filesize", format!("{} is not a whole number of fragments", self.file_size)))
-        } else if self.file_size.0 / self.fragment.0 < FRAGMENTS_MIN {
-            let message = format!("less than {FRAGMENTS_MIN} fragments are not a fragmented file");
-            Some(("filesize", message))
+        let wrong = if !fragment.is_multiple_of(BLOCK.0) {
+            format!("{fragment} bytes are not a whole number of {BLOCK}")
+        } else if !file_size.0.is_multiple_of(fragment) {
+            format!("{file_size} is not a whole number of fragments")
+        } else if file_size.0 / fragment < FRAGMENTS_MIN {
+            format!("less than {FRAGMENTS_MIN} fragments are not a fragmented file")
         } else if pieces > FRAGMENTS_MAX {
-            let message =
-                format!("{pieces} fragments in all trees are too many: at most {FRAGMENTS_MAX}");
-            Some(("filesize", message))
+            format!("{pieces} fragments in all trees are too many: at most {FRAGMENTS_MAX}")
         } else {
-            None
+            return all <= FILES_MAX;
         };
-        let mistakes = too_many.map(|message| ("files", message)).into_iter().chain(wrong_pieces);
-        mistakes.inspect(|(key, message)| table.wrong(key, message)).count() == 0
+        let of_fragment = !fragment.is_multiple_of(BLOCK.0);
+        table.wrong(if of_fragment { "fragment" } else { "filesize" }, wrong);
+        false
     }
 }
 
@@ -250,11 +244,10 @@ impl Process {
 fn workload(table: &TomlTable<'_, '_>, workloads: &Workloads) -> Option<Workload> {
     let name: String = table.required("workload")?;
     // One that has mistakes is known.
-    let loads = || workloads.iter().filter(|(_, it)| it.as_ref().is_none_or(Workload::is_endless));
+    let is_load = |workload: &Option<Workload>| workload.as_ref().is_none_or(Workload::is_endless);
+    let loads = || workloads.iter().filter(|(_, workload)| is_load(workload));
     let found = loads().find(|(known, _)| **known == name);
-    if found.is_none() {
-        let known = loads().map(|(known, _)| known.as_str());
-        table.wrong("workload", unknown("workload that lasts", &name, known));
-    }
-    found.and_then(|(_, workload)| workload.clone())
+    let known = loads().map(|(known, _)| known.as_str());
+    let found = found.ok_or_else(|| unknown("workload that lasts", &name, known));
+    table.accept("workload", found).and_then(|(_, workload)| workload.clone())
 }

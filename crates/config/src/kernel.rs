@@ -38,23 +38,18 @@ impl Kernel {
         let summary = table.required("summary");
         let package = table.required::<String>("package");
         let preference = table.within("preference", 1..=1000);
-        if !is_series(name) {
-            table.wrong(
-                "",
-                format!(
-                    "`{name}` is not a kernel series such as 7.3, which the file must be named \
-                         after"
-                ),
-            );
-        }
+        table.refuse_if(!is_series(name), "", || {
+            format!(
+                "`{name}` is not a kernel series such as 7.3, which the file must be named after"
+            )
+        });
         let is_package =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
         if let Some(package) = package.as_deref()
             && (package.is_empty() || package.starts_with('-') || !package.bytes().all(is_package))
         {
-            let message =
-                format!("`{}` is not the name of a Debian package", package.escape_debug());
-            table.wrong("package", message);
+            let package = package.escape_debug();
+            table.wrong("package", format!("`{package}` is not the name of a Debian package"));
         }
         let series = name.to_owned();
         Some(Self { series, summary: summary?, package: package?, preference: preference? })

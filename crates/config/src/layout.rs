@@ -6,6 +6,7 @@ use std::str::FromStr;
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::device::Device;
 use crate::read::{TomlTable, choices, text_form, unknown};
 
 /// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`,
@@ -73,13 +74,6 @@ struct ProfileShape {
 
 /// Superblocks and bitmaps of an md array.
 const MD_KEEPS: Bytes = Bytes::mib(300);
-/// Between a filesystem and what it is on.
-const ON: &str = "-on-";
-/// Between the profiles of btrfs's data and metadata, where they differ.
-const METADATA: &str = "-metadata-";
-/// One disk without anything.
-const SINGLE: &str = "single";
-const ZFS_MIRRORS: &str = "zfs-mirrors";
 
 impl Layout {
     /// One bare disk, for tests.
@@ -91,23 +85,15 @@ impl Layout {
 
     /// All that there are. A btrfs on one disk is `btrfs-single`.
     pub fn all() -> impl Iterator<Item = Self> {
-        let filesystems = [None].into_iter().chain(Filesystem::ON_ONE_DEVICE.map(Some));
-        let under = |raid| filesystems.clone().map(move |filesystem| Self::On { filesystem, raid });
-        let on = [None]
-            .into_iter()
-            .chain(Md::ALL.iter().copied().map(Some))
-            .flat_map(under)
-            .collect::<Vec<_>>();
-        let on = on.into_iter().filter(|&layout| {
-            layout != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None }
-        });
-        Profile::ALL
-            .iter()
-            .copied()
-            .map(Self::btrfs)
-            .chain(Profiles::apart().map(Self::Btrfs))
-            .chain([Self::ZfsMirrors])
-            .chain(on)
+        let under = |raid| {
+            let filesystems = [None].into_iter().chain(Filesystem::ON_ONE_DEVICE.map(Some));
+            filesystems.map(move |filesystem| Self::On { filesystem, raid })
+        };
+        let raids = [None].into_iter().chain(Md::ALL.iter().copied().map(Some));
+        let single_btrfs = Self::On { filesystem: Some(Filesystem::Btrfs), raid: None };
+        let on = raids.flat_map(under).filter(move |layout| *layout != single_btrfs);
+        let alike = Profile::ALL.iter().copied().map(Self::btrfs);
+        alike.chain(Profiles::apart().map(Self::Btrfs)).chain([Self::ZfsMirrors]).chain(on)
     }
 
     /// One btrfs with this profile for data and metadata both.
@@ -126,10 +112,7 @@ impl Layout {
 
     /// The software RAID below it.
     pub fn raid(self) -> Option<Md> {
-        match self {
-            Self::Btrfs(_) | Self::ZfsMirrors => None,
-            Self::On { raid, .. } => raid,
-        }
+        if let Self::On { raid, .. } = self { raid } else { None }
     }
 
     /// Copies of each block of data, on `disks` disks.
@@ -175,16 +158,6 @@ impl Layout {
         }
     }
 
-    /// So many disks at once are added to it.
-    pub fn devices_step(self) -> usize {
-        if self == Self::ZfsMirrors { 2 } else { 1 }
-    }
-
-    /// Whether it takes one disk and no more.
-    pub fn is_for_one(self) -> bool {
-        matches!(self, Self::On { raid: None, .. })
-    }
-
     /// Records a mistake unless the layout takes so many devices.
     pub(crate) fn check_count(self, table: &TomlTable<'_, '_>, devices: usize) {
         if let Some(message) = self.wrong_count(devices) {
@@ -194,21 +167,20 @@ impl Layout {
 
     /// Why the layout does not take so many devices; None for no devices, which are missing.
     pub(crate) fn wrong_count(self, devices: usize) -> Option<String> {
-        let (min, step) = (self.devices_min(), self.devices_step());
-        if devices == 0 {
-            None
-        } else if devices < min {
-            Some(format!("{self} needs at least {min} devices, here are {devices}"))
-        } else if !devices.is_multiple_of(step) {
-            Some(format!("{self} takes {step} devices at a time, here are {devices}"))
-        } else if self.is_for_one() && devices > 1 {
-            Some(format!(
-                "{self} takes one device, here are {devices}; for several there are btrfs-single \
-                 and md-raid0"
-            ))
-        } else {
-            None
-        }
+        let (min, step) = (self.devices_min(), if self == Self::ZfsMirrors { 2 } else { 1 });
+        let what = match devices {
+            0 => return None,
+            _ if devices < min => format!("needs at least {min} devices, here are {devices}"),
+            _ if !devices.is_multiple_of(step) => {
+                format!("takes {step} devices at a time, here are {devices}")
+            }
+            2.. if matches!(self, Self::On { raid: None, .. }) => {
+                let others = "for several there are btrfs-single and md-raid0";
+                format!("takes one device, here are {devices}; {others}")
+            }
+            _ => return None,
+        };
+        Some(format!("{self} {what}"))
     }
 
     /// The largest file that fits, beside its metadata, into disks that hold so much data.
@@ -229,6 +201,11 @@ impl Layout {
         usable.saturating_sub(kept).min(usable / 10 * 9)
     }
 
+    /// What the used parts of disks can hold in data, before metadata.
+    pub(crate) fn usable_of(self, disks: &[Device]) -> Bytes {
+        self.usable(&disks.iter().map(|disk| disk.used).collect::<Vec<_>>())
+    }
+
     /// What disks of these sizes can hold in data, before metadata.
     ///
     /// For btrfs this is its chunk allocator in small steps: each chunk goes to the disks with most
@@ -237,10 +214,7 @@ impl Layout {
         let smallest = disks.iter().copied().min().unwrap_or_default();
         match self {
             Self::Btrfs(Profiles { data, .. }) => data.usable(disks),
-            Self::ZfsMirrors => disks
-                .chunks_exact(2)
-                .map(|pair| pair.iter().copied().min().unwrap_or_default())
-                .sum(),
+            Self::ZfsMirrors => disks.chunks_exact(2).map(|pair| pair[0].min(pair[1])).sum(),
             Self::On { raid: None, .. } => disks.first().copied().unwrap_or_default(),
             // Where the smaller disks end, md goes on with stripes over the larger ones.
             Self::On { raid: Some(Md::Raid0), .. } => disks.iter().copied().sum(),
@@ -270,14 +244,12 @@ impl Profiles {
     /// Those that differ: metadata in copies, as many as of data at least. Of others nobody would
     /// have any use.
     fn apart() -> impl Iterator<Item = Self> {
-        let of = |data: Profile| {
-            let serves = move |metadata: &Profile| {
-                let (own, others) = (metadata.shape().copies, data.shape().copies);
-                *metadata != data && own > 1 && own >= others
-            };
-            Profile::ALL.iter().copied().filter(serves).map(move |metadata| Self { data, metadata })
-        };
-        Profile::ALL.iter().copied().flat_map(of)
+        let all = || Profile::ALL.iter().copied();
+        let pairs = all().flat_map(move |data| all().map(move |metadata| Self { data, metadata }));
+        pairs.filter(|Self { data, metadata }| {
+            let (own, others) = (metadata.shape().copies, data.shape().copies);
+            metadata != data && own > 1 && own >= others
+        })
     }
 }
 
@@ -320,20 +292,15 @@ impl Profile {
 
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let md = |raid: Md| format!("md-{}", raid.as_str());
         f.pad(&match self {
-            Self::Btrfs(Profiles { data, metadata }) if data == metadata => {
-                format!("btrfs-{}", data.as_str())
-            }
-            Self::Btrfs(Profiles { data, metadata }) => {
-                format!("btrfs-{}{METADATA}{}", data.as_str(), metadata.as_str())
-            }
-            Self::ZfsMirrors => ZFS_MIRRORS.to_owned(),
-            Self::On { filesystem: None, raid: None } => SINGLE.to_owned(),
-            Self::On { filesystem: None, raid: Some(raid) } => md(*raid),
-            Self::On { filesystem: Some(filesystem), raid: None } => filesystem.as_str().to_owned(),
+            Self::Btrfs(Profiles { data, metadata }) if data == metadata => format!("btrfs-{data}"),
+            Self::Btrfs(Profiles { data, metadata }) => format!("btrfs-{data}-metadata-{metadata}"),
+            Self::ZfsMirrors => "zfs-mirrors".to_owned(),
+            Self::On { filesystem: None, raid: None } => "single".to_owned(),
+            Self::On { filesystem: None, raid: Some(raid) } => format!("md-{raid}"),
+            Self::On { filesystem: Some(filesystem), raid: None } => filesystem.to_string(),
             Self::On { filesystem: Some(filesystem), raid: Some(raid) } => {
-                format!("{}{ON}{}", filesystem.as_str(), md(*raid))
+                format!("{filesystem}-on-md-{raid}")
             }
         })
     }
@@ -343,10 +310,10 @@ impl FromStr for Layout {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::all().find(|join| join.to_string() == text).ok_or_else(|| {
-            let names: Vec<_> = Self::all().map(|join| join.to_string()).collect();
-            unknown("join", text, names.iter().map(String::as_str))
-        })
+        let names: Vec<(String, Self)> =
+            Self::all().map(|layout| (layout.to_string(), layout)).collect();
+        let found = names.iter().find(|(name, _)| name == text).map(|(_, layout)| *layout);
+        found.ok_or_else(|| unknown("join", text, names.iter().map(|(name, _)| name.as_str())))
     }
 }
 

@@ -28,14 +28,11 @@ pub(crate) fn check_member(
     let Some(Device { bytes, .. }) = known else { return };
     let used = partition_size.unwrap_or(*bytes);
     if used > *bytes {
-        table.wrong_at(
-            place,
-            format!("`{name}` has only {bytes}, less than the part to use, {used}"),
-        );
+        let message = format!("`{name}` has only {bytes}, less than the part to use, {used}");
+        table.wrong_at(place, message);
     }
     if used < least {
-        let message =
-            format!("{used} of `{name}` is too little for {purpose}: at least {least} of each");
-        table.wrong_at(place, message);
+        let needs = format!("too little for {purpose}: at least {least} of each");
+        table.wrong_at(place, format!("{used} of `{name}` is {needs}"));
     }
 }

@@ -77,12 +77,8 @@ impl Player {
 
     /// Of the file, when it plays for so long.
     pub fn bytes(&self, length: Nanos) -> Bytes {
-        match self.rw {
-            Rw::Read => {
-                self.bs.saturating_mul(self.reads(self.due(length) + u64::from(self.ahead)))
-            }
-            _ => self.bs,
-        }
+        let frames = self.due(length) + u64::from(self.ahead);
+        if self.rw == Rw::Read { self.bs.saturating_mul(self.reads(frames)) } else { self.bs }
     }
 }
 

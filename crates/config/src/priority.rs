@@ -90,7 +90,7 @@ mod tests {
             assert!(number(wrong).unwrap_err().contains("is no I/O priority"), "{wrong}");
         }
         assert_eq!(
-            "realtime:7".parse::<Ioprio>().map(|it| it.to_string()).as_deref(),
+            "realtime:7".parse::<Ioprio>().map(|priority| priority.to_string()).as_deref(),
             Ok("realtime:7")
         );
     }

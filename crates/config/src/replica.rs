@@ -43,13 +43,11 @@ impl Replica {
         }
         if let Some(layout) = layout {
             layout.check_count(table, devices.len());
-            if !matches!(layout, Layout::Btrfs(_) | Layout::ZfsMirrors) {
-                let message = format!(
-                    "`{layout}` cannot receive snapshots: a replica is btrfs-raid1 or such, or \
-                     zfs-mirrors"
-                );
-                table.wrong("join", message);
-            }
+            let receives = matches!(layout, Layout::Btrfs(_) | Layout::ZfsMirrors);
+            table.refuse_if(!receives, "join", || {
+                let kinds = "a replica is btrfs-raid1 or such, or zfs-mirrors";
+                format!("`{layout}` cannot receive snapshots: {kinds}")
+            });
         }
         Some(Self {
             layout: layout?,
@@ -61,7 +59,6 @@ impl Replica {
     /// The largest file that fits beside the metadata that it needs. `devices` are its own, cut to
     /// what is used.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
-        let sizes: Vec<_> = devices.iter().map(|device| device.used).collect();
-        self.layout.largest_file(self.layout.usable(&sizes))
+        self.layout.largest_file(self.layout.usable_of(devices))
     }
 }

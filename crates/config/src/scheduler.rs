@@ -10,8 +10,11 @@ use crate::read::{choices, unknown};
 
 choices! {
     /// An I/O scheduler, in the kernel's words.
+    #[derive(Default)]
     pub enum Scheduler: "scheduler" {
         None = "none",
+        /// What the kernel itself chooses for a disk with one queue, as SATA disks have.
+        #[default]
         MqDeadline = "mq-deadline",
         Kyber = "kyber",
         Bfq = "bfq",
@@ -78,13 +81,6 @@ impl Scheduler {
     }
 }
 
-/// What the kernel itself chooses for a disk with one queue, as SATA disks have.
-impl Default for Scheduler {
-    fn default() -> Self {
-        Self::MqDeadline
-    }
-}
-
 impl fmt::Display for SchedulerChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tunables: Vec<_> =
@@ -98,33 +94,25 @@ impl FromStr for SchedulerChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (word, values) =
-            text.split_once(':').map_or((text, None), |(word, values)| (word, Some(values)));
+        let split = text.split_once(':');
+        let (word, values) = split.map_or((text, None), |(word, values)| (word, Some(values)));
         let scheduler: Scheduler = word.parse().map_err(|slip| left(word).unwrap_or(slip))?;
         let known = [scheduler.tunables(), &QUEUE].concat();
         let mut given = vec![None; known.len()];
         for value in values.into_iter().flat_map(|values| values.split(',')) {
-            let Some((name, value)) = value.split_once('=') else {
-                return Err(format!(
-                    "after `{scheduler}:`, `{}` is not tunable=number",
-                    value.escape_debug()
-                ));
-            };
-            let Some(at) = known.iter().position(|known| *known == name) else {
-                return Err(unknown(
-                    &format!("tunable of `{scheduler}`"),
-                    name,
-                    known.iter().copied(),
-                ));
-            };
+            let escaped = value.escape_debug();
+            let (name, value) = value.split_once('=').ok_or_else(|| {
+                format!("after `{scheduler}:`, `{escaped}` is not tunable=number")
+            })?;
+            let index = known.iter().position(|known| *known == name).ok_or_else(|| {
+                unknown(&format!("tunable of `{scheduler}`"), name, known.iter().copied())
+            })?;
             let number = value.parse::<u64>().map_err(|_| {
-                format!(
-                    "`{name}` of `{scheduler}` takes a whole number, not `{}`",
-                    value.escape_debug()
-                )
+                let value = value.escape_debug();
+                format!("`{name}` of `{scheduler}` takes a whole number, not `{value}`")
             })?;
             check(name, number)?;
-            if given[at].replace(number).is_some() {
+            if given[index].replace(number).is_some() {
                 return Err(format!("`{name}` of `{scheduler}` is there twice"));
             }
         }
@@ -142,7 +130,7 @@ fn left(word: &str) -> Option<String> {
         "deadline" => "`mq-deadline` follows it",
         "cfq" => {
             "`bfq` follows it; what an older kernel measured with it on real disks can be \
-             imported: disklab import --help"
+                  imported: disklab import --help"
         }
         _ => return None,
     };

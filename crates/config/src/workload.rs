@@ -228,15 +228,15 @@ impl FioLoad {
         let own_files = table.or("own_files", false);
         let raw = table.or("raw", false);
         let sync_every = table.optional_within("sync_every", SYNC_EVERY);
-        let jobs: Vec<Option<Job>> = if table.has("job") {
+        let jobs = if table.has("job") {
             for key in JOB_KEYS.iter().filter(|key| table.has(key)) {
                 table.wrong(key, "is of a job, and there are [[job]]s: write it there");
             }
-            table.tables("job").iter().map(|job| Job::read(job, file_size)).collect()
+            table.read_tables("job", |job| Job::read(job, file_size))
         } else {
-            vec![Job::read(table, file_size)]
+            Job::read(table, file_size).map(|job| vec![job])
         };
-        let jobs = jobs.into_iter().collect::<Option<Vec<_>>>().filter(|jobs| !jobs.is_empty())?;
+        let jobs = jobs.filter(|jobs| !jobs.is_empty())?;
         if raw && jobs.iter().any(|job| job.rw.writes()) {
             table.wrong("raw", "is for readers: to write below a filesystem destroys it");
         }

@@ -146,30 +146,22 @@ impl Device {
 pub(crate) const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
 
 fn read_model(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
+    const TABLES: &str = "[hdd], [ssd], [card] and [constant]";
     let given: Vec<_> = FAMILIES.into_iter().filter(|key| table.has(key)).collect();
-    match given[..] {
-        [] => {
-            table.wrong("", "a device needs one of the tables [hdd], [ssd], [card] and [constant]");
-            None
-        }
-        [key] => {
-            let model = table.table(key)?;
-            match key {
-                "hdd" => Hdd::read(&model, bytes).map(Model::Hdd),
-                "ssd" => Ssd::read(&model, bytes).map(Model::Ssd),
-                "card" => Card::read(&model).map(Model::Card),
-                _ => Constant::read(&model).map(Model::Constant),
-            }
-        }
-        [first, second, ..] => {
-            table.wrong(
-                second,
-                format!(
-                    "a device has one of [hdd], [ssd], [card] and [constant]; [{first}] is here too"
-                ),
-            );
-            None
-        }
+    if let [first, second, ..] = given[..] {
+        table.wrong(second, format!("a device has one of {TABLES}; [{first}] is here too"));
+        return None;
+    }
+    let Some(key) = given.first() else {
+        table.wrong("", format!("a device needs one of the tables {TABLES}"));
+        return None;
+    };
+    let model = table.table(key)?;
+    match *key {
+        "hdd" => Hdd::read(&model, bytes).map(Model::Hdd),
+        "ssd" => Ssd::read(&model, bytes).map(Model::Ssd),
+        "card" => Card::read(&model).map(Model::Card),
+        _ => Constant::read(&model).map(Model::Constant),
     }
 }
 

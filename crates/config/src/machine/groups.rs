@@ -13,6 +13,12 @@ pub struct DiskGroup {
     pub paths: Vec<String>,
 }
 
+impl DiskGroup {
+    fn new(name: String, layout: Option<Layout>) -> Self {
+        Self { name, layout, paths: Vec::new() }
+    }
+}
+
 /// `btrfs filesystem show`. Profiles are not in it.
 pub fn btrfs(said: &str) -> Vec<DiskGroup> {
     let mut groups: Vec<DiskGroup> = Vec::new();
@@ -21,19 +27,13 @@ pub fn btrfs(said: &str) -> Vec<DiskGroup> {
             let (label, uuid) = label.split_once("uuid:").unwrap_or((label, ""));
             let label = label.trim().trim_matches('\'');
             let name = if label == "none" { uuid.trim() } else { label };
-            groups.push(DiskGroup {
-                name: format!("btrfs {name}"),
-                layout: None,
-                paths: Vec::new(),
-            });
+            groups.push(DiskGroup::new(format!("btrfs {name}"), None));
         } else if let (Some(group), true) = (groups.last_mut(), line.starts_with("devid"))
             && let Some((_, path)) = line.split_once(" path ")
         {
             // A device that is missing has no path, or one that is marked so.
-            if let Some(path) = path.split_whitespace().next().filter(|path| path.starts_with('/'))
-            {
-                group.paths.push(path.to_owned());
-            }
+            let path = path.split_whitespace().next().filter(|path| path.starts_with('/'));
+            group.paths.extend(path.map(str::to_owned));
         }
     }
     groups
@@ -53,11 +53,7 @@ pub fn md(said: &str) -> Vec<DiskGroup> {
                 "raid10" => Some(Layout::btrfs(Profile::Raid10)),
                 _ => None,
             };
-            groups.push(DiskGroup {
-                name: format!("md {device} ({level})"),
-                layout,
-                paths: Vec::new(),
-            });
+            groups.push(DiskGroup::new(format!("md {device} ({level})"), layout));
         }
         if let (Some(group), Some(devices)) =
             (groups.last_mut(), words.find_map(|word| word.strip_prefix("devices=")))
@@ -76,7 +72,7 @@ pub fn zfs(said: &str) -> Vec<DiskGroup> {
         let word = line.split_whitespace().next().unwrap_or_default();
         if word == "pool:" {
             let name = line.split_once(':').map_or("", |(_, name)| name.trim());
-            groups.push(DiskGroup { name: format!("ZFS {name}"), layout: None, paths: Vec::new() });
+            groups.push(DiskGroup::new(format!("ZFS {name}"), None));
             (mirrors, parity, within) = (0, false, false);
             continue;
         }

@@ -56,13 +56,11 @@ pub fn read(listing: &str) -> Result<Vec<ListedDisk>, serde_json::Error> {
     let disk = |node: Node| {
         let mut paths = Vec::new();
         node.collect(&mut paths);
+        let model = node.model.as_deref().map(|model| model.trim().to_owned());
         ListedDisk {
             bytes: Bytes(node.bytes()),
             rotational: node.rota == Value::Bool(true) || node.rota == "1",
-            model: node
-                .model
-                .map(|model| model.trim().to_owned())
-                .filter(|model| !model.is_empty()),
+            model: model.filter(|model| !model.is_empty()),
             path: node.path,
             paths,
         }

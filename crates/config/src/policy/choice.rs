@@ -42,9 +42,7 @@ pub struct PolicyValue {
 impl WantedPolicy {
     /// With one more value.
     pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
-        let value =
-            value.parse::<Bytes>().map_or_else(|_| value.to_owned(), |size| size.0.to_string());
-        self.values.push((Some(key.to_owned()), value));
+        self.values.push((Some(key.to_owned()), plain(value)));
         self
     }
 
@@ -56,19 +54,15 @@ impl WantedPolicy {
             if parameters.is_empty() {
                 return Err(format!("policy `{}` takes no parameters", policy.name));
             }
-            let index = key
-                .as_deref()
-                .map_or(Some(0), |key| parameters.iter().position(|it| it.key == key));
-            let Some(index) = index else {
-                let (what, key) =
-                    (format!("parameter of `{}`", policy.name), key.as_deref().unwrap_or_default());
-                return Err(unknown(&what, key, parameters.iter().map(|it| it.key.as_str())));
-            };
-            let parameter = &parameters[index];
-            let of = |message| format!("`{}` of `{}`: {message}", parameter.key, policy.name);
-            let value = parameter.canonical(text, devices).map_err(of)?;
+            let keys = || parameters.iter().map(|parameter| parameter.key.as_str());
+            let key = key.as_deref().unwrap_or(&parameters[0].key);
+            let index = keys()
+                .position(|known| known == key)
+                .ok_or_else(|| unknown(&format!("parameter of `{}`", policy.name), key, keys()))?;
+            let wrong = |message| format!("`{key}` of `{}`: {message}", policy.name);
+            let value = parameters[index].canonical(text, devices).map_err(wrong)?;
             if given[index].replace(value).is_some() {
-                return Err(of("is there twice".to_owned()));
+                return Err(wrong("is there twice".to_owned()));
             }
         }
         let mut values = Vec::new();
@@ -92,37 +86,32 @@ impl PolicyChoice {
     }
 
     fn text(&self, wanted: impl Fn(&PolicyValue) -> bool) -> String {
-        let mut text = self.policy.clone();
-        for (i, it) in self.values.iter().filter(|it| wanted(it)).enumerate() {
-            text.push(if i == 0 { ':' } else { ',' });
-            if !it.first {
-                text.push_str(&it.key);
-                text.push('=');
-            }
-            text.push_str(&it.value);
-        }
-        text
+        let values = self.values.iter().filter(|value| wanted(value));
+        let key = |value: &'_ PolicyValue| (!value.first).then(|| value.key.clone());
+        spelled(&self.policy, values.map(|value| (key(value), value.value.as_str())))
     }
+}
+
+/// `name:value,key=value`, or the name alone.
+fn spelled<'a>(policy: &str, values: impl Iterator<Item = (Option<String>, &'a str)>) -> String {
+    let assigned = |(key, value): (Option<String>, &str)| {
+        key.map_or_else(|| value.to_owned(), |key| format!("{key}={value}"))
+    };
+    let values: Vec<String> = values.map(assigned).collect();
+    let between = if values.is_empty() { "" } else { ":" };
+    format!("{policy}{between}{}", values.join(","))
 }
 
 impl fmt::Display for PolicyChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text(|it| !it.default))
+        f.pad(&self.text(|value| !value.default))
     }
 }
 
 impl fmt::Display for WantedPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.policy.clone();
-        for (i, (key, value)) in self.values.iter().enumerate() {
-            text.push(if i == 0 { ':' } else { ',' });
-            if let Some(key) = key {
-                text.push_str(key);
-                text.push('=');
-            }
-            text.push_str(value);
-        }
-        f.pad(&text)
+        let values = self.values.iter().map(|(key, value)| (key.clone(), value.as_str()));
+        f.pad(&spelled(&self.policy, values))
     }
 }
 
@@ -140,21 +129,21 @@ impl FromStr for WantedPolicy {
                 Some((key, value)) => (Some(key.to_owned()), value),
                 None if i == 0 => (None, value),
                 None => {
-                    return Err(format!(
-                        "after `{policy}:`, `{}` is not key=value: only the first value may go \
-                         without its key",
-                        value.escape_debug()
-                    ));
+                    let rule = "only the first value may go without its key";
+                    let value = value.escape_debug();
+                    return Err(format!("after `{policy}:`, `{value}` is not key=value: {rule}"));
                 }
             };
             if value.is_empty() {
                 return Err(format!("after `{policy}:`, a value is empty"));
             }
-            // `4k` and `4096` are one value.
-            let value =
-                value.parse::<Bytes>().map_or_else(|_| value.to_owned(), |size| size.0.to_string());
-            parsed.push((key, value));
+            parsed.push((key, plain(value)));
         }
         Ok(Self { policy: policy.to_owned(), values: parsed })
     }
+}
+
+/// Spells a size as its bytes: `4k` and `4096` are one value.
+fn plain(value: &str) -> String {
+    value.parse::<Bytes>().map_or_else(|_| value.to_owned(), |size| size.0.to_string())
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{FromToml, TomlTable, choices, unknown};
+use crate::read::{FromToml, TomlTable, choices, in_range, unknown, values};
 
 /// A value of a policy that can be set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,10 +51,15 @@ impl PolicyParameter {
         let key = table.required::<String>("key");
         let summary = table.required("summary");
         let kind = match table.required::<ParameterKindName>("kind") {
-            Some(ParameterKindName::Number) => range(table)
-                .map(|(least, most, default)| ParameterKind::Number { least, most, default }),
-            Some(ParameterKindName::Bytes) => range(table)
-                .map(|(least, most, default)| ParameterKind::Bytes { least, most, default }),
+            Some(ParameterKindName::Number) => {
+                let number =
+                    |(least, most, default)| ParameterKind::Number { least, most, default };
+                range(table).map(number)
+            }
+            Some(ParameterKindName::Bytes) => {
+                let bytes = |(least, most, default)| ParameterKind::Bytes { least, most, default };
+                range(table).map(bytes)
+            }
             Some(ParameterKindName::Device) => Some(ParameterKind::Device),
             Some(ParameterKindName::Word) => words(table),
             None => {
@@ -76,16 +81,17 @@ impl PolicyParameter {
         match &self.kind {
             ParameterKind::Number { least, most, .. } => {
                 let value = number(text)?;
-                within(&value, least, most)?;
+                in_range(&value, &(*least..=*most))?;
                 Ok(value.to_string())
             }
             ParameterKind::Bytes { least, most, .. } => {
                 let value: Bytes = text.parse().map_err(|error| format!("{error}"))?;
                 // Less than a sector is rounded up to one.
-                within(&value, &Bytes(least.0.max(SECTOR)), most)?;
+                in_range(&value, &(Bytes(least.0.max(SECTOR))..=*most))?;
                 if !value.0.is_multiple_of(SECTOR) {
+                    let fate = "the kernel would round them up";
                     return Err(format!(
-                        "{} bytes are not a multiple of {SECTOR}; the kernel would round them up",
+                        "{} bytes are not a multiple of {SECTOR}; {fate}",
                         value.0
                     ));
                 }
@@ -94,16 +100,12 @@ impl PolicyParameter {
             ParameterKind::Device => {
                 let value = number(text)?;
                 if value == 0 || value > devices as u64 {
-                    return Err(format!(
-                        "there is no device {value}: the array's are 1 to {devices}"
-                    ));
+                    let own = format!("the array's are 1 to {devices}");
+                    return Err(format!("there is no device {value}: {own}"));
                 }
                 Ok(value.to_string())
             }
-            ParameterKind::Word { words, .. } => match words.iter().find(|word| *word == text) {
-                Some(word) => Ok(word.clone()),
-                None => Err(unknown("word", text, words.iter().map(String::as_str))),
-            },
+            ParameterKind::Word { words, .. } => known_word(text, words),
         }
     }
 
@@ -124,13 +126,6 @@ fn number(text: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("`{}` is not a whole number", text.escape_debug()))
 }
 
-fn within<T: PartialOrd + Display>(value: &T, least: &T, most: &T) -> Result<(), String> {
-    if value < least || value > most {
-        return Err(format!("{value} is not sensible: from {least} to {most} is"));
-    }
-    Ok(())
-}
-
 /// Least, most and default, the last between the others.
 fn range<T: FromToml + PartialOrd + Display + Copy>(
     table: &TomlTable<'_, '_>,
@@ -138,9 +133,7 @@ fn range<T: FromToml + PartialOrd + Display + Copy>(
     let (least, most) = (table.required::<T>("least"), table.required::<T>("most"));
     let default = table.required::<T>("default");
     let (least, most, default) = (least?, most?, default?);
-    if let Err(message) = within(&default, &least, &most) {
-        table.wrong("default", message);
-    }
+    table.accept("default", in_range(&default, &(least..=most)));
     Some((least, most, default))
 }
 
@@ -150,25 +143,23 @@ fn words(table: &TomlTable<'_, '_>) -> Option<ParameterKind> {
     for word in words.iter().filter(|word| !is_word(&word.value)) {
         table.wrong_at(&word.place, not_a_word(&word.value));
     }
-    let words: Vec<String> = words.into_iter().map(|word| word.value).collect();
-    let default = default?;
-    if !words.contains(&default) {
-        table.wrong("default", unknown("word", &default, words.iter().map(String::as_str)));
-    }
+    let (words, default) = (values(words), default?);
+    table.accept("default", known_word(&default, &words));
     Some(ParameterKind::Word { words, default })
+}
+
+fn known_word(text: &str, words: &[String]) -> Result<String, String> {
+    let known = words.iter().find(|word| *word == text).cloned();
+    known.ok_or_else(|| unknown("word", text, words.iter().map(String::as_str)))
 }
 
 /// Keys and words are parts of a trial's id, and must be told from its other parts.
 fn is_word(text: &str) -> bool {
-    text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    text.starts_with(|letter: char| letter.is_ascii_lowercase()) && text.bytes().all(fits)
 }
 
 fn not_a_word(text: &str) -> String {
-    format!(
-        "`{}` is not a word: lower-case letters, digits and `-`, a letter first",
-        text.escape_debug()
-    )
+    let rule = "lower-case letters, digits and `-`, a letter first";
+    format!("`{}` is not a word: {rule}", text.escape_debug())
 }

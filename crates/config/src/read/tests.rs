@@ -27,7 +27,7 @@ fn values_of_all_types_are_read() {
     "#;
     let read = TomlReader::new("x.toml", source).read(|table| {
         let times = table.table("inner")?.list::<Nanos>("times");
-        let times: Vec<_> = times.into_iter().map(|it| it.value).collect();
+        let times: Vec<_> = times.into_iter().map(|time| time.value).collect();
         assert_eq!(times, [Nanos(1000), Nanos(2000)]);
         assert_eq!(table.required::<String>("text")?, "a");
         assert!(table.required::<bool>("flag")?);

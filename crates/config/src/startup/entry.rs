@@ -46,20 +46,18 @@ const LONGEST_PATH: usize = 4000;
 impl StartupEntry {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("`{}`: {what}", text.escape_debug());
-        let (bytes, path) =
-            text.split_once(' ').ok_or_else(|| wrong("expected bytes and a path"))?;
-        let bytes: u64 =
-            bytes.parse().map_err(|_| wrong("expected a number of bytes before the path"))?;
+        let split = text.split_once(' ');
+        let (bytes, path) = split.ok_or_else(|| wrong("expected bytes and a path"))?;
+        let bytes = bytes.parse::<u64>();
+        let bytes = bytes.map_err(|_| wrong("expected a number of bytes before the path"))?;
         if bytes > LARGEST {
             return Err(wrong("no program's file is as large"));
         }
-        let (path, link) = match path.split_once(" -> ") {
-            Some((path, target)) => (path, Some(target)),
-            None => (path, None),
-        };
+        let (path, link) =
+            path.split_once(" -> ").map_or((path, None), |(path, target)| (path, Some(target)));
         let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-        let inner =
-            path.strip_prefix('/').ok_or_else(|| wrong("expected a path that begins with /"))?;
+        let inner = path.strip_prefix('/');
+        let inner = inner.ok_or_else(|| wrong("expected a path that begins with /"))?;
         if !inner.strip_suffix('/').unwrap_or(inner).split('/').all(is_plain) || path.contains('\0')
         {
             return Err(wrong("expected a plain path, without . and .."));

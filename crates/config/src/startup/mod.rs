@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::read::{TomlTable, choices, values};
+use crate::read::{Located, TomlTable, choices, values};
 use entry::LONGEST;
 
 mod entry;
@@ -74,53 +74,34 @@ impl Startup {
         let command = table.required_list::<String>("command");
         let (environment, server) =
             (table.list::<String>("environment"), table.list::<String>("server"));
-        for word in
-            command.iter().chain(&environment).chain(&server).filter(|it| it.value.contains('\0'))
-        {
+        let words = command.iter().chain(&environment).chain(&server);
+        for word in words.filter(|word| word.value.contains('\0')) {
             table.wrong_at(&word.place, "what a program is given cannot have a NUL");
         }
-        let has_name = |it: &str| it.split_once('=').is_some_and(|(name, _)| !name.is_empty());
-        for variable in environment.iter().filter(|it| !has_name(&it.value)) {
-            table.wrong_at(
-                &variable.place,
-                format!("`{}` is not NAME=value", variable.value.escape_debug()),
-            );
+        for Located { value, place } in &environment {
+            if value.split_once('=').is_none_or(|(name, _)| name.is_empty()) {
+                table.wrong_at(place, format!("`{}` is not NAME=value", value.escape_debug()));
+            }
         }
         let [command, environment, server] = [command, environment, server].map(values);
         let limit = table.within_or("limit", LIMITS, LIMIT);
         let named = table.required_list::<String>("files");
-        let (mut files, mut seen, all) =
-            (Vec::with_capacity(named.len()), BTreeMap::new(), named.len());
-        for entry in named {
-            match StartupEntry::parse(&entry.value).and_then(|found| found.among(&mut seen)) {
-                Ok(found) => files.push(found),
-                Err(message) => table.wrong_at(&entry.place, message),
-            }
-        }
-        if files.len() < all {
-            // Steps count on all of them.
-            return None;
-        }
-        if files.len() > MOST_FILES {
-            table.wrong("files", format!("{} are too many: at most {MOST_FILES}", files.len()));
-        }
+        let mut seen = BTreeMap::new();
+        let read = |Located { value, place }: Located<String>| {
+            let entry = StartupEntry::parse(&value).and_then(|found| found.among(&mut seen));
+            entry.map_err(|message| table.wrong_at(&place, message)).ok()
+        };
+        let files: Vec<_> = named.into_iter().map(read).collect();
+        // Steps count on all of them.
+        let files: Vec<_> = files.into_iter().collect::<Option<_>>()?;
+        table.refuse_if(files.len() > MOST_FILES, "files", || {
+            format!("{} are too many: at most {MOST_FILES}", files.len())
+        });
         let text: String = table.required("steps")?;
-        match StartupThreads::read(&text, &files) {
-            Ok(threads) if !command.is_empty() && !files.is_empty() => Some(Self {
-                way: Way::Replay,
-                command,
-                limit: limit?,
-                environment,
-                server,
-                files,
-                threads,
-            }),
-            Ok(_) => None,
-            Err(message) => {
-                table.wrong("steps", message);
-                None
-            }
-        }
+        let threads = table.accept("steps", StartupThreads::read(&text, &files))?;
+        let way = Way::Replay;
+        let startup = Self { way, command, limit: limit?, environment, server, files, threads };
+        Some(startup).filter(|startup| !startup.command.is_empty() && !startup.files.is_empty())
     }
 
     /// Of all files.

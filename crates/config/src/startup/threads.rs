@@ -66,9 +66,8 @@ impl StartupThreads {
             for (other, uses) in waits {
                 let found = self.0.get(other).map(|steps| uses_of(steps).count());
                 if found.is_none_or(|found| found < uses) || other == number {
-                    return Err(format!(
-                        "thread {number} waits for use {uses} of thread {other}, which it has not"
-                    ));
+                    let use_of = format!("use {uses} of thread {other}, which it has not");
+                    return Err(format!("thread {number} waits for {use_of}"));
                 }
             }
         }
@@ -151,11 +150,8 @@ fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String>
         ([from, bytes], EntryKind::File(size)) => {
             let (from, bytes) = (number(from)?, number(bytes)?);
             let is_within = from.checked_add(bytes).is_some_and(|end| end <= size.0);
-            if is_within && bytes > 0 {
-                Ok((from, bytes))
-            } else {
-                Err(format!("not within its {} bytes", size.0))
-            }
+            let range = (is_within && bytes > 0).then_some((from, bytes));
+            range.ok_or_else(|| format!("not within its {} bytes", size.0))
         }
         (_, EntryKind::File(_)) => Err("expected the first byte and how many".to_owned()),
         _ => Err(format!("{} is no file", found.path)),
@@ -167,10 +163,8 @@ fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String>
         "miss" if rest.is_empty() && found.kind == EntryKind::Folder => StartupAction::Miss,
         "list" if rest.is_empty() && found.kind == EntryKind::Folder => StartupAction::List,
         other => {
-            return Err(format!(
-                "`{}` is not what a step does: read, map, look, miss or list",
-                other.escape_debug()
-            ));
+            let does = "what a step does: read, map, look, miss or list";
+            return Err(format!("`{}` is not {does}", other.escape_debug()));
         }
     };
     Ok(StartupStep::Use { think, entry, act })
@@ -194,14 +188,13 @@ impl std::fmt::Display for StartupStep {
             Self::After { thread, uses } => return write!(out, "after {thread} {uses}"),
             Self::Use { think, entry, act } => (think.0.div_ceil(1000), entry, act),
         };
-        match act {
-            StartupAction::Read { from, bytes } => {
-                write!(out, "{think} read {entry} {from} {bytes}")
-            }
-            StartupAction::Map { from, bytes } => write!(out, "{think} map {entry} {from} {bytes}"),
-            StartupAction::Look => write!(out, "{think} look {entry}"),
-            StartupAction::Miss => write!(out, "{think} miss {entry}"),
-            StartupAction::List => write!(out, "{think} list {entry}"),
-        }
+        let (word, range) = match act {
+            StartupAction::Read { from, bytes } => ("read", format!(" {from} {bytes}")),
+            StartupAction::Map { from, bytes } => ("map", format!(" {from} {bytes}")),
+            StartupAction::Look => ("look", String::new()),
+            StartupAction::Miss => ("miss", String::new()),
+            StartupAction::List => ("list", String::new()),
+        };
+        write!(out, "{think} {word} {entry}{range}")
     }
 }

@@ -102,14 +102,11 @@ impl SuiteAxis {
 impl Axis {
     /// The values under the axis's name in a table, which are numbers for `jobs`.
     pub(super) fn list(self, table: &TomlTable<'_, '_>) -> Vec<Located<String>> {
+        let key = self.as_str();
         match self {
-            Self::Jobs if table.is_table(self.as_str()) => {
-                sweep::read_steps(table, self.as_str(), true)
-            }
-            Self::Jobs => {
-                table.required_list::<u32>(self.as_str()).into_iter().map(spelled).collect()
-            }
-            _ => table.required_list(self.as_str()),
+            Self::Jobs if table.is_table(key) => sweep::read_steps(table, key, true),
+            Self::Jobs => table.required_list::<u32>(key).into_iter().map(spelled).collect(),
+            _ => table.required_list(key),
         }
     }
 

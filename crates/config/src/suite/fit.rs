@@ -13,18 +13,16 @@ use crate::workload::Workload;
 pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Option<String> {
     if let Some(phases) = workload.phases() {
         if array.layout.filesystem().is_none() {
-            return Some(format!(
-                "its phases need a filesystem; array `{}` is a bare device",
-                array.name
-            ));
+            let needs = "its phases need a filesystem";
+            return Some(format!("{needs}; array `{}` is a bare device", array.name));
         }
         if let Some(reason) = phases.programs().find_map(|program| below(program, array)) {
             return Some(reason);
         }
         if phases.uses(SPARE) && array.spares.is_empty() {
+            let array = &array.name;
             return Some(format!(
-                "its commands have `{SPARE}`, and array `{}` has no `spares`",
-                array.name
+                "its commands have `{SPARE}`, and array `{array}` has no `spares`"
             ));
         }
     }

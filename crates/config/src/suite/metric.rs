@@ -67,19 +67,16 @@ pub fn check(
     lab: &BTreeSet<String>,
     lenient: bool,
 ) -> Vec<Diagnostic> {
-    let others: BTreeSet<String> =
-        [SURVIVED, STARTUP].iter().chain(&PLAYER).map(|&it| it.to_owned()).collect();
-    let others: BTreeSet<String> =
-        others.into_iter().chain(of_fio()).chain(lab.iter().cloned()).collect();
+    let others = [SURVIVED, STARTUP].into_iter().chain(PLAYER).map(str::to_owned);
+    let others: BTreeSet<String> = others.chain(of_fio()).chain(lab.iter().cloned()).collect();
     let mistake = |(name, place): (String, SourcePlace)| {
         if known.contains(&name) || (lenient && others.contains(&name)) {
             return None;
         }
         let near = nearest(&name, known.iter().map(String::as_str));
         if others.contains(&name) && near.is_none() {
-            let names: Vec<&str> = known.iter().map(String::as_str).collect();
-            let message =
-                format!("no workload of this suite has `{name}`; known: {}", names.join(", "));
+            let names = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let message = format!("no workload of this suite has `{name}`; known: {names}");
             return Some(place.diagnostic(message));
         }
         // The nearest of the suite's own, if there is one.
@@ -91,12 +88,12 @@ pub fn check(
 
 /// `ops`, `create ops`, `read whole p99`, `reader loops`.
 fn of_files(fsload: &Fsload) -> impl Iterator<Item = String> {
-    let of = |operation: &Operation| {
+    let each = |operation: &Operation| {
         let name = operation.as_str();
         [OPS].into_iter().chain(LATENCIES).map(move |what| format!("{name} {what}"))
     };
     let loops = fsload.threads.iter().map(|threads| format!("{}{LOOPS}", threads.name));
-    [OPS.to_owned()].into_iter().chain(Operation::ALL.iter().flat_map(of)).chain(loops)
+    [OPS.to_owned()].into_iter().chain(Operation::ALL.iter().flat_map(each)).chain(loops)
 }
 
 #[cfg(test)]

@@ -204,8 +204,7 @@ impl Suite {
     /// dropped.
     pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Diagnostics> {
         let place = SourcePlace { key: axis.to_owned(), ..SourcePlace::of_file(SET) };
-        let axis: SuiteAxis =
-            axis.parse().map_err(|message: String| Diagnostics::from(place.diagnostic(message)))?;
+        let axis = axis.parse::<SuiteAxis>().map_err(|message| place.diagnostic(message))?;
         if self.is_sampled(&axis) {
             let message = "is sampled together with others, by [hypercube] in the suite's file: \
                            change it there";
@@ -213,22 +212,18 @@ impl Suite {
         }
         let values = split(&axis, values);
         if values.contains(&"") {
-            return Err(place
-                .diagnostic("a value is empty; write values with commas between them")
-                .into());
+            let message = "a value is empty; write values with commas between them";
+            return Err(place.diagnostic(message).into());
         }
         let located = |value: &str| Located { value: value.to_owned(), place: place.clone() };
         let (values, mistakes) = axis.values(values.into_iter().map(located).collect());
         if !mistakes.is_empty() {
             return Err(Diagnostics(mistakes));
         }
-        if self
-            .baseline
-            .as_ref()
-            .is_some_and(|it| axis == it.axis && values.iter().all(|v| v.value != it.value))
-        {
-            self.baseline = None;
-        }
+        let stays = |base: &Baseline| {
+            axis != base.axis || values.iter().any(|value| value.value == base.value)
+        };
+        self.baseline = self.baseline.take().filter(stays);
         let single = values.len() == 1;
         match self.axes.iter_mut().find(|known| known.axis == axis) {
             Some(known) => {
@@ -244,10 +239,8 @@ impl Suite {
 
     /// Whether an axis goes along with another one.
     fn is_sampled(&self, axis: &SuiteAxis) -> bool {
-        let at = self.axes.iter().position(|known| known.axis == *axis);
-        at.is_some_and(|at| {
-            self.axes[at].along || self.axes.get(at + 1).is_some_and(|next| next.along)
-        })
+        let mut groups = self.axes.chunk_by(|_, next| next.along);
+        groups.any(|group| group.len() > 1 && group.iter().any(|known| known.axis == *axis))
     }
 }
 
@@ -291,25 +284,24 @@ fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
         AxisValues { axis: SuiteAxis::Named(axis), values, fixed, along: false }
     };
     if let Some(crossed) = &crossed {
-        let order = crossed.keys();
-        let place = |axis: Axis| order.iter().position(|key| *key == axis.as_str());
-        let given = Axis::ALL.iter().copied().filter(|&axis| is_crossed(axis));
-        let mut all: Vec<(usize, AxisValues)> = given
-            .map(|axis| (place(axis).unwrap_or_default(), named(axis, axis.list(crossed), false)))
-            .collect();
+        let given = Axis::ALL.iter().filter(|&&axis| is_crossed(axis));
+        axes.extend(given.map(|&axis| named(axis, axis.list(crossed), false)));
         let swept = sweep::read_axes(crossed).into_iter();
-        all.extend(swept.map(|(at, axis, values)| (at, AxisValues::swept(axis, values, false))));
-        all.sort_by_key(|(at, _)| *at);
-        axes.extend(all.into_iter().map(|(_, values)| values));
+        axes.extend(swept.map(|(axis, values)| AxisValues::swept(axis, values, false)));
+        let order = crossed.keys();
+        axes.sort_by_key(|values| {
+            order
+                .iter()
+                .position(|key| key.parse::<SuiteAxis>().is_ok_and(|axis| axis == values.axis))
+        });
     }
     if let Some(hypercube) = table.table("hypercube") {
         // The others go along with the first.
         let sampled = sweep::read_hypercube(&hypercube).into_iter().enumerate();
-        let sampled: Vec<_> =
-            sampled.map(|(at, (axis, values))| AxisValues::swept(axis, values, at > 0)).collect();
-        if let Some(twice) =
-            sampled.iter().find(|it| axes.iter().any(|known| known.axis == it.axis))
-        {
+        let sampled = sampled.map(|(at, (axis, values))| AxisValues::swept(axis, values, at > 0));
+        let sampled: Vec<_> = sampled.collect();
+        let is_crossed = |own: &&AxisValues| axes.iter().any(|known| known.axis == own.axis);
+        if let Some(twice) = sampled.iter().find(is_crossed) {
             hypercube.wrong(&twice.axis.to_string(), "is in [axes] too: leave one of the two");
         }
         axes.extend(sampled);
@@ -324,12 +316,10 @@ fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
         }
     }
     for axis in [Axis::Array, Axis::Workload] {
-        if !table.has(axis.as_str()) && !is_crossed(axis) {
-            table.wrong(
-                axis.as_str(),
-                "is missing: a list in [axes], or one fixed value at the top",
-            );
-        }
+        let is_missing = !table.has(axis.as_str()) && !is_crossed(axis);
+        table.refuse_if(is_missing, axis.as_str(), || {
+            "is missing: a list in [axes], or one fixed value at the top".to_owned()
+        });
     }
     axes
 }
@@ -343,37 +333,28 @@ fn read_baseline(table: &TomlTable<'_, '_>, crossed: &[AxisValues]) -> Option<Ba
         }
         return None;
     };
-    let Some(known) = crossed.iter().find(|known| known.axis == *axis) else {
-        table.wrong_at(place, format!("the suite has no axis `{axis}`"));
-        return None;
-    };
-    match axis.canonical(value) {
-        Err(message) => table.wrong_at(place, message),
-        Ok(value) if known.values.iter().any(|known| known.value == value) => {
-            return Some(Baseline { axis: *axis, value });
-        }
-        Ok(value) => {
+    let read = || {
+        let known = crossed.iter().find(|known| known.axis == *axis);
+        let known = known.ok_or_else(|| format!("the suite has no axis `{axis}`"))?;
+        let value = axis.canonical(value)?;
+        if !known.values.iter().any(|known| known.value == value) {
             let values = known.values.iter().map(|known| known.value.as_str());
-            table.wrong_at(place, unknown(&format!("value of axis `{axis}`"), &value, values));
+            return Err(unknown(&format!("value of axis `{axis}`"), &value, values));
         }
-    }
-    None
+        Ok(Baseline { axis: *axis, value })
+    };
+    read().map_err(|message| table.wrong_at(place, message)).ok()
 }
 
 fn read_mount_options(table: &TomlTable<'_, '_>) -> Vec<String> {
     let options = table.list::<String>("mount_options");
     for Located { value, place } in &options {
-        if value.is_empty()
-            || value.contains(|c: char| c == ',' || c.is_whitespace() || c.is_control())
-        {
+        let separates = |c: char| c == ',' || c.is_whitespace() || c.is_control();
+        if value.is_empty() || value.contains(separates) {
             table.wrong_at(place, format!("`{}` is not one mount option", value.escape_debug()));
         } else if MOUNT_FLAGS.contains(&value.as_str()) {
-            table.wrong_at(
-                place,
-                format!(
-                    "`{value}` is not for measuring; of the general options only noatime is taken"
-                ),
-            );
+            let taken = "of the general options only noatime is taken";
+            table.wrong_at(place, format!("`{value}` is not for measuring; {taken}"));
         }
     }
     values(options)

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use crate::read::in_range;
+
 /// So many are sensible, and so high their numbers.
 pub const SEEDS: RangeInclusive<u32> = 1..=1000;
 
@@ -38,19 +40,10 @@ impl FromStr for Seeds {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |text: &str| -> Result<u32, String> {
-            let number = text
-                .trim()
-                .parse()
-                .map_err(|_| format!("`{text}`: expected a number such as 5, or 6-10"))?;
-            if SEEDS.contains(&number) {
-                Ok(number)
-            } else {
-                Err(format!(
-                    "{number} is not sensible: from {} to {} is",
-                    SEEDS.start(),
-                    SEEDS.end()
-                ))
-            }
+            let number = text.trim().parse();
+            let wrong = |_| format!("`{text}`: expected a number such as 5, or 6-10");
+            let number = number.map_err(wrong)?;
+            in_range(&number, &SEEDS).map(|()| number)
         };
         let seeds = match text.split_once('-') {
             Some((first, last)) => Self { first: number(first)?, last: number(last)? },

@@ -101,8 +101,11 @@ fn seeds_depend_on_nothing_but_their_index() {
         trials("", "", &[("policy", "devid:1,pid,round-robin")]),
     );
     let seed_of = |trials: &[Trial], index| {
-        let mut seeds: Vec<_> =
-            trials.iter().filter(|it| it.seed_index == index).map(|it| it.seed).collect();
+        let mut seeds: Vec<_> = trials
+            .iter()
+            .filter(|trial| trial.seed_index == index)
+            .map(|trial| trial.seed)
+            .collect();
         seeds.dedup();
         assert_eq!(seeds.len(), 1, "one seed for all cells");
         seeds[0]
@@ -188,8 +191,8 @@ fn a_policy_has_one_spelling() {
         "",
         &[("array", "pair"), ("policy", "waiting:count=reads,margin=150,waiting:125,devid,pid")],
     );
-    let policies: Vec<_> = all[..4].iter().map(|it| it.policy.as_ref().unwrap()).collect();
-    let cells: Vec<_> = all[..4].iter().map(|it| it.id.as_str()).collect();
+    let policies: Vec<_> = all[..4].iter().map(|trial| trial.policy.as_ref().unwrap()).collect();
+    let cells: Vec<_> = all[..4].iter().map(|trial| trial.id.as_str()).collect();
     assert_eq!(
         cells,
         [
@@ -199,12 +202,12 @@ fn a_policy_has_one_spelling() {
             "pair+random+pid+s1"
         ]
     );
-    let settings: Vec<_> = policies.iter().map(|it| it.setting()).collect();
+    let settings: Vec<_> = policies.iter().map(|policy| policy.setting()).collect();
     assert_eq!(settings, ["waiting:150,count=reads", "waiting:125,count=all", "devid", "pid"]);
     assert_eq!(all[0].cell[2].1, policies[0].to_string());
     let default = trials("", "", &[("array", "pair"), ("policy", "round-robin:256k,devid:2")]);
     let settings: Vec<_> =
-        default[..2].iter().map(|it| it.policy.as_ref().unwrap().setting()).collect();
+        default[..2].iter().map(|trial| trial.policy.as_ref().unwrap().setting()).collect();
     assert_eq!(settings, ["round-robin:262144", "devid:2"]);
     assert_eq!(default[0].id, "pair+random+round-robin+s1");
 }

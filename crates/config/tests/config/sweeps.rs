@@ -104,7 +104,7 @@ fn any_key_of_a_file_can_be_an_axis() {
         "{PID}\"device.command_overhead\" = {{ linear = [0, \"1 ms\"], steps = 3 }}"
     ));
     let values: Vec<&str> =
-        all.iter().map(|it| it.cell.last().expect("the axis").1.as_str()).collect();
+        all.iter().map(|trial| trial.cell.last().expect("the axis").1.as_str()).collect();
     assert_eq!(values, ["0ns", "500us", "1ms"]);
     // The order of the file is that of the axes.
     let first = trials("\"workload.iodepth\" = [4, 8]\npolicy = [\"pid\"]");
@@ -124,7 +124,7 @@ fn values_of_policies_and_schedulers() {
     );
     assert_eq!(values(&margins[..4], "policy.margin"), ["100", "167", "233", "300"]);
     let set: Vec<String> =
-        margins.iter().filter_map(|it| Some(it.policy.as_ref()?.setting())).collect();
+        margins.iter().filter_map(|trial| Some(trial.policy.as_ref()?.setting())).collect();
     assert_eq!(
         (set[1].as_str(), set[7].as_str()),
         ("waiting:167,count=all", "waiting:300,count=reads")
@@ -133,11 +133,12 @@ fn values_of_policies_and_schedulers() {
         "policy = [\"pid\", \"waiting\"]\n\"policy.margin\" = [100, 200]\n\
          scheduler = [\"bfq\", \"none\"]\n\"scheduler.slice_idle\" = [0, 8]",
     );
-    let set =
-        |it: &Trial| (it.policy.as_ref().map(PolicyChoice::setting), it.scheduler.to_string());
+    let set = |trial: &Trial| {
+        (trial.policy.as_ref().map(PolicyChoice::setting), trial.scheduler.to_string())
+    };
     let without: BTreeSet<_> = only_one
         .iter()
-        .filter(|it| it.id.contains("pid+") && it.id.contains("none"))
+        .filter(|trial| trial.id.contains("pid+") && trial.id.contains("none"))
         .map(set)
         .collect();
     assert_eq!(
@@ -170,9 +171,13 @@ fn a_hypercube_has_samples_over_several() {
     );
     let all = trials(&axes);
     assert_eq!(all.len(), 8);
-    assert_eq!(values(&all, "memory").iter().filter(|it| *it == "1GiB").count(), 4, "equal parts");
+    assert_eq!(
+        values(&all, "memory").iter().filter(|memory| *memory == "1GiB").count(),
+        4,
+        "equal parts"
+    );
     let mut depths: Vec<u32> =
-        values(&all, "workload.iodepth").iter().filter_map(|it| it.parse().ok()).collect();
+        values(&all, "workload.iodepth").iter().filter_map(|depth| depth.parse().ok()).collect();
     depths.sort_unstable();
     // 31 in 8 parts: each depth within its part, to the nearest whole one.
     for (part, depth) in depths.iter().enumerate() {

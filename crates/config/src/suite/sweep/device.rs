@@ -39,7 +39,7 @@ pub(super) fn device(
     }
     let text = document.to_string();
     let read = TomlReader::new(name, &text).read(|table| Device::read(name, table));
-    let device = read.map_err(|mistakes| told("device", name, &mistakes))?;
+    let device = read.map_err(|mistakes| refusal("device", name, &mistakes))?;
     // What is used of it is the array's to say.
     let used = if base.used == base.bytes { device.bytes } else { base.used.min(device.bytes) };
     Ok(Device { used, ..device })
@@ -57,8 +57,8 @@ pub(super) fn workload(
         set(&mut document, key, value)?;
     }
     let text = document.to_string();
-    let read = TomlReader::new(name, &text).read(|table| Workload::read(name, table));
-    read.map_err(|mistakes| told("workload", name, &mistakes))
+    let workload = TomlReader::new(name, &text).read(|table| Workload::read(name, table));
+    workload.map_err(|mistakes| refusal("workload", name, &mistakes))
 }
 
 fn document(kind: &str, name: &str, texts: &Texts) -> Result<Document, String> {
@@ -107,9 +107,9 @@ fn scale_seeks(document: &mut Document, name: &str, factor: &str) -> Result<(), 
 }
 
 /// Without the places, which are in no file.
-fn told(kind: &str, name: &str, mistakes: &Diagnostics) -> String {
-    let one =
-        |mistake: &crate::read::Diagnostic| format!("{}: {}", mistake.place.key, mistake.message);
-    let all: Vec<String> = mistakes.0.iter().map(one).collect();
+fn refusal(kind: &str, name: &str, mistakes: &Diagnostics) -> String {
+    let mistakes = mistakes.0.iter();
+    let all = mistakes.map(|mistake| format!("{}: {}", mistake.place.key, mistake.message));
+    let all: Vec<String> = all.collect();
     format!("{kind} `{name}` cannot be so: {}", all.join("; "))
 }

@@ -51,12 +51,11 @@ pub(in crate::suite) fn read(
         let value = |sample| {
             let way = way(seed, sample, samples);
             match &span {
-                SampledFrom::Range(range) => range.at(way, parameter.is_whole()).to_string(),
+                SampledFrom::Range(range) => range.part(way, parameter.is_whole()).to_string(),
                 SampledFrom::List(list) => {
-                    let at = (way * list.len() as f64) as usize;
-                    list.get(at.min(list.len() - 1))
-                        .map(|it| spelled(&it.value))
-                        .unwrap_or_default()
+                    let index = (way * list.len() as f64) as usize;
+                    let drawn = list.get(index.min(list.len() - 1));
+                    drawn.map(|drawn| spelled(&drawn.value)).unwrap_or_default()
                 }
             }
         };

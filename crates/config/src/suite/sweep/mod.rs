@@ -38,16 +38,16 @@ use crate::read::{Located, TomlTable};
 /// quotes.
 const OF_DISKS: [&str; 2] = ["device", "disk"];
 
-/// The parameters among the axes of a suite, each with its place in the file's order of keys.
+/// The parameters among the axes of a suite, in the file's order of keys.
 pub(super) fn read_axes(
     crossed: &TomlTable<'_, '_>,
-) -> Vec<(usize, SweptParameter, Vec<Located<String>>)> {
+) -> Vec<(SweptParameter, Vec<Located<String>>)> {
     // Known, whether or not they are there.
     for name in SweptParameter::PLAIN {
         crossed.has(name);
     }
     let mut axes = Vec::new();
-    for (at, key) in crossed.keys().into_iter().enumerate() {
+    for key in crossed.keys() {
         let parameter = match key.parse::<SweptParameter>() {
             Ok(parameter) => parameter,
             // Without a point it is more likely to be another axis's name.
@@ -59,10 +59,8 @@ pub(super) fn read_axes(
             Err(_) => {
                 if OF_DISKS.contains(&key) && crossed.is_table(key) {
                     crossed.has(key);
-                    crossed.wrong(
-                        key,
-                        "a name with points in it stands in quotes: \"disk.2.seek\" = ...",
-                    );
+                    let rule = "a name with points in it stands in quotes";
+                    crossed.wrong(key, format!("{rule}: \"disk.2.seek\" = ..."));
                 }
                 continue;
             }
@@ -72,7 +70,7 @@ pub(super) fn read_axes(
         } else {
             read_list(crossed, key)
         };
-        axes.push((at, parameter, values));
+        axes.push((parameter, values));
     }
     axes
 }

@@ -66,9 +66,9 @@ impl Number {
         let exact = u64::try_from(sum / of).ok().filter(|_| sum.is_multiple_of(of));
         let number = exact.map(|atoms| Self { kind: first.kind, atoms });
         // Few: as many as its ends could have.
-        let is_short = |it: &Self| {
-            it.to_string().len() <= 8
-                && (!whole || it.kind != NumberKind::Plain || it.atoms.is_multiple_of(ONE))
+        let is_short = |number: &Self| {
+            let is_fit = !whole || number.kind != NumberKind::Plain;
+            number.to_string().len() <= 8 && (is_fit || number.atoms.is_multiple_of(ONE))
         };
         number.filter(is_short).unwrap_or_else(|| first.rounded(sum as f64 / of as f64, whole))
     }
@@ -78,13 +78,10 @@ impl Number {
         let grain = match self.kind {
             NumberKind::Plain if whole => ONE,
             NumberKind::Size if atoms >= BLOCK as f64 => {
-                let unit = SIZES
-                    .iter()
-                    .find(|(_, factor)| atoms >= *factor as f64)
-                    .map_or(1, |(_, factor)| *factor);
-                BLOCK.max(unit / 256)
+                let unit = SIZES.iter().find(|(_, factor)| atoms >= *factor as f64);
+                BLOCK.max(unit.map_or(1, |(_, factor)| *factor) / 256)
             }
-            NumberKind::Plain | NumberKind::Time | NumberKind::Size | NumberKind::Rate => {
+            _ => {
                 let digits = atoms.max(1.0).log10().floor() as u32 + 1;
                 10_u64.pow(digits.saturating_sub(DIGITS).min(19))
             }
@@ -184,11 +181,8 @@ impl FromStr for Number {
         let is_plain = text.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
         let known = if is_plain { None } else { of_unit(text) };
         known.ok_or_else(|| {
-            format!(
-                "`{}` is no number, with or without the unit of a time, a size or a rate, or has \
-                 too many digits",
-                text.escape_debug()
-            )
+            let what = "no number, with or without the unit of a time, a size or a rate";
+            format!("`{}` is {what}, or has too many digits", text.escape_debug())
         })
     }
 }

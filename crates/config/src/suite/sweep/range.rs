@@ -38,28 +38,21 @@ impl Range {
         let given: Vec<Spacing> =
             Spacing::ALL.iter().copied().filter(|spacing| table.has(spacing.as_str())).collect();
         let [spacing] = given[..] else {
-            table.wrong(
-                "",
-                "a range has either `linear` or `log`, each with its two ends: { \
-                             linear = [0, 100], steps = 11 }",
-            );
+            let example = "{ linear = [0, 100], steps = 11 }";
+            let kinds = "either `linear` or `log`, each with its two ends";
+            table.wrong("", format!("a range has {kinds}: {example}"));
             return None;
         };
         let key = spacing.as_str();
         let ends = table.list::<Word>(key);
         let [first, last] = &ends[..] else {
-            table.wrong(
-                key,
-                format!("has two ends, the least and the greatest; here are {}", ends.len()),
-            );
+            let count = ends.len();
+            table.wrong(key, format!("has two ends, the least and the greatest; here are {count}"));
             return None;
         };
-        let number = |end: &Located<Word>| match end.value.0.parse::<Number>() {
-            Ok(number) => Some(number),
-            Err(message) => {
-                table.wrong_at(&end.place, message);
-                None
-            }
+        let number = |end: &Located<Word>| {
+            let number = end.value.0.parse::<Number>();
+            number.map_err(|message| table.wrong_at(&end.place, message)).ok()
         };
         let (from, to) = (number(first), number(last));
         let to = to?;
@@ -69,10 +62,8 @@ impl Range {
         } else if from >= to {
             table.wrong_at(&last.place, format!("{to} is not above the other end, {from}"));
         } else if from.is_zero() && spacing == Spacing::Log {
-            table.wrong_at(
-                &first.place,
-                "no factor leads away from 0: begin above it, or write `linear`",
-            );
+            let message = "no factor leads away from 0: begin above it, or write `linear`";
+            table.wrong_at(&first.place, message);
         } else {
             return Some(Self { spacing, first: from, last: to });
         }
@@ -87,19 +78,17 @@ impl Range {
         let (steps, range) = (steps?, range?);
         let value = |step: u32| match range.spacing {
             Spacing::Linear => Number::step(range.first, range.last, step, steps - 1, whole),
-            Spacing::Log => range.at(f64::from(step) / f64::from(steps - 1), whole),
+            Spacing::Log => range.part(f64::from(step) / f64::from(steps - 1), whole),
         };
         let values: Vec<Number> = (0..steps).map(value).collect();
-        if let Some((twice, _)) =
-            values.iter().zip(values.iter().skip(1)).find(|(one, next)| one == next)
-        {
-            table.wrong("steps", format!("{steps} are too many: {twice} comes twice"));
+        if let Some(twice) = values.windows(2).find(|pair| pair[0] == pair[1]) {
+            table.wrong("steps", format!("{steps} are too many: {} comes twice", twice[0]));
             return None;
         }
         Some(values.iter().map(Number::to_string).collect())
     }
 
-    pub(super) fn at(&self, way: f64, whole: bool) -> Number {
+    pub(super) fn part(&self, way: f64, whole: bool) -> Number {
         Number::between(self.first, self.last, way, self.spacing == Spacing::Log, whole)
     }
 }
