@@ -1,4 +1,4 @@
-//! What a run changes of this machine, and how each of it is undone.
+//! The changes that a run makes to this machine, and their undoing.
 //!
 //! Mounts and programs are not among them: they are in a mount and a process namespace of their
 //! own, and end with it.
@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
 use crate::mountinfo::{mounts, unescaped};
+use crate::sysfs::word;
 use crate::wait::{Obstacle, until_done};
 use crate::wipe;
 pub use pool::is_pool;
 
-/// One change, as the journal has it: noted before it is made.
+/// A change. The journal has it before it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
@@ -31,8 +32,8 @@ pub enum Change {
         was: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<DiskIdentity>,
-        /// What it gets. If it says something else when it is to be put back, somebody else has
-        /// changed it since, and it stays.
+        /// The new value. If the file says something else when it is to be put back, somebody else
+        /// has changed it since, and it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gets: Option<String>,
     },
@@ -68,34 +69,32 @@ pub struct DiskIdentity {
 }
 
 impl DiskIdentity {
-    /// Of a file of a disk's in sysfs.
+    /// Reads the identity of the disk that a file in sysfs belongs to.
     fn read(path: &Path) -> Option<Self> {
         let name = path.strip_prefix("/sys/block").ok()?.iter().next()?;
-        let said =
-            |file: &str| fs::read_to_string(Path::new("/sys/block").join(name).join(file)).ok();
-        let word = |file: &str| said(file).map(|text| text.trim().to_owned());
-        Some(Self { dev: word("dev")?, diskseq: word("diskseq") })
+        let folder = Path::new("/sys/block").join(name);
+        Some(Self { dev: word(&folder, "dev")?, diskseq: word(&folder, "diskseq") })
     }
 }
 
-/// What became of a change that was to be undone.
+/// The result of undoing a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Undone {
-    /// What was done, for people.
+    /// The step, in words.
     pub what: String,
-    /// Why it was not, and what to do.
+    /// The reason if the step failed, and what to do.
     pub failed: Option<String>,
 }
 
-/// What there is to tell while changes are undone.
+/// News while changes are undone.
 #[derive(Debug, Clone, Copy)]
 pub enum UndoNews<'a> {
-    /// What it is that is still in use, and so is waited for.
+    /// The thing still in use that the undoing waits for.
     Waits(&'a str),
     Undone(&'a Undone),
 }
 
-/// As a change that was made.
+/// Writes a sentence on a change that was made.
 impl fmt::Display for Change {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -113,22 +112,14 @@ impl fmt::Display for Change {
 impl Change {
     /// Another value of a file, whatever it will say.
     pub fn value(path: &Path, was: &str) -> Self {
-        Self::Value {
-            path: path.to_owned(),
-            was: was.to_owned(),
-            of: DiskIdentity::read(path),
-            gets: None,
-        }
+        let (path, was, of) = (path.to_owned(), was.to_owned(), DiskIdentity::read(path));
+        Self::Value { path, was, of, gets: None }
     }
 
     /// The value `gets` of a file.
     pub fn set(path: &Path, was: &str, gets: &str) -> Self {
-        Self::Value {
-            path: path.to_owned(),
-            was: was.to_owned(),
-            of: DiskIdentity::read(path),
-            gets: Some(gets.to_owned()),
-        }
+        let (path, was, of) = (path.to_owned(), was.to_owned(), DiskIdentity::read(path));
+        Self::Value { path, was, of, gets: Some(gets.to_owned()) }
     }
 
     /// A folder that is not there yet.
@@ -188,13 +179,12 @@ impl Change {
     }
 }
 
-/// What a file says that says neither what it was nor what it was given.
+/// Returns the value of a file that is neither its old value nor the one that it was given.
 fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
     value::other(path, gets?).filter(|other| other != was)
 }
 
-/// What is no longer there, as a disk that was taken out, has nothing to put back; nor has another
-/// one that got its name.
+/// Writes the old value. Does nothing if the disk is gone, or another one has its name now.
 fn put_back(path: &Path, was: &str, of: Option<&DiskIdentity>) -> Result<bool, String> {
     if of.is_some() && DiskIdentity::read(path).as_ref() != of {
         return Ok(false);
@@ -332,8 +322,8 @@ mod tests {
     fn what_somebody_mounted_in_a_folder_is_not_removed() {
         let place = tempfile::tempdir().unwrap();
         let (folder, other) = (place.path().join("disklab-1"), place.path().join("other"));
-        for it in [&folder.join("in"), &other] {
-            fs::create_dir_all(it).unwrap();
+        for made in [&folder.join("in"), &other] {
+            fs::create_dir_all(made).unwrap();
         }
         fs::write(other.join("precious"), "x").unwrap();
         let mount = std::process::Command::new("mount")

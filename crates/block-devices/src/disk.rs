@@ -1,14 +1,14 @@
-//! One block device of this machine: what tells it from all others.
+//! Block devices of this machine, and what identifies them.
 
 mod serial;
 
-use std::fs;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use disklab_units::{Bytes, Sectors};
-use rustix::fs::{major, minor};
+use rustix::fs::{OFlags, major, minor};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -19,7 +19,7 @@ use crate::sysfs::{SysfsBlock, number};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disk {
-    /// As it was named: `/dev/disk/by-id/...`, `/dev/sdb`.
+    /// The path that the user gave: `/dev/disk/by-id/...`, `/dev/sdb`.
     pub named: PathBuf,
     /// The kernel's name: `sdb`, `nvme0n1`, `loop3`.
     pub name: String,
@@ -28,12 +28,12 @@ pub struct Disk {
     pub bytes: Bytes,
     pub rotational: bool,
     pub model: Option<String>,
-    /// What its maker, or for a loop device its backing file, tells it from others by.
+    /// The maker's serial; for a loop device, the identity of its backing file.
     pub serial: Option<String>,
 }
 
 impl Disk {
-    /// What a path is now; links are followed.
+    /// Finds the device that a path leads to now. Follows links.
     pub fn find(path: &Path) -> Result<Self, Error> {
         let number = number_of(path)?;
         Self::on(&Machine::here(), path, number)
@@ -93,13 +93,26 @@ fn is_numbered(name: &str, start: &str) -> bool {
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Opens a device for nobody else (`O_EXCL`): the kernel refuses that for what is mounted or a part
+/// of something. Not for writing: udev would look at a disk that was, while mkfs works.
+pub(crate) fn open_alone(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::EXCL | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Major and minor number of a block device; None of anything else.
+pub(crate) fn block_number(metadata: &Metadata) -> Option<(u32, u32)> {
+    let number = (major(metadata.rdev()), minor(metadata.rdev()));
+    metadata.file_type().is_block_device().then_some(number)
+}
+
 /// Major and minor number of the block device that a path leads to.
 pub fn number_of(path: &Path) -> Result<(u32, u32), Error> {
     let metadata = path.metadata().map_err(|error| unreadable(path, error))?;
-    let kind = metadata.file_type();
-    if kind.is_block_device() {
-        return Ok((major(metadata.rdev()), minor(metadata.rdev())));
+    if let Some(number) = block_number(&metadata) {
+        return Ok(number);
     }
+    let kind = metadata.file_type();
     let what = if kind.is_char_device() {
         "a character device"
     } else if kind.is_dir() {

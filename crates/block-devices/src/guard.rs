@@ -13,19 +13,18 @@ mod twice;
 mod uses;
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, major, minor};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 pub use self::twice::named_twice;
 
 use self::contents::contents;
 use self::tree::DeviceTree;
 use crate::allow::Allow;
-use crate::disk::{Disk, number_of};
+use crate::disk::{Disk, block_number, number_of, open_alone};
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::refusal::{LEAST, Refusal, Why};
@@ -54,17 +53,17 @@ pub fn is_free(disk: &Disk, overwrite: &[PathBuf]) -> Result<(), Refusal> {
         .map_err(|why| Refusal { device: disk.named.clone(), why })
 }
 
-/// That no two of these are one disk, or on one.
+/// Checks that no two of these are one disk, or on one.
 pub fn apart(disks: &[Disk]) -> Result<(), Refusal> {
     apart_on(&Machine::here(), disks)
 }
 
-/// What uses a disk, or shares it: mounts, swap, partitions and what is made of it.
+/// Lists what uses a disk, or shares it: mounts, swap, partitions and what is made of it.
 pub fn used_by(disk: &Disk) -> Result<Vec<String>, Refusal> {
     used_by_on(&Machine::here(), disk).map_err(|why| Refusal { device: disk.named.clone(), why })
 }
 
-/// Who keeps a disk from being given to one alone, as far as that can be seen.
+/// Says who keeps a disk from being opened exclusively, as far as that can be seen.
 pub(crate) fn holder(disk: &Disk) -> Option<String> {
     let machine = Machine::here();
     let uses = uses::read(&machine).unwrap_or_default();
@@ -96,15 +95,9 @@ fn used_by_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
 /// neither: drop it just before that.
 pub fn hold(disk: &Disk) -> Result<File, Refusal> {
     let refusal = |why| Refusal { device: disk.named.clone(), why };
-    // Not for writing: udev would look at a disk that was, while mkfs works.
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags((OFlags::EXCL | OFlags::NONBLOCK).bits().cast_signed())
-        .open(&disk.named);
-    let file = opened.map_err(|error| refusal(unopened(&error)))?;
+    let file = open_alone(&disk.named).map_err(|error| refusal(unopened(&error)))?;
     let metadata = file.metadata().map_err(|error| refusal(unopened(&error)))?;
-    let number = (major(metadata.rdev()), minor(metadata.rdev()));
-    if !metadata.file_type().is_block_device() || number != disk.number {
+    if block_number(&metadata) != Some(disk.number) {
         return Err(refusal(Why::Changed(format!("{} leads elsewhere", disk.named.display()))));
     }
     // Found again while nobody can take it away.
@@ -120,7 +113,7 @@ fn unopened(error: &io::Error) -> Why {
     }
 }
 
-/// That its path leads to what it was.
+/// Checks that the path still leads to the same disk.
 fn still(disk: &Disk) -> Result<(), Why> {
     let now = Disk::find(&disk.named).map_err(|error| match error {
         Error::NoPermission(_) => Why::NoPermission,
@@ -142,7 +135,7 @@ fn still(disk: &Disk) -> Result<(), Why> {
     Ok(())
 }
 
-/// Of everything but what it holds.
+/// Checks everything but the disk's contents.
 fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
     let tree = DeviceTree::read(machine)?;
     let uses = uses::read(machine)?;
@@ -170,7 +163,7 @@ fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
     Ok(())
 }
 
-/// That it can be written, and that nothing known is on it.
+/// Checks that the disk can be written, and that nothing known is on it.
 fn holds_nothing(disk: &Disk) -> Result<(), Why> {
     let unreadable = |error: io::Error| match error.kind() {
         ErrorKind::PermissionDenied => Why::NoPermission,

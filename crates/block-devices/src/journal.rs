@@ -18,7 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, UndoNews};
@@ -29,17 +29,15 @@ const MOMENT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 /// A longer one was not written by disklab.
 const LONGEST: u64 = 16 << 20;
-/// Of journals' names.
+/// The extension of journals.
 const ENDING: &str = "journal";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum JournalLine {
-    /// Which boot of the machine, and whose run.
-    Begun {
-        boot: String,
-        run: PathBuf,
-    },
+    /// The boot of the machine, and the run.
+    Begun { boot: String, run: PathBuf },
+    /// A change that is about to be made.
     Change(Change),
     /// The change of this number, from 0.
     Undone(usize),
@@ -82,16 +80,16 @@ impl Error {
     }
 }
 
-/// One that is added to.
+/// A journal that is added to.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
-    /// What has the lock, where that is another description of the file.
+    /// The file that has the lock, if it is not `file`.
     _lock: Option<File>,
     path: PathBuf,
 }
 
-/// One whose run is gone.
+/// A journal whose run is gone.
 #[derive(Debug)]
 pub struct LeftJournal {
     file: File,
@@ -99,16 +97,16 @@ pub struct LeftJournal {
     /// speaks of was made.
     whole: u64,
     path: PathBuf,
-    /// Of which run.
+    /// The record of its run.
     pub run: PathBuf,
     same_boot: bool,
     /// Why lines of it cannot be read.
     unreadable: Vec<String>,
-    /// Those that are not undone, by their numbers, in order.
+    /// The changes that are not undone, each with its number, in order.
     changes: Vec<(usize, Change)>,
 }
 
-/// Where root's journals are.
+/// The folder of root's journals.
 const OF_ROOT: &str = "/var/lib/disklab";
 
 /// Of whoever is not root: how many runs of root's left notes, which only root undoes.
@@ -120,7 +118,7 @@ pub fn of_root() -> usize {
     entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == ENDING)).count()
 }
 
-/// Where journals are: of the machine for root, else of the user.
+/// The folder of journals: the machine's for root, else the user's.
 pub fn folder() -> Result<PathBuf> {
     if let Some(place) = std::env::var_os("DISKLAB_STATE") {
         return Ok(PathBuf::from(place));
@@ -149,14 +147,10 @@ impl Journal {
                 made => made.map_err(Error::io("create", &path))?,
             };
             // Another disklab may have taken it for one that was left empty, and removed it.
-            match flock(&file, FlockOperation::NonBlockingLockShared) {
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                locked => {
-                    locked.map_err(|error| Error::io("lock", &path)(error.into()))?;
-                    if is_at(&file, &path) {
-                        break (file, path);
-                    }
-                }
+            if has_locked(&file, &path, FlockOperation::NonBlockingLockShared)?
+                && is_at(&file, &path)
+            {
+                break (file, path);
             }
         };
         let mut journal = Self { file, _lock: None, path };
@@ -262,9 +256,8 @@ impl LeftJournal {
         if !file.metadata().map_err(Error::io("open", path))?.is_file() {
             return Err(Error::unreadable(path, "it is no file"));
         }
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
-            locked => locked.map_err(|e| Error::io("lock", path)(e.into()))?,
+        if !has_locked(&file, path, FlockOperation::NonBlockingLockExclusive)? {
+            return Ok(None);
         }
         // Whoever had the lock before may have removed it, and a run made another of its name.
         if !is_at(&file, path) {
@@ -311,12 +304,12 @@ impl LeftJournal {
         &self.path
     }
 
-    /// What it would undo, the last change first.
+    /// The changes that it would undo, the last one first.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().rev().map(|(_, change)| change)
     }
 
-    /// That lines of it cannot be read, if there are such.
+    /// Returns an error if lines of it cannot be read.
     pub fn unreadable(&self) -> Option<Error> {
         let error = self.unreadable.join("; ");
         (!error.is_empty()).then(|| Error::unreadable(&self.path, error))
@@ -355,7 +348,7 @@ impl LeftJournal {
     }
 }
 
-/// What is noted there is done: nobody else may have written it.
+/// Checks that nobody else may have written the folder: what journals say is done.
 fn trusted(folder: &Path) -> Result<()> {
     let metadata = folder.metadata().map_err(Error::io("look at", folder))?;
     let own = rustix::process::geteuid().as_raw();
@@ -369,13 +362,21 @@ fn trusted(folder: &Path) -> Result<()> {
     Err(Error::Untrusted { path: folder.to_owned(), why })
 }
 
+/// Locks a file. False: somebody else has it locked.
+fn has_locked(file: &File, path: &Path, operation: FlockOperation) -> Result<bool> {
+    match flock(file, operation) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        locked => locked.map(|()| true).map_err(|errno| Error::io("lock", path)(errno.into())),
+    }
+}
+
 /// Whether a file is still the one of this name.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(own), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
     (own.dev(), own.ino()) == (there.dev(), there.ino())
 }
 
-/// Of the machine since it was started.
+/// The id of the machine's boot.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Where the kernel and udev tell of disks: /sys, /proc, /run and /dev.
+//! The files in which the kernel and udev describe disks: /sys, /proc, /run and /dev.
 
 use std::fmt;
 use std::fs::{self, DirEntry, File};
@@ -20,11 +20,11 @@ impl Machine {
     }
 
     #[cfg(test)]
-    pub(crate) fn at(root: &Path) -> Self {
+    pub(crate) fn below(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// Of a path that begins with `/`, as this machine has it.
+    /// Resolves a path that begins with `/` on this machine.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
@@ -60,7 +60,7 @@ pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
     fs::read_dir(folder)?.map(|entry| entry.map(name)).collect()
 }
 
-/// One process, as far as this user may see it.
+/// A process, as far as this user may see it.
 pub(crate) struct Process {
     pub number: String,
     pub folder: PathBuf,

@@ -63,7 +63,8 @@ pub(crate) fn file_name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn word(folder: &Path, file: &str) -> Option<String> {
+/// Returns what a file of a folder says, if anything.
+pub(crate) fn word(folder: &Path, file: &str) -> Option<String> {
     let text = machine::text(&folder.join(file)).ok()?;
     Some(text.trim().to_owned()).filter(|word| !word.is_empty())
 }

@@ -1,15 +1,13 @@
 //! What disklab itself has made on a disk, found again by the disk's serial and taken away by the
 //! UUID that it was given.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use serde::Deserialize;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, open_alone};
 use crate::guard;
 use crate::program::{output, run};
 use crate::wait::{Obstacle, until_done};
@@ -78,12 +76,8 @@ pub fn is_it(disk: &Disk, now: &Disk) -> bool {
 
 /// That the kernel gives it to one alone: what was mounted of it is written and gone.
 pub fn is_let_go(disk: &Disk, path: &Path) -> Result<(), Obstacle> {
-    let alone = (OFlags::EXCL | OFlags::NONBLOCK).bits().cast_signed();
-    match OpenOptions::new().read(true).custom_flags(alone).open(path) {
-        Ok(file) => {
-            drop::<File>(file);
-            Ok(())
-        }
+    match open_alone(path) {
+        Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
             Err(match guard::holder(disk) {
                 Some(who) => Obstacle::Passing(format!("{}: {who}", path.display())),

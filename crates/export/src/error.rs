@@ -1,13 +1,11 @@
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a record's tables could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     #[error("cannot {doing} {}: {source}{}", path.display(), advice(source))]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
-    #[error("cannot write {}: {message}", path.display())]
-    Write { path: PathBuf, message: String },
     #[error("{}: {message}; the record's other tables can be had without it: \
         --table", path.display())]
     Read { path: PathBuf, message: String },
@@ -17,6 +15,13 @@ pub enum ExportError {
         record.display(), to.display()
     )]
     Another { record: PathBuf, to: PathBuf, part: String, created: String },
+}
+
+impl ExportError {
+    /// Says what was tried on which file, for `map_err`.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { doing, path: path.to_owned(), source }
+    }
 }
 
 fn advice(source: &io::Error) -> &'static str {

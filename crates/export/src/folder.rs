@@ -1,7 +1,6 @@
-//! Where the tables of a record are, and how they come there.
+//! The folders of a record's tables, and their writing.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use disklab_record::Record;
@@ -11,7 +10,7 @@ use crate::sink::{Format, Sink};
 use crate::table::Table;
 use crate::{owner, rows};
 
-/// What is wanted of records.
+/// The tables that a user asked for, and their format.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub format: Format,
@@ -19,7 +18,7 @@ pub struct Wanted<'a> {
     pub tables: &'a [&'static str],
 }
 
-/// What was written of a table.
+/// A table that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     pub table: &'static str,
@@ -43,48 +42,32 @@ fn write(
     format: Format,
     fill: rows::Fill,
 ) -> Result<Exported, ExportError> {
-    let folder = to.join(table.name).join(own_folder(record));
-    let error = |doing, path: &Path| {
-        let path = path.to_owned();
-        move |source: io::Error| ExportError::Io { doing, path, source }
-    };
-    fs::create_dir_all(&folder).map_err(error("create", &folder))?;
+    let own = own_folder(record);
+    let folder = to.join(table.name).join(&own);
+    fs::create_dir_all(&folder).map_err(ExportError::io("create", &folder))?;
     let path = folder.join(format!("data.{}", format.ending()));
     // No reader of such a folder takes a hidden file for data.
     let part = folder.join(format!(".data.{}.{}.part", format.ending(), std::process::id()));
-    let written =
-        filled(record, table, format, fill, [part.as_path(), path.as_path()]).and_then(|rows| {
-            fs::rename(&part, &path).map_err(error("rename", &part))?;
-            File::open(&folder)
-                .and_then(|folder| folder.sync_all())
-                .map_err(error("sync", &folder))?;
-            Ok(rows)
-        });
+    let write_whole = || {
+        let made = File::create(&part).map_err(ExportError::io("create", &part))?;
+        let mut sink = Sink::new(table, format, made, &path)?;
+        fill(record, &mut sink)?;
+        let (written, rows) = sink.end()?;
+        written.sync_all().map_err(ExportError::io("sync", &part))?;
+        fs::rename(&part, &path).map_err(ExportError::io("rename", &part))?;
+        let synced = File::open(&folder).and_then(|folder| folder.sync_all());
+        synced.map_err(ExportError::io("sync", &folder))?;
+        Ok(rows)
+    };
+    let written = write_whole();
     if written.is_err() {
         // What failed is told. Folders go that have nothing else in them.
         let _ = fs::remove_file(&part);
-        for folder in folder.ancestors().take(own_folder(record).iter().count() + 1) {
+        for folder in folder.ancestors().take(own.iter().count() + 1) {
             let _ = fs::remove_dir(folder);
         }
     }
     Ok(Exported { table: table.name, path, rows: written? })
-}
-
-/// Writes a whole file beside its place, and says how many rows it has.
-fn filled(
-    record: &Record,
-    table: Table,
-    format: Format,
-    fill: rows::Fill,
-    [part, path]: [&Path; 2],
-) -> Result<u64, ExportError> {
-    let error = |doing| move |source| ExportError::Io { doing, path: part.to_owned(), source };
-    let made = File::create(part).map_err(error("create"))?;
-    let mut sink = Sink::new(table, format, made, path)?;
-    fill(record, &mut sink)?;
-    let (written, rows) = sink.end()?;
-    written.sync_all().map_err(error("sync"))?;
-    Ok(rows)
 }
 
 /// The folder of a record's part, in that of each table.
@@ -96,7 +79,7 @@ pub fn own_folder(record: &Record) -> PathBuf {
     Path::new(&format!("suite={}", escaped(suite))).join(format!("run={}", escaped(&run)))
 }
 
-/// As Hive escapes values in names of folders: what could end a name or a value there.
+/// Escapes what could end a name or a value, as Hive does in names of folders.
 fn escaped(text: &str) -> String {
     let one = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'+' | b',' | b'@' => {

@@ -22,7 +22,7 @@ pub use error::ExportError;
 pub use folder::{Exported, Wanted, export, own_folder};
 pub use sink::Format;
 
-/// Of all tables.
+/// The names of all tables.
 pub fn names() -> [&'static str; 4] {
     rows::ALL.map(|(table, _)| table.name)
 }

@@ -1,8 +1,8 @@
-//! Which record the tables in a folder are of: two may have the same name.
+//! The list of records whose tables are in a folder: two records may have the same name.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use disklab_record::Record;
@@ -19,19 +19,14 @@ type Owners = BTreeMap<String, (String, String)>;
 /// Notes that this part is the record's from now on, unless it is another's.
 pub fn claim(record: &Record, to: &Path, part: &Path) -> Result<(), ExportError> {
     let path = to.join(FILE);
-    let io = |doing| {
-        let path = path.clone();
-        move |source| ExportError::Io { doing, path, source }
-    };
     let mut owners: Owners = match fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text).map_err(|error| ExportError::Write {
-            path: path.clone(),
-            message: format!(
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| {
+            ExportError::io("write", &path)(io::Error::other(format!(
                 "it should say which records the tables are of, and does not: {error}; remove it"
-            ),
+            )))
         })?,
         Err(error) if error.kind() == ErrorKind::NotFound => Owners::new(),
-        Err(error) => return Err(io("read")(error)),
+        Err(error) => return Err(ExportError::io("read", &path)(error)),
     };
     let manifest = record.manifest();
     let own = (manifest.created.clone(), manifest.trials.first().cloned().unwrap_or_default());
@@ -48,18 +43,14 @@ pub fn claim(record: &Record, to: &Path, part: &Path) -> Result<(), ExportError>
         }
         None => _ = owners.insert(part, own),
     }
-    fs::create_dir_all(to).map_err(|source| ExportError::Io {
-        doing: "create",
-        path: to.to_owned(),
-        source,
-    })?;
+    fs::create_dir_all(to).map_err(ExportError::io("create", to))?;
     let beside = to.join(format!("{FILE}.{}.part", std::process::id()));
-    let text = serde_json::to_vec_pretty(&owners).map_err(std::io::Error::from);
+    let text = serde_json::to_vec_pretty(&owners).map_err(io::Error::from);
     let written =
         text.and_then(|text| fs::write(&beside, text)).and_then(|()| fs::rename(&beside, &path));
     written.map_err(|error| {
         // What failed is told.
         let _ = fs::remove_file(&beside);
-        io("write")(error)
+        ExportError::io("write", &path)(error)
     })
 }

@@ -1,6 +1,6 @@
 //! The tables and their columns, which never depend on the record.
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -22,7 +22,7 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
-/// One field of a row. Any can be nothing.
+/// A field of a row. Any field can be nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Field<'a> {
     Nothing,

@@ -60,8 +60,8 @@ fn outcome(trial: &str, policy: &str, status: Status) -> Outcome {
     }
 }
 
-const FIO: &str = r#"{"fio version":"fio-3.39","jobs":[{"jobname":"rand","error":0,"read":{"total_ios":5,"iops":5.0,
-"clat_ns":{"mean":2.0,"N":5,"bins":{"1500":2,"8716288":3}}}}]}"#;
+const FIO: &str = r#"{"fio version":"fio-3.39","jobs":[{"jobname":"rand","error":0,
+"read":{"total_ios":5,"iops":5.0,"clat_ns":{"mean":2.0,"N":5,"bins":{"1500":2,"8716288":3}}}}]}"#;
 
 /// Two trials, the second of which failed; so many requests in the trace of the first.
 fn record(here: &Path, requests: u64) -> Record {

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::Mismatch;
+use crate::mismatch::{Mismatch, listed};
+use crate::name::UnfitName;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -11,7 +12,8 @@ pub enum StoreError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
 
     #[error(
-        "{} is not a record: it has no manifest.toml; if a run was killed before it began, remove the folder",
+        "{} is not a record: it has no manifest.toml; if a run was killed before it began, \
+        remove the folder",
         folder.display()
     )]
     NoManifest { folder: PathBuf },
@@ -25,7 +27,10 @@ pub enum StoreError {
     )]
     Line { path: PathBuf, line: usize, message: String },
 
-    #[error("{} is being written by another disklab ({holder}); wait for it, or stop it", folder.display())]
+    #[error(
+        "{} is being written by another disklab ({holder}); wait for it, or stop it",
+        folder.display()
+    )]
     Busy { folder: PathBuf, holder: String },
 
     #[error("{} exists; resume it, or name another folder", folder.display())]
@@ -37,14 +42,12 @@ pub enum StoreError {
     )]
     Mismatch { folder: PathBuf, differences: Vec<Mismatch> },
 
-    #[error(
-        "`{name}` cannot be the name of a folder in a record: it has 1 to 200 of letters, digits and `+-_.,:=@%`, \
-         and no `.` in front"
-    )]
-    Name { name: String },
+    #[error(transparent)]
+    Name(#[from] UnfitName),
 
     #[error(
-        "trial {trial} is not one that {} waits for: it is not in its manifest, or was recorded before",
+        "trial {trial} is not one that {} waits for: it is not in its manifest, or was recorded \
+        before",
         folder.display()
     )]
     Unexpected { trial: String, folder: PathBuf },
@@ -71,15 +74,12 @@ impl StoreError {
     }
 }
 
-pub(crate) fn listed(differences: &[Mismatch]) -> String {
-    differences.iter().fold(String::new(), |text, difference| format!("{text}\n  {difference}"))
-}
-
 /// A library of another build is what a developer meets most, and what no file of theirs explains.
 fn way_out(differences: &[Mismatch]) -> &'static str {
     if differences.iter().any(|difference| difference.what == "tool disk library") {
-        "the disk models are in the disk library, and this one is of another build of disklab: build the sources that \
-         the record was begun with (`cargo build --release --workspace`), or start a new record with `disklab run`"
+        "the disk models are in the disk library, and this one is of another build of disklab: \
+        build the sources that the record was begun with (`cargo build --release --workspace`), \
+        or start a new record with `disklab run`"
     } else {
         "start a new record with `disklab run`, or restore what was"
     }

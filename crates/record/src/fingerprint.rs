@@ -31,7 +31,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
     let mut lines = Vec::new();
     for (trial, (status, raw)) in &trials(folder)? {
         let Some(raw) = raw else {
-            lines.push(format!("{}  {trial}\n", told(*status)));
+            lines.push(format!("{}  {trial}\n", shown(*status)));
             continue;
         };
         for file in repeatable(raw) {
@@ -51,8 +51,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
 pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError> {
     let mut digests = BTreeMap::new();
     for file in repeatable(raw) {
-        let path = raw.join(file);
-        let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+        let sha256 = read_sha256(&raw.join(file))?;
         digests.extend(sha256.map(|sha256| (file.to_owned(), sha256)));
     }
     Ok(digests)
@@ -76,8 +75,7 @@ fn changed_among(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, StoreError> {
     if let Some(found) = &outcome.found {
-        let path = record.folder().join(&found.file);
-        let now = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+        let now = read_sha256(&record.folder().join(&found.file))?;
         let same = outcome.files.get(&found.file) == now.as_ref();
         return Ok(if same { Vec::new() } else { vec![found.file.clone()] });
     }
@@ -86,9 +84,7 @@ fn changed_among(
     for (file, recorded) in outcome.files.iter().filter(|(file, _)| wanted(file)) {
         // A record may name anything: only what is known to be in such a folder is looked for.
         let known = repeatable(&raw).contains(&file.as_str());
-        let path = raw.join(file);
-        let now =
-            if known { sha256_of(&path).map_err(StoreError::io("read", &path))? } else { None };
+        let now = if known { read_sha256(&raw.join(file))? } else { None };
         if now.as_ref() != Some(recorded) {
             other.push(file.clone());
         }
@@ -96,42 +92,25 @@ fn changed_among(
     Ok(other)
 }
 
-/// Where two records that should be the same are not.
+/// A difference between two records that should be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// A trial is not ok in both; `None` is a trial that has not run.
-    Status {
-        trial: String,
-        first: Option<Status>,
-        second: Option<Status>,
-    },
-    /// A file is in one record only.
-    OnlyInFirst {
-        trial: String,
-        file: &'static str,
-    },
-    OnlyInSecond {
-        trial: String,
-        file: &'static str,
-    },
+    Status { trial: String, first: Option<Status>, second: Option<Status> },
+    /// A file is only in the first record.
+    OnlyInFirst { trial: String, file: &'static str },
+    /// A file is only in the second record.
+    OnlyInSecond { trial: String, file: &'static str },
     /// A file's bytes are the same up to `offset`, and differ there or end in one record.
-    Bytes {
-        trial: String,
-        file: &'static str,
-        offset: u64,
-    },
+    Bytes { trial: String, file: &'static str, offset: u64 },
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Status { trial, first, second } => {
-                write!(
-                    out,
-                    "{trial}: {} in the first, {} in the second",
-                    told(*first),
-                    told(*second)
-                )
+                let [first, second] = [*first, *second].map(shown);
+                write!(out, "{trial}: {first} in the first, {second} in the second")
             }
             Self::OnlyInFirst { trial, file } => write!(out, "{trial}/{file}: only in the first"),
             Self::OnlyInSecond { trial, file } => write!(out, "{trial}/{file}: only in the second"),
@@ -148,14 +127,10 @@ pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, StoreErro
     let (first, second) = (trials(first)?, trials(second)?);
     let mut differences = Vec::new();
     for trial in first.keys().chain(second.keys()).collect::<BTreeSet<_>>() {
-        let (status_1, raw_1) = first.get(trial).cloned().unwrap_or_default();
-        let (status_2, raw_2) = second.get(trial).cloned().unwrap_or_default();
-        if status_1 != status_2 {
-            differences.push(Difference::Status {
-                trial: trial.clone(),
-                first: status_1,
-                second: status_2,
-            });
+        let [(first, raw_1), (second, raw_2)] =
+            [&first, &second].map(|trials| trials.get(trial).cloned().unwrap_or_default());
+        if first != second {
+            differences.push(Difference::Status { trial: trial.clone(), first, second });
         }
         if let (Some(raw_1), Some(raw_2)) = (raw_1, raw_2) {
             differences.extend(compare_raw(trial, &raw_1, &raw_2)?);
@@ -178,7 +153,7 @@ pub(crate) fn compare_raw(
     compared.filter_map(Result::transpose).collect()
 }
 
-fn told(status: Option<Status>) -> String {
+fn shown(status: Option<Status>) -> String {
     status.map_or_else(|| "missing".to_owned(), |status| status.to_string())
 }
 
@@ -222,7 +197,7 @@ fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
     if_there(File::open(path).map(|file| BufReader::with_capacity(1 << 16, file)))
 }
 
-/// None when there is no such file.
+/// Returns None if there is no such file.
 fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -233,6 +208,10 @@ fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
 /// The SHA-256 of a file of any size; none where there is no file.
 pub fn sha256_of(path: &Path) -> io::Result<Option<String>> {
     if_there(digest::sha256_of_file(path))
+}
+
+fn read_sha256(path: &Path) -> Result<Option<String>, StoreError> {
+    sha256_of(path).map_err(StoreError::io("read", path))
 }
 
 fn first_difference(mut first: impl BufRead, mut second: impl BufRead) -> io::Result<Option<u64>> {

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::error::{StoreError, listed};
+use crate::error::StoreError;
 use crate::fingerprint;
-use crate::manifest::Mismatch;
 use crate::merge::STATUS;
+use crate::mismatch::{Mismatch, listed};
 use crate::outcome::{Outcome, Status};
 use crate::record::Record;
-use crate::writer::Writer;
+use crate::writer::{RawFolder, RecordWriter};
 
-/// What came of adding a record.
+/// The result of adding a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Trials that have their outcome now.
@@ -30,15 +30,15 @@ pub enum NotTaken {
     #[error("{}/{file} is not what it was when its trial ended", raw.display())]
     Changed { raw: PathBuf, file: String },
     #[error(
-        "{trial} was recorded before with other bytes, which no order or machine explains: {file} (docs: CONTRIBUTING.md, \
-         Why two runs differ)"
+        "{trial} was recorded before with other bytes, which no order or machine explains: {file} \
+        (docs: CONTRIBUTING.md, Why two runs differ)"
     )]
     Conflict { trial: String, file: String },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl Writer {
+impl RecordWriter {
     /// Adds the trials of `part` that ended, but for those in `without`, and takes their raw output
     /// from it. A trial that has its result already is held against it.
     pub fn take(&self, part: &Record, without: &BTreeSet<String>) -> Result<Taken, NotTaken> {
@@ -47,15 +47,11 @@ impl Writer {
             return Err(NotTaken::Differ(differences));
         }
         let ended = part.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
-        let wanted: Vec<&Outcome> = ended
-            .filter(|outcome| {
-                outcome.status != Status::Interrupted && !without.contains(&outcome.trial)
-            })
-            .collect();
-        let wanted: Vec<Outcome> = wanted
-            .into_iter()
-            .map(|outcome| self.checked(part, outcome))
-            .collect::<Result<_, _>>()?;
+        let wanted = ended.filter(|outcome| {
+            outcome.status != Status::Interrupted && !without.contains(&outcome.trial)
+        });
+        let wanted: Vec<Outcome> =
+            wanted.map(|outcome| self.checked(part, outcome)).collect::<Result<_, _>>()?;
         let (new, known): (Vec<Outcome>, Vec<Outcome>) =
             wanted.into_iter().partition(|outcome| self.remains(&outcome.trial));
         self.compare(&known)?;
@@ -63,31 +59,28 @@ impl Writer {
             added: new.iter().map(|outcome| outcome.trial.clone()).collect(),
             known: known.len(),
         };
-        let mut ended = Vec::with_capacity(new.len());
-        for outcome in new {
-            let raw = match part.raw(&outcome) {
-                None => None,
-                Some(from) => {
-                    let raw = self.begin(&outcome.trial)?;
-                    fs::rename(&from, raw.path()).map_err(StoreError::io("move", &from))?;
-                    Some(raw)
-                }
-            };
-            ended.push((raw, outcome));
-        }
-        self.finish_all(ended)?;
+        let moved = |outcome: Outcome| -> Result<_, StoreError> {
+            let raw = part.raw(&outcome).map(|from| self.moved(&outcome.trial, &from));
+            Ok((raw.transpose()?, outcome))
+        };
+        self.finish_all(new.into_iter().map(moved).collect::<Result<_, _>>()?)?;
         Ok(taken)
     }
 
-    /// It, where it is a trial of ours and whole, with the digests of its raw output.
+    /// Moves raw output into the folder of a trial that remains.
+    fn moved(&self, trial: &str, from: &Path) -> Result<RawFolder, StoreError> {
+        let raw = self.begin(trial)?;
+        fs::rename(from, raw.path()).map_err(StoreError::io("move", from))?;
+        Ok(raw)
+    }
+
+    /// Returns the outcome if its trial is one of ours, and its raw output is what was recorded.
     fn checked(&self, part: &Record, outcome: &Outcome) -> Result<Outcome, NotTaken> {
-        let key = self.key(&outcome.trial);
-        if key != outcome.key.as_deref() {
-            let told = |key: Option<&str>| key.unwrap_or("none").to_owned();
+        let (recorded, now) = (self.key(&outcome.trial), outcome.key.as_deref());
+        if recorded != now {
+            let [recorded, now] = [recorded, now].map(|key| key.unwrap_or("none").to_owned());
             let what = format!("key of {}", outcome.trial);
-            let mismatch =
-                Mismatch { what, recorded: told(key), now: told(outcome.key.as_deref()) };
-            return Err(NotTaken::Differ(vec![mismatch]));
+            return Err(NotTaken::Differ(vec![Mismatch { what, recorded, now }]));
         }
         let Some(raw) = part.raw(outcome) else { return Ok(outcome.clone()) };
         let files = fingerprint::digests(&raw)?;
@@ -107,26 +100,23 @@ impl Writer {
         let record = Record::open(self.folder())?;
         for outcome in known {
             let Some(recorded) = record.outcome(&outcome.trial) else { continue };
+            let conflict = |file: &str| {
+                Err(NotTaken::Conflict { trial: outcome.trial.clone(), file: file.to_owned() })
+            };
             let is_ok = |outcome: &Outcome| outcome.status == Status::Ok;
             if (is_ok(recorded) && outcome.fails_everywhere())
                 || (recorded.fails_everywhere() && is_ok(outcome))
             {
-                return Err(NotTaken::Conflict {
-                    trial: outcome.trial.clone(),
-                    file: STATUS.to_owned(),
-                });
+                return conflict(STATUS);
             }
             // Where one of them failed otherwise, its machine may be why.
-            if recorded.status != Status::Ok || outcome.status != Status::Ok {
+            if !is_ok(recorded) || !is_ok(outcome) {
                 continue;
             }
             let differs =
                 |(name, digest): &(&String, &String)| recorded.files.get(*name) != Some(digest);
             if let Some((file, _)) = outcome.files.iter().find(differs) {
-                return Err(NotTaken::Conflict {
-                    trial: outcome.trial.clone(),
-                    file: file.clone(),
-                });
+                return conflict(file);
             }
         }
         Ok(())

@@ -1,25 +1,25 @@
 //! Records of results that were made elsewhere.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 use crate::manifest::Manifest;
-use crate::name;
 use crate::outcome::Outcome;
 use crate::record::Record;
-use crate::sync;
-use crate::writer::prepare;
+use crate::{name, sync, whole};
 
 /// A file that results were found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct ImportedFile {
     /// Its name in the record, as [`source_name`] makes it.
     pub name: String,
-    /// Where it is.
+    /// Its path now.
     pub path: PathBuf,
 }
+
+pub use self::ImportedFile as Source;
 
 /// The name of the `index`th source in a record's folder `found`: its own, as far as a name there
 /// can have it.
@@ -37,49 +37,23 @@ impl Record {
         folder: &Path,
         manifest: &Manifest,
         outcomes: &[Outcome],
-        sources: &[Source],
+        files: &[ImportedFile],
     ) -> Result<(), StoreError> {
-        if folder.exists() {
-            return Err(StoreError::Exists { folder: folder.to_owned() });
-        }
-        let (text, parent) = prepare(folder, manifest)?;
-        let own = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let part = parent.join(format!(".{own}.{}.part", std::process::id()));
-        let written = write(&part, &text, outcomes, sources).and_then(|()| {
-            fs::rename(&part, folder).map_err(StoreError::io("rename", &part))?;
-            sync::folder(parent).map_err(StoreError::io("sync", parent))
-        });
-        if written.is_err() {
-            // What failed is told; that leftovers stay is seen.
-            let _ = fs::remove_dir_all(&part);
-        }
-        written
+        whole::create(folder, manifest, sync::tree, |part| write(part, outcomes, files))
     }
 }
 
-fn write(
-    part: &Path,
-    manifest: &str,
-    outcomes: &[Outcome],
-    sources: &[Source],
-) -> Result<(), StoreError> {
+fn write(part: &Path, outcomes: &[Outcome], files: &[ImportedFile]) -> Result<(), StoreError> {
     let found = part.join("found");
-    for folder in [part, &part.join("raw"), &found] {
-        fs::create_dir(folder).map_err(StoreError::io("create", folder))?;
+    fs::create_dir(&found).map_err(StoreError::io("create", &found))?;
+    for file in files {
+        let to = found.join(&file.name);
+        fs::copy(&file.path, &to).map_err(StoreError::io("copy", &file.path))?;
     }
-    for source in sources {
-        let to = found.join(&source.name);
-        fs::copy(&source.path, &to).map_err(StoreError::io("copy", &source.path))?;
-    }
-    let lines: Result<Vec<String>, serde_json::Error> =
-        outcomes.iter().map(Outcome::to_line).collect();
     let trials = part.join("trials.jsonl");
-    let lines = lines.map_err(std::io::Error::from).map_err(StoreError::io("write", &trials))?;
-    for (path, text) in
-        [(trials, lines.concat()), (part.join("manifest.toml"), manifest.to_owned())]
-    {
-        let written = File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(StoreError::io("write", &path))?;
-    }
-    sync::tree(part).map_err(StoreError::io("sync", part))
+    let lines = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>();
+    let lines = lines.map_err(io::Error::from);
+    lines
+        .and_then(|lines| sync::write_new(&trials, &lines))
+        .map_err(StoreError::io("write", &trials))
 }

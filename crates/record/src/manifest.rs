@@ -1,22 +1,22 @@
 //! `manifest.toml`: what a run was to do, and with what. Written once, before the first trial.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::PathBuf;
 
 use disklab_protocol::digest::sha256_hex;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::error::StoreError;
-use crate::merge::Origin;
-use crate::name;
+use crate::mismatch::Mismatch;
+use crate::name::{self, UnfitName};
 use crate::outcome::Outcome;
 use crate::part::Part;
+use crate::schema::Versioned;
 
 /// The version of the manifest written and read here.
 pub const SCHEMA: u32 = 1;
 
+/// The manifest of a run. TOML leaves out each field that is None.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Manifest {
     schema: u32,
@@ -28,29 +28,24 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Every trial of the run by its id, in the order of the plan.
     pub trials: Vec<String>,
-    /// What tells each of them apart by what it is, in the same order. None in older records, nor
-    /// of what was imported.
+    /// The digest of each trial's definition, in the same order. Empty in older records, and for
+    /// imported results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
-    /// Those that are measured a second time, by the ids of the second: how far two measurements of
-    /// the same are apart.
+    /// Ids of second measurements: they tell how far two measurements of one trial are apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,
-    /// Where they are not all that the suite asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The place of the trials in the suite, if they are only some of its trials.
     pub part: Option<Part>,
     pub suite: Suite,
-    /// Where seeds were added only to cells whose verdict was open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The rule by which seeds were added only to cells whose verdict was open.
     pub until_decided: Option<UntilDecided>,
-    /// Where trials ran on disks of a machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The disks, if trials ran on disks of a machine.
     pub on_host: Option<OnHost>,
     /// The records that this one was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Origin>,
-    /// Where the results were not made here but found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The origin of imported results.
     pub imported: Option<Imported>,
     #[serde(rename = "kernel", default)]
     pub kernels: Vec<Kernel>,
@@ -68,7 +63,7 @@ pub struct Manifest {
 /// By what verdicts a run decided which trials it needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UntilDecided {
-    /// As `compare --metric` takes them.
+    /// The metrics, spelled as for `compare --metric`.
     pub metrics: Vec<String>,
     pub alpha: f64,
     /// A share.
@@ -79,23 +74,19 @@ pub struct UntilDecided {
     pub looks: Vec<u32>,
 }
 
-/// What trials ran on that were no guests.
+/// The disks of a machine that trials ran on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnHost {
     /// A folder of a filesystem that was there, or a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
     /// The list of disks that might be written; of disks only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow: Option<PathBuf>,
     /// By which the order of trials was drawn; of records of before, by nothing of the run.
     #[serde(default)]
     pub order: u32,
     /// How long nothing ran before each trial. None in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<Nanos>,
     /// How long a load was warmed up at most, where that was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Nanos>,
     /// In the order of the array's.
     #[serde(rename = "disk", default)]
@@ -105,15 +96,23 @@ pub struct OnHost {
 /// A disk of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDisk {
-    /// As the user named it.
+    /// The path that the user gave.
     pub named: PathBuf,
     /// The kernel's name.
     pub name: String,
     pub bytes: Bytes,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
+}
+
+/// A record that another was merged from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Its folder's name.
+    pub record: String,
+    pub created: String,
+    /// How many of the trials are from there.
+    pub trials: usize,
 }
 
 /// Results that somebody else's run left.
@@ -142,20 +141,20 @@ pub struct Suite {
 pub struct Kernel {
     /// The axis value that chose it.
     pub name: String,
-    /// What it calls itself.
+    /// The version that the kernel reports.
     pub version: String,
-    /// Of the cache of kernels: source, configuration and insertions in one.
+    /// Its key in the cache of kernels: a digest of source, configuration and patches.
     pub key: String,
     pub sha256: String,
     pub config_sha256: String,
-    /// Where its source is from: a package and its version, or a path.
+    /// The origin of its source: a package and its version, or a path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// The commit that its source is of, where git knows, in full; with what was changed since
     /// told.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub revision: String,
-    /// What compiled it, in its own words.
+    /// The compiler's version line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub compiler: String,
 }
@@ -189,21 +188,6 @@ impl Suite {
     }
 }
 
-/// Something that is not as it was when the record was begun.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mismatch {
-    pub what: String,
-    pub recorded: String,
-    pub now: String,
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        let Self { what, recorded, now } = self;
-        write!(out, "{what}: recorded {recorded}, now {now}")
-    }
-}
-
 impl Manifest {
     /// A manifest with the suite and its trials; kernels, tools, inputs and host are the caller's
     /// to add.
@@ -218,30 +202,21 @@ impl Manifest {
         }
     }
 
-    /// Of a record that lost its own: nothing but the trials that have a line, in the order of the
-    /// lines.
+    /// Builds the manifest of a record that lost its own: only the trials that have a line, in the
+    /// order of the lines.
     pub(crate) fn of_lines(outcomes: &[Outcome]) -> Self {
-        let mut trials: Vec<String> = Vec::new();
-        for outcome in outcomes {
-            if !trials.contains(&outcome.trial) {
-                trials.push(outcome.trial.clone());
-            }
-        }
+        let mut seen = BTreeSet::new();
+        let all = outcomes.iter().map(|outcome| &outcome.trial);
+        let trials = all.filter(|trial| seen.insert(*trial)).cloned().collect();
         Self::new("", "", Suite::new("", "", Vec::new()), trials)
     }
 
     /// Reads a manifest, and checks that the suite's text is the one it was written with.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        struct Head {
-            schema: u32,
-        }
         let text =
             std::str::from_utf8(bytes).map_err(|error| format!("it is not text: {error}"))?;
-        let head: Head = toml::from_str(text).map_err(|error| error.to_string())?;
-        if head.schema != SCHEMA {
-            return Err(format!("its schema is {}; this disklab reads {SCHEMA}", head.schema));
-        }
+        let head: Versioned = toml::from_str(text).map_err(|error| error.to_string())?;
+        head.check(SCHEMA)?;
         let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if sha256_hex(manifest.suite.text.as_bytes()) != manifest.suite.sha256 {
             return Err(
@@ -262,7 +237,7 @@ impl Manifest {
         let mut seen = BTreeSet::new();
         for trial in self.all_trials() {
             if !name::is_fit(trial) {
-                return Err(StoreError::Name { name: trial.clone() }.to_string());
+                return Err(UnfitName(trial.clone()).to_string());
             }
             if !seen.insert(trial) {
                 return Err(format!("trial {trial} is listed twice"));
@@ -282,9 +257,14 @@ impl Manifest {
         toml::to_string_pretty(self).map_err(|error| error.to_string())
     }
 
-    /// What makes trials run `now` another experiment than those recorded: the program, the suite,
-    /// its trials, the kernels, the tools, the files of the lab. When, by which command and on
-    /// which host do not.
+    /// How many trials the suite asks for.
+    pub(crate) fn trials_of_suite(&self) -> usize {
+        self.part.as_ref().map_or(self.trials.len(), |part| part.of as usize)
+    }
+
+    /// Lists what makes trials run `now` another experiment than those recorded: the program, the
+    /// suite, its trials, the kernels, the tools, the files of the lab. Time, command and host do
+    /// not count.
     pub fn mismatches(&self, now: &Self) -> Vec<Mismatch> {
         let mut found = self.question_mismatches(now);
         found.extend(mismatched("kernel", &self.kernel_facts(), &now.kernel_facts()));
@@ -297,16 +277,8 @@ impl Manifest {
         found.extend(mismatched("input", &self.inputs, &now.inputs));
         found.extend(mismatched_trials("trials", &self.trials, &now.trials));
         found.extend(mismatched_trials("trials of a second time", &self.again, &now.again));
-        let whole = |manifest: &Self| {
-            manifest.part.as_ref().map_or(manifest.trials.len() as u32, |part| part.of)
-        };
-        if found.is_empty() && whole(self) != whole(now) {
-            let told = |manifest: &Self| format!("{} trials", whole(manifest));
-            found.push(Mismatch {
-                what: "the whole suite".to_owned(),
-                recorded: told(self),
-                now: told(now),
-            });
+        if found.is_empty() {
+            found.extend(self.mismatched_size(now));
         }
         if found.is_empty() && !self.keys.is_empty() {
             found.extend(self.mismatched_key(now));
@@ -314,7 +286,7 @@ impl Manifest {
         found
     }
 
-    /// What of a record of some of these trials makes it one of another experiment.
+    /// Lists what makes a record of some of these trials one of another experiment.
     pub fn mismatches_of_part(&self, part: &Self) -> Vec<Mismatch> {
         let mut found = self.question_mismatches(part);
         let all = [
@@ -330,54 +302,58 @@ impl Manifest {
         found
     }
 
-    /// The same of the program, the suite and what carries it out, without what it was carried out
-    /// with.
+    /// Compares the program, the suite and the executor, but no kernels, tools or files.
     pub(crate) fn question_mismatches(&self, now: &Self) -> Vec<Mismatch> {
-        let mut found = Vec::new();
-        let mut differ = |what: &str, recorded: &str, now: &str| {
-            if recorded != now {
-                found.push(Mismatch {
-                    what: what.to_owned(),
-                    recorded: recorded.to_owned(),
-                    now: now.to_owned(),
-                });
-            }
-        };
-        differ("disklab", &self.disklab, &now.disklab);
-        differ("suite", &self.suite.name, &now.suite.name);
-        differ(SETTINGS, &quoted(&self.suite.set), &quoted(&now.suite.set));
-        differ(
-            "until decided",
-            &until(self.until_decided.as_ref()),
-            &until(now.until_decided.as_ref()),
-        );
-        differ("executor and disks", &place(self.on_host.as_ref()), &place(now.on_host.as_ref()));
-        differ("text of the suite", &named(&self.suite.sha256), &named(&now.suite.sha256));
-        found
+        let pairs = self.question().into_iter().zip(now.question());
+        pairs.filter_map(|((what, was), (_, is))| Mismatch::between(what, was, is)).collect()
+    }
+
+    fn question(&self) -> [(&'static str, String); 6] {
+        [
+            ("disklab", self.disklab.clone()),
+            ("suite", self.suite.name.clone()),
+            (SETTINGS, quoted(&self.suite.set)),
+            ("until decided", until(self.until_decided.as_ref())),
+            ("executor and disks", executor(self.on_host.as_ref())),
+            ("text of the suite", format!("SHA-256 {}", self.suite.sha256)),
+        ]
+    }
+
+    /// The number of trials of the whole suite, if the suites have different numbers.
+    pub(crate) fn mismatched_size(&self, now: &Self) -> Option<Mismatch> {
+        let size = |manifest: &Self| format!("{} trials", manifest.trials_of_suite());
+        Mismatch::between("the whole suite", size(self), size(now))
     }
 
     /// Each of the kernels, by its name.
     pub(crate) fn kernel_facts(&self) -> Vec<Fact> {
-        kernel_facts(&self.kernels)
+        let fact = |kernel: &Kernel| {
+            // Source and compiler are in the key.
+            let Kernel { name, version, key, sha256, config_sha256, .. } = kernel;
+            let value = format!(
+                "{version}, key {key}, SHA-256 {sha256}, of its configuration {config_sha256}"
+            );
+            Fact::new(name, value)
+        };
+        self.kernels.iter().map(fact).collect()
     }
 
     /// A trial of both that is not what it was, though its name and all files are.
     fn mismatched_key(&self, now: &Self) -> Option<Mismatch> {
-        let pairs = self.keys.iter().zip(&now.keys);
-        let (at, (recorded, now)) =
-            pairs.enumerate().find(|(_, (recorded, now))| recorded != now)?;
-        let what = format!("key of {}", self.trials.get(at)?);
-        Some(Mismatch { what, recorded: recorded.clone(), now: now.clone() })
+        let mut keys = self.trials.iter().zip(self.keys.iter().zip(&now.keys));
+        keys.find_map(|(trial, (recorded, now))| {
+            Mismatch::between(format!("key of {trial}"), recorded, now)
+        })
     }
 }
 
-/// What `--set` and `--seeds` changed, in messages.
+/// The name in messages of what `--set` and `--seeds` changed.
 pub(crate) const SETTINGS: &str = "settings of the suite";
 
 /// The value of a tool that some trials need, and were left out for.
 pub const NOT_THERE: &str = "not there";
 
-fn place(on: Option<&OnHost>) -> String {
+fn executor(on: Option<&OnHost>) -> String {
     let Some(OnHost { at, disks, warm_up, allow: _, order: _, rest: _ }) = on else {
         return "kernel".to_owned();
     };
@@ -396,32 +372,14 @@ fn quoted(values: &[String]) -> String {
 }
 
 fn until(decided: Option<&UntilDecided>) -> String {
-    decided.map_or_else(
-        || "no".to_owned(),
-        |until| {
-            let UntilDecided { metrics, alpha, smallest_effect, limit, looks } = until;
-            format!(
-                "by {}, alpha {alpha}, smallest effect {smallest_effect}, limit {limit}, looks {looks:?}",
-                metrics.join(", ")
-            )
-        },
-    )
-}
-
-fn named(sha256: &str) -> String {
-    format!("SHA-256 {sha256}")
-}
-
-fn kernel_facts(kernels: &[Kernel]) -> Vec<Fact> {
-    let fact = |kernel: &Kernel| {
-        // Source and compiler are in the key.
-        let Kernel { name, version, key, sha256, config_sha256, .. } = kernel;
-        Fact::new(
-            name,
-            format!("{version}, key {key}, SHA-256 {sha256}, of its configuration {config_sha256}"),
-        )
+    let Some(UntilDecided { metrics, alpha, smallest_effect, limit, looks }) = decided else {
+        return "no".to_owned();
     };
-    kernels.iter().map(fact).collect()
+    let metrics = metrics.join(", ");
+    format!(
+        "by {metrics}, alpha {alpha}, smallest effect {smallest_effect}, limit {limit}, \
+        looks {looks:?}"
+    )
 }
 
 /// Facts compared by name; their order does not matter.
@@ -431,21 +389,17 @@ fn mismatched(kind: &str, recorded: &[Fact], now: &[Fact]) -> Vec<Mismatch> {
         fact.map_or_else(|| "none".to_owned(), |fact| fact.value.clone())
     };
     let added = now.iter().filter(|fact| recorded.iter().all(|known| known.name != fact.name));
-    let all = recorded.iter().chain(added);
-    all.map(|fact| Mismatch {
-        what: format!("{kind} {}", fact.name),
-        recorded: value(recorded, &fact.name),
-        now: value(now, &fact.name),
-    })
-    .filter(|mismatch| mismatch.recorded != mismatch.now)
-    .collect()
+    let all = recorded.iter().chain(added).map(|fact| fact.name.as_str());
+    let differing =
+        |name| Mismatch::between(format!("{kind} {name}"), value(recorded, name), value(now, name));
+    all.filter_map(differing).collect()
 }
 
 fn mismatched_trials(what: &str, recorded: &[String], now: &[String]) -> Option<Mismatch> {
     let first = (0..recorded.len().max(now.len())).find(|&at| recorded.get(at) != now.get(at))?;
-    let told = |trials: &[String]| {
+    let count_and_trial = |trials: &[String]| {
         let trial = trials.get(first).map_or("none", String::as_str);
         format!("{}, of which number {} is {trial}", trials.len(), first + 1)
     };
-    Some(Mismatch { what: what.to_owned(), recorded: told(recorded), now: told(now) })
+    Mismatch::between(what, count_and_trial(recorded), count_and_trial(now))
 }

@@ -3,6 +3,14 @@
 /// File systems allow 255 bytes; the rest is for what is put around a name here.
 const LONGEST: usize = 200;
 
+/// A name that no folder in a record can have.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{0}` cannot be the name of a folder in a record: it has 1 to 200 of letters, digits and \
+    `+-_.,:=@%`, and no `.` in front"
+)]
+pub struct UnfitName(pub String);
+
 /// Whether `name` can be a folder of its own anywhere, with room for the marks put on it here.
 pub fn is_fit(name: &str) -> bool {
     !name.is_empty()

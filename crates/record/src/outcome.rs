@@ -9,6 +9,7 @@ use disklab_units::{Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::name;
+use crate::schema::Versioned;
 
 /// The version of the lines written and read here.
 pub const SCHEMA: u32 = 1;
@@ -88,15 +89,10 @@ pub enum Fault {
     Machine,
 }
 
+/// Writes the word that `trials.jsonl` has.
 impl fmt::Display for Status {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        out.pad(match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Interrupted => "interrupted",
-            Self::Spared => "spared",
-        })
+        self.serialize(out)
     }
 }
 
@@ -123,7 +119,8 @@ pub fn seed_of_id(id: &str) -> Option<u32> {
     id.rsplit_once(SEED)?.1.parse().ok()
 }
 
-/// Where in the matrix a trial stands: (axis, value), in the suite's order of axes. A JSON object on disk.
+/// The cell of the matrix that a trial is in: (axis, value), in the suite's order of axes. A JSON
+/// object on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Cell(pub Vec<(String, String)>);
 
@@ -138,8 +135,8 @@ impl Cell {
         Self(self.0.iter().filter(|(known, _)| known != axis).cloned().collect())
     }
 
-    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their order. An axis that the id
-    /// has no value for is left out.
+    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their
+    /// order. An axis that the id has no value for is left out.
     pub fn of_id(id: &str, axes: &[String]) -> Self {
         let values = id.rsplit_once(SEED).map_or(id, |(values, _)| values).split('+');
         // An id has `=` for the `:` of a policy and `%` for the `/` of a kernel's path.
@@ -209,7 +206,7 @@ impl Outcome {
         self.status == Status::Failed && self.fault == Some(Fault::Trial)
     }
 
-    /// One line with its newline.
+    /// Returns the line of `trials.jsonl` with its newline.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
         struct Line<'a> {
@@ -265,15 +262,9 @@ pub fn parse_what_can_be(bytes: &[u8]) -> (Lines, Vec<BadLine>) {
 }
 
 fn parse_line(line: &[u8]) -> Result<Outcome, String> {
-    #[derive(Deserialize)]
-    struct Head {
-        schema: u32,
-    }
     let unreadable = |error: serde_json::Error| format!("not the outcome of a trial: {error}");
-    let head: Head = serde_json::from_slice(line).map_err(unreadable)?;
-    if head.schema != SCHEMA {
-        return Err(format!("its schema is {}; this disklab reads {SCHEMA}", head.schema));
-    }
+    let head: Versioned = serde_json::from_slice(line).map_err(unreadable)?;
+    head.check(SCHEMA)?;
     let outcome: Outcome = serde_json::from_slice(line).map_err(unreadable)?;
     if let Some(raw) = &outcome.raw {
         let folder = raw.strip_prefix("raw/").unwrap_or_default();

@@ -9,9 +9,10 @@ use disklab_units::prose::count;
 
 use crate::error::StoreError;
 use crate::manifest::Manifest;
-use crate::outcome::{self, Lines, Outcome};
+use crate::name;
+use crate::outcome::{self, BadLine, Lines, Outcome};
 
-/// Where runs put their records, from the current folder.
+/// The folder below the current one in which runs put their records.
 pub const FOLDER: &str = "records";
 
 /// How to name a record to a later command: short where that finds it.
@@ -28,7 +29,7 @@ pub struct Record {
     lines: Lines,
 }
 
-/// Of what is damaged so many lines are told one by one.
+/// At most so many damaged lines are listed one by one.
 const MOST_TOLD: usize = 20;
 
 impl Record {
@@ -38,32 +39,31 @@ impl Record {
         Ok(Self { folder: folder.to_owned(), manifest, lines })
     }
 
-    /// What can be read of a damaged record, and a sentence on each thing that cannot. Without a
-    /// manifest its trials are those that have a line. An error where there is neither.
+    /// Reads what is left of a damaged record, and returns a sentence on each thing that is lost.
+    /// Without a manifest its trials are those that have a line. An error where there is neither.
     pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), StoreError> {
         let mut lost = Vec::new();
         let manifest = read_manifest(folder);
         let path = folder.join("trials.jsonl");
-        let lines =
-            match fs::read(&path).map_err(StoreError::io("read", &path)) {
-                Ok(bytes) => {
-                    let (lines, bad) = outcome::parse_what_can_be(&bytes);
-                    let (told, untold) = bad.split_at(bad.len().min(MOST_TOLD));
-                    lost.extend(told.iter().map(|bad| {
-                        format!("{}, line {}: {}", path.display(), bad.line, bad.message)
-                    }));
-                    if !untold.is_empty() {
-                        let more = count(untold.len(), "more line");
-                        lost.push(format!("{}: {more} like these", path.display()));
-                    }
-                    lines
+        let lines = match fs::read(&path).map_err(StoreError::io("read", &path)) {
+            Ok(bytes) => {
+                let (lines, bad) = outcome::parse_what_can_be(&bytes);
+                let path = path.display();
+                let (told, untold) = bad.split_at(bad.len().min(MOST_TOLD));
+                let sentence =
+                    |BadLine { line, message }: &BadLine| format!("{path}, line {line}: {message}");
+                lost.extend(told.iter().map(sentence));
+                if !untold.is_empty() {
+                    lost.push(format!("{path}: {} like these", count(untold.len(), "more line")));
                 }
-                Err(error) if manifest.is_ok() => {
-                    lost.push(error.to_string());
-                    Lines::default()
-                }
-                Err(error) => return Err(manifest.err().unwrap_or(error)),
-            };
+                lines
+            }
+            Err(error) if manifest.is_ok() => {
+                lost.push(error.to_string());
+                Lines::default()
+            }
+            Err(error) => return Err(manifest.err().unwrap_or(error)),
+        };
         let manifest = match manifest {
             Ok(manifest) => manifest,
             Err(error) if lines.outcomes.is_empty() => return Err(error),
@@ -98,12 +98,12 @@ impl Record {
     /// Every trial of the manifest, in its order, with the outcome that counts; `None` when it has
     /// not run.
     pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {
-        self.of(&self.manifest.trials)
+        self.last_of(&self.manifest.trials)
     }
 
     /// The same of the trials that were measured a second time, which no result is of.
     pub fn again(&self) -> Vec<(&str, Option<&Outcome>)> {
-        self.of(&self.manifest.again)
+        self.last_of(&self.manifest.again)
     }
 
     /// Trials that have a result twice: the first and the second.
@@ -115,7 +115,7 @@ impl Record {
         self.again().into_iter().filter_map(pair).collect()
     }
 
-    fn of<'a>(&'a self, trials: &'a [String]) -> Vec<(&'a str, Option<&'a Outcome>)> {
+    fn last_of<'a>(&'a self, trials: &'a [String]) -> Vec<(&'a str, Option<&'a Outcome>)> {
         let last = last_outcomes(&self.lines.outcomes);
         trials.iter().map(|trial| (trial.as_str(), last.get(trial.as_str()).copied())).collect()
     }
@@ -125,7 +125,16 @@ impl Record {
         self.lines.outcomes.iter().rev().find(|outcome| outcome.trial == trial)
     }
 
-    /// Where an outcome's raw output is.
+    /// Trials with raw output that is not whole: they run now, or ran when their run was killed.
+    pub fn under_way(&self) -> BTreeSet<String> {
+        let folders = fs::read_dir(self.folder.join("raw")).into_iter().flatten().flatten();
+        let parts: BTreeSet<String> =
+            folders.filter_map(|folder| folder.file_name().into_string().ok()).collect();
+        let trials = self.manifest.trials.iter();
+        trials.filter(|trial| parts.contains(&name::part(trial))).cloned().collect()
+    }
+
+    /// The folder of an outcome's raw output.
     pub fn raw(&self, outcome: &Outcome) -> Option<PathBuf> {
         outcome.raw.as_ref().map(|raw| self.folder.join(raw))
     }
@@ -147,7 +156,8 @@ fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String>
     };
     let folder = folder.display();
     Some(format!(
-        "{folder}: the manifest lists no trial {first}, which trials.jsonl has an outcome of{more}: left out"
+        "{folder}: the manifest lists no trial {first}, which trials.jsonl has an outcome \
+        of{more}: left out"
     ))
 }
 
@@ -170,9 +180,9 @@ pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
 pub(crate) fn read_lines(folder: &Path) -> Result<Lines, StoreError> {
     let path = folder.join("trials.jsonl");
     let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
-    outcome::parse(&bytes).map_err(|bad| StoreError::Line {
+    outcome::parse(&bytes).map_err(|BadLine { line, message }| StoreError::Line {
         path,
-        line: bad.line,
-        message: bad.message,
+        line,
+        message,
     })
 }

@@ -1,7 +1,7 @@
 //! Making sure that what was written survives a power failure.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Syncs a folder's entries: what was created, renamed or removed in it.
@@ -13,6 +13,11 @@ pub fn folder(path: &Path) -> io::Result<()> {
 /// faster than each by itself.
 pub fn filesystem(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(path)?)?)
+}
+
+/// Writes a file that must not be there, without syncing it.
+pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    File::create_new(path)?.write_all(text.as_bytes())
 }
 
 /// Syncs every file and folder under `path`, and `path` itself.

@@ -11,17 +11,18 @@ use crate::error::StoreError;
 use crate::fingerprint;
 use crate::lock::Lock;
 use crate::manifest::Manifest;
-use crate::name;
+use crate::name::{self, UnfitName};
 use crate::outcome::{Cell, Outcome, Status};
 use crate::raw::copy_contents;
 use crate::record::{self, Record};
 use crate::sync;
 use crate::tidy::{Tidied, tidy};
+use crate::whole;
 
 /// The one that may add to a record, for as long as it lives. Trials can be added from several
 /// threads.
 #[derive(Debug)]
-pub struct Writer {
+pub struct RecordWriter {
     folder: PathBuf,
     manifest: Manifest,
     /// By trial.
@@ -63,7 +64,7 @@ struct Log {
     remaining: BTreeSet<String>,
 }
 
-/// Where a trial's raw output is put while it runs. Unless handed to [`Writer::finish`] it is
+/// Where a trial's raw output is put while it runs. Unless handed to [`RecordWriter::finish`] it is
 /// removed with what is in it.
 #[derive(Debug)]
 pub struct RawFolder {
@@ -88,9 +89,13 @@ impl Drop for RawFolder {
 impl Record {
     /// Begins a record in a new folder `name` below `records`, or `name-2`, `name-3`, ... when
     /// there is one already.
-    pub fn create(records: &Path, name: &str, manifest: &Manifest) -> Result<Writer, StoreError> {
+    pub fn create(
+        records: &Path,
+        name: &str,
+        manifest: &Manifest,
+    ) -> Result<RecordWriter, StoreError> {
         if !name::is_fit(name) {
-            return Err(StoreError::Name { name: name.to_owned() });
+            return Err(UnfitName(name.to_owned()).into());
         }
         let mut next = 2_u32;
         let mut folder = records.join(name);
@@ -104,9 +109,9 @@ impl Record {
     }
 
     /// Begins a record in exactly this folder, which must not exist.
-    pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<Writer, StoreError> {
+    pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<RecordWriter, StoreError> {
         let manifest_path = folder.join("manifest.toml");
-        let (text, parent) = prepare(folder, manifest)?;
+        let (text, parent) = whole::prepare(folder, manifest)?;
         fs::create_dir(folder).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::Exists { folder: folder.to_owned() },
             _ => StoreError::Io { doing: "create", path: folder.to_owned(), source },
@@ -120,7 +125,7 @@ impl Record {
         sync::folder(folder)
             .and_then(|()| sync::folder(parent))
             .map_err(StoreError::io("sync", folder))?;
-        Writer::new(folder, manifest.clone(), &[], 0, Retry::Nothing, lock)
+        RecordWriter::new(folder, manifest.clone(), &[], 0, Retry::Nothing, lock)
     }
 
     /// Continues a record with what is missing from it. `now` is the manifest that a new run would
@@ -129,7 +134,7 @@ impl Record {
         folder: &Path,
         now: &Manifest,
         retry: Retry,
-    ) -> Result<(Writer, Tidied), StoreError> {
+    ) -> Result<(RecordWriter, Tidied), StoreError> {
         let manifest = record::read_manifest(folder)?;
         let lock = Lock::take(folder)?;
         let differences = manifest.mismatches(now);
@@ -139,12 +144,12 @@ impl Record {
         let lines = record::read_lines(folder)?;
         let tidied = tidy(folder, &lines)?;
         let writer =
-            Writer::new(folder, manifest, &lines.outcomes, lines.whole as u64, retry, lock)?;
+            RecordWriter::new(folder, manifest, &lines.outcomes, lines.whole as u64, retry, lock)?;
         Ok((writer, tidied))
     }
 }
 
-impl Writer {
+impl RecordWriter {
     fn new(
         folder: &Path,
         manifest: Manifest,
@@ -177,7 +182,7 @@ impl Writer {
         &self.manifest
     }
 
-    /// None of a record that has no keys.
+    /// Returns a trial's key; None if the record has no keys.
     pub fn key(&self, trial: &str) -> Option<&str> {
         self.keys.get(trial).map(String::as_str)
     }
@@ -220,11 +225,10 @@ impl Writer {
         outcome.files = fingerprint::digests(&raw.part)?;
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
-        synced.map_err(|error| self.not_recorded(&log, &outcome, "sync", &raw.part, error))?;
+        synced.map_err(self.not_recorded(&log, &outcome, "sync", &raw.part))?;
         self.keep(&log, &raw, &mut outcome)?;
         let folder = self.folder.join("raw");
-        let synced = sync::folder(&folder);
-        synced.map_err(|error| self.not_recorded(&log, &outcome, "sync", &folder, error))?;
+        sync::folder(&folder).map_err(self.not_recorded(&log, &outcome, "sync", &folder))?;
         self.append(&mut log, slice::from_ref(&outcome))?;
         Ok(outcome)
     }
@@ -246,8 +250,7 @@ impl Writer {
             self.expect(&log, &outcome.trial)?;
         }
         let folder = self.folder.join("raw");
-        let failed = |log: &Log, doing, error| self.not_recorded(log, first, doing, &folder, error);
-        sync::filesystem(&folder).map_err(|error| failed(&log, "sync", error))?;
+        sync::filesystem(&folder).map_err(self.not_recorded(&log, first, "sync", &folder))?;
         let mut outcomes = Vec::with_capacity(ended.len());
         for (raw, outcome) in &ended {
             let mut outcome = outcome.clone();
@@ -257,7 +260,7 @@ impl Writer {
             }
             outcomes.push(outcome);
         }
-        sync::folder(&folder).map_err(|error| failed(&log, "sync", error))?;
+        sync::folder(&folder).map_err(self.not_recorded(&log, first, "sync", &folder))?;
         self.append(&mut log, &outcomes)
     }
 
@@ -266,13 +269,13 @@ impl Writer {
         let folder = self.folder.join("raw");
         let mut attempts = (1..).map(|attempt| name::attempt(&raw.trial, attempt));
         let kept = attempts.find(|kept| !folder.join(kept).exists()).unwrap_or_default();
-        let renamed = fs::rename(&raw.part, folder.join(&kept));
-        renamed.map_err(|error| self.not_recorded(log, outcome, "rename", &raw.part, error))?;
+        fs::rename(&raw.part, folder.join(&kept))
+            .map_err(self.not_recorded(log, outcome, "rename", &raw.part))?;
         outcome.raw = Some(format!("raw/{kept}"));
         Ok(())
     }
 
-    /// What was recorded of a trial, recorded of another one of its key too, with a copy of the raw
+    /// Records the outcome of a trial for another one with the same key, with a copy of the raw
     /// output.
     pub fn finish_as(
         &self,
@@ -299,9 +302,7 @@ impl Writer {
 
     fn append(&self, log: &mut Log, outcomes: &[Outcome]) -> Result<(), StoreError> {
         let Some(first) = outcomes.first() else { return Ok(()) };
-        if let Err(error) = log.append(outcomes) {
-            return Err(self.not_recorded(log, first, "append to", &log.path, error));
-        }
+        log.append(outcomes).map_err(self.not_recorded(log, first, "append to", &log.path))?;
         for outcome in outcomes {
             log.recorded.insert(outcome.trial.clone(), outcome.status);
             log.remaining.remove(&outcome.trial);
@@ -322,16 +323,10 @@ impl Writer {
         outcome: &Outcome,
         doing: &'static str,
         path: &Path,
-        source: io::Error,
-    ) -> StoreError {
-        StoreError::NotRecorded {
-            trial: outcome.trial.clone(),
-            doing,
-            path: path.to_owned(),
-            folder: self.folder.clone(),
-            kept: log.recorded.len(),
-            source,
-        }
+    ) -> impl FnOnce(io::Error) -> StoreError {
+        let (trial, path, folder) = (outcome.trial.clone(), path.to_owned(), self.folder.clone());
+        let kept = log.recorded.len();
+        move |source| StoreError::NotRecorded { trial, doing, path, folder, kept, source }
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -358,21 +353,6 @@ impl Log {
         self.whole += line.len() as u64;
         Ok(())
     }
-}
-
-/// What a new record in `folder` needs: its manifest as text, and the folder above it, which is
-/// made.
-pub(crate) fn prepare<'a>(
-    folder: &'a Path,
-    manifest: &Manifest,
-) -> Result<(String, &'a Path), StoreError> {
-    let refused = |message| StoreError::Manifest { path: folder.join("manifest.toml"), message };
-    manifest.check_trials().map_err(refused)?;
-    let text = manifest.to_toml().map_err(refused)?;
-    let parent =
-        folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
-    Ok((text, parent))
 }
 
 /// Writes a file that is there whole or not at all.

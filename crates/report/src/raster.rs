@@ -16,7 +16,7 @@ const SPARSE: f64 = 0.02;
 pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
     let (width, height) = (reads.columns, reads.rows());
     let own = |column: usize, row: usize| {
-        u8::from(reads.at(column, row) > 0) | u8::from(writes.at(column, row) > 0) << 1
+        u8::from(reads.requests(column, row) > 0) | u8::from(writes.requests(column, row) > 0) << 1
     };
     let filled = reads
         .cells
@@ -75,7 +75,7 @@ pub fn halved(fine: &Raster) -> Raster {
     for column in 0..fine.columns {
         for row in 0..fine.rows() {
             let cell = &mut half.cells[column / 2 * rows + row / 2];
-            *cell = cell.saturating_add(fine.at(column, row));
+            *cell = cell.saturating_add(fine.requests(column, row));
         }
     }
     half

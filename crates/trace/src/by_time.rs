@@ -1,4 +1,4 @@
-//! What happened to requests in the order of time, out of a trace that is in the order of ends.
+//! The events of requests in the order of time, from a trace that is in the order of ends.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +11,7 @@ const LONG: usize = 1 << 16;
 /// So many of those are remembered; a guest's queues do not hold more.
 const MOST_LONG: usize = 100_000;
 
-/// What [`ByTime`] has to know of a trace beforehand; it takes a pass over the trace.
+/// Facts on a trace that [`ByTime`] needs beforehand; finding them takes a pass over the trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delay {
     /// The longest time from the arrival of a request to the end of the entry that tells of it, but
@@ -36,10 +36,7 @@ fn delay_with(
     let mut ends: VecDeque<u64> = VecDeque::new();
     for (place, entry) in (0..).zip(entries) {
         let entry = entry?;
-        let (begin, end) = match &entry {
-            TraceEntry::Served(served) => (served.submitted, served.ended),
-            TraceEntry::Mark { at, .. } => (*at, *at),
-        };
+        let (begin, end) = entry.span();
         last = end.max(last);
         let is_long = ends.len() == long && ends.front().is_some_and(|before| begin < *before);
         match entry {
@@ -135,10 +132,9 @@ impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
                 None => self.ended = true,
                 Some(Err(error)) => (self.ended, self.error) = (true, Some(error)),
                 Some(Ok(entry)) => {
-                    let (at, rank, end) = match &entry {
-                        TraceEntry::Served(served) => (served.submitted, SUBMITTED, served.ended),
-                        TraceEntry::Mark { at, .. } => (*at, MARK, *at),
-                    };
+                    let (at, end) = entry.span();
+                    let is_mark = matches!(entry, TraceEntry::Mark { .. });
+                    let rank = if is_mark { MARK } else { SUBMITTED };
                     self.last = self.last.max(end);
                     if self.long.front() == Some(&number) {
                         self.long.pop_front();

@@ -31,12 +31,20 @@ pub struct Served {
 /// An entry of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceEntry {
+    /// A request.
     Served(Served),
     /// What the guest's first process said of the trial's phases, and when.
-    Mark {
-        at: u64,
-        text: String,
-    },
+    Mark { at: u64, text: String },
+}
+
+impl TraceEntry {
+    /// When the entry's request arrived and ended; of a mark, its time twice.
+    pub(crate) fn span(&self) -> (u64, u64) {
+        match self {
+            Self::Served(served) => (served.submitted, served.ended),
+            Self::Mark { at, .. } => (*at, *at),
+        }
+    }
 }
 
 /// The operations, each at the place of its code, with its name in CSV and tables.

@@ -75,22 +75,19 @@ impl Survey {
         // The last request's end, of all disks.
         let mut last = 0;
         for (place, entry) in (0..).zip(entries) {
-            let entry = match entry {
-                Ok(entry) => entry,
+            match entry {
                 Err(error) => {
                     survey.error = Some(error.to_string());
                     break;
                 }
-            };
-            match entry {
-                TraceEntry::Served(served) => {
+                Ok(TraceEntry::Served(served)) => {
                     last = served.ended;
                     for phase in &mut announced {
                         phase.request(&served);
                     }
                     survey.request(&served, measuring != Measuring::Over);
                 }
-                TraceEntry::Mark { at, text } => match text.parse() {
+                Ok(TraceEntry::Mark { at, text }) => match text.parse() {
                     Ok(Mark::Begin { phase: name, ramp_ns: ramp })
                         if announced.len() < MOST_PHASES =>
                     {
@@ -119,8 +116,8 @@ impl Survey {
         survey
     }
 
-    /// What results are of: the phase of that name, or from the begin of the first phase to the end
-    /// of the last.
+    /// Returns what results are taken from: the phase of that name, or from the begin of the first
+    /// phase to the end of the last.
     pub fn measure(&self) -> Option<TracePhase> {
         if let Some(phase) = self.phases.iter().find(|phase| phase.name == MEASURED_PHASE) {
             return Some(phase.clone());
@@ -165,8 +162,8 @@ struct Announced {
 impl Announced {
     fn request(&mut self, served: &Served) {
         if served.submitted >= self.at {
-            self.first =
-                Some(self.first.map_or(served.submitted, |first| first.min(served.submitted)));
+            let first = self.first.get_or_insert(served.submitted);
+            *first = served.submitted.min(*first);
         }
     }
 

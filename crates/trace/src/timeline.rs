@@ -1,4 +1,5 @@
-//! What each disk did over time, in one pass over a trace and in memory that does not grow with it.
+//! The work of each disk over time, in one pass over a trace and in memory that does not grow with
+//! it.
 
 use std::collections::VecDeque;
 
@@ -12,9 +13,9 @@ use crate::survey::{Reach, Survey, TracePhase, moves_data};
 /// How fine a picture is, at most: no part of time is shorter than a ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Of time, for what is added up.
+    /// Stretches of time, for sums.
     pub bins: usize,
-    /// Of time and of address, for where requests were.
+    /// Stretches of time, for the places of requests.
     pub columns: usize,
     pub rows: usize,
 }
@@ -27,7 +28,7 @@ pub struct Timeline {
     pub disks: Vec<DiskTimeline>,
 }
 
-/// One disk.
+/// The timeline of a disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskTimeline {
     pub bins: Vec<TimelineBin>,
@@ -35,7 +36,7 @@ pub struct DiskTimeline {
     pub writes: Raster,
 }
 
-/// One disk in one stretch of time. A request is counted where it ended, at the very end of the
+/// A disk in a stretch of time. A request is counted where it ended, at the very end of the
 /// phase too, its bytes where it was served; writing zeroes is a write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimelineBin {
@@ -101,7 +102,7 @@ impl Raster {
         self.cells.len() / self.columns
     }
 
-    pub fn at(&self, column: usize, row: usize) -> u32 {
+    pub fn requests(&self, column: usize, row: usize) -> u32 {
         self.cells[column * self.rows() + row]
     }
 }

@@ -137,7 +137,7 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
         (&disk.writes.cells[..], &disk.reads.cells[..]),
         (&[1, 0, 0, 0][..], &[0, 0, 1, 0][..])
     );
-    assert_eq!(disk.reads.at(1, 0), 1);
+    assert_eq!(disk.reads.requests(1, 0), 1);
 }
 
 /// Two that end first are joined by a third that was there before both.

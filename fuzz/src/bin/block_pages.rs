@@ -31,9 +31,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         assert!(event.at >= last, "time goes backwards");
         last = event.at;
         match pairs.take(&event, ()) {
-            RequestStep::Arrived(_) => issued += 1,
-            RequestStep::Ended(open) => assert!(open.at <= event.at),
-            RequestStep::Nothing => {}
+            Some(RequestStep::Arrived(_)) => issued += 1,
+            Some(RequestStep::Ended(open)) => assert!(open.at <= event.at),
+            None => {}
         }
     }
     assert!(pairs.open().count() <= issued);

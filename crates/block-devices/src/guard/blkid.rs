@@ -16,12 +16,8 @@ pub(super) fn find(device: &Path) -> Result<Option<String>, String> {
     for place in PLACES {
         let mut command = Command::new(place);
         // Looks for all kinds, and asks no cache.
-        command
-            .args(["-p", "-o", "export", "--"])
-            .arg(device)
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null());
-        match command.output() {
+        command.args(["-p", "-o", "export", "--"]).arg(device);
+        match command.env("LC_ALL", "C").stdin(Stdio::null()).output() {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound) => {}
             Err(error) => return Err(format!("{place} cannot be run ({error})")),
             Ok(output) => {

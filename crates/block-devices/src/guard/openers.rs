@@ -2,14 +2,13 @@
 //! virtual machines and databases use whole disks so.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{OFlags, major, minor};
+use rustix::fs::OFlags;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, block_number};
 use crate::machine::{self, Machine, Process};
 use crate::refusal::Why;
 
@@ -17,7 +16,7 @@ use crate::refusal::Why;
 const AGAIN: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
 
-/// That nobody else has it open for writing, as far as this user may know.
+/// Checks that nobody else has it open for writing, as far as this user may know.
 pub(super) fn none(machine: &Machine, disk: &Disk) -> Result<(), Why> {
     let mut found = all(machine, disk);
     for pause in AGAIN {
@@ -38,16 +37,15 @@ fn all(machine: &Machine, disk: &Disk) -> Vec<String> {
         .collect()
 }
 
-/// Of other users' processes, and of those that have ended, nothing is known.
+/// Returns whether a process has the disk open for writing. False for other users' processes, and
+/// for those that have ended: nothing is known of them.
 fn has_open(process: &Path, disk: &Disk) -> bool {
     fs::read_dir(process.join("fd")).into_iter().flatten().flatten().any(|descriptor| {
         // What is not in /dev is not asked: it may be a filesystem that does not answer.
         let is_device = fs::read_link(descriptor.path()).is_ok_and(|path| path.starts_with("/dev"));
+        let opened = || block_number(&descriptor.path().metadata().ok()?);
         is_device
-            && descriptor.path().metadata().is_ok_and(|file| {
-                file.file_type().is_block_device()
-                    && (major(file.rdev()), minor(file.rdev())) == disk.number
-            })
+            && opened() == Some(disk.number)
             && writes(&process.join("fdinfo").join(descriptor.file_name()))
     })
 }

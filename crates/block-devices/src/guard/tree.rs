@@ -1,5 +1,5 @@
-//! Which of this machine's block devices share a disk: partitions with their disk, and md, device
-//! mapper, bcache and loop devices with what they are made of.
+//! Finds block devices of this machine that share a disk: partitions with their disk, and md,
+//! device mapper, bcache and loop devices with what they are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -20,21 +20,21 @@ pub(super) struct DeviceTree {
 struct DeviceNode {
     number: (u32, u32),
     parts: Vec<String>,
-    /// What is made of it.
+    /// Devices that are made of it.
     holders: Vec<String>,
     loops: Vec<String>,
     /// Both ways: its disk, its partitions, its holders, what it is made of.
     touches: BTreeSet<String>,
-    /// Of a loop device.
+    /// The backing file of a loop device.
     file: Option<Backing>,
 }
 
-/// What a loop device is made of, where that is no device.
+/// The file behind a loop device.
 #[derive(Debug, PartialEq, Eq)]
 enum Backing {
     /// By its filesystem's number and its own.
     File(u64, u64),
-    /// It cannot be found under the name that it had.
+    /// The name that it had, if nothing is there now.
     Gone(String),
 }
 
@@ -46,20 +46,16 @@ impl DeviceTree {
         for name in names(&top, |_| true)? {
             let folder = top.join(&name);
             // Unplugged meanwhile.
-            let Some(parts) =
-                gone_or(names(&folder, |entry| entry.join("partition").exists()), &folder)?
-            else {
-                continue;
-            };
+            let is_part = |entry: &Path| entry.join("partition").exists();
+            let Some(parts) = names_if_there(&folder, is_part)? else { continue };
             tree.add(&name, &folder)?;
             for part in parts {
                 tree.add(&part, &folder.join(&part))?;
                 tree.join(&name, &part);
                 tree.node(&name).parts.push(part);
             }
-            for slave in gone_or(names(&folder.join("slaves"), |_| true), &folder.join("slaves"))?
-                .unwrap_or_default()
-            {
+            let slaves = names_if_there(&folder.join("slaves"), |_| true)?;
+            for slave in slaves.unwrap_or_default() {
                 tree.join(&name, &slave);
             }
             match machine::text(&folder.join("loop/backing_file")) {
@@ -78,26 +74,22 @@ impl DeviceTree {
         self.nodes.get(name).map(|node| node.number)
     }
 
-    /// Of all that shares a disk with this one, however far away, but itself.
+    /// Lists all other devices that share a disk with this one, directly or through others.
     pub(super) fn relatives(&self, name: &str) -> Result<BTreeSet<&str>, Why> {
         let Some((name, node)) = self.nodes.get_key_value(name) else { return Err(absent(name)) };
         let mut found = BTreeSet::from([name.as_str()]);
         let mut open: Vec<&str> = node.touches.iter().map(String::as_str).collect();
         while let Some(next) = open.pop() {
             if found.insert(next) {
-                open.extend(
-                    self.nodes
-                        .get(next)
-                        .into_iter()
-                        .flat_map(|node| node.touches.iter().map(String::as_str)),
-                );
+                let nodes = self.nodes.get(next).into_iter();
+                open.extend(nodes.flat_map(|node| node.touches.iter().map(String::as_str)));
             }
         }
         found.remove(name.as_str());
         Ok(found)
     }
 
-    /// That nothing is made of it, and that a loop device has its file for itself.
+    /// Checks that nothing is made of it, and that a loop device has its file for itself.
     pub(super) fn is_last(&self, name: &str) -> Result<(), Why> {
         let node = self.nodes.get(name).ok_or_else(|| absent(name))?;
         if !node.parts.is_empty() {
@@ -118,6 +110,11 @@ impl DeviceTree {
         }
     }
 
+    /// The name of the first device that is as wanted.
+    fn find(&self, wanted: impl Fn(&DeviceNode) -> bool) -> Option<String> {
+        self.nodes.iter().find(|(_, node)| wanted(node)).map(|(name, _)| name.clone())
+    }
+
     fn node(&mut self, name: &str) -> &mut DeviceNode {
         self.nodes.entry(name.to_owned()).or_default()
     }
@@ -133,8 +130,7 @@ impl DeviceTree {
             Err(error) if is_gone(&error) => return Ok(()),
             Err(error) => return Err(unread(&folder.join("dev"), &error)),
         };
-        let holders = folder.join("holders");
-        let mut holders = gone_or(names(&holders, |_| true), &holders)?.unwrap_or_default();
+        let mut holders = names_if_there(&folder.join("holders"), |_| true)?.unwrap_or_default();
         for holder in &holders {
             self.join(name, holder);
         }
@@ -155,12 +151,7 @@ impl DeviceTree {
 
     fn put_loop(&mut self, machine: &Machine, name: &str, path: &str) {
         let device = number_of(machine, Path::new(path));
-        let below = self
-            .nodes
-            .iter()
-            .find(|(_, node)| Some(node.number) == device)
-            .map(|(below, _)| below.clone());
-        if let Some(below) = below {
+        if let Some(below) = self.find(|node| Some(node.number) == device) {
             self.join(name, &below);
             self.node(&below).loops.push(name.to_owned());
             return;
@@ -169,12 +160,7 @@ impl DeviceTree {
             Ok(metadata) => Backing::File(metadata.dev(), metadata.ino()),
             Err(_) => Backing::Gone(path.to_owned()),
         };
-        let other = self
-            .nodes
-            .iter()
-            .find(|(_, node)| node.file.as_ref() == Some(&file))
-            .map(|(other, _)| other.clone());
-        if let Some(other) = other {
+        if let Some(other) = self.find(|node| node.file.as_ref() == Some(&file)) {
             self.join(name, &other);
         }
         self.node(name).file = Some(file);
@@ -190,9 +176,12 @@ fn is_gone(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
 }
 
-/// `None` where the folder is not there, or no longer.
-fn gone_or<T>(read: Result<T, Why>, folder: &Path) -> Result<Option<T>, Why> {
-    match read {
+/// Works as [`names`], and returns `None` if the folder is not there, or no longer.
+fn names_if_there(
+    folder: &Path,
+    wanted: impl Fn(&Path) -> bool,
+) -> Result<Option<Vec<String>>, Why> {
+    match names(folder, wanted) {
         Err(_) if !folder.exists() => Ok(None),
         other => other.map(Some),
     }
@@ -202,7 +191,7 @@ fn unread(path: &Path, error: &io::Error) -> Why {
     Why::Unknown(format!("{}, which tells who uses it, cannot be read: {error}", path.display()))
 }
 
-/// Of the entries of a folder, in order.
+/// Lists the names of a folder's entries, in order.
 pub(super) fn names(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<String>, Why> {
     let mut names = machine::names(folder).map_err(|error| unread(folder, &error))?;
     names.retain(|name| wanted(&folder.join(name)));

@@ -5,14 +5,13 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-use rustix::fs::{major, minor};
 
 use super::contents::contents;
 use super::tree::names;
 use super::{mounts, swaps};
+use crate::disk::block_number;
 use crate::error::Error;
 use crate::machine::{self, Machine};
 use crate::refusal::{Refusal, Why};
@@ -29,11 +28,11 @@ pub fn named_twice(device: &Path, again: &Path) -> Result<(), Error> {
     }
     let machine = Machine::here();
     let mountinfo = mounts::read(&machine).map_err(refused)?;
-    if is_block(&metadata) {
-        device_is_free(&metadata, &mountinfo).map_err(refused)?;
-    } else {
-        file_is_free(&metadata, &mountinfo).map_err(refused)?;
+    match block_number(&metadata) {
+        Some(number) => device_is_free(number, &metadata, &mountinfo),
+        None => file_is_free(&metadata, &mountinfo),
     }
+    .map_err(refused)?;
     no_loop_device(&metadata).map_err(refused)?;
     let swaps = swaps::read(&machine).map_err(refused)?;
     no_swap(device, &metadata, &swaps).map_err(refused)?;
@@ -44,22 +43,16 @@ pub fn named_twice(device: &Path, again: &Path) -> Result<(), Error> {
     }
 }
 
-fn is_block(metadata: &Metadata) -> bool {
-    metadata.file_type().is_block_device()
-}
-
 /// Whether two names are for one disk or file.
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    if is_block(one) {
-        is_block(other) && one.rdev() == other.rdev()
-    } else {
-        !is_block(other) && (one.dev(), one.ino()) == (other.dev(), other.ino())
+    match (block_number(one), block_number(other)) {
+        (None, None) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        (one, other) => one == other,
     }
 }
 
 /// Not mounted, without partitions, and no part of another device.
-fn device_is_free(metadata: &Metadata, mountinfo: &str) -> Result<(), Why> {
-    let number = (major(metadata.rdev()), minor(metadata.rdev()));
+fn device_is_free(number: (u32, u32), metadata: &Metadata, mountinfo: &str) -> Result<(), Why> {
     let (name, sysfs) = (format!("{}:{}", number.0, number.1), SysfsBlock::find(number));
     if let Some(place) = mounts::of_device(mountinfo, &name, |source| {
         Path::new(source).metadata().is_ok_and(|source| is_same(metadata, &source))
@@ -93,7 +86,7 @@ fn no_swap(device: &Path, metadata: &Metadata, swaps: &str) -> Result<(), Why> {
             }
             // A device is told by its number, and opened for nobody else; a file may have another
             // name.
-            Err(error) if !is_block(metadata) && kib * 1024 <= metadata.len() => {
+            Err(error) if block_number(metadata).is_none() && kib * 1024 <= metadata.len() => {
                 return Err(Why::Unknown(format!(
                     "it may be swap space in use: {path} cannot be looked at ({error}); swapoff \
                     it first"
@@ -105,7 +98,7 @@ fn no_swap(device: &Path, metadata: &Metadata, swaps: &str) -> Result<(), Why> {
     Ok(())
 }
 
-/// That none is made of this file or device.
+/// Checks that no loop device is made of this file or device.
 fn no_loop_device(metadata: &Metadata) -> Result<(), Why> {
     for name in names(Path::new("/sys/block"), |entry| entry.join("loop/backing_file").exists())? {
         let folder = Path::new("/sys/block").join(&name);
@@ -126,7 +119,7 @@ fn no_loop_device(metadata: &Metadata) -> Result<(), Why> {
     Ok(())
 }
 
-/// What a loop device is made of, as the kernel tells it.
+/// A loop device, as sysfs describes it.
 struct LoopDevice<'a> {
     name: &'a str,
     /// When it was attached; whether it is still there is another matter.
@@ -144,7 +137,7 @@ impl LoopDevice<'_> {
             Ok(_) => Ok(()),
             // Removed under that name, or of another namespace: it may be the same file, unless
             // that is too short. Devices are not removed.
-            Err(_) if is_block(metadata) || *bytes > metadata.len() => Ok(()),
+            Err(_) if block_number(metadata).is_some() || *bytes > metadata.len() => Ok(()),
             Err(error) => Err(Why::Unknown(format!(
                 "/dev/{name} may be made of it: its file, {path}, cannot be looked at ({error}); \
                 losetup -d /dev/{name} \

@@ -1,20 +1,18 @@
-//! What of this machine's devices is mounted or swap, by number.
+//! The devices of this machine that are mounted or swap, by number.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{major, minor};
-
 use super::{mounts, swaps};
-use crate::machine::Machine;
+use crate::disk::block_number;
+use crate::machine::{self, Machine};
 use crate::refusal::Why;
 use crate::sysfs;
 
 pub(super) struct Use {
     pub number: (u32, u32),
-    /// As it is told of the device itself.
+    /// The reason to refuse the device itself.
     pub how: Why,
     /// By what btrfs tells of its devices, and not by a list of mounts.
     pub is_btrfs: bool,
@@ -65,8 +63,7 @@ fn of_btrfs(machine: &Machine) -> Vec<Use> {
     for filesystem in entries(&machine.path("/sys/fs/btrfs")) {
         let uuid = filesystem.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for device in entries(&filesystem.join("devices")) {
-            let number =
-                crate::machine::text(&device.join("dev")).ok().as_deref().and_then(sysfs::number);
+            let number = machine::text(&device.join("dev")).ok().as_deref().and_then(sysfs::number);
             let how = Why::Mounted(format!("some place, as a part of the btrfs {uuid}"));
             uses.extend(number.map(|number| Use { number, how, is_btrfs: true }));
         }
@@ -74,11 +71,10 @@ fn of_btrfs(machine: &Machine) -> Vec<Use> {
     uses
 }
 
-/// Of a device by its path; by the kernel's name where this process does not see the path.
+/// The number of a device by its path; by the kernel's name if this process does not see the path.
 pub(super) fn number_of(machine: &Machine, path: &Path) -> Option<(u32, u32)> {
     if let Ok(metadata) = machine.path(path).metadata() {
-        let number = std::os::unix::fs::MetadataExt::rdev(&metadata);
-        return metadata.file_type().is_block_device().then(|| (major(number), minor(number)));
+        return block_number(&metadata);
     }
     let path = path.to_str()?.trim_end_matches(" (deleted)");
     let name = path.strip_prefix("/dev/")?.replace('/', "!");

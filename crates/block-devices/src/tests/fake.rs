@@ -24,7 +24,7 @@ impl Fake {
     }
 
     pub(crate) fn machine(&self) -> Machine {
-        Machine::at(self.place.path())
+        Machine::below(self.place.path())
     }
 
     pub(crate) fn put(&self, path: &str, text: impl AsRef<[u8]>) {

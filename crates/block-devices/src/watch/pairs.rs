@@ -18,7 +18,7 @@ pub struct Open<T> {
     pub disk: usize,
     pub op: Op,
     pub fua: bool,
-    /// Of the disk or partition that is watched; 0 for a flush.
+    /// Counted from the start of the watched disk or partition; 0 for a flush.
     pub sector: u64,
     pub sectors: u32,
     /// When it was issued.
@@ -29,18 +29,16 @@ pub struct Open<T> {
     given_back: bool,
 }
 
-/// What an event means.
+/// An event of a request that users count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestStep<T> {
     /// A request has come to its disk.
     Arrived(Open<T>),
-    /// It has ended, at the time of the event.
+    /// A request has ended, at the time of the event.
     Ended(Open<T>),
-    /// Nothing for those who count requests.
-    Nothing,
 }
 
-/// Where a disk that is watched is: itself or, of a partition, the disk it is a part of.
+/// The sectors of a watched disk or partition on its whole disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchedRange {
     /// The number of the whole disk, as in [`BlockEvent::dev`].
@@ -67,34 +65,32 @@ impl<T: Copy> Pairs<T> {
         Self { places, open: HashMap::new(), unknown: 0 }
     }
 
-    /// `kept` goes with the request, if it is one that arrives.
-    pub fn take(&mut self, event: &BlockEvent, kept: T) -> RequestStep<T> {
-        let Some((disk, sector)) = self.find(event) else { return RequestStep::Nothing };
+    /// Reads the next event. `kept` is stored with a request that arrives. Returns None for events
+    /// that neither begin nor end a request.
+    pub fn take(&mut self, event: &BlockEvent, kept: T) -> Option<RequestStep<T>> {
+        let (disk, sector) = self.find(event)?;
         let key = (disk, event.op as u8, sector);
         match event.kind {
-            EventKind::Issue => self.issued(key, event, kept),
-            EventKind::Complete => self.completed(key, event),
+            EventKind::Issue => self.issued(key, event, kept).map(RequestStep::Arrived),
+            EventKind::Complete => self.completed(key, event).map(RequestStep::Ended),
             EventKind::Requeue => {
                 let all = self.open.get_mut(&key).into_iter().flatten();
                 if let Some(open) = all.into_iter().find(|open| !open.given_back) {
                     open.given_back = true;
                 }
-                RequestStep::Nothing
+                None
             }
         }
     }
 
-    /// Those that have not ended: disk, and since when.
+    /// Requests that have not ended: the disk, and since when.
     pub fn open(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.open
-            .values()
-            .flatten()
-            .filter(|open| !open.given_back)
-            .map(|open| (open.disk, open.at))
+        let open = self.open.values().flatten().filter(|open| !open.given_back);
+        open.map(|open| (open.disk, open.at))
     }
 
-    /// Which of the disks, and where on it. A flush is of the whole disk: it is told of the first
-    /// part that is watched.
+    /// Finds the disk of an event, and the place on it. A flush is of the whole disk: it is told of
+    /// the first part that is watched.
     fn find(&self, event: &BlockEvent) -> Option<(usize, u64)> {
         let mut own = self.places.iter().enumerate().filter(|(_, place)| place.dev == event.dev);
         if event.op == Op::Flush {
@@ -106,47 +102,47 @@ impl<T: Copy> Pairs<T> {
         own.find_map(|(disk, place)| Some((disk, within(place)?)))
     }
 
-    fn issued(&mut self, key: Key, event: &BlockEvent, kept: T) -> RequestStep<T> {
+    fn issued(&mut self, key: Key, event: &BlockEvent, kept: T) -> Option<Open<T>> {
         let same = self.open.entry(key).or_default();
         if let Some(open) = same.iter_mut().find(|open| open.given_back) {
             // It may have grown while it waited.
             let grown = event.sectors.saturating_sub(open.left);
             (open.given_back, open.left) = (false, event.sectors);
             open.sectors = open.sectors.saturating_add(grown);
-            return RequestStep::Nothing;
+            return None;
         }
         let (disk, _, sector) = key;
         let BlockEvent { op, fua, sectors, at, .. } = *event;
         let open =
             Open { disk, op, fua, sector, sectors, at, kept, left: sectors, given_back: false };
         same.push_back(open);
-        RequestStep::Arrived(open)
+        Some(open)
     }
 
-    fn completed(&mut self, key: Key, event: &BlockEvent) -> RequestStep<T> {
+    fn completed(&mut self, key: Key, event: &BlockEvent) -> Option<Open<T>> {
         // The end of a flush that was asked for together with something else, or alone, but is no
         // request of its own.
         if event.sectors == 0 && event.op != Op::Flush {
-            return RequestStep::Nothing;
+            return None;
         }
         let Some(same) = self.open.get_mut(&key) else {
             self.unknown += 1;
-            return RequestStep::Nothing;
+            return None;
         };
         let first = same.iter().position(|open| !open.given_back).unwrap_or(0);
         let open = same.remove(first);
         if same.is_empty() {
             self.open.remove(&key);
         }
-        let Some(mut open) = open else { return RequestStep::Nothing };
+        let mut open = open?;
         if event.sectors >= open.left {
-            return RequestStep::Ended(open);
+            return Some(open);
         }
         open.left -= event.sectors;
         let (disk, op, sector) = key;
         let rest = (disk, op, sector.saturating_add(event.sectors.into()));
         self.open.entry(rest).or_default().push_front(open);
-        RequestStep::Nothing
+        None
     }
 }
 
@@ -173,10 +169,9 @@ mod tests {
         pairs: &mut Pairs<u64>,
         events: &[BlockEvent],
     ) -> Vec<(bool, usize, u64, u32, u64, u64)> {
-        let of = |event: &BlockEvent| match pairs.take(event, event.at) {
+        let of = |event: &BlockEvent| match pairs.take(event, event.at)? {
             RequestStep::Arrived(o) => Some((false, o.disk, o.sector, o.sectors, o.at, o.kept)),
             RequestStep::Ended(o) => Some((true, o.disk, o.sector, o.sectors, o.at, event.at)),
-            RequestStep::Nothing => None,
         };
         events.iter().filter_map(of).collect()
     }

@@ -1,4 +1,4 @@
-//! What the kernel itself counts of a disk or a partition: /sys/class/block/NAME/stat.
+//! The kernel's own counters of a disk or a partition: /sys/class/block/NAME/stat.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use crate::machine::with_path;
 pub struct Stat {
     pub reads: u64,
     pub read_sectors: u64,
-    /// Those that carry nothing but a flush are counted here too.
+    /// Includes writes that carry nothing but a flush.
     pub writes: u64,
     pub write_sectors: u64,
     /// At the disk now.
@@ -35,38 +35,21 @@ impl Stat {
     pub fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> =
             text.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-        let [
-            reads,
-            _,
-            read_sectors,
-            _,
-            writes,
-            _,
-            write_sectors,
-            _,
-            in_flight,
-            busy_ms,
-            queue_ms,
-            ref rest @ ..,
-        ] = numbers[..]
-        else {
-            return None;
-        };
-        let later = |place: usize| rest.get(place).copied().unwrap_or(0);
-        Some(Self {
-            reads,
-            read_sectors,
-            writes,
-            write_sectors,
-            in_flight,
-            busy_ms,
-            queue_ms,
-            discards: later(0),
-            flushes: later(4),
+        let number = |place: usize| numbers.get(place).copied().unwrap_or(0);
+        (numbers.len() >= 11).then(|| Self {
+            reads: number(0),
+            read_sectors: number(2),
+            writes: number(4),
+            write_sectors: number(6),
+            in_flight: number(8),
+            busy_ms: number(9),
+            queue_ms: number(10),
+            discards: number(11),
+            flushes: number(15),
         })
     }
 
-    /// What has been done since then; `in_flight` is of now.
+    /// Returns what has been done since then, with `in_flight` as it is now.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -84,9 +67,8 @@ impl Stat {
 
     /// All that have ended.
     pub fn requests(&self) -> u64 {
-        [self.reads, self.writes, self.discards, self.flushes]
-            .into_iter()
-            .fold(0, u64::saturating_add)
+        let ended = [self.reads, self.writes, self.discards, self.flushes];
+        ended.into_iter().fold(0, u64::saturating_add)
     }
 
     pub fn bytes(&self) -> u64 {
@@ -99,7 +81,7 @@ impl Stat {
 pub struct Counters(Vec<(PathBuf, File)>);
 
 impl Counters {
-    /// Of disks by the kernel's names, in that order.
+    /// Opens the counters of disks by the kernel's names, in that order.
     pub fn open<'a>(names: impl Iterator<Item = &'a str>) -> io::Result<Self> {
         let open = |name: &str| {
             let path = Path::new("/sys/class/block").join(name).join("stat");

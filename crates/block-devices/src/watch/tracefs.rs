@@ -40,19 +40,19 @@ impl Folder {
     /// A folder in it.
     pub fn folder(&self, path: &str) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = openat(self.fd(), path, flags, Mode::empty()).map_err(self.at(path))?;
+        let fd = openat(self.fd(), path, flags, Mode::empty()).map_err(self.failed_on(path))?;
         Ok(Self { fd, name: format!("{}/{path}", self.name) })
     }
 
     /// Makes a folder, which must not be there.
     pub fn make(&self, path: &str) -> io::Result<Self> {
         let mode = Mode::RUSR | Mode::WUSR | Mode::XUSR;
-        mkdirat(self.fd(), path, mode).map_err(self.at(path))?;
+        mkdirat(self.fd(), path, mode).map_err(self.failed_on(path))?;
         self.folder(path)
     }
 
     pub fn remove(&self, path: &str) -> io::Result<()> {
-        unlinkat(self.fd(), path, AtFlags::REMOVEDIR).map_err(self.at(path))
+        unlinkat(self.fd(), path, AtFlags::REMOVEDIR).map_err(self.failed_on(path))
     }
 
     pub fn read(&self, path: &str) -> io::Result<String> {
@@ -67,7 +67,7 @@ impl Folder {
                 }
             }
         });
-        read.map_err(self.at(path))?;
+        read.map_err(self.failed_on(path))?;
         Ok(String::from_utf8_lossy(&text[..length]).into_owned())
     }
 
@@ -75,12 +75,12 @@ impl Folder {
         let written = self
             .open(path, OFlags::WRONLY | OFlags::TRUNC)
             .and_then(|mut f| f.write_all(text.as_bytes()));
-        written.map_err(self.at(path))
+        written.map_err(self.failed_on(path))
     }
 
     /// Of a CPU: reading gives whole pages, and an error where there is nothing to read.
     pub fn pipe(&self, path: &str) -> io::Result<File> {
-        self.open(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(self.at(path))
+        self.open(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(self.failed_on(path))
     }
 
     /// What is in a folder in it.
@@ -90,7 +90,7 @@ impl Folder {
         let names = Dir::read_from(&folder.fd).and_then(|entries| {
             entries.map(|entry| entry.map(name)).collect::<rustix::io::Result<_>>()
         });
-        names.map_err(self.at(path))
+        names.map_err(self.failed_on(path))
     }
 
     fn open(&self, path: &str, flags: OFlags) -> io::Result<File> {
@@ -101,7 +101,7 @@ impl Folder {
         self.fd.as_fd()
     }
 
-    fn at<E: Into<io::Error>>(&self, path: &str) -> impl Fn(E) -> io::Error {
+    fn failed_on<E: Into<io::Error>>(&self, path: &str) -> impl Fn(E) -> io::Error {
         let path = format!("{}/{path}", self.name);
         move |error| {
             let error: io::Error = error.into();

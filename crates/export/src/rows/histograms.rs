@@ -6,7 +6,7 @@ use disklab_record::{Outcome, Record};
 use disklab_results::Histogram;
 use disklab_results::fio::{self, Direction};
 
-use super::ok;
+use super::fields::ok;
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
@@ -33,32 +33,15 @@ fn trial(record: &Record, outcome: &Outcome, sink: &mut Sink) -> Result<(), Expo
             ("trim", &job.trim),
             ("mixed", &job.mixed),
         ];
-        for (name, direction) in directions {
-            rows(&outcome.trial, &job.name, name, direction, sink)?;
-        }
-    }
-    Ok(())
-}
-
-fn rows(
-    trial: &str,
-    job: &str,
-    name: &str,
-    direction: &Direction,
-    sink: &mut Sink,
-) -> Result<(), ExportError> {
-    for (kind, latency) in
-        [("slat", &direction.slat), ("clat", &direction.clat), ("lat", &direction.lat)]
-    {
-        for (ns, requests) in latency.histogram.iter().flat_map(Histogram::bins) {
-            sink.row(&[
-                Field::Text(trial),
-                Field::Text(job),
-                Field::Text(name),
-                Field::Text(kind),
-                Field::Unsigned(*ns),
-                Field::Unsigned(*requests),
-            ])?;
+        for (direction, Direction { slat, clat, lat, .. }) in directions {
+            for (kind, latency) in [("slat", slat), ("clat", clat), ("lat", lat)] {
+                let named = [outcome.trial.as_str(), &job.name, direction, kind];
+                let [trial, job, direction, kind] = named.map(Field::Text);
+                for (ns, requests) in latency.histogram.iter().flat_map(Histogram::bins) {
+                    let [ns, requests] = [*ns, *requests].map(Field::Unsigned);
+                    sink.row(&[trial, job, direction, kind, ns, requests])?;
+                }
+            }
         }
     }
     Ok(())

@@ -2,12 +2,12 @@ use disklab_record::{Outcome, Record};
 use disklab_results::measure::Better;
 use serde_json::Value;
 
-use super::{identity, outcomes, parameters, text};
+use super::fields::{identity, outcomes, parameters, text};
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
 
-/// Of a sample: its disks.
+/// The key of a sample's disks.
 const DEVICES: &str = "devices";
 
 /// A row for each number that a trial's line has: of the sample, of its disks, and of its measures.
@@ -16,6 +16,7 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
 }
 
 /// A number and what it is of.
+#[derive(Clone, Copy, Default)]
 struct Metric<'a> {
     disk: Option<&'a str>,
     device: Option<&'a str>,
@@ -30,16 +31,7 @@ struct Metric<'a> {
 impl<'a> Metric<'a> {
     /// A number of a sample, which are all of the whole trial.
     fn of_sample(name: &'a str, value: f64) -> Self {
-        Self {
-            disk: None,
-            device: None,
-            name,
-            unit: unit(name),
-            better: None,
-            value,
-            censored: false,
-            of: None,
-        }
+        Self { name, unit: unit(name), value, ..Self::default() }
     }
 }
 

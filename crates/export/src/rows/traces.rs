@@ -1,7 +1,7 @@
 use disklab_record::Record;
-use disklab_trace::{Served, TraceEntry};
+use disklab_trace::TraceEntry;
 
-use super::ok;
+use super::fields::ok;
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
@@ -25,44 +25,21 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
 }
 
 fn row(trial: &str, entry: &TraceEntry, sink: &mut Sink) -> Result<(), ExportError> {
-    const NOTHING: Field<'static> = Field::Nothing;
+    const NONE: Field<'static> = Field::Nothing;
+    let trial = Field::Text(trial);
     match entry {
-        TraceEntry::Served(Served {
-            disk,
-            op,
-            fua,
-            sector,
-            sectors,
-            submitted,
-            started,
-            ended,
-        }) => sink.row(&[
-            Field::Text(trial),
-            Field::Unsigned(*disk as u64),
-            Field::Text(disklab_trace::word(*op)),
-            Field::Truth(*fua),
-            Field::Unsigned(*sector),
-            Field::Unsigned((*sectors).into()),
-            Field::Unsigned(*submitted),
-            Field::Unsigned(*started),
-            Field::Unsigned(*ended),
-            NOTHING,
-        ]),
+        TraceEntry::Served(served) => {
+            let place = [served.disk as u64, served.sector, served.sectors.into()];
+            let [disk, sector, sectors] = place.map(Field::Unsigned);
+            let times = [served.submitted, served.started, served.ended];
+            let [submitted, started, ended] = times.map(Field::Unsigned);
+            let (op, fua) = (Field::Text(disklab_trace::word(served.op)), Field::Truth(served.fua));
+            sink.row(&[trial, disk, op, fua, sector, sectors, submitted, started, ended, NONE])
+        }
         TraceEntry::Mark { at, text } => {
-            let [time, text] = [Field::Unsigned(*at), Field::Text(text)];
-            let op = Field::Text("mark");
-            sink.row(&[
-                Field::Text(trial),
-                NOTHING,
-                op,
-                NOTHING,
-                NOTHING,
-                NOTHING,
-                time,
-                NOTHING,
-                NOTHING,
-                text,
-            ])
+            let [op, text] = ["mark", text].map(Field::Text);
+            let at = Field::Unsigned(*at);
+            sink.row(&[trial, NONE, op, NONE, NONE, NONE, at, NONE, NONE, text])
         }
     }
 }

@@ -1,6 +1,6 @@
 use disklab_record::Record;
 
-use super::{identity, outcomes, parameters, text};
+use super::fields::{identity, outcomes, parameters, text};
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;

@@ -1,21 +1,23 @@
 //! By RFC 4180, with a line of names. Nothing is an empty field, true and false are words.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 
-use super::Failure;
+use super::writer::RowWriter;
 use crate::table::{Field, Table};
 
-pub struct Writer(csv::Writer<BufWriter<File>>);
+pub struct CsvWriter(csv::Writer<BufWriter<File>>);
 
-impl Writer {
-    pub fn new(table: Table, file: BufWriter<File>) -> Result<Self, Failure> {
+impl CsvWriter {
+    pub fn new(table: Table, file: BufWriter<File>) -> io::Result<Self> {
         let mut writer = csv::Writer::from_writer(file);
         writer.write_record(table.columns.iter().map(|column| column.name)).map_err(failure)?;
         Ok(Self(writer))
     }
+}
 
-    pub fn row(&mut self, fields: &[Field]) -> Result<(), Failure> {
+impl RowWriter for CsvWriter {
+    fn row(&mut self, fields: &[Field]) -> io::Result<()> {
         for field in fields {
             match field {
                 Field::Nothing => self.0.write_field(""),
@@ -30,14 +32,14 @@ impl Writer {
         self.0.write_record(None::<&[u8]>).map_err(failure)
     }
 
-    pub fn end(self) -> Result<BufWriter<File>, Failure> {
-        self.0.into_inner().map_err(|error| Failure::Io(error.into_error()))
+    fn end(self: Box<Self>) -> io::Result<BufWriter<File>> {
+        self.0.into_inner().map_err(csv::IntoInnerError::into_error)
     }
 }
 
-fn failure(error: csv::Error) -> Failure {
+fn failure(error: csv::Error) -> io::Error {
     match error.into_kind() {
-        csv::ErrorKind::Io(error) => Failure::Io(error),
-        other => Failure::Other(format!("{other:?}")),
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }

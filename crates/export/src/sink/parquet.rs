@@ -1,7 +1,7 @@
 //! Parquet, by columns: so many rows are kept until they are written as one group.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
@@ -11,19 +11,19 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use super::Failure;
+use super::writer::RowWriter;
 use crate::table::{Column, Field, Kind, Table};
 
 /// Rows of a group: enough for its columns to be read at one go, and few enough to keep.
 const GROUP: usize = 1 << 17;
 
-pub struct Writer {
+pub struct ParquetWriter {
     file: SerializedFileWriter<BufWriter<File>>,
     columns: Vec<Values>,
     rows: usize,
 }
 
-/// What is kept of a column: its values that are something, and of each row whether there is one.
+/// The rows of a column that are not written yet: its values, and for each row whether it has one.
 struct Values {
     there: Vec<i16>,
     values: Typed,
@@ -36,8 +36,8 @@ enum Typed {
     Truth(Vec<bool>),
 }
 
-impl Writer {
-    pub fn new(table: Table, file: BufWriter<File>) -> Result<Self, Failure> {
+impl ParquetWriter {
+    pub fn new(table: Table, file: BufWriter<File>) -> io::Result<Self> {
         let fields = table
             .columns
             .iter()
@@ -58,22 +58,7 @@ impl Writer {
         Ok(Self { file: file.map_err(failure)?, columns, rows: 0 })
     }
 
-    pub fn row(&mut self, fields: &[Field]) -> Result<(), Failure> {
-        for (column, field) in self.columns.iter_mut().zip(fields) {
-            column.add(field);
-        }
-        self.rows += 1;
-        if self.rows == GROUP { self.write_group() } else { Ok(()) }
-    }
-
-    pub fn end(mut self) -> Result<BufWriter<File>, Failure> {
-        if self.rows > 0 {
-            self.write_group()?;
-        }
-        self.file.into_inner().map_err(failure)
-    }
-
-    fn write_group(&mut self) -> Result<(), Failure> {
+    fn write_group(&mut self) -> io::Result<()> {
         let mut group = self.file.next_row_group().map_err(failure)?;
         for column in &mut self.columns {
             if let Some(mut writer) = group.next_column().map_err(failure)? {
@@ -84,6 +69,23 @@ impl Writer {
         group.close().map_err(failure)?;
         self.rows = 0;
         Ok(())
+    }
+}
+
+impl RowWriter for ParquetWriter {
+    fn row(&mut self, fields: &[Field]) -> io::Result<()> {
+        for (column, field) in self.columns.iter_mut().zip(fields) {
+            column.add(field);
+        }
+        self.rows += 1;
+        if self.rows == GROUP { self.write_group() } else { Ok(()) }
+    }
+
+    fn end(mut self: Box<Self>) -> io::Result<BufWriter<File>> {
+        if self.rows > 0 {
+            self.write_group()?;
+        }
+        self.file.into_inner().map_err(failure)
     }
 }
 
@@ -159,12 +161,12 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         .build()
 }
 
-fn failure(error: ParquetError) -> Failure {
+fn failure(error: ParquetError) -> io::Error {
     match error {
-        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
-            Ok(error) => Failure::Io(*error),
-            Err(other) => Failure::Other(other.to_string()),
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other.to_string()),
         },
-        other => Failure::Other(other.to_string()),
+        other => io::Error::other(other.to_string()),
     }
 }

@@ -2,28 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{All, MergeError};
-use crate::manifest::{Fact, Kernel, Manifest, Mismatch, NOT_THERE, SETTINGS};
+use super::error::MergeError;
+use crate::manifest::{Fact, Kernel, Manifest, NOT_THERE};
+use crate::mismatch::Mismatch;
 use crate::outcome::again;
 use crate::part::Part;
 use crate::record::Record;
 
-pub(super) fn listed(differences: &[Mismatch]) -> String {
-    let line = |difference: &Mismatch| {
-        let Mismatch { what, recorded, now } = difference;
-        format!("\n  {what}: {recorded} in the first, {now} in the second")
-    };
-    differences.iter().map(line).collect()
-}
-
-/// What somebody may have wanted who asked the same of another part of the suite.
-pub(super) fn advice(differences: &[Mismatch]) -> &'static str {
-    if differences.iter().any(|difference| difference.what == SETTINGS) {
-        "\nparts of one suite have the same --set and --seeds, and differ in --shard or --trial: run all seeds as one suite; what is known \
-         of some of them already, `disklab report` and `compare` take as several records"
-    } else {
-        ""
-    }
+/// The manifest of all, and where the trials of each record are among those of the suite.
+pub(super) struct Agreed {
+    pub manifest: Manifest,
+    /// The places of each record's trials, in their order.
+    pub places: Vec<Vec<usize>>,
 }
 
 /// Each fact that any of the records has, with the record that it is from.
@@ -31,7 +21,8 @@ pub(super) fn advice(differences: &[Mismatch]) -> &'static str {
 struct Facts(BTreeMap<String, (usize, Fact)>);
 
 impl Facts {
-    /// Of those that an earlier record says otherwise, that record and what differs.
+    /// Adds a record's facts. Returns those that an earlier record has otherwise, each with the
+    /// index of that record.
     fn add(&mut self, record: usize, kind: &str, facts: &[Fact]) -> Vec<(usize, Mismatch)> {
         let mut differ = Vec::new();
         for fact in facts {
@@ -40,14 +31,11 @@ impl Facts {
                 Some((_, known)) if known.value == fact.value || fact.value == NOT_THERE => {}
                 // Of what was not there, there is no result.
                 Some(known) if known.1.value == NOT_THERE => *known = (record, fact.clone()),
-                Some((earlier, known)) => differ.push((
-                    *earlier,
-                    Mismatch {
-                        what: format!("{kind} {}", fact.name),
-                        recorded: known.value.clone(),
-                        now: fact.value.clone(),
-                    },
-                )),
+                Some((earlier, known)) => {
+                    let what = format!("{kind} {}", fact.name);
+                    let mismatch = Mismatch::between(what, &known.value, &fact.value);
+                    differ.extend(mismatch.map(|mismatch| (*earlier, mismatch)));
+                }
             }
         }
         differ
@@ -55,9 +43,9 @@ impl Facts {
 }
 
 /// The manifest of all, or what differs.
-pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
+pub(super) fn agree(records: &[Record]) -> Result<Agreed, MergeError> {
     let first = records.first().ok_or(MergeError::Nothing)?;
-    let of = whole(first.manifest());
+    let of = first.manifest().trials_of_suite();
     let (mut tools, mut inputs, mut kernel_facts) =
         (Facts::default(), Facts::default(), Facts::default());
     let mut kernels: BTreeMap<&str, &Kernel> = BTreeMap::new();
@@ -65,10 +53,10 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     let mut places = Vec::new();
     for (at, record) in records.iter().enumerate() {
         let manifest = record.manifest();
-        let mut differ: Vec<(usize, Mismatch)> = questions(first.manifest(), manifest)
-            .into_iter()
-            .map(|difference| (0, difference))
-            .collect();
+        let mut questions = first.manifest().question_mismatches(manifest);
+        questions.extend(first.manifest().mismatched_size(manifest));
+        let mut differ: Vec<(usize, Mismatch)> =
+            questions.into_iter().map(|difference| (0, difference)).collect();
         differ.extend(kernel_facts.add(at, "kernel", &manifest.kernel_facts()));
         differ.extend(tools.add(at, "tool", &manifest.tools));
         differ.extend(inputs.add(at, "input", &manifest.inputs));
@@ -79,14 +67,11 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
         }
         if let Some((earlier, _)) = differ.first() {
             let earlier = *earlier;
+            differ.retain(|(record, _)| *record == earlier);
             return Err(MergeError::Differ {
                 first: records.get(earlier).unwrap_or(first).folder().to_owned(),
                 second: record.folder().to_owned(),
-                differences: differ
-                    .into_iter()
-                    .filter(|(record, _)| *record == earlier)
-                    .map(|(_, difference)| difference)
-                    .collect(),
+                differences: differ.into_iter().map(|(_, difference)| difference).collect(),
             });
         }
         for kernel in &manifest.kernels {
@@ -109,19 +94,13 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     manifest.tools = in_order(records, |manifest| &manifest.tools, tools);
     manifest.inputs = in_order(records, |manifest| &manifest.inputs, inputs);
     manifest.host = hosts(records);
-    Ok(All { manifest, places })
+    Ok(Agreed { manifest, places })
 }
 
-/// Those that any of the records measured twice, in the order of the trials.
+/// Second measurements that any of the records has, in the order of the trials.
 fn second_times(records: &[Record], trials: &[String]) -> Vec<String> {
-    let any: BTreeSet<&String> =
-        records.iter().flat_map(|record| &record.manifest().again).collect();
+    let any: BTreeSet<_> = records.iter().flat_map(|record| &record.manifest().again).collect();
     trials.iter().map(|trial| again(trial)).filter(|second| any.contains(second)).collect()
-}
-
-/// How many trials a record's suite asks for.
-fn whole(manifest: &Manifest) -> usize {
-    manifest.part.as_ref().map_or(manifest.trials.len(), |part| part.of as usize)
 }
 
 fn places_of(manifest: &Manifest) -> Vec<usize> {
@@ -129,18 +108,6 @@ fn places_of(manifest: &Manifest) -> Vec<usize> {
         Some(part) => part.at.iter().map(|&at| at as usize).collect(),
         None => (0..manifest.trials.len()).collect(),
     }
-}
-
-/// What of the question and the program is not the same.
-fn questions(first: &Manifest, second: &Manifest) -> Vec<Mismatch> {
-    let mut differ = first.question_mismatches(second);
-    let (one, other) = (whole(first), whole(second));
-    if one != other {
-        let told = |count: usize| format!("{count} trials");
-        let what = "the whole suite".to_owned();
-        differ.push(Mismatch { what, recorded: told(one), now: told(other) });
-    }
-    differ
 }
 
 /// At each place there is one trial, whatever record it is from.
@@ -155,14 +122,11 @@ fn add_trials<'a>(
             None => _ = trials.insert(at, (name, key)),
             Some((known, known_key)) if known == name && *known_key == key => {}
             Some((known, known_key)) => {
-                let told = |name: &str, key: &str| {
+                let named = |name: &str, key: &str| {
                     if key.is_empty() { name.to_owned() } else { format!("{name} ({key})") }
                 };
-                return Some(Mismatch {
-                    what: format!("trial {} of the suite", at + 1),
-                    recorded: told(known, known_key),
-                    now: told(name, key),
-                });
+                let what = format!("trial {} of the suite", at + 1);
+                return Mismatch::between(what, named(known, known_key), named(name, key));
             }
         }
     }
@@ -170,13 +134,13 @@ fn add_trials<'a>(
 }
 
 /// In the order in which the records have them, the first record first.
-fn in_order(records: &[Record], of: impl Fn(&Manifest) -> &Vec<Fact>, facts: Facts) -> Vec<Fact> {
+fn in_order(records: &[Record], own: impl Fn(&Manifest) -> &Vec<Fact>, facts: Facts) -> Vec<Fact> {
     let mut left = facts.0;
-    let names = records.iter().flat_map(|record| of(record.manifest())).map(|fact| &fact.name);
+    let names = records.iter().flat_map(|record| own(record.manifest())).map(|fact| &fact.name);
     names.filter_map(|name| left.remove(name).map(|(_, fact)| fact)).collect()
 }
 
-/// Of all machines, what each said of itself, each thing once.
+/// The facts about all machines, each fact once.
 fn hosts(records: &[Record]) -> Vec<Fact> {
     let mut hosts: Vec<Fact> = Vec::new();
     for fact in records.iter().flat_map(|record| &record.manifest().host) {

@@ -1,59 +1,22 @@
-//! Of each trial, the outcome that counts among those of several records; and where two cannot both
-//! be right.
+//! Chooses the outcome of each trial that counts among those of several records, and finds where
+//! two cannot both be right.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
-use disklab_units::prose::count;
-
-use super::{All, MergeError, Outcomes};
+use super::agree::Agreed;
+use super::error::{Conflict, MergeError};
 use crate::error::StoreError;
 use crate::fingerprint::{self, Difference};
 use crate::outcome::{Outcome, Status, again};
 use crate::record::Record;
 
-/// One trial, twice, and not the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    pub trial: String,
-    pub key: Option<String>,
-    /// What of it: a raw file, or a field of its line.
-    pub file: String,
-    pub first: PathBuf,
-    pub second: PathBuf,
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        let Self { trial, key, file, first, second } = self;
-        let key = key.as_ref().map_or_else(String::new, |key| format!(" ({key})"));
-        write!(
-            out,
-            "{trial}{key}: {file} differs between {} and {}",
-            first.display(),
-            second.display()
-        )
-    }
-}
-
 /// A trial that has a result cannot fail by itself, and the other way round.
 pub(crate) const STATUS: &str = "`status` in trials.jsonl";
 
-/// So many are told one by one.
-const MOST_TOLD: usize = 20;
-
-pub(super) fn listed(conflicts: &[Conflict]) -> String {
-    let mut listed = String::new();
-    for conflict in conflicts.iter().take(MOST_TOLD) {
-        let _ = write!(listed, "\n  {conflict}");
-    }
-    let more = conflicts.len().saturating_sub(MOST_TOLD);
-    if more > 0 {
-        let _ = write!(listed, "\n  and {} more", count(more, "conflict"));
-    }
-    listed
-}
+/// For each trial that has run, in the order of the suite: the index of its record, and the
+/// outcome.
+pub(super) type Outcomes<'a> = Vec<Option<(usize, &'a Outcome)>>;
 
 pub(super) struct Chosen<'a> {
     pub outcomes: Outcomes<'a>,
@@ -66,9 +29,9 @@ pub(super) struct Chosen<'a> {
     pub damaged: Vec<PathBuf>,
 }
 
-pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>, MergeError> {
+pub(super) fn choose<'a>(records: &'a [Record], agreed: &Agreed) -> Result<Chosen<'a>, MergeError> {
     let mut found: BTreeMap<usize, Vec<(usize, &Outcome)>> = BTreeMap::new();
-    for (at, (record, places)) in records.iter().zip(&all.places).enumerate() {
+    for (at, (record, places)) in records.iter().zip(&agreed.places).enumerate() {
         for ((_, outcome), place) in record.outcomes().into_iter().zip(places) {
             found.entry(*place).or_default().extend(outcome.map(|outcome| (at, outcome)));
         }
@@ -89,9 +52,8 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
                 conflicts.extend(conflict(records, *first, *other)?);
             }
             let failed = outcomes.iter().copied().filter(|(_, outcome)| outcome.fails_everywhere());
-            conflicts.extend(
-                failed.filter_map(|failed| told(records, *first, failed, STATUS.to_owned())),
-            );
+            let status = |failed| conflict_in(STATUS.to_owned(), records, *first, failed);
+            conflicts.extend(failed.filter_map(status));
             chosen.duplicates += others.len();
             chosen.superseded += outcomes.len() - ok.len();
         }
@@ -113,8 +75,7 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
     Ok(chosen)
 }
 
-/// Of outcomes without a result: one that says why there is none before one that was not carried
-/// out.
+/// Chooses among outcomes without a result: a failure comes before a trial that never ran.
 fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Outcome)> {
     let rank = |status: Status| match status {
         Status::Ok => 0,
@@ -132,15 +93,11 @@ fn second<'a>(
     (at, first): (usize, &Outcome),
 ) -> Result<Option<(usize, &'a Outcome)>, MergeError> {
     let second = records.get(at).and_then(|record| record.outcome(&again(&first.trial)));
-    second
-        .map(|outcome| {
-            if outcome.status == Status::Ok {
-                unchanged(records, &[(at, outcome)], &mut Vec::new())
-            } else {
-                Ok((at, outcome))
-            }
-        })
-        .transpose()
+    let Some(second) = second.map(|outcome| (at, outcome)) else { return Ok(None) };
+    if second.1.status == Status::Ok {
+        return unchanged(records, &[second], &mut Vec::new()).map(Some);
+    }
+    Ok(Some(second))
 }
 
 /// The first whose raw output is what was recorded; what of any of them is not, is damaged.
@@ -174,14 +131,14 @@ fn conflict(
     };
     let differs =
         differing_file(of_one, one, of_other, other)?.or_else(|| differing_field(one, other));
-    Ok(differs.and_then(|file| told(records, (first, one), (second, other), file)))
+    Ok(differs.and_then(|file| conflict_in(file, records, (first, one), (second, other))))
 }
 
-fn told(
+fn conflict_in(
+    file: String,
     records: &[Record],
     (first, one): (usize, &Outcome),
     (second, _): (usize, &Outcome),
-    file: String,
 ) -> Option<Conflict> {
     Some(Conflict {
         trial: one.trial.clone(),

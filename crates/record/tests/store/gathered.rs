@@ -7,25 +7,25 @@ use std::path::Path;
 use disklab_record::gather::{NotTaken, Taken};
 use disklab_record::manifest::{Fact, NOT_THERE};
 use disklab_record::outcome::{Fault, Outcome};
-use disklab_record::{Manifest, Record, Retry, Status, Writer, compare};
+use disklab_record::{Manifest, Record, RecordWriter, Retry, Status, compare};
 use tempfile::tempdir;
 
 use crate::{manifest, names, outcome, run};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-fn of(at: &[usize]) -> Manifest {
+fn part_of(at: &[usize]) -> Manifest {
     let mut manifest = manifest(&at.iter().map(|&at| NAMES[at]).collect::<Vec<_>>());
     manifest.keys = at.iter().map(|at| format!("{at:016x}")).collect();
     manifest
 }
 
-fn whole(folder: &Path) -> Writer {
-    Record::create(folder, "whole", &of(&[0, 1, 2, 3])).expect("a record")
+fn whole(folder: &Path) -> RecordWriter {
+    Record::create(folder, "whole", &part_of(&[0, 1, 2, 3])).expect("a record")
 }
 
 fn part(folder: &Path, name: &str, at: &[usize], report: &str) -> Record {
-    let writer = Record::create(folder, name, &of(at)).expect("a record");
+    let writer = Record::create(folder, name, &part_of(at)).expect("a record");
     for &at in at {
         run(&writer, NAMES[at], Status::Ok, &format!("{report} of {}", NAMES[at]));
     }
@@ -51,8 +51,8 @@ fn parts_become_what_a_run_of_all_leaves() {
     assert_eq!(writer.remaining(), ["a", "c"]);
     // As after a crash: what was taken is there.
     drop(writer);
-    let (writer, _) =
-        Record::resume(&here.join("whole"), &of(&[0, 1, 2, 3]), Retry::Nothing).expect("a record");
+    let (writer, _) = Record::resume(&here.join("whole"), &part_of(&[0, 1, 2, 3]), Retry::Nothing)
+        .expect("a record");
     assert_eq!(writer.remaining(), ["a", "c"]);
     let second = part(here, "second", &[0, 1, 2], "report");
     assert_eq!(writer.take(&second, &all()).expect("a part"), taken(&["a", "c"], 1));
@@ -67,7 +67,7 @@ fn what_did_not_end_or_is_not_wanted_is_left_out() {
     let folder = tempdir().expect("a folder");
     let here = folder.path();
     let writer = whole(here);
-    let other = Record::create(here, "part", &of(&[0, 1, 2])).expect("a record");
+    let other = Record::create(here, "part", &part_of(&[0, 1, 2])).expect("a record");
     other.note(outcome("a", Status::Interrupted)).expect("a line");
     run(&other, "b", Status::Failed, "the machine was full");
     other.note(outcome("c", Status::Skipped)).expect("a line");
@@ -94,7 +94,7 @@ fn other_bytes_of_one_trial_are_a_conflict() {
     assert_eq!(writer.remaining(), ["b", "c", "d"], "nothing of it was taken");
 }
 
-fn failed(writer: &Writer, trial: &str, fault: Option<Fault>) -> Record {
+fn failed(writer: &RecordWriter, trial: &str, fault: Option<Fault>) -> Record {
     let raw = writer.begin(trial).expect("a folder for raw output");
     writer
         .finish(raw, Outcome { fault, ..outcome(trial, Status::Failed) })
@@ -108,7 +108,8 @@ fn a_trial_that_fails_by_itself_cannot_have_a_result() {
     let here = folder.path();
     let writer = whole(here);
     writer.take(&part(here, "first", &[0], "report"), &all()).expect("a part");
-    let one = |name: &str, at: usize| Record::create(here, name, &of(&[at])).expect("a record");
+    let one =
+        |name: &str, at: usize| Record::create(here, name, &part_of(&[at])).expect("a record");
     for (name, fault) in [("older", None), ("full", Some(Fault::Machine))] {
         let record = failed(&one(name, 0), "a", fault);
         assert_eq!(writer.take(&record, &all()).expect("not the trial's fault"), taken(&[], 1));
@@ -134,7 +135,7 @@ fn what_was_made_otherwise_is_refused() {
     let writer = whole(here);
     let mut count = 0;
     let mut refused = |change: &dyn Fn(&mut Manifest)| {
-        let mut manifest = of(&[0]);
+        let mut manifest = part_of(&[0]);
         change(&mut manifest);
         count += 1;
         let other = Record::create(here, &format!("other-{count}"), &manifest).expect("a record");
@@ -144,16 +145,23 @@ fn what_was_made_otherwise_is_refused() {
         assert_eq!(writer.remaining(), NAMES);
         error.to_string()
     };
-    assert!(refused(&|it| it.tools[0].value = "fio-3.34".to_owned()).contains("tool fio"));
-    assert!(refused(&|it| it.tools[0].value = NOT_THERE.to_owned()).contains("tool fio"));
-    assert!(refused(&|it| it.tools.push(Fact::new("dbench", "4"))).contains("tool dbench"));
-    assert!(refused(&|it| it.kernels[0].key = "another".to_owned()).contains("kernel newest"));
     assert!(
-        refused(&|it| it.inputs[0].value = "4".repeat(64)).contains("input lab/devices/disk.toml")
+        refused(&|changed| changed.tools[0].value = "fio-3.34".to_owned()).contains("tool fio")
     );
-    assert!(refused(&|it| it.disklab = "0.0.1".to_owned()).contains("disklab"));
-    assert!(refused(&|it| it.suite.set.clear()).contains("settings of the suite"));
-    assert!(refused(&|it| it.keys = vec!["f".repeat(16)]).contains("key of a"));
+    assert!(refused(&|changed| changed.tools[0].value = NOT_THERE.to_owned()).contains("tool fio"));
+    assert!(
+        refused(&|changed| changed.tools.push(Fact::new("dbench", "4"))).contains("tool dbench")
+    );
+    assert!(
+        refused(&|changed| changed.kernels[0].key = "another".to_owned()).contains("kernel newest")
+    );
+    assert!(
+        refused(&|changed| changed.inputs[0].value = "4".repeat(64))
+            .contains("input lab/devices/disk.toml")
+    );
+    assert!(refused(&|changed| changed.disklab = "0.0.1".to_owned()).contains("disklab"));
+    assert!(refused(&|changed| changed.suite.set.clear()).contains("settings of the suite"));
+    assert!(refused(&|changed| changed.keys = vec!["f".repeat(16)]).contains("key of a"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use disklab_record::manifest::{Fact, Suite};
-use disklab_record::{Manifest, Outcome, Status, Writer};
+use disklab_record::{Manifest, Outcome, RecordWriter, Status};
 use disklab_units::{Nanos, Seed};
 
 fn manifest(trials: &[&str]) -> Manifest {
@@ -39,7 +39,7 @@ fn outcome(trial: &str, status: Status) -> Outcome {
 }
 
 /// Runs a trial whose raw output is `fio`.
-fn run(writer: &Writer, trial: &str, status: Status, fio: &str) {
+fn run(writer: &RecordWriter, trial: &str, status: Status, fio: &str) {
     let raw = writer.begin(trial).expect("a folder for raw output");
     fs::write(raw.path().join("fio.json"), fio).expect("raw output");
     writer.finish(raw, outcome(trial, status)).expect("a recorded trial");

@@ -10,7 +10,7 @@ use disklab_record::manifest::{Fact, NOT_THERE};
 use disklab_record::merge::{Made, MergeError, Merged, merge};
 use disklab_record::outcome::{Fault, again};
 use disklab_record::{
-    Manifest, Outcome, Part, Record, Retry, Status, StoreError, Writer, compare, fingerprint,
+    Manifest, Outcome, Part, Record, RecordWriter, Retry, Status, StoreError, compare, fingerprint,
 };
 use tempfile::tempdir;
 
@@ -30,7 +30,7 @@ fn part(at: &[usize]) -> Manifest {
     manifest
 }
 
-fn begin(folder: &Path, name: &str, manifest: &Manifest) -> Writer {
+fn begin(folder: &Path, name: &str, manifest: &Manifest) -> RecordWriter {
     Record::create(folder, name, manifest).expect("a record")
 }
 
@@ -39,7 +39,7 @@ fn record(folder: &Path, name: &str, at: &[usize]) -> Record {
     finished(&begin(folder, name, &part(at)), at)
 }
 
-fn finished(writer: &Writer, at: &[usize]) -> Record {
+fn finished(writer: &RecordWriter, at: &[usize]) -> Record {
     for &at in at {
         run(writer, NAMES[at], Status::Ok, &format!("report of {}", NAMES[at]));
     }
@@ -83,7 +83,7 @@ fn parts_become_what_a_run_of_all_leaves() {
     assert_eq!((manifest.trials.len(), &manifest.part), (5, &None));
     assert_eq!(manifest.keys, whole.manifest().keys);
     let origins: Vec<_> =
-        manifest.merged.iter().map(|it| (it.record.as_str(), it.trials)).collect();
+        manifest.merged.iter().map(|origin| (origin.record.as_str(), origin.trials)).collect();
     assert_eq!(origins, [("x", 2), ("y", 2), ("z", 1)]);
     // It can be continued as any other: nothing is left to run.
     drop((whole, record));
@@ -247,33 +247,35 @@ fn what_was_made_otherwise_is_refused() {
         let other = finished(&begin(here, &format!("other-{count}"), &manifest), &[]);
         refused(&[x.clone(), other], &here.join("merged"))
     };
-    let kernel = told(&|it| it.kernels[0].sha256 = "9".repeat(64));
+    let kernel = told(&|changed| changed.kernels[0].sha256 = "9".repeat(64));
     assert!(kernel.contains("kernel newest: 7.3.2, key 7.3.2-abc, SHA-256 111"), "{kernel}");
     assert!(
         kernel.contains("/x and ") && kernel.contains("/other-1 cannot be one record"),
         "{kernel}"
     );
     assert!(
-        told(&|it| it.disklab = "0.2.0".to_owned())
+        told(&|changed| changed.disklab = "0.2.0".to_owned())
             .contains("disklab: 0.1.0 in the first, 0.2.0 in the second")
     );
-    assert!(told(&|it| it.tools[1].value = "2".repeat(64)).contains("tool disk library: 111"));
     assert!(
-        told(&|it| it.inputs[0].value = "4".repeat(64))
+        told(&|changed| changed.tools[1].value = "2".repeat(64)).contains("tool disk library: 111")
+    );
+    assert!(
+        told(&|changed| changed.inputs[0].value = "4".repeat(64))
             .contains("input lab/devices/disk.toml: 333")
     );
     assert!(
-        told(&|it| it.suite.set.clear())
+        told(&|changed| changed.suite.set.clear())
             .contains("settings of the suite: `policy=pid,devid` in the first")
     );
     assert!(
-        told(&|it| it.part = Some(Part { of: 6, at: vec![1] }))
+        told(&|changed| changed.part = Some(Part { of: 6, at: vec![1] }))
             .contains("the whole suite: 5 trials in the first")
     );
-    let other_key = told(&|it| {
-        it.part = Some(Part { of: 5, at: vec![0] });
-        it.trials = vec!["a".to_owned()];
-        it.keys = vec!["f".repeat(16)];
+    let other_key = told(&|changed| {
+        changed.part = Some(Part { of: 5, at: vec![0] });
+        changed.trials = vec!["a".to_owned()];
+        changed.keys = vec!["f".repeat(16)];
     });
     assert!(
         other_key.contains("trial 1 of the suite: a (0000000000000000) in the first, a (ffff"),

@@ -25,7 +25,7 @@ fn of_each_status() -> TempDir {
     folder
 }
 
-fn resume(folder: &Path, retry: Retry) -> (disklab_record::Writer, Tidied) {
+fn resume(folder: &Path, retry: Retry) -> (disklab_record::RecordWriter, Tidied) {
     Record::resume(folder, &manifest(&TRIALS), retry).expect("a record to continue")
 }
 

@@ -64,7 +64,7 @@ fn a_name_that_is_taken_gets_a_number() {
     assert!(matches!(exact, StoreError::Exists { .. }), "{exact}");
     for name in ["", "..", "a/b", ".hidden"] {
         let error = Record::create(records.path(), name, &manifest).expect_err("not a name");
-        assert!(matches!(error, StoreError::Name { .. }), "{error}");
+        assert!(matches!(error, StoreError::Name(_)), "{error}");
     }
 }
 

@@ -117,14 +117,14 @@ impl<'a> Counting<'a> {
     fn take(&mut self, event: &BlockEvent) -> io::Result<()> {
         let now = self.time(event.at);
         match self.pairs.take(event, self.trace.arrived()) {
-            RequestStep::Arrived(Open { disk, op, fua, sector, sectors, .. }) => {
+            Some(RequestStep::Arrived(Open { disk, op, fua, sector, sectors, .. })) => {
                 let arrival = Arrival { disk, tag: 0, op, fua, sector, sectors };
                 let disks = self.last.len();
                 self.meter.arrived(&arrival, now, || models(disks));
                 Ok(())
             }
-            RequestStep::Ended(open) => self.ended(&open, now),
-            RequestStep::Nothing => Ok(()),
+            Some(RequestStep::Ended(open)) => self.ended(&open, now),
+            None => Ok(()),
         }
     }
 

@@ -1,0 +1,38 @@
+//! Trials of a record, and the fields that several tables have of them.
+
+use disklab_record::{Outcome, Record, Status};
+
+use crate::table::{AXES, Field};
+
+/// The trials that have run or were left out, in the order of the manifest.
+pub fn outcomes(record: &Record) -> impl Iterator<Item = &Outcome> {
+    record.outcomes().into_iter().filter_map(|(_, outcome)| outcome)
+}
+
+/// The trials that are ok.
+pub fn ok(record: &Record) -> impl Iterator<Item = &Outcome> {
+    outcomes(record).filter(|outcome| outcome.status == Status::Ok)
+}
+
+/// The first columns of a table: trial, key, axes, parameters and seed.
+pub fn identity<'a>(outcome: &'a Outcome, parameters: Option<&'a str>) -> Vec<Field<'a>> {
+    let mut fields = vec![Field::Text(&outcome.trial), text(outcome.key.as_deref())];
+    fields.extend(AXES.map(|axis| text(outcome.cell.value(axis))));
+    fields.extend([text(parameters), Field::Unsigned(outcome.seed_index.into())]);
+    fields
+}
+
+/// A text, or nothing.
+pub fn text(text: Option<&str>) -> Field<'_> {
+    text.map_or(Field::Nothing, Field::Text)
+}
+
+/// The values of the axes without a column as a JSON object, in the suite's order; None if the
+/// trial has no such axis.
+pub fn parameters(outcome: &Outcome) -> Option<String> {
+    let others = outcome.cell.0.iter().filter(|(axis, _)| !AXES.contains(&axis.as_str()));
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let pairs: Vec<String> =
+        others.map(|(axis, value)| format!("{}:{}", quoted(axis), quoted(value))).collect();
+    (!pairs.is_empty()).then(|| format!("{{{}}}", pairs.join(",")))
+}

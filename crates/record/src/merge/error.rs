@@ -1,0 +1,94 @@
+//! Why records cannot be merged.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use disklab_units::prose::count;
+
+use crate::error::StoreError;
+use crate::manifest::SETTINGS;
+use crate::mismatch::Mismatch;
+
+/// Why there is no record of all.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    #[error("there is no record to merge")]
+    Nothing,
+    #[error("{} holds results that were imported, which are of no suite", folder.display())]
+    Imported { folder: PathBuf },
+    #[error(
+        "{} added seeds where verdicts were open, which depends on the results of all; only whole \
+        runs can be merged",
+        folder.display()
+    )]
+    UntilDecided { folder: PathBuf },
+    #[error("{} is being written; merge it when its run has ended", folder.display())]
+    Written { folder: PathBuf },
+    #[error(
+        "{} and {} cannot be one record, for their trials could not be compared:{}{}",
+        first.display(), second.display(), differing(differences), advice(differences)
+    )]
+    Differ { first: PathBuf, second: PathBuf, differences: Vec<Mismatch> },
+    #[error(
+        "the same trials with other bytes, which no order or machine explains (docs: \
+        CONTRIBUTING.md, Why two runs differ); nothing was written:{}",
+        listed(.0)
+    )]
+    Conflicts(Vec<Conflict>),
+    #[error(
+        "{}/{file} was changed or removed after it was recorded, and no other of the records has \
+        it; nothing was written",
+        raw.display()
+    )]
+    Changed { raw: PathBuf, file: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn differing(differences: &[Mismatch]) -> String {
+    let line = |Mismatch { what, recorded, now }: &Mismatch| {
+        format!("\n  {what}: {recorded} in the first, {now} in the second")
+    };
+    differences.iter().map(line).collect()
+}
+
+/// What somebody may have wanted who asked the same of another part of the suite.
+fn advice(differences: &[Mismatch]) -> &'static str {
+    if differences.iter().any(|difference| difference.what == SETTINGS) {
+        "\nparts of one suite have the same --set and --seeds, and differ in --shard or --trial: \
+        run all seeds as one suite; what is known of some of them already, `disklab report` and \
+        `compare` take as several records"
+    } else {
+        ""
+    }
+}
+
+/// One trial, twice, and not the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    pub trial: String,
+    pub key: Option<String>,
+    /// What of it: a raw file, or a field of its line.
+    pub file: String,
+    pub first: PathBuf,
+    pub second: PathBuf,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let Self { trial, key, file, first, second } = self;
+        let key = key.as_ref().map_or_else(String::new, |key| format!(" ({key})"));
+        let (first, second) = (first.display(), second.display());
+        write!(out, "{trial}{key}: {file} differs between {first} and {second}")
+    }
+}
+
+/// So many conflicts are listed one by one.
+const MOST_TOLD: usize = 20;
+
+fn listed(conflicts: &[Conflict]) -> String {
+    let lines = conflicts.iter().take(MOST_TOLD).map(|conflict| format!("\n  {conflict}"));
+    let more = conflicts.len().saturating_sub(MOST_TOLD);
+    let rest = (more > 0).then(|| format!("\n  and {} more", count(more, "conflict")));
+    lines.chain(rest).collect()
+}

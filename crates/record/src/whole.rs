@@ -1,0 +1,57 @@
+//! A record that is made at one go: it is whole, or not there.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::error::StoreError;
+use crate::manifest::Manifest;
+use crate::sync;
+
+/// What a new record in `folder` needs: its manifest as text, and the folder above it, which is
+/// made.
+pub fn prepare<'a>(
+    folder: &'a Path,
+    manifest: &Manifest,
+) -> Result<(String, &'a Path), StoreError> {
+    let refused = |message| StoreError::Manifest { path: folder.join("manifest.toml"), message };
+    manifest.check_trials().map_err(refused)?;
+    let text = manifest.to_toml().map_err(refused)?;
+    let parent =
+        folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
+    Ok((text, parent))
+}
+
+/// Makes a record in exactly this folder, which must not exist. `fill` writes all but the manifest
+/// and the empty `raw` into a folder beside it, which `synced` puts on the disk.
+pub fn create(
+    folder: &Path,
+    manifest: &Manifest,
+    synced: impl FnOnce(&Path) -> io::Result<()>,
+    fill: impl FnOnce(&Path) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    if folder.exists() {
+        return Err(StoreError::Exists { folder: folder.to_owned() });
+    }
+    let (text, parent) = prepare(folder, manifest)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let part = parent.join(format!(".{name}.{}.part", std::process::id()));
+    let write = || {
+        for folder in [&part, &part.join("raw")] {
+            fs::create_dir(folder).map_err(StoreError::io("create", folder))?;
+        }
+        fill(&part)?;
+        let path = part.join("manifest.toml");
+        sync::write_new(&path, &text).map_err(StoreError::io("write", &path))?;
+        synced(&part).map_err(StoreError::io("sync", &part))?;
+        fs::rename(&part, folder).map_err(StoreError::io("rename", &part))?;
+        sync::folder(parent).map_err(StoreError::io("sync", parent))
+    };
+    let written = write();
+    if written.is_err() {
+        // What failed is told; that leftovers stay is seen.
+        let _ = fs::remove_dir_all(&part);
+    }
+    written
+}
