@@ -87,6 +87,11 @@ pub fn values(cell: &Cell) -> String {
     cell.0.iter().map(|(axis, value)| named(axis, value)).collect::<Vec<_>>().join(", ")
 }
 
+/// The values of a cell as a heading; `all` for a cell without axes.
+pub fn title(cell: &Cell) -> String {
+    if cell.0.is_empty() { "all".to_owned() } else { values(cell) }
+}
+
 /// A value, with its axis where it says nothing by itself.
 pub fn named(axis: &str, value: &str) -> String {
     let is_number = value.chars().all(|letter| letter.is_ascii_digit());

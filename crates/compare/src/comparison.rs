@@ -93,7 +93,7 @@ pub fn compare(
     for (at, (matched, metric)) in all.iter().enumerate() {
         let own = rule_for(metric.better(matched.outcomes()))?;
         let (mut comparison, estimate) = compare_one(matched, metric, own, interim);
-        comparison.noise = Noise::of(&matched.repeated, metric, rule);
+        comparison.noise = Noise::measured(&matched.repeated, metric, rule);
         comparisons.push(comparison);
         estimates.extend(estimate.map(|estimate| (at, estimate)));
     }

@@ -2,6 +2,7 @@
 //! trial.
 
 use std::collections::BTreeSet;
+use std::hash::Hash;
 
 use disklab_config::suite::SuiteAxis;
 use disklab_config::suite::metric::{OPS, TIME};
@@ -10,6 +11,7 @@ use disklab_record::manifest::UntilDecided;
 use disklab_record::outcome::{Cell, seed_of_id};
 use disklab_record::record::name_of;
 use disklab_record::{Outcome, Record};
+use indexmap::IndexMap;
 
 use crate::error::Error;
 use crate::metric::Metric;
@@ -34,8 +36,9 @@ pub struct CellIndex<'a> {
 }
 
 /// A trial, its place in the matrix, and its result.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct IndexedTrial<'a> {
+    pub record: &'a Record,
     pub id: &'a str,
     /// Read from the id for a trial that has not run.
     pub cell: Cell,
@@ -59,6 +62,7 @@ impl<'a> CellIndex<'a> {
             (axes, Cell::default())
         };
         let trial = |(id, outcome): (&'a str, Option<&'a Outcome>)| IndexedTrial {
+            record,
             id,
             cell: outcome.map_or_else(|| Cell::of_id(id, &axes), |outcome| outcome.cell.clone()),
             seed_index: outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(id)),
@@ -93,6 +97,40 @@ impl<'a> CellIndex<'a> {
         let suite = self.suite.iter();
         suite.flat_map(|suite| &suite.metrics).map(|name| Metric::of_name(name)).collect()
     }
+}
+
+/// Things by a key and, within that, by another, each in the order in which they come.
+pub type Grouped<Outer, Inner, T> = IndexMap<Outer, IndexMap<Inner, Vec<T>>>;
+
+/// Groups things that come with both of their keys.
+pub fn grouped<Outer: Hash + Eq, Inner: Hash + Eq, T>(
+    all: impl IntoIterator<Item = (Outer, Inner, T)>,
+) -> Grouped<Outer, Inner, T> {
+    let mut groups: Grouped<Outer, Inner, T> = IndexMap::new();
+    for (outer, inner, one) in all {
+        groups.entry(outer).or_default().entry(inner).or_default().push(one);
+    }
+    groups
+}
+
+/// The trials of some records by what is equal but for the axis `compared`, and by their values of
+/// that axis.
+pub fn side_by_side<'a>(
+    records: &[CellIndex<'a>],
+    compared: &str,
+) -> Grouped<Cell, String, IndexedTrial<'a>> {
+    let by_record = compared == RECORD && records.len() > 1;
+    grouped(records.iter().flat_map(|index| {
+        index.trials.iter().map(move |trial| {
+            let IndexedTrial { cell, .. } = trial;
+            if by_record {
+                (cell.clone(), index.name(), trial.clone())
+            } else {
+                let value = cell.value(compared).unwrap_or_default().to_owned();
+                (cell.without(compared), value, trial.clone())
+            }
+        })
+    }))
 }
 
 /// The axes with several values, and those with one.

@@ -114,7 +114,7 @@ fn noise_in_words(
     rule: DecisionRule,
 ) -> Option<String> {
     let noise = |(cell, trials): &(Cell, Vec<RepeatedTrial>)| {
-        Some((answer::values(cell), Noise::of(trials, metric, rule)?))
+        Some((answer::values(cell), Noise::measured(trials, metric, rule)?))
     };
     let mut all: Vec<(String, Noise)> = cells.iter().filter_map(noise).collect();
     all.sort_by(|(_, one), (_, other)| one.percent.total_cmp(&other.percent));

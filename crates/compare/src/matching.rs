@@ -193,7 +193,7 @@ fn without(cell: &Cell, axis: Option<&str>) -> Cell {
 }
 
 /// Both sides in one metric; in pairs where trials are paired.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MatchedValues {
     pub treatment: Vec<f64>,
     pub baseline: Vec<f64>,
@@ -211,20 +211,10 @@ pub struct MatchedValues {
 /// A value, and whether the trial was given up then.
 type Censored = (f64, bool);
 
-impl MatchedValues {
-    fn push_treatment(&mut self, (value, given_up): Censored) {
-        self.treatment.push(value);
-        self.given_up.0 = least(self.given_up.0, given_up.then_some(value));
-    }
-
-    fn push_baseline(&mut self, (value, given_up): Censored) {
-        self.baseline.push(value);
-        self.given_up.1 = least(self.given_up.1, given_up.then_some(value));
-    }
-}
-
-fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    one.into_iter().chain(other).min_by(f64::total_cmp)
+/// The values of one side, and the least at which a trial was given up.
+fn side_values(side: &[Censored]) -> (Vec<f64>, Option<f64>) {
+    let given_up = side.iter().filter(|(_, given_up)| *given_up).map(|(value, _)| *value);
+    (side.iter().map(|(value, _)| *value).collect(), given_up.min_by(f64::total_cmp))
 }
 
 impl<'a> MatchedTrials<'a> {
@@ -298,45 +288,43 @@ impl<'a> MatchedTrials<'a> {
         let value = |outcome: &&Outcome| -> Option<Censored> {
             Some((metric.of(outcome)?, metric.is_given_up(outcome)))
         };
-        let treatment = self.treatments.iter().map(value);
-        let baseline = self.baselines.iter().map(value);
-        let mut values =
-            MatchedValues { remarks: self.left_out.clone(), ..MatchedValues::default() };
+        let (ours, theirs) = (self.treatments.iter().map(value), self.baselines.iter().map(value));
+        let mut remarks = self.left_out.clone();
         let all = self.treatments.len() + self.baselines.len();
         let without = self.outcomes().filter(|outcome| metric.of(outcome).is_none()).count();
         if without > 0 {
-            let name = metric.name();
-            values.remarks.push(format!("{without} of {all} trials have no {name}"));
+            remarks.push(format!("{without} of {all} trials have no {}", metric.name()));
         }
         let given_up = self.outcomes().filter(|outcome| metric.is_given_up(outcome)).count();
         if given_up > 0 {
-            values.remarks.push(format!(
+            remarks.push(format!(
                 "{given_up} of {all} trials were given up at their limit, and are more than that"
             ));
         }
-        if !self.paired {
-            treatment.flatten().for_each(|ours| values.push_treatment(ours));
-            baseline.flatten().for_each(|theirs| values.push_baseline(theirs));
-            return values;
-        }
-        for ((outcome, ours), theirs) in self.treatments.iter().zip(treatment).zip(baseline) {
-            match ours.zip(theirs) {
-                Some(((_, true), (_, true))) => values.unknown += 1,
-                Some((ours, theirs)) => {
-                    values.seeds.push(outcome.seed_index);
-                    values.push_treatment(ours);
-                    values.push_baseline(theirs);
+        let (mut seeds, mut unknown) = (Vec::new(), 0);
+        let (ours, theirs): (Vec<Censored>, Vec<Censored>) = if self.paired {
+            let mut pairs = Vec::new();
+            for ((outcome, ours), theirs) in self.treatments.iter().zip(ours).zip(theirs) {
+                let Some(pair) = ours.zip(theirs) else { continue };
+                if let ((_, true), (_, true)) = pair {
+                    unknown += 1;
+                } else {
+                    seeds.push(outcome.seed_index);
+                    pairs.push(pair);
                 }
-                None => {}
             }
-        }
-        if values.unknown > 0 {
-            values.remarks.push(format!(
+            pairs.into_iter().unzip()
+        } else {
+            (ours.flatten().collect(), theirs.flatten().collect())
+        };
+        if unknown > 0 {
+            remarks.push(format!(
                 "of {} both sides were given up, and nobody knows which is more",
-                count(values.unknown, "pair")
+                count(unknown, "pair")
             ));
         }
-        values
+        let ((treatment, ours), (baseline, theirs)) = (side_values(&ours), side_values(&theirs));
+        MatchedValues { treatment, baseline, given_up: (ours, theirs), seeds, unknown, remarks }
     }
 }
 

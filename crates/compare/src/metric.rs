@@ -5,6 +5,7 @@ use disklab_results::Sample;
 use disklab_results::measure::{self, Measure};
 use disklab_results::sample::DirectionSample;
 use disklab_stats::Better;
+use disklab_units::Nanos;
 use serde::Serialize;
 
 /// A number of fio's, or one that a record has by that name.
@@ -22,15 +23,25 @@ pub enum Metric {
     Other(String),
 }
 
-/// (as it is typed, as it is told).
-const NAMES: [(&str, &str, Metric); 6] = [
-    ("iops", "IOPS", Metric::Iops),
-    ("bandwidth", "bandwidth", Metric::Bandwidth),
-    ("mean", "mean latency", Metric::Mean),
-    ("p50", "p50", Metric::P50),
-    ("p99", "p99", Metric::P99),
-    ("p99.9", "p99.9", Metric::P999),
+/// What is known of a number that every record of fio has: the metric, the name that is typed, the
+/// name that is shown, the unit, which way is good, and the value.
+type OfFio =
+    (Metric, &'static str, &'static str, &'static str, Better, fn(&DirectionSample) -> Option<f64>);
+
+static OF_FIO: [OfFio; 6] = [
+    (Metric::Iops, "iops", "IOPS", "1/s", Better::Higher, |part| Some(part.iops)),
+    (Metric::Bandwidth, "bandwidth", "bandwidth", "bytes/s", Better::Higher, |part| {
+        Some(part.bw_bytes as f64)
+    }),
+    (Metric::Mean, "mean", "mean latency", "ns", Better::Lower, |part| Some(part.lat_mean_ns)),
+    (Metric::P50, "p50", "p50", "ns", Better::Lower, |part| nanos(part.p50_ns)),
+    (Metric::P99, "p99", "p99", "ns", Better::Lower, |part| nanos(part.p99_ns)),
+    (Metric::P999, "p99.9", "p99.9", "ns", Better::Lower, |part| nanos(part.p99_9_ns)),
 ];
+
+fn nanos(value: Option<Nanos>) -> Option<f64> {
+    value.map(|value| value.0 as f64)
+}
 
 /// One direction of a sample, if it has it.
 type Part = fn(&Sample) -> Option<&DirectionSample>;
@@ -50,124 +61,97 @@ impl From<Metric> for String {
 }
 
 impl Metric {
-    /// By the name that is typed.
+    /// The metric of this name, as it is typed.
     pub fn of_name(text: &str) -> Self {
-        let known = NAMES.iter().find(|(name, ..)| *name == text);
-        known.map_or_else(|| Self::Other(text.to_owned()), |(.., metric)| metric.clone())
+        let known = OF_FIO.iter().find(|(_, typed, ..)| *typed == text);
+        known.map_or_else(|| Self::Other(text.to_owned()), |(metric, ..)| metric.clone())
     }
 
     /// The names that every record of fio has.
     pub fn known() -> String {
-        NAMES.map(|(name, ..)| name).join(", ")
+        OF_FIO.each_ref().map(|(_, typed, ..)| *typed).join(", ")
+    }
+
+    /// The row of a number of fio's, or the name of another number.
+    fn row(&self) -> Result<&'static OfFio, &str> {
+        let name = if let Self::Other(name) = self { name.as_str() } else { "" };
+        OF_FIO.iter().find(|(metric, ..)| metric == self).ok_or(name)
     }
 
     fn typed(&self) -> &str {
-        match self {
-            Self::Other(name) => name,
-            known => {
-                NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(name, ..)| name)
-            }
-        }
+        self.row().map_or_else(|name| name, |(_, typed, ..)| *typed)
     }
 
-    /// Its value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure of that
-    /// name.
+    pub fn name(&self) -> &str {
+        self.row().map_or_else(|name| name, |(_, _, name, ..)| *name)
+    }
+
+    /// Returns the value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure
+    /// of that name.
     pub fn of(&self, outcome: &Outcome) -> Option<f64> {
-        let Some(sample) = &outcome.sample else {
-            return outcome.measures.get(self.typed()).map(|measure| measure.value);
-        };
-        match self {
-            Self::Other(name) => match outcome.measures.get(name) {
-                Some(measure) => Some(measure.value),
-                None => Self::of_direction(name)
-                    .and_then(|(part, metric)| metric.of_part(part(sample)?)),
-            },
-            of_fio => of_fio.of_part(&both_directions(sample)),
-        }
-    }
-
-    /// `read p99`, `write iops`: of one direction of fio's.
-    fn of_direction(name: &str) -> Option<(Part, Self)> {
-        let (direction, name) = name.split_once(' ')?;
-        let part: Part = match direction {
-            "read" => |sample| sample.read.as_ref(),
-            "write" => |sample| sample.write.as_ref(),
-            _ => return None,
-        };
-        Some((part, Self::of_name(name))).filter(|(_, metric)| !matches!(metric, Self::Other(_)))
-    }
-
-    fn of_part(&self, part: &DirectionSample) -> Option<f64> {
-        let nanos = |value: Option<disklab_units::Nanos>| value.map(|value| value.0 as f64);
-        match self {
-            Self::Iops => Some(part.iops),
-            Self::Bandwidth => Some(part.bw_bytes as f64),
-            Self::Mean => Some(part.lat_mean_ns),
-            Self::P50 => nanos(part.p50_ns),
-            Self::P99 => nanos(part.p99_ns),
-            Self::P999 => nanos(part.p99_9_ns),
-            Self::Other(_) => None,
+        let own = |name: &str| outcome.measures.get(name).map(|measure| measure.value);
+        let Some(sample) = &outcome.sample else { return own(self.typed()) };
+        match self.row() {
+            Ok((.., value)) => value(&both_directions(sample)),
+            Err(name) => own(name).or_else(|| {
+                let (part, (.., value)) = one_direction(name)?;
+                value(part(sample)?)
+            }),
         }
     }
 
     /// Whether a trial was given up then: it is more than its value.
     pub fn is_given_up(&self, outcome: &Outcome) -> bool {
-        match self {
-            Self::Other(name) => outcome.measures.get(name).is_some_and(|measure| measure.censored),
-            _ => false,
-        }
+        self.own_measure([outcome]).is_some_and(|measure| measure.censored)
     }
 
     /// What cannot be told from nothing, where that has a ratio to nothing.
     pub fn least<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<f64> {
-        match self {
-            Self::Other(name) => measure(name, outcomes).and_then(|measure| measure.least),
-            _ => None,
-        }
+        self.own_measure(outcomes)?.least
     }
 
     /// Which way is good, by the first of these that has the number.
     pub fn better<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Better {
-        match self {
-            Self::Iops | Self::Bandwidth => Better::Higher,
-            Self::Mean | Self::P50 | Self::P99 | Self::P999 => Better::Lower,
-            Self::Other(name) => match measure(name, outcomes).map(|measure| measure.better) {
-                Some(measure::Better::Lower) => Better::Lower,
-                Some(measure::Better::Higher) => Better::Higher,
-                None => {
-                    Self::of_direction(name).map_or(Better::Higher, |(_, metric)| metric.better([]))
-                }
-            },
+        match (self.own_measure(outcomes).map(|measure| measure.better), self.row_of_part()) {
+            (Some(measure::Better::Lower), _) => Better::Lower,
+            (Some(measure::Better::Higher), _) | (None, None) => Better::Higher,
+            (None, Some((.., better, _))) => *better,
         }
     }
 
     /// 1/s, bytes/s, ns, or what the measure says.
     pub fn unit<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> String {
-        match self {
-            Self::Iops => "1/s".to_owned(),
-            Self::Bandwidth => "bytes/s".to_owned(),
-            Self::Mean | Self::P50 | Self::P99 | Self::P999 => "ns".to_owned(),
-            Self::Other(name) => match measure(name, outcomes) {
-                Some(measure) => measure.unit.clone(),
-                None => {
-                    Self::of_direction(name).map_or_else(String::new, |(_, metric)| metric.unit([]))
-                }
-            },
+        match (self.own_measure(outcomes), self.row_of_part()) {
+            (Some(measure), _) => measure.unit.clone(),
+            (None, Some((_, _, _, unit, ..))) => (*unit).to_owned(),
+            (None, None) => String::new(),
         }
     }
 
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Other(name) => name,
-            known => {
-                NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(_, told, _)| told)
-            }
-        }
+    /// The first measure of a record's own number.
+    fn own_measure<'a>(
+        &self,
+        outcomes: impl IntoIterator<Item = &'a Outcome>,
+    ) -> Option<&'a Measure> {
+        let name = self.row().err()?;
+        outcomes.into_iter().find_map(|outcome| outcome.measures.get(name))
+    }
+
+    /// The row of a number of fio's, of both directions or of one.
+    fn row_of_part(&self) -> Option<&'static OfFio> {
+        self.row().map_or_else(|name| Some(one_direction(name)?.1), Some)
     }
 }
 
-fn measure<'a>(name: &str, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<&'a Measure> {
-    outcomes.into_iter().find_map(|outcome| outcome.measures.get(name))
+/// `read p99`, `write iops`: a number of one direction of fio's.
+fn one_direction(name: &str) -> Option<(Part, &'static OfFio)> {
+    let (direction, name) = name.split_once(' ')?;
+    let part: Part = match direction {
+        "read" => |sample| sample.read.as_ref(),
+        "write" => |sample| sample.write.as_ref(),
+        _ => return None,
+    };
+    Some((part, OF_FIO.iter().find(|(_, typed, ..)| *typed == name)?))
 }
 
 /// A sample's numbers of both directions together.

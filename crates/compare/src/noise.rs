@@ -24,7 +24,7 @@ pub struct Noise {
 
 impl Noise {
     /// `None` where nothing was measured twice.
-    pub fn of(trials: &[RepeatedTrial], metric: &Metric, rule: DecisionRule) -> Option<Self> {
+    pub fn measured(trials: &[RepeatedTrial], metric: &Metric, rule: DecisionRule) -> Option<Self> {
         let value = |outcome| metric.of(outcome).filter(|value| *value > 0.0);
         let both =
             trials.iter().filter_map(|(first, second)| Some((value(first)?, value(second)?)));

@@ -5,61 +5,20 @@
 //! their medians differ by the least effect of interest. It is said of the recorded numbers only:
 //! which of them is the cause of another is not known.
 
+mod fact;
 mod time;
 
 use disklab_results::sample::DeviceSample;
 use disklab_results::{Sample, Spread};
-use disklab_units::Nanos;
-use disklab_units::prose::digits;
 
+use fact::{Sides, near};
 use time::{Times, time};
+
+pub use fact::{Fact, Side, Unit};
 
 /// So far apart, as a share, may the requests of fio and those of the disks be for both to be the
 /// same requests.
 const SAME_REQUESTS: f64 = 0.05;
-/// Fewer trials have no range.
-const FEWEST: usize = 2;
-
-/// A choice and the samples of its trials.
-#[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
-    pub name: &'a str,
-    pub samples: &'a [&'a Sample],
-    /// Of the trials whose closing record tells it: how long a request queued at its disk before
-    /// that began with it, on average over all disks' requests; ns.
-    pub queued: &'a [f64],
-}
-
-/// What was looked at, side by side.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
-    pub name: &'static str,
-    pub unit: Unit,
-    /// Over the trials that have it.
-    pub treatment: Option<Spread>,
-    pub baseline: Option<Spread>,
-    pub apart: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    Nanos,
-    Bytes,
-    /// 0 to 1, shown as per cent.
-    Share,
-    Count,
-}
-
-impl Unit {
-    pub fn show(self, value: f64) -> String {
-        match self {
-            Self::Nanos => Nanos(value.max(0.0).round() as u64).to_string(),
-            Self::Bytes => disklab_units::Bytes(value.max(0.0).round() as u64).to_string(),
-            Self::Share => format!("{} %", digits(value * 100.0)),
-            Self::Count => digits(value),
-        }
-    }
-}
 
 /// Sentences without their full stops, and the numbers that they rest on.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,115 +54,46 @@ const DISTANCE: (&str, Unit, Measure) =
 /// What separates `treatment` from `baseline`, where changes below `smallest` (a share) are of no
 /// interest.
 pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation {
+    let sides = Sides::new(treatment, baseline, smallest);
     let fact = |(name, unit, measure): (&'static str, Unit, Measure)| {
-        Fact::of(name, unit, measure, treatment, baseline, smallest)
+        let values = |side: Side| side.samples.iter().filter_map(|one| measure(one)).collect();
+        sides.fact(name, unit, values)
     };
-    let shares = fact(BUSIEST_SHARE);
-    let gap = fact(UTILISATION_GAP);
-    let deepest = fact(DEEPEST);
-    let (latency, service, waiting) = (fact(LATENCY), fact(SERVICE), fact(WAITING));
-    let distance = fact(DISTANCE);
-    let queued = Fact::of_values(
-        QUEUED,
-        Unit::Nanos,
-        treatment.queued.to_vec(),
-        baseline.queued.to_vec(),
-        smallest,
-    );
-    let times = Times { latency: &latency, service: &service, waiting: &waiting, queued: &queued };
-    let sentences = if treatment.samples.len().min(baseline.samples.len()) < FEWEST {
-        vec![
+    let facts = [
+        fact(BUSIEST_SHARE),
+        fact(UTILISATION_GAP),
+        fact(DEEPEST),
+        fact(LATENCY),
+        fact(SERVICE),
+        fact(WAITING),
+        sides.fact(QUEUED, Unit::Nanos, |side| side.queued.to_vec()),
+        fact(DISTANCE),
+    ];
+    let [shares, gap, deepest, latency, service, waiting, queued, distance] = &facts;
+    let range = "between the most and the least used disk there are";
+    let apart = "from where the one before it on its disk ended, on average";
+    let said = [
+        spread_of_reads(shares, treatment, baseline),
+        sides.in_words(gap, range, "of utilisation"),
+        sides.in_words(deepest, "the disk with the longest queue has", "requests on average"),
+        time(&Times { latency, service, waiting, queued }, sides),
+        sides.in_words(distance, "a request begins", apart),
+    ];
+    let mut sentences: Vec<String> = said.into_iter().flatten().collect();
+    if sides.are_few() {
+        sentences = vec![
             "With fewer than two trials on a side there is no range that a difference could be \
              held against"
                 .to_owned(),
-        ]
-    } else {
-        let said = [
-            spread_of_reads(&shares, treatment, baseline),
-            in_words(
-                &gap,
-                "between the most and the least used disk there are",
-                "of utilisation",
-                treatment,
-                baseline,
-            ),
-            in_words(
-                &deepest,
-                "the disk with the longest queue has",
-                "requests on average",
-                treatment,
-                baseline,
-            ),
-            time(&times, treatment, baseline, smallest),
-            in_words(
-                &distance,
-                "a request begins",
-                "from where the one before it on its disk ended, on average",
-                treatment,
-                baseline,
-            ),
         ];
-        let said: Vec<String> = said.into_iter().flatten().collect();
-        if said.is_empty() { vec![nothing(treatment, baseline)] } else { said }
-    };
-    Separation {
-        sentences,
-        facts: vec![shares, gap, deepest, latency, service, waiting, queued, distance],
+    } else if sentences.is_empty() {
+        sentences = vec![format!(
+            "nothing that was recorded of the disks separates {} from {}: the ranges of their \
+             trials have values in common, or are too near each other",
+            treatment.name, baseline.name
+        )];
     }
-}
-
-impl Fact {
-    fn of(
-        name: &'static str,
-        unit: Unit,
-        measure: Measure,
-        treatment: Side,
-        baseline: Side,
-        smallest: f64,
-    ) -> Self {
-        let values =
-            |side: Side| side.samples.iter().filter_map(|sample| measure(sample)).collect();
-        Self::of_values(name, unit, values(treatment), values(baseline), smallest)
-    }
-
-    /// A value for each trial that has one.
-    fn of_values(
-        name: &'static str,
-        unit: Unit,
-        treatment: Vec<f64>,
-        baseline: Vec<f64>,
-        smallest: f64,
-    ) -> Self {
-        let enough = treatment.len().min(baseline.len()) >= FEWEST;
-        let (one, other) = (Spread::of(treatment), Spread::of(baseline));
-        let apart = match (&one, &other) {
-            (Some(one), Some(other)) if enough => {
-                !one.overlaps(other) && !near(one.median, other.median, smallest)
-            }
-            _ => false,
-        };
-        Self { name, unit, treatment: one, baseline: other, apart }
-    }
-
-    /// The medians, where both sides have one.
-    fn medians(&self) -> Option<(String, String)> {
-        Some((self.unit.show(self.treatment?.median), self.unit.show(self.baseline?.median)))
-    }
-}
-
-fn near(one: f64, other: f64, smallest: f64) -> bool {
-    (one - other).abs() <= smallest * one.abs().max(other.abs())
-}
-
-fn in_words(
-    fact: &Fact,
-    before: &str,
-    after: &str,
-    treatment: Side,
-    baseline: Side,
-) -> Option<String> {
-    let (one, other) = fact.medians().filter(|_| fact.apart)?;
-    Some(format!("{before} {one} {after} with {}, {other} with {}", treatment.name, baseline.name))
+    Separation { sentences, facts: facts.into() }
 }
 
 /// The more even side first: all its shares, then how much the other one's busiest disk has.
@@ -279,14 +169,6 @@ fn busiest(side: Side<'_>) -> Option<&str> {
     same.then_some(disk.name.as_str())
 }
 
-fn nothing(treatment: Side, baseline: Side) -> String {
-    format!(
-        "nothing that was recorded of the disks separates {} from {}: the ranges of their trials \
-         have values in common, or are too near each other",
-        treatment.name, baseline.name
-    )
-}
-
 fn positive(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then_some(value)
 }
@@ -331,6 +213,8 @@ fn waiting(sample: &Sample) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use disklab_units::Nanos;
+
     use super::*;
 
     /// Of disks with these shares of 1000 reads, each served in `service` ns; used as much as they

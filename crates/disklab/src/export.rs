@@ -90,7 +90,7 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let wanted = Wanted { format: args.format.into(), tables: &tables };
     let (mut done, mut tallies): (Vec<Exported>, Vec<Value>) = (Vec::new(), Vec::new());
     for record in &records {
-        let (tally, torn) = (Tally::of(record), record.torn_bytes() > 0);
+        let (tally, torn) = (Tally::new(record), record.torn_bytes() > 0);
         tallies.push(json!({ "record": record.folder(), "trials": tally, "torn": torn }));
         if !screen.json && (tally.missing() > 0 || torn) {
             let torn = if torn { "; its last line is cut short" } else { "" };

@@ -156,7 +156,7 @@ fn cross(
                 paired: matched.paired,
                 trials: (treatment.len(), baseline.len()),
                 change,
-                noise: Noise::of(&matched.repeated, metric, rule),
+                noise: Noise::measured(&matched.repeated, metric, rule),
                 passage: GateVerdict::Undecided,
                 remarks,
             });

@@ -62,7 +62,7 @@ fn new_folder(records: &[Record]) -> PathBuf {
 
 fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<Exit, Failure> {
     let Merged { trials, of, duplicates, superseded, damaged } = merged;
-    let tally = Tally::of(&Record::open(folder)?);
+    let tally = Tally::new(&Record::open(folder)?);
     for file in &damaged {
         screen.complain(&format!(
             "{} is not what was recorded of it; another record's was taken",

@@ -103,7 +103,7 @@ pub fn list() -> Vec<ListedRecord> {
             name,
             suite: Some(record.manifest().suite.name.clone()),
             created: Some(record.manifest().created.clone()),
-            trials: Some(Tally::of(&record)),
+            trials: Some(Tally::new(&record)),
             error: None,
         },
         Err(error) => {

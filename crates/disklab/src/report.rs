@@ -9,7 +9,7 @@ use disklab_report::chart::Provenance;
 use disklab_report::pictures::FoundPicture;
 use disklab_report::text::in_shell;
 use disklab_report::{
-    MARKER, Panel, Records, ReportOptions, Source, markdown, page, panels, pictures,
+    MARKER, Panel, Records, ReportOptions, ReportSource, markdown, page, panels, pictures,
 };
 
 use crate::compare::axis_value;
@@ -116,7 +116,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             third.escape_debug()
         )));
     }
-    let source = Source::of(&records, &wanted)?;
+    let source = ReportSource::new(&records, &wanted)?;
     let text = match args.format {
         Format::Html => page::html(&source),
         Format::Markdown => markdown::markdown(&source),
@@ -158,7 +158,7 @@ fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
 }
 
 /// The picture that is asked for; where it could have been of several cells, of which it is.
-fn picture(args: &Args, source: &Source, screen: &Screen) -> Result<String, Failure> {
+fn picture(args: &Args, source: &ReportSource, screen: &Screen) -> Result<String, Failure> {
     let panel = args.panel.as_deref().unwrap_or_default();
     let (panel, kind) =
         panel.split_once('/').map_or((panel, None), |(panel, kind)| (panel, Some(kind)));

@@ -285,7 +285,7 @@ impl Ending {
         screen: &Screen,
     ) -> Result<Exit, Failure> {
         let record = Record::open(&self.folder)?;
-        let tally = Tally::of(&record);
+        let tally = Tally::new(&record);
         let document = self.document(&record, tally);
         let print = |out: &mut dyn Write| self.print(&record, tally, result.is_ok(), screen, out);
         match screen.present(&document, print) {

@@ -33,7 +33,7 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let Some(id) = &args.trial else {
         let record = Record::open(&folder)?;
         if screen.json {
-            screen.json(&merge::MergedRecord::of(&CellIndex::new(&record)))?;
+            screen.json(&merge::MergedRecord::new(&CellIndex::new(&record)))?;
         } else {
             let mut out = screen.out();
             cells(&record, screen, &mut out)?;
@@ -49,7 +49,7 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 /// The table of a record.
 pub fn cells(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    cells::print(&merge::MergedRecord::of(&CellIndex::new(record)), screen, out)
+    cells::print(&merge::MergedRecord::new(&CellIndex::new(record)), screen, out)
 }
 
 /// What became of a trial of this record.

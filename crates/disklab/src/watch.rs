@@ -49,7 +49,7 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     picture.end();
     let mut out = screen.out();
     show::cells(&record, screen, &mut out)?;
-    let tally = Tally::of(&record);
+    let tally = Tally::new(&record);
     if tally.missing() > 0 {
         let name = records::name_of(&folder);
         screen
@@ -80,7 +80,7 @@ impl Picture {
             bar.tick();
             return;
         }
-        let tally = Tally::of(record);
+        let tally = Tally::new(record);
         if self.told.replace(tally) != Some(tally) {
             screen.remark(&tally.to_string());
         }

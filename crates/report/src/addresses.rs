@@ -185,7 +185,7 @@ impl Beyond {
     }
 
     /// `2 writes at 256 GiB`; `None` where there are none.
-    pub fn told(&self) -> Option<String> {
+    pub fn in_words(&self) -> Option<String> {
         let some = |number: u64, one: &str| (number > 0).then(|| count(number as usize, one));
         let what: Vec<String> =
             [some(self.reads, "read"), some(self.writes, "write")].into_iter().flatten().collect();
@@ -310,7 +310,7 @@ mod tests {
         let outside = Outside { above: found, below: Vec::new() };
         let [above, below] = outside.taken_out(time, &mut reads, &mut writes);
         assert_eq!((reads.cells, writes.cells), (vec![0, 0, 0, 1], vec![0, 0, 0, 0]));
-        assert_eq!(above.told().unwrap(), "2 reads and 1 write at 256 to 300 GiB");
-        assert_eq!((above.columns, below.told()), (vec![0, 1], None));
+        assert_eq!(above.in_words().unwrap(), "2 reads and 1 write at 256 to 300 GiB");
+        assert_eq!((above.columns, below.in_words()), (vec![0, 1], None));
     }
 }

@@ -6,12 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use disklab_protocol::names;
-use disklab_record::Outcome;
 use disklab_results::sample::{latency_in, latency_of};
 use disklab_results::{Histogram, Sample, Spread, fio};
 use disklab_units::Nanos;
 
-use crate::source::{CellChoice, Group, Source, Tried};
+use crate::source::{CellChoice, Group, ReportSource};
 
 /// The tail ends at so many nines: 99.99 %.
 pub const NINES: f64 = 4.0;
@@ -119,7 +118,11 @@ pub fn sides(group: &Group) -> &'static [RequestKind] {
 }
 
 /// The curves of a group, and a sentence on each that is missing or of less than all seeds.
-pub fn curves(source: &Source, group: &Group, side: RequestKind) -> (Vec<Curve>, Vec<String>) {
+pub fn curves(
+    source: &ReportSource,
+    group: &Group,
+    side: RequestKind,
+) -> (Vec<Curve>, Vec<String>) {
     let (mut curves, mut missing) = (Vec::new(), Vec::new());
     for choice in &group.choices {
         let series = source.series(choice);
@@ -129,23 +132,20 @@ pub fn curves(source: &Source, group: &Group, side: RequestKind) -> (Vec<Curve>,
             Some((requests, points)) => (Origin::Histograms, requests, points),
             None => (Origin::Percentiles, 0, recorded(choice, side)),
         };
+        let choice_name = &choice.value;
         if points.is_empty() {
-            let what = if choice.results().next().is_none() {
-                "no trial with a result"
-            } else {
-                "no latencies"
-            };
-            missing.push(format!("{}: {what}", choice.value));
-        } else {
-            if origin == Origin::Percentiles {
-                missing.push(format!(
-                    "{}: no histograms; the marks are the recorded percentiles, the median over \
-                        the seeds",
-                    choice.value
-                ));
-            }
-            curves.push(Curve { choice: choice.value.clone(), series, origin, requests, points });
+            let is_without = choice.results().next().is_none();
+            let what = if is_without { "no trial with a result" } else { "no latencies" };
+            missing.push(format!("{choice_name}: {what}"));
+            continue;
         }
+        if origin == Origin::Percentiles {
+            missing.push(format!(
+                "{choice_name}: no histograms; the marks are the recorded percentiles, the median \
+                 over the seeds"
+            ));
+        }
+        curves.push(Curve { choice: choice_name.clone(), series, origin, requests, points });
     }
     (curves, missing)
 }
@@ -153,23 +153,17 @@ pub fn curves(source: &Source, group: &Group, side: RequestKind) -> (Vec<Curve>,
 /// The histogram of each trial that has one, and why the others have none.
 fn histograms(choice: &CellChoice, side: RequestKind) -> (Vec<Histogram>, Vec<String>) {
     let (mut all, mut missing) = (Vec::new(), Vec::new());
-    for (tried, outcome) in choice.results() {
-        match histogram(tried, outcome, side) {
-            Ok(histogram) => all.extend(histogram),
-            Err(why) => missing.push(format!("{}: {why}", tried.seed())),
+    for (trial, outcome) in choice.results() {
+        let Some(raw) = trial.record.raw(outcome) else { continue };
+        match histogram_in(&raw, side) {
+            Ok(found) => all.extend(found.filter(|histogram| !histogram.bins().is_empty())),
+            Err(why) => {
+                let seed = trial.seed_index.map(|seed| format!("seed {seed}"));
+                missing.push(format!("{}: {why}", seed.as_deref().unwrap_or(trial.id)));
+            }
         }
     }
     (all, missing)
-}
-
-/// `None` where the trial has no report of fio's, or one without histograms.
-fn histogram(
-    tried: &Tried,
-    outcome: &Outcome,
-    side: RequestKind,
-) -> Result<Option<Histogram>, String> {
-    let Some(raw) = tried.record.raw(outcome) else { return Ok(None) };
-    Ok(histogram_in(&raw, side)?.filter(|histogram| !histogram.bins().is_empty()))
 }
 
 /// Latencies by fio's report in a trial's folder; `None` where that has no histogram.

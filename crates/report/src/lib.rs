@@ -55,7 +55,7 @@ pub mod panels {
 }
 
 pub use panel::{Nothing, Panel, Piece, Section};
-pub use source::{Group, Records, ReportOptions, Source};
+pub use source::{Group, Records, ReportOptions, ReportSource};
 pub use tally::Tally;
 
 /// The first line of every report, in each format; a file that begins with it may be replaced by

@@ -8,11 +8,11 @@ use disklab_units::prose::{count, visible};
 use crate::MARKER;
 use crate::fates::Fate;
 use crate::panels::question::{facts, validities};
-use crate::source::{CellChoice, Group, Source};
+use crate::source::{CellChoice, Group, ReportSource};
 use crate::swept;
 
 /// GitHub's Markdown.
-pub fn markdown(source: &Source) -> String {
+pub fn markdown(source: &ReportSource) -> String {
     let mut out = format!("{MARKER}\n");
     let question = source.merged.iter().find_map(|report| report.question.as_deref());
     let names = source.names().join(", ");
@@ -77,7 +77,7 @@ fn line(out: &mut String, text: &str) {
 /// Sentences on where the best choice changes over ranges.
 const MOST_WINNERS: usize = 24;
 
-fn winners(out: &mut String, source: &Source) {
+fn winners(out: &mut String, source: &ReportSource) {
     let cells = swept::all(source);
     let along = swept::along(source, &cells);
     let told = along.iter().flat_map(|along| {
@@ -86,7 +86,7 @@ fn winners(out: &mut String, source: &Source) {
             Some(format!(
                 "{} ({}): {sentence}",
                 along.title(metric),
-                swept::title(&along.line.rest)
+                answer::title(&along.line.rest)
             ))
         };
         source.metrics.iter().filter_map(winner)
@@ -105,7 +105,7 @@ fn winners(out: &mut String, source: &Source) {
 }
 
 /// A row for each group, a column for each choice.
-fn table(out: &mut String, source: &Source, metric: &Metric) {
+fn table(out: &mut String, source: &ReportSource, metric: &Metric) {
     let choices = source.choices();
     line(out, &format!("\n### {}\n", plain(metric.name())));
     let heads: Vec<String> = choices.iter().map(|choice| plain(choice)).collect();
@@ -139,7 +139,7 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
 }
 
 /// `173, +4.2 % better`; `✕` where no trial has a result.
-fn field(source: &Source, group: &Group, choice: &CellChoice, metric: &Metric) -> String {
+fn field(source: &ReportSource, group: &Group, choice: &CellChoice, metric: &Metric) -> String {
     let Some(spread) = choice.spread(metric) else {
         let (words, failed) = choice.without_result(metric);
         return if failed { "✕".to_owned() } else { words.to_owned() };

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use disklab_compare::index::{IndexedTrial, grouped};
 use disklab_compare::metric::both_directions;
 use disklab_compare::{CellIndex, DecisionRule, MetricUse, default_metrics};
-use disklab_record::manifest::Manifest;
-use disklab_record::outcome::{Cell, seed_of_id};
+use disklab_record::manifest::{Fact, Kernel};
+use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
 use disklab_results::sample::DirectionSample;
 use disklab_results::{Remark, Sample, Spread};
@@ -16,7 +17,6 @@ use serde::Serialize;
 use crate::limits;
 use crate::measures;
 use crate::tally::Tally;
-use crate::text::find_or_add;
 
 /// Of results that were imported nothing is known but what their files say.
 const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab \
@@ -164,42 +164,31 @@ pub struct DiskNumbers {
 }
 
 impl<'a> MergedRecord<'a> {
-    pub fn of(index: &CellIndex<'a>) -> Self {
+    pub fn new(index: &CellIndex<'a>) -> Self {
         let record = index.record;
         let manifest = record.manifest();
         let usual = default_metrics(std::slice::from_ref(index), MetricUse::Verdicts);
+        let kernel = |kernel: &Kernel| KernelUsed {
+            name: kernel.name.clone(),
+            version: kernel.version.clone(),
+        };
+        let tool = |tool: &Fact| (tool.name.clone(), tool.value.clone());
         Self {
             record: index.name(),
             suite: manifest.suite.name.clone(),
             question: index.suite.as_ref().ok().map(|suite| suite.question.clone()),
             set: manifest.suite.set.clone(),
             created: manifest.created.clone(),
-            kernels: kernels(manifest),
-            tools: manifest
-                .tools
-                .iter()
-                .map(|tool| (tool.name.clone(), tool.value.clone()))
-                .collect(),
-            trials: Tally::of(record),
-            goes_on: goes_on(record),
+            kernels: manifest.kernels.iter().map(kernel).collect(),
+            tools: manifest.tools.iter().map(tool).collect(),
+            trials: Tally::new(record),
+            // Where nobody can tell, nobody runs the trials that have not run.
+            goes_on: disklab_record::is_written(record.folder()).unwrap_or(false),
             validity: validity(record),
             machine: disklab_compare::machine::sentences(record, &usual, DecisionRule::DEFAULT),
             groups: groups(index),
         }
     }
-}
-
-/// Whether trials that have not run may yet do so; where nobody can tell, nobody runs them.
-pub fn goes_on(record: &Record) -> bool {
-    disklab_record::is_written(record.folder()).unwrap_or(false)
-}
-
-fn kernels(manifest: &Manifest) -> Vec<KernelUsed> {
-    let used = |kernel: &disklab_record::manifest::Kernel| KernelUsed {
-        name: kernel.name.clone(),
-        version: kernel.version.clone(),
-    };
-    manifest.kernels.iter().map(used).collect()
 }
 
 fn groups<'a>(index: &CellIndex<'a>) -> Vec<CellGroup<'a>> {
@@ -209,47 +198,42 @@ fn groups<'a>(index: &CellIndex<'a>) -> Vec<CellGroup<'a>> {
         // Only arrays and workloads vary: the last of them is what is compared.
         row_axes.extend(head_axes.pop());
     }
-    let mut groups: Vec<CellGroup> = Vec::new();
-    for trial in &index.trials {
-        let values = |axes: &[String]| -> Vec<String> {
-            let value = |axis: &String| trial.cell.value(axis).unwrap_or_default().to_owned();
-            axes.iter().map(value).collect()
-        };
-        let head = Cell(head_axes.iter().cloned().zip(values(&head_axes)).collect());
-        let group = find_or_add(
-            &mut groups,
-            |group| group.head == head,
-            || CellGroup { head: head.clone(), axes: row_axes.clone(), cells: Vec::new() },
-        );
-        let values = values(&row_axes);
-        let cell = find_or_add(
-            &mut group.cells,
-            |cell| cell.values == values,
-            || CellRow {
-                values: values.clone(),
-                measured: None,
-                measures: Vec::new(),
-                trials: Vec::new(),
-                outcomes: Vec::new(),
-            },
-        );
-        cell.trials.push(TrialRow::of(trial.id, trial.outcome));
-        cell.outcomes.extend(trial.outcome);
-    }
-    for cell in groups.iter_mut().flat_map(|group| &mut group.cells) {
-        let ok = cell.outcomes.iter().filter(|outcome| outcome.status == Status::Ok);
+    let values = |trial: &IndexedTrial, axes: &[String]| -> Vec<String> {
+        let value = |axis: &String| trial.cell.value(axis).unwrap_or_default().to_owned();
+        axes.iter().map(value).collect()
+    };
+    let keyed = |trial| {
+        let head = head_axes.iter().cloned().zip(values(trial, &head_axes)).collect();
+        (Cell(head), values(trial, &row_axes), trial)
+    };
+    let groups = grouped(index.trials.iter().map(keyed)).into_iter().map(|(head, rows)| {
+        let cells = rows.into_iter().map(|(values, trials)| CellRow::new(values, &trials));
+        CellGroup { head, axes: row_axes.clone(), cells: cells.collect() }
+    });
+    groups.collect()
+}
+
+impl<'a> CellRow<'a> {
+    fn new(values: Vec<String>, trials: &[&IndexedTrial<'a>]) -> Self {
+        let outcomes: Vec<&Outcome> = trials.iter().filter_map(|trial| trial.outcome).collect();
+        let ok = outcomes.iter().filter(|outcome| outcome.status == Status::Ok);
         let samples: Vec<&Sample> = ok.filter_map(|outcome| outcome.sample.as_ref()).collect();
-        cell.measured = CellNumbers::of(&samples);
-        cell.measures = measures::over(&cell.outcomes);
+        Self {
+            values,
+            measured: CellNumbers::new(&samples),
+            measures: measures::over(&outcomes),
+            trials: trials.iter().copied().map(TrialRow::new).collect(),
+            outcomes,
+        }
     }
-    groups
 }
 
 impl<'a> TrialRow<'a> {
-    pub fn of(trial: &'a str, outcome: Option<&'a Outcome>) -> Self {
+    pub fn new(trial: &IndexedTrial<'a>) -> Self {
+        let &IndexedTrial { id, seed_index, outcome, .. } = trial;
         Self {
-            trial,
-            seed_index: outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial)),
+            trial: id,
+            seed_index,
             status: outcome.map(|outcome| outcome.status),
             reason: outcome.and_then(|outcome| outcome.reason.as_deref()),
             remarks: outcome.map_or(&[], |outcome| &outcome.remarks),
@@ -258,18 +242,18 @@ impl<'a> TrialRow<'a> {
 }
 
 impl CellNumbers {
-    fn of(samples: &[&Sample]) -> Option<Self> {
+    fn new(samples: &[&Sample]) -> Option<Self> {
         let alone = |pick: fn(&Sample) -> Option<&DirectionSample>| {
             // Of a direction that one seed lacks, the median would be of the others.
             let parts: Option<Vec<&DirectionSample>> =
                 samples.iter().map(|sample| pick(sample)).collect();
-            FioNumbers::of(&parts?)
+            FioNumbers::new(&parts?)
         };
         let all: Vec<DirectionSample> =
             samples.iter().map(|sample| both_directions(sample)).collect();
         Some(Self {
             seeds: samples.len(),
-            all: FioNumbers::of(&all.iter().collect::<Vec<_>>())?,
+            all: FioNumbers::new(&all.iter().collect::<Vec<_>>())?,
             read: alone(|sample| sample.read.as_ref()),
             write: alone(|sample| sample.write.as_ref()),
             disks: disks(samples),
@@ -284,7 +268,7 @@ impl CellNumbers {
 }
 
 impl FioNumbers {
-    fn of(samples: &[&DirectionSample]) -> Option<Self> {
+    fn new(samples: &[&DirectionSample]) -> Option<Self> {
         let over = |value: fn(&DirectionSample) -> f64| {
             Spread::of(samples.iter().map(|sample| value(sample)))
         };

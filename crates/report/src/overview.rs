@@ -6,7 +6,7 @@ use disklab_stats::Verdict;
 use maud::{Markup, html};
 
 use crate::chart::{Chart, NumbersTable, WIDTH, centred, ending, ink, number};
-use crate::source::{Group, Source};
+use crate::source::{Group, ReportSource};
 
 /// Pixels: of a letter of a name, above and below the rows, and beside them.
 const LETTER: f64 = 7.4;
@@ -29,17 +29,17 @@ const TICKS: [f64; 23] = [
 const APART: f64 = 48.0;
 
 /// `None` where nothing is held against anything in this metric.
-pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
+pub fn overview(source: &ReportSource, metric: &Metric) -> Option<Chart> {
     let baseline = source.baseline.as_deref()?;
     let rows: Vec<ChoiceRow> = source
         .choices()
         .into_iter()
         .filter(|choice| *choice != baseline)
-        .map(|choice| ChoiceRow::of(source, choice, metric))
+        .map(|choice| ChoiceRow::new(source, choice, metric))
         .filter(|row| !row.judged.is_empty() || !row.without.is_empty())
         .collect();
     let has_crosses = rows.iter().any(|row| !row.without.is_empty());
-    let axis = ChangeAxis::of(&rows, if has_crosses { LANE } else { 0.0 })?;
+    let axis = ChangeAxis::new(&rows, if has_crosses { LANE } else { 0.0 })?;
     let each = (source.groups.len() as f64 * CELL + 8.0).clamp(ROW.0, ROW.1);
     let bottom = ABOVE + rows.len() as f64 * each;
     let groups = source.groups.len() as f64;
@@ -86,7 +86,7 @@ struct ChoiceRow<'s> {
 }
 
 impl<'s> ChoiceRow<'s> {
-    fn of(source: &'s Source, choice: &'s str, metric: &Metric) -> Self {
+    fn new(source: &'s ReportSource, choice: &'s str, metric: &Metric) -> Self {
         let (mut judged, mut without) = (Vec::new(), Vec::new());
         for (at, group) in source.groups.iter().enumerate() {
             let comparison = source.comparison(group, choice, metric);
@@ -101,7 +101,7 @@ impl<'s> ChoiceRow<'s> {
     }
 
     /// A field of the table.
-    fn told(&self, group: usize) -> String {
+    fn field(&self, group: usize) -> String {
         if let Some((_, comparison)) = self.judged.iter().find(|(at, _)| *at == group) {
             return answer::change_and_verdict(comparison.change, comparison.verdict);
         }
@@ -111,7 +111,7 @@ impl<'s> ChoiceRow<'s> {
 }
 
 /// What became of trials of the choice or else of the baseline, if anything went wrong.
-fn fates(source: &Source, group: &Group, choice: &str, metric: &Metric) -> Option<String> {
+fn fates(source: &ReportSource, group: &Group, choice: &str, metric: &Metric) -> Option<String> {
     let names = [Some(choice), source.baseline.as_deref()];
     names.into_iter().flatten().find_map(|name| {
         let choice = group.choice(name)?;
@@ -140,7 +140,7 @@ fn ratio(percent: f64) -> f64 {
 
 impl ChangeAxis {
     /// `lane`: the pixels beside it that crosses take.
-    fn of(rows: &[ChoiceRow], lane: f64) -> Option<Self> {
+    fn new(rows: &[ChoiceRow], lane: f64) -> Option<Self> {
         let changes =
             rows.iter().flat_map(|row| &row.judged).filter_map(|(_, comparison)| comparison.change);
         let ratios: Vec<f64> = changes.map(|change| ratio(change.percent)).collect();
@@ -186,7 +186,7 @@ fn tick(percent: f64) -> String {
 
 /// A cell: its shape is its verdict.
 fn mark(
-    source: &Source,
+    source: &ReportSource,
     group: usize,
     comparison: &Comparison,
     axis: &ChangeAxis,
@@ -250,10 +250,10 @@ fn key(has_crosses: bool) -> Markup {
 }
 
 /// A row for each cell, a column for each choice.
-fn table(source: &Source, rows: &[ChoiceRow]) -> NumbersTable {
+fn table(source: &ReportSource, rows: &[ChoiceRow]) -> NumbersTable {
     let mut table = NumbersTable::new("", rows.iter().map(|row| row.choice));
     for (at, group) in source.groups.iter().enumerate() {
-        table.row(group.title(), rows.iter().map(|row| row.told(at)));
+        table.row(group.title(), rows.iter().map(|row| row.field(at)));
     }
     table
 }

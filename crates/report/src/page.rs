@@ -7,14 +7,14 @@ use crate::MARKER;
 use crate::chart::palette;
 use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::panels;
-use crate::source::Source;
+use crate::source::ReportSource;
 
 /// No request to anywhere: what the page needs is in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
     img-src data: blob:";
 
 /// The whole page.
-pub fn html(source: &Source) -> String {
+pub fn html(source: &ReportSource) -> String {
     let drawn: Vec<(Panel, Markup)> = panels::in_order()
         .into_iter()
         .filter_map(|panel| drawn(&panel, source).map(|markup| (panel, markup)))
@@ -56,7 +56,7 @@ pub fn html(source: &Source) -> String {
     format!("{MARKER}\n{}\n", visible(&page.into_string()))
 }
 
-fn head(source: &Source) -> Markup {
+fn head(source: &ReportSource) -> Markup {
     let question = source.merged.iter().find_map(|report| report.question.as_deref());
     let names = source.names().join(", ");
     html! {
@@ -70,7 +70,7 @@ fn head(source: &Source) -> Markup {
 }
 
 /// What could not be read stands before everything else.
-fn lost(source: &Source) -> Markup {
+fn lost(source: &ReportSource) -> Markup {
     html! {
         @if !source.lost.is_empty() {
             section.lost id="lost" aria-labelledby="lost-title" {
@@ -82,7 +82,7 @@ fn lost(source: &Source) -> Markup {
 }
 
 /// `None` where the record is of other things than the panel.
-fn drawn(panel: &Panel, source: &Source) -> Option<Markup> {
+fn drawn(panel: &Panel, source: &ReportSource) -> Option<Markup> {
     let body = match (panel.draw)(source) {
         Ok(pieces) => pieces_of(&pieces, panel.name),
         Err(Nothing::Missing(why)) => html! { p.missing { (why) } },

@@ -4,7 +4,7 @@ use disklab_record::outcome::Cell;
 use maud::Markup;
 
 use crate::chart::Chart;
-use crate::source::{Group, Source};
+use crate::source::{Group, ReportSource};
 
 /// One file of `src/panels` declares one, as `pub const PANEL`.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ pub struct Panel {
     pub title: &'static str,
     /// Kinds of its pictures, for who asks for one of them. Empty where it has none.
     pub pictures: &'static str,
-    pub draw: fn(&Source) -> Result<Vec<Piece>, Nothing>,
+    pub draw: fn(&ReportSource) -> Result<Vec<Piece>, Nothing>,
 }
 
 /// Why a panel has nothing to show, as a sentence.
@@ -58,7 +58,7 @@ pub fn with_words(words: Markup, pieces: impl IntoIterator<Item = Piece>) -> Vec
 /// Words, and below them a section for each group of which there is something to show: its summary
 /// and its pieces. The group to begin with is open. An error where there is nothing to show of any.
 pub fn of_groups<'s, 'a>(
-    source: &'s Source<'a>,
+    source: &'s ReportSource<'a>,
     words: Markup,
     nothing: &str,
     mut show: impl FnMut(&'s Group<'a>) -> Option<(String, Vec<Piece>)>,

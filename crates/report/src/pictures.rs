@@ -7,7 +7,7 @@ use itertools::Itertools;
 use crate::chart::Chart;
 use crate::panel::{Nothing, Piece};
 use crate::panels;
-use crate::source::{Source, values_by_axis};
+use crate::source::{ReportSource, values_by_axis};
 
 /// A picture that was asked for.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct FoundPicture {
 /// The first picture of `panel` that is of this kind and of a cell with these values: (axis,
 /// value). Without values that of an open section goes first. An error says what there is.
 pub fn find(
-    source: &Source,
+    source: &ReportSource,
     panel: &str,
     kind: Option<&str>,
     cell: &[(String, String)],
@@ -71,23 +71,17 @@ pub fn find(
 fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
     let axes = values_by_axis(cells.iter());
     for (axis, value) in wanted {
-        match axes.iter().find(|(known, _)| known == axis) {
+        match axes.get(axis.as_str()) {
             None if axes.is_empty() => {
                 return "these pictures are of no cell; leave --cell out".to_owned();
             }
             None => {
-                let names = axes.iter().map(|(axis, _)| axis).join(", ");
-                return format!(
-                    "no picture is of a cell with an axis `{}`; axes: {names}",
-                    axis.escape_debug()
-                );
+                let (axis, names) = (axis.escape_debug(), axes.keys().join(", "));
+                return format!("no picture is of a cell with an axis `{axis}`; axes: {names}");
             }
-            Some((_, values)) if !values.contains(&value.as_str()) => {
-                let values = values.join(", ");
-                return format!(
-                    "no picture is of {axis} `{}`; there are {values}",
-                    value.escape_debug()
-                );
+            Some(values) if !values.contains(value.as_str()) => {
+                let (value, values) = (value.escape_debug(), values.iter().join(", "));
+                return format!("no picture is of {axis} `{value}`; there are {values}");
             }
             Some(_) => {}
         }

@@ -3,7 +3,7 @@
 mod groups;
 mod open;
 
-pub use groups::{CellChoice, Group, Tried, values_by_axis};
+pub use groups::{CellChoice, Group, values_by_axis};
 pub use open::Records;
 
 use disklab_compare::{
@@ -38,7 +38,7 @@ pub struct ReportOptions {
 
 /// Records, what was found in them, and what of them is to be shown.
 #[derive(Debug)]
-pub struct Source<'a> {
+pub struct ReportSource<'a> {
     pub wanted: &'a ReportOptions,
     /// One at least; the first is what the others are held against.
     pub records: &'a [Record],
@@ -66,12 +66,12 @@ pub struct Source<'a> {
     choices: Vec<String>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ReportSource<'a> {
     /// An error where somebody asks for a metric or a baseline that is not there.
-    pub fn of(records: &'a Records, wanted: &'a ReportOptions) -> Result<Self, Error> {
+    pub fn new(records: &'a Records, wanted: &'a ReportOptions) -> Result<Self, Error> {
         let Records { all, lost } = records;
         let indexes: Vec<CellIndex> = all.iter().map(CellIndex::new).collect();
-        let merged: Vec<MergedRecord> = indexes.iter().map(MergedRecord::of).collect();
+        let merged: Vec<MergedRecord> = indexes.iter().map(MergedRecord::new).collect();
         let until = interim_plan(all);
         let metrics = if wanted.metrics.is_empty() {
             default_metrics(&indexes, MetricUse::Page)
@@ -100,7 +100,9 @@ impl<'a> Source<'a> {
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let compared = compared.or_else(|| default_axis(&indexes)).unwrap_or_default();
-        let groups = groups::of(&indexes, &compared);
+        let running: Vec<&Record> =
+            all.iter().zip(&merged).filter(|(_, one)| one.goes_on).map(|(one, _)| one).collect();
+        let groups = groups::groups(&indexes, &compared, &running);
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
         let choices = values.cloned().unique().collect();
         let baseline = contests.first().map(|contest| contest.baseline.clone());

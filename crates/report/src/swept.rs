@@ -6,10 +6,10 @@ use disklab_compare::{Metric, winner};
 use disklab_config::suite::sweep::Number;
 use disklab_config::suite::{Axis, SuiteAxis};
 use disklab_record::outcome::Cell;
+use indexmap::IndexMap;
 
 use crate::panel::{Piece, Section};
-use crate::source::{CellChoice, Source};
-use crate::text::find_or_add;
+use crate::source::{CellChoice, ReportSource};
 
 /// A choice with all values of its cell, the compared one among them.
 pub struct Full<'s, 'a> {
@@ -64,7 +64,7 @@ pub fn number(axis: &str, value: &str) -> Option<f64> {
 }
 
 /// All cells.
-pub fn all<'s, 'a>(source: &'s Source<'a>) -> Vec<Full<'s, 'a>> {
+pub fn all<'s, 'a>(source: &'s ReportSource<'a>) -> Vec<Full<'s, 'a>> {
     let of = |group: &'s crate::source::Group<'a>| {
         group.choices.iter().map(move |choice| {
             let own = (source.compared.clone(), choice.value.clone());
@@ -93,12 +93,12 @@ pub fn axes(cells: &[Full]) -> Vec<String> {
 }
 
 /// What lines are of: the compared axis's values, unless that is the axis which they go along.
-pub fn series<'s>(source: &'s Source, along: &[&str]) -> Vec<&'s str> {
+pub fn series<'s>(source: &'s ReportSource, along: &[&str]) -> Vec<&'s str> {
     if along.contains(&source.compared.as_str()) { vec![""] } else { source.choices() }
 }
 
 /// Of a cell, which of the series it is in.
-fn place(full: &Full, source: &Source, series: &[&str]) -> Option<usize> {
+fn place(full: &Full, source: &ReportSource, series: &[&str]) -> Option<usize> {
     if series == [""] {
         Some(0)
     } else {
@@ -106,34 +106,33 @@ fn place(full: &Full, source: &Source, series: &[&str]) -> Option<usize> {
     }
 }
 
-/// A cell without some axes.
-fn without(cell: &Cell, axes: &[&str]) -> Cell {
-    Cell(cell.0.iter().filter(|(axis, _)| !axes.contains(&axis.as_str())).cloned().collect())
+/// A cell without some axes, and those axes alone.
+fn split(cell: &Cell, axes: &[&str]) -> (Cell, Cell) {
+    let (own, rest) =
+        cell.0.iter().cloned().partition(|(axis, _): &(String, _)| axes.contains(&axis.as_str()));
+    (Cell(rest), Cell(own))
 }
 
 /// The cells along an axis, with all else equal but those `together`: this one alone, or several
 /// that vary together, as those of samples of a hypercube do.
 fn lines<'s, 'a>(
-    source: &Source,
+    source: &ReportSource,
     cells: &'s [Full<'s, 'a>],
     axis: &str,
     together: &[&str],
     series: &[&str],
 ) -> Vec<SweepLine<'s, 'a>> {
-    let line = |cloud: Cloud<'s, 'a>| {
-        let mut points: Vec<(Cell, SweepPoint)> = Vec::new();
-        for (own, numbers, choice) in cloud.marks {
-            let Some(value) = numbers.value(axis) else { continue };
-            let Some(at) = number(axis, value) else { continue };
-            let new =
-                || SweepPoint { value: value.to_owned(), at, choices: vec![None; series.len()] };
-            let is_known = |(known, _): &(Cell, SweepPoint)| *known == numbers;
-            let (_, point) = find_or_add(&mut points, is_known, || (numbers.clone(), new()));
-            point.choices[own] = Some(choice);
+    let line = |Cloud { rest, marks }: Cloud<'s, 'a>| {
+        let mut points: IndexMap<Cell, SweepPoint> = IndexMap::new();
+        for (own, numbers, choice) in marks {
+            let Some(value) = numbers.value(axis).map(str::to_owned) else { continue };
+            let Some(at) = number(axis, &value) else { continue };
+            let new = || SweepPoint { value, at, choices: vec![None; series.len()] };
+            points.entry(numbers).or_insert_with(new).choices[own] = Some(choice);
         }
-        points.sort_by(|(_, one), (_, other)| one.at.total_cmp(&other.at));
-        let points = points.into_iter().map(|(_, point)| point).collect();
-        SweepLine { rest: cloud.rest, points, is_sampled: together != [axis] }
+        let mut points: Vec<SweepPoint> = points.into_values().collect();
+        points.sort_by(|one, other| one.at.total_cmp(&other.at));
+        SweepLine { rest, points, is_sampled: together != [axis] }
     };
     let lines = clouds(source, cells, together).into_iter().map(line);
     lines.filter(|line| line.points.len() > 1).collect()
@@ -147,7 +146,10 @@ pub struct Along<'s, 'a> {
     pub series: Vec<&'s str>,
 }
 
-pub fn along<'s, 'a>(source: &'s Source<'a>, cells: &'s [Full<'s, 'a>]) -> Vec<Along<'s, 'a>> {
+pub fn along<'s, 'a>(
+    source: &'s ReportSource<'a>,
+    cells: &'s [Full<'s, 'a>],
+) -> Vec<Along<'s, 'a>> {
     let axes = axes(cells);
     let (mut found, mut sampled) = (Vec::new(), Vec::new());
     for axis in &axes {
@@ -220,15 +222,14 @@ pub fn fields<'s, 'a>(
     axes: [&str; 2],
     sampled: &[&str],
 ) -> Vec<SweepMap<'s, 'a>> {
-    let mut fields: Vec<SweepMap> = Vec::new();
+    let without: Vec<&str> = axes.iter().chain(sampled).copied().collect();
+    let mut fields: IndexMap<Cell, Vec<_>> = IndexMap::new();
     for full in cells {
         let [Some(x), Some(y)] = axes.map(|axis| full.cell.value(axis)) else { continue };
-        let rest = without(&full.cell, &[axes.as_slice(), sampled].concat());
-        let mark = ([x.to_owned(), y.to_owned()], full.choice);
-        let new = || SweepMap { rest: rest.clone(), marks: Vec::new() };
-        find_or_add(&mut fields, |field| field.rest == rest, new).marks.push(mark);
+        let (rest, _) = split(&full.cell, &without);
+        fields.entry(rest).or_default().push(([x.to_owned(), y.to_owned()], full.choice));
     }
-    fields
+    fields.into_iter().map(|(rest, marks)| SweepMap { rest, marks }).collect()
 }
 
 /// Cells of which only numbers differ and what is compared.
@@ -239,26 +240,17 @@ pub struct Cloud<'s, 'a> {
 }
 
 pub fn clouds<'s, 'a>(
-    source: &Source,
+    source: &ReportSource,
     cells: &'s [Full<'s, 'a>],
     axes: &[&str],
 ) -> Vec<Cloud<'s, 'a>> {
     let series = series(source, axes);
-    let mut clouds: Vec<Cloud> = Vec::new();
+    let mut clouds: IndexMap<Cell, Vec<_>> = IndexMap::new();
     for full in cells {
         let Some(own) = place(full, source, &series) else { continue };
-        let rest = without(&full.cell, &[axes, [source.compared.as_str()].as_slice()].concat());
-        let numbers = Cell(
-            full.cell.0.iter().filter(|(axis, _)| axes.contains(&axis.as_str())).cloned().collect(),
-        );
+        let (rest, numbers) = split(&full.cell, axes);
         let mark = (own, numbers, full.choice);
-        let new = || Cloud { rest: rest.clone(), marks: Vec::new() };
-        find_or_add(&mut clouds, |cloud| cloud.rest == rest, new).marks.push(mark);
+        clouds.entry(rest.without(&source.compared)).or_default().push(mark);
     }
-    clouds
-}
-
-/// As a heading has it.
-pub fn title(rest: &Cell) -> String {
-    if rest.0.is_empty() { "all".to_owned() } else { disklab_compare::answer::values(rest) }
+    clouds.into_iter().map(|(rest, marks)| Cloud { rest, marks }).collect()
 }

@@ -26,7 +26,7 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl Tally {
-    pub fn of(record: &Record) -> Self {
+    pub fn new(record: &Record) -> Self {
         let mut tally = Self::default();
         for (_, outcome) in record.outcomes().into_iter().chain(record.again()) {
             *match outcome.map(|outcome| outcome.status) {

@@ -24,26 +24,15 @@ pub fn slug(text: &str) -> String {
 }
 
 /// `plain`, or, where that is empty or taken, the same behind `word` and a number: values that
-/// differ in signs only have one slug.
-pub fn distinct(plain: String, word: &str, taken: &[String]) -> String {
-    if plain.is_empty() || taken.contains(&plain) {
+/// differ in signs only have one slug. The name is added to those that are `taken`.
+pub fn distinct(plain: String, word: &str, taken: &mut Vec<String>) -> String {
+    let name = if plain.is_empty() || taken.contains(&plain) {
         format!("{word}{}-{plain}", taken.len() + 1)
     } else {
         plain
-    }
-}
-
-/// Returns the item that is meant, which is added where there is none.
-pub fn find_or_add<T>(
-    all: &mut Vec<T>,
-    is: impl Fn(&T) -> bool,
-    new: impl FnOnce() -> T,
-) -> &mut T {
-    let index = all.iter().position(is).unwrap_or_else(|| {
-        all.push(new());
-        all.len() - 1
-    });
-    &mut all[index]
+    };
+    taken.push(name.clone());
+    name
 }
 
 #[cfg(test)]
@@ -63,8 +52,7 @@ mod tests {
     fn values_that_differ_in_signs_have_ids_of_their_own() {
         let mut names: Vec<String> = Vec::new();
         for value in ["a.b", "a-b", "a:b", "§", "%"] {
-            let name = distinct(slug(value), "choice", &names);
-            names.push(name);
+            distinct(slug(value), "choice", &mut names);
         }
         assert_eq!(names, ["a-b", "choice2-a-b", "choice3-a-b", "choice4-", "choice5-"]);
     }

@@ -9,7 +9,7 @@ use disklab_units::prose::count;
 use maud::{Markup, html};
 
 use crate::disks;
-use crate::source::{CellChoice, Group, Source};
+use crate::source::{CellChoice, Group, ReportSource};
 use crate::traces::{Surveyed, share_addresses};
 use crate::watched::{Detail, WatchedTrial};
 
@@ -24,7 +24,12 @@ pub struct Trial<'a> {
     outcome: &'a Outcome,
 }
 
-fn trial<'a>(source: &Source<'a>, id: &str, record: &'a Record, outcome: &'a Outcome) -> Trial<'a> {
+fn trial<'a>(
+    source: &ReportSource<'a>,
+    id: &str,
+    record: &'a Record,
+    outcome: &'a Outcome,
+) -> Trial<'a> {
     let label = if source.records.len() > 1 {
         format!("{id} ({})", name_of(record.folder()))
     } else {
@@ -34,7 +39,7 @@ fn trial<'a>(source: &Source<'a>, id: &str, record: &'a Record, outcome: &'a Out
 }
 
 /// Those of a choice that have a result, in the order of their seeds.
-fn results<'a>(source: &Source<'a>, choice: &CellChoice<'a>) -> Vec<Trial<'a>> {
+fn results<'a>(source: &ReportSource<'a>, choice: &CellChoice<'a>) -> Vec<Trial<'a>> {
     choice
         .results()
         .map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome))
@@ -75,7 +80,7 @@ impl Reading {
         if self.damaged >= DAMAGED || self.lost.iter().any(known) {
             return None;
         }
-        let error = match Surveyed::of(&trial.label, trial.record, trial.outcome) {
+        let error = match Surveyed::new(&trial.label, trial.record, trial.outcome) {
             Ok(surveyed) => return Some(surveyed),
             Err(error) => error,
         };
@@ -119,7 +124,7 @@ impl Reading {
     }
 
     /// What is not shown, or not in full: each trial once.
-    pub fn told(&self) -> Markup {
+    pub fn not_shown(&self) -> Markup {
         let all: Vec<String> =
             self.lost.iter().map(|(why, trials)| format!("{}: {why}", trials.join(", "))).collect();
         html! {
@@ -139,7 +144,7 @@ impl Reading {
 
 /// Those that were asked for; else the baseline's and the best other choice's of the group to begin
 /// with, and in the place of those that cannot be read any others.
-pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
+pub fn pair(source: &ReportSource, reading: &mut Reading) -> Vec<Surveyed> {
     let asked = asked(source);
     let mut pair: Vec<Surveyed> =
         asked.iter().filter_map(|trial| reading.surveyed(trial)).collect();
@@ -168,7 +173,7 @@ pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
     pair
 }
 
-fn asked<'a>(source: &Source<'a>) -> Vec<Trial<'a>> {
+fn asked<'a>(source: &ReportSource<'a>) -> Vec<Trial<'a>> {
     let mut found: Vec<Trial> = Vec::new();
     for id in source.wanted.trials.iter().take(2) {
         let all =
@@ -184,7 +189,7 @@ fn asked<'a>(source: &Source<'a>) -> Vec<Trial<'a>> {
 }
 
 /// The trials of the baseline, and those of the others, of which there is most to see first.
-fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
+fn usual<'a>(source: &ReportSource<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
     let is_baseline = |choice: &&CellChoice| source.baseline.as_deref() == Some(&choice.value);
     let size = |choice: &CellChoice| {
         let comparison = source
@@ -207,7 +212,7 @@ fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
 
 /// The group that all of a pair are of: its trials are drawn so that any two can be held against
 /// each other.
-pub fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Group<'a>> {
+pub fn home<'s, 'a>(source: &'s ReportSource<'a>, pair: &[Surveyed]) -> Option<&'s Group<'a>> {
     let labels = |group: &'s Group<'a>| -> Vec<String> {
         let all = group.choices.iter().flat_map(|choice| results(source, choice));
         all.map(|trial| trial.label).collect()
@@ -221,7 +226,7 @@ pub fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Gro
 /// The first seed of each choice of a group whose trace can be read, as long as there is room;
 /// without choices that are there already.
 pub fn line_up(
-    source: &Source,
+    source: &ReportSource,
     group: &Group,
     without: &[String],
     reading: &mut Reading,

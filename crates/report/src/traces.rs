@@ -44,7 +44,7 @@ fn span(closing: &Closing, name: &str) -> Option<u64> {
 impl Surveyed {
     /// The first pass over the trace of a trial. An error is the reason why there is none to be
     /// shown.
-    pub fn of(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
+    pub fn new(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
         let Some(raw) = record.raw(outcome) else {
             let imported = record.manifest().imported.is_some();
             let why = if imported {

@@ -36,7 +36,7 @@ pub struct WatchedTrial {
 
 impl WatchedTrial {
     /// So far the trace goes.
-    pub fn told(&self) -> f64 {
+    pub fn traced(&self) -> f64 {
         (self.line.bins.end - self.line.bins.begin) as f64 / 1e9
     }
 
@@ -57,7 +57,7 @@ impl WatchedTrial {
             format!("{name} {} to {} s", digits(*from), digits(*to))
         };
         if self.cut {
-            let told = digits(self.told());
+            let told = digits(self.traced());
             format!("{}, cut off: its trace ends after {told} s", self.label)
         } else if self.phases.is_empty() {
             self.label.clone()

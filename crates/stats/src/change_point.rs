@@ -40,7 +40,7 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
             starts.push(start);
         }
         for &start in &starts {
-            let cost = best[start] + costs.of(start, end) + penalty;
+            let cost = best[start] + costs.between(start, end) + penalty;
             if cost < best[end] {
                 (best[end], last[end]) = (cost, start);
             }
@@ -51,7 +51,7 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
         retired[end] = starts
             .iter()
             .copied()
-            .filter(|&start| best[start] + costs.of(start, end) > best[end])
+            .filter(|&start| best[start] + costs.between(start, end) > best[end])
             .collect();
         let gone = std::mem::take(&mut retired[end + 1 - SHORTEST]);
         starts.retain(|start| !gone.contains(start));
@@ -105,7 +105,7 @@ impl Costs {
         Self { sums }
     }
 
-    fn of(&self, start: usize, end: usize) -> f64 {
+    fn between(&self, start: usize, end: usize) -> f64 {
         let sum = self.sums[end].0 - self.sums[start].0;
         let squares = self.sums[end].1 - self.sums[start].1;
         (squares - sum * sum / (end - start) as f64).max(0.0)
@@ -142,7 +142,7 @@ mod tests {
         let costs = Costs::new(series);
         let ends = cuts.iter().copied().chain([series.len()]);
         let mut start = 0;
-        ends.map(|end| costs.of(std::mem::replace(&mut start, end), end)).sum::<f64>()
+        ends.map(|end| costs.between(std::mem::replace(&mut start, end), end)).sum::<f64>()
             + penalty * cuts.len() as f64
     }
 
@@ -153,7 +153,7 @@ mod tests {
         for end in 1..=series.len() {
             let ways = (0..=end.saturating_sub(SHORTEST)).filter(|start| end - start >= SHORTEST);
             best.push(
-                ways.map(|start| best[start] + costs.of(start, end) + penalty)
+                ways.map(|start| best[start] + costs.between(start, end) + penalty)
                     .fold(f64::INFINITY, f64::min),
             );
         }

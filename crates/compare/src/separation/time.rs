@@ -3,7 +3,7 @@
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 
-use super::{Fact, Side, near};
+use super::fact::{Fact, Side, Sides, near};
 
 /// How long requests took, and in what.
 pub struct Times<'a> {
@@ -14,11 +14,12 @@ pub struct Times<'a> {
 }
 
 /// Queueing against service.
-pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Option<String> {
+pub fn time(times: &Times, sides: Sides) -> Option<String> {
     let Times { latency, service, waiting, queued } = times;
     if latency.medians().is_none() {
-        return at_disks_alone(queued, service, treatment, baseline);
+        return at_disks_alone(queued, service, sides);
     }
+    let Sides { treatment, baseline, smallest } = sides;
     let (one, other) = latency.medians().filter(|_| latency.apart)?;
     let mut text =
         format!("a request takes {one} with {}, {other} with {}", treatment.name, baseline.name);
@@ -31,12 +32,9 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
         Some(match (fact.apart, alike(fact)?) {
             (true, _) => format!("it {verb} {one} instead of {other}"),
             (false, true) => format!("it {verb} the same, {one}"),
-            (false, false) => {
-                format!(
-                    "how long it {verb} differs by no more than it does between seeds ({one}, \
-                     {other})"
-                )
-            }
+            (false, false) => format!(
+                "how long it {verb} differs by no more than it does between seeds ({one}, {other})"
+            ),
         })
     };
     // Less of it, where a request takes longer, is no reason for that.
@@ -56,63 +54,52 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
         text = format!("{text}{link}{served}");
     }
     if waiting.medians().is_none() {
-        let per_request = requests_of_disks(treatment, baseline);
-        text = match waits {
-            Some(_) => {
-                format!("{text}; {per_request}, so that these do not add up to the first two")
-            }
-            None => {
-                format!(
-                    "{text}; how long it queued is not known: {per_request}, and no closing record \
-                     tells it"
-                )
-            }
+        let per_request = requests_of_disks(sides);
+        text = if waits.is_some() {
+            format!("{text}; {per_request}, so that these do not add up to the first two")
+        } else {
+            format!(
+                "{text}; how long it queued is not known: {per_request}, and no closing record \
+                 tells it"
+            )
         };
     }
     Some(text)
 }
 
 /// Where fio measured nothing: what is apart of how long a request was at its disk.
-fn at_disks_alone(
-    queued: &Fact,
-    service: &Fact,
-    treatment: Side,
-    baseline: Side,
-) -> Option<String> {
-    let side = |one: bool| {
-        let told = |fact: &Fact, verb: &str| {
-            let (treated, based) = fact.medians().filter(|_| fact.apart)?;
-            Some(format!("{verb} {}", if one { treated } else { based }))
-        };
-        let parts: Vec<String> = [told(queued, "queues for"), told(service, "is served")]
-            .into_iter()
-            .flatten()
-            .collect();
-        (!parts.is_empty()).then(|| parts.join(" and "))
-    };
-    Some(format!(
-        "at its disk a request {} with {}, where it {} with {}",
-        side(true)?,
-        treatment.name,
-        side(false)?,
-        baseline.name
-    ))
+fn at_disks_alone(queued: &Fact, service: &Fact, sides: Sides) -> Option<String> {
+    let facts = [(queued, "queues for"), (service, "is served")];
+    let apart = facts.into_iter().filter(|(fact, _)| fact.apart);
+    let (ours, theirs): (Vec<String>, Vec<String>) = apart
+        .filter_map(|(fact, verb)| {
+            let (one, other) = fact.medians()?;
+            Some((format!("{verb} {one}"), format!("{verb} {other}")))
+        })
+        .unzip();
+    (!ours.is_empty()).then(|| {
+        format!(
+            "at its disk a request {} with {}, where it {} with {}",
+            ours.join(" and "),
+            sides.treatment.name,
+            theirs.join(" and "),
+            sides.baseline.name
+        )
+    })
 }
 
 /// `the disks served 2.1 requests for each of fio's with queue, 1.0 with pid`.
-fn requests_of_disks(treatment: Side, baseline: Side) -> String {
-    let of = |side: Side| {
+fn requests_of_disks(Sides { treatment, baseline, .. }: Sides) -> String {
+    let of_side = |side: Side| {
         let each = side.samples.iter().map(|sample| {
             let disks: u64 = sample.devices.iter().map(|disk| disk.reads + disk.writes).sum();
             disks as f64 / sample.requests.max(1) as f64
         });
         Spread::of(each).map_or_else(|| "-".to_owned(), |each| digits(each.median))
     };
+    let (one, other) = (of_side(treatment), of_side(baseline));
     format!(
-        "the disks served {} requests for each of fio's with {}, {} with {}",
-        of(treatment),
-        treatment.name,
-        of(baseline),
-        baseline.name
+        "the disks served {one} requests for each of fio's with {}, {other} with {}",
+        treatment.name, baseline.name
     )
 }

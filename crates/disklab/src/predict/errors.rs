@@ -37,7 +37,7 @@ pub struct PredictedNumber {
 pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumber>, Vec<String>) {
     let twice = repeated_trials(measured, Trust::Sound);
     let [measured, predicted] =
-        [measured, predicted].map(|record| MergedRecord::of(&CellIndex::new(record)));
+        [measured, predicted].map(|record| MergedRecord::new(&CellIndex::new(record)));
     let (mut rows, mut lacking) = (Vec::new(), Vec::new());
     for group in &measured.groups {
         for cell in &group.cells {
@@ -70,7 +70,7 @@ pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumb
 
 /// Of a cell's trials that were measured twice, as a share.
 fn noise_of(pairs: &[RepeatedTrial], metric: &Metric) -> Option<f64> {
-    Noise::of(pairs, metric, DecisionRule::DEFAULT).map(|noise| noise.percent / 100.0)
+    Noise::measured(pairs, metric, DecisionRule::DEFAULT).map(|noise| noise.percent / 100.0)
 }
 
 fn name_of(head: &[(String, String)], cell: &CellRow) -> String {

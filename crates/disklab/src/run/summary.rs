@@ -6,7 +6,7 @@ use disklab_compare::{CellIndex, Comparison, MetricUse, answer, default_metrics}
 use disklab_record::{Record, Status};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, DiskNumbers, MergedRecord};
 use disklab_report::notes::Notes;
-use disklab_report::source::{Records, ReportOptions, Source};
+use disklab_report::source::{Records, ReportOptions, ReportSource};
 use disklab_report::survival;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
@@ -28,8 +28,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     metrics.truncate(1);
     let wanted = ReportOptions { metrics, ..ReportOptions::default() };
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
-    let source = Source::of(&records, &wanted).ok();
-    let report = MergedRecord::of(&index);
+    let source = ReportSource::new(&records, &wanted).ok();
+    let report = MergedRecord::new(&index);
     let mut has_bars = false;
     for group in &report.groups {
         if !group.head.0.is_empty() {
@@ -55,7 +55,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         }
         writeln!(out)?;
     }
-    let said = |source: &Source| source.sentences().into_iter().chain(source.seeds_to_decide());
+    let said =
+        |source: &ReportSource| source.sentences().into_iter().chain(source.seeds_to_decide());
     let verdicts = source.iter().flat_map(said).map(|sentence| format!("{sentence}."));
     let bars = if has_bars {
         "; the bars are disks, reads of the busiest reader and busy of all the time"
@@ -92,7 +93,7 @@ fn in_doubt(record: &Record) -> Vec<String> {
 }
 
 /// On a narrow screen without the numbers that say least; and whether bars are among the others.
-fn rows(group: &CellGroup, source: Option<&Source>, screen: &Screen) -> (TextTable, bool) {
+fn rows(group: &CellGroup, source: Option<&ReportSource>, screen: &Screen) -> (TextTable, bool) {
     let all = columns();
     let judged = judged(source);
     let table = |columns: &[&SummaryColumn]| {
@@ -121,7 +122,7 @@ fn rows(group: &CellGroup, source: Option<&Source>, screen: &Screen) -> (TextTab
 }
 
 /// With the head of a column of verdicts, where there are any.
-fn judged<'s, 'r>(source: Option<&'s Source<'r>>) -> Option<(&'s Source<'r>, String)> {
+fn judged<'s, 'r>(source: Option<&'s ReportSource<'r>>) -> Option<(&'s ReportSource<'r>, String)> {
     let source = source.filter(|source| !source.comparisons.is_empty())?;
     Some((source, format!("{} against baseline", source.metrics.first()?.name())))
 }
@@ -162,7 +163,7 @@ fn time(spread: Option<Spread>) -> String {
 }
 
 /// `+12 % better`, `baseline`.
-fn verdict(group: &CellGroup, cell: &CellRow, source: &Source, screen: &Screen) -> String {
+fn verdict(group: &CellGroup, cell: &CellRow, source: &ReportSource, screen: &Screen) -> String {
     let axes = group.head.0.iter().map(|(axis, value)| (axis, value));
     let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
     let value =

@@ -21,8 +21,8 @@ pub fn lines(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let height = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_row));
     let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1 + others) };
     let running = record.under_way();
-    let mut lines = vec![screen.paint(&Tally::of(record).to_string(), Paint::Strong)];
-    let groups = MergedRecord::of(&CellIndex::new(record)).groups;
+    let mut lines = vec![screen.paint(&Tally::new(record).to_string(), Paint::Strong)];
+    let groups = MergedRecord::new(&CellIndex::new(record)).groups;
     lines.extend(fitting(&groups, &running, room.saturating_sub(lines.len()), screen));
     lines
 }
@@ -182,7 +182,7 @@ mod tests {
         let record = record(folder.path());
         let screen = Screen::new(false, When::Never);
         let running = BTreeSet::from(["queue+s2".to_owned()]);
-        let report = MergedRecord::of(&CellIndex::new(&record));
+        let report = MergedRecord::new(&CellIndex::new(&record));
         let lines = fitting(&report.groups, &running, 10, &screen);
         let rows = [
             "4 of 9",

@@ -73,7 +73,7 @@ pub fn hatches() -> Markup {
 impl Series {
     /// Different for the first 81; for those who see no colours, dashes and hatches for the first
     /// nine.
-    pub fn of(index: usize) -> Self {
+    pub fn numbered(index: usize) -> Self {
         // After all colours they are used again, each with the next one's dash and hatch.
         let (colour, way) = (index % COLOURS.len(), index + index / COLOURS.len());
         Self {
@@ -127,7 +127,7 @@ pub fn with_legend<T: AsRef<str>>(
     entry: fn(Series, &str) -> LegendEntry,
 ) -> Layout {
     let each = names.iter().map(AsRef::as_ref).enumerate().filter(|(_, name)| !name.is_empty());
-    let entries = each.map(|(index, name)| entry(Series::of(index), name)).collect();
+    let entries = each.map(|(index, name)| entry(Series::numbered(index), name)).collect();
     layout.with_legend_entries(entries).with_legend_position(LegendPosition::OutsideBottomColumns)
 }
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn nine_are_told_apart_with_colours_and_without() {
         for (one, other) in (0..81).flat_map(|one| (0..one).map(move |other| (one, other))) {
-            let [first, second] = [one, other].map(Series::of);
+            let [first, second] = [one, other].map(Series::numbered);
             assert_ne!(
                 (first.colour, first.dash),
                 (second.colour, second.dash),

@@ -35,7 +35,7 @@ impl Scale {
     /// Where, in s, and what is written in the place of what a trace that was cut off does not
     /// tell; `None` where it has no room.
     pub fn missing(&self, trial: &WatchedTrial) -> Option<(f64, &'static str)> {
-        let told = trial.told();
+        let told = trial.traced();
         (self.part(self.seconds - told) >= 0.25)
             .then(|| (told.midpoint(self.seconds), "not in the trace"))
     }

@@ -24,7 +24,8 @@ pub fn over_seconds(
     most: (f64, f64),
     x_label: &str,
 ) -> (Vec<Plot>, Layout) {
-    let plots = lines.enumerate().map(|(index, points)| ink::Series::of(index).line(points, 1.3));
+    let plots =
+        lines.enumerate().map(|(index, points)| ink::Series::numbered(index).line(points, 1.3));
     let legend = names.len().saturating_sub(1) / IN_A_ROW;
     let height = HEIGHT + legend as f64 * LEGEND;
     let layout = ink::layout((0.0, most.0), (0.0, most.1), WIDTH, height)
@@ -60,7 +61,7 @@ pub fn lines(
         }
     }
     if trial.cut {
-        let region = ShadedRegion::vertical(trial.told(), scale.seconds);
+        let region = ShadedRegion::vertical(trial.traced(), scale.seconds);
         layout = layout.with_shaded_region(region.with_color(ink::GRID).with_opacity(1.0));
         if let Some((middle, words)) = scale.missing(trial) {
             layout = layout.with_annotation(TextAnnotation::new(words, middle, top / 2.0));

@@ -31,7 +31,7 @@ impl Scale {
             }
         }
         let several = alike.len() > 1;
-        let scales = alike.iter().enumerate().map(|(at, own)| Self::of(at, own, several));
+        let scales = alike.iter().enumerate().map(|(at, own)| Self::new(at, own, several));
         let scales: Vec<Self> = scales.collect();
         let place = |trial: &WatchedTrial| {
             let longer = scales.iter().position(|scale| trial.seconds <= scale.seconds);
@@ -40,7 +40,7 @@ impl Scale {
         all.iter().map(place).collect()
     }
 
-    fn of(number: usize, own: &[&WatchedTrial], one_of_several: bool) -> Self {
+    fn new(number: usize, own: &[&WatchedTrial], one_of_several: bool) -> Self {
         let bins = || own.iter().flat_map(|trial| &trial.line.disks).flat_map(|disk| &disk.bins);
         let tops = MEASURES.iter().map(|measure| {
             let most = bins().map(measure.of).fold(0.0, f64::max);

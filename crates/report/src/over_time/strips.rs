@@ -30,7 +30,7 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
     let top = |index: usize| HEAD + index as f64 * (strip + GAP);
     let step = tick_step(scale.seconds);
     let ticks = (0..=8).map(|at| f64::from(at) * step).filter(|tick| *tick <= scale.seconds);
-    let end = scale.place(trial.told());
+    let end = scale.place(trial.traced());
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
             @for (at, (colour, word)) in INKS.iter().enumerate() {
@@ -177,7 +177,7 @@ fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
 fn note(trial: &WatchedTrial) -> String {
     let mut told: Vec<String> = Vec::new();
     for (name, beyond) in trial.names.iter().zip(&trial.beyond) {
-        let own: Vec<String> = beyond.iter().filter_map(Beyond::told).collect();
+        let own: Vec<String> = beyond.iter().filter_map(Beyond::in_words).collect();
         if !own.is_empty() {
             told.push(format!("{name} {}", own.join(", ")));
         }

@@ -12,7 +12,7 @@ use crate::chart::{Chart, NumbersTable, WIDTH, ink};
 use crate::fates::Fate;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::summary;
-use crate::source::{CellChoice, Group, Source};
+use crate::source::{CellChoice, Group, ReportSource};
 use crate::text::slug;
 
 pub const PANEL: Panel = Panel {
@@ -72,7 +72,7 @@ impl Bar<'_> {
     }
 }
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let Some(metric) = source.metrics.first() else {
         let why = if source.groups.is_empty() { NO_TRIALS } else { "No number was asked for." };
         return Err(why.into());
@@ -93,7 +93,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 
 const NO_TRIALS: &str = "The record has no trials.";
 
-fn pieces<'s>(source: &'s Source, group: &'s Group) -> Vec<Piece> {
+fn pieces<'s>(source: &'s ReportSource, group: &'s Group) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
     // Of any of the metrics, each once.
@@ -112,7 +112,7 @@ fn pieces<'s>(source: &'s Source, group: &'s Group) -> Vec<Piece> {
     pieces
 }
 
-fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> {
+fn bars<'s>(source: &ReportSource, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> {
     let unit = group.unit(metric);
     let bar = |choice: &'s CellChoice| {
         let comparison = source.comparison(group, &choice.value, metric);
@@ -136,7 +136,7 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
     group.choices.iter().map(bar).collect()
 }
 
-fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
+fn chart(source: &ReportSource, group: &Group, metric: &Metric) -> Chart {
     let bars = bars(source, group, metric);
     let unit = group.unit(metric);
     let most = bars.iter().filter_map(|bar| bar.seeds).map(|(.., max)| max).fold(0.0, f64::max);
@@ -197,8 +197,11 @@ fn plots(
     for (below, bar) in bars.iter().rev().enumerate() {
         let place = below as f64 + 1.0;
         let (min, median, max) = bar.seeds.unwrap_or_default();
-        drawn =
-            drawn.with_colored_bar(bar.choice, median / scale, ink::Series::of(bar.series).colour);
+        drawn = drawn.with_colored_bar(
+            bar.choice,
+            median / scale,
+            ink::Series::numbered(bar.series).colour,
+        );
         errors.push(((median - min) / scale, (max - median) / scale));
         tips.push(said(bar));
         let x_of = |pixels: f64| most * pixels / room;

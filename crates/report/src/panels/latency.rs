@@ -9,7 +9,7 @@ use maud::html;
 use crate::chart::{Chart, NumbersTable, WIDTH, ink};
 use crate::latency::{self, Curve, Origin, RequestKind};
 use crate::panel::{Nothing, Panel, Piece, of_groups};
-use crate::source::Source;
+use crate::source::ReportSource;
 
 pub const PANEL: Panel = Panel {
     place: 40,
@@ -69,7 +69,7 @@ const TAIL: View = View {
 
 const NONE: &str = "No trial has latencies: fio told none, or its reports are gone.";
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p.says { "A line is all seeds of a choice together; the band around it reaches from the \
             least to the greatest seed. Left: \
@@ -119,11 +119,11 @@ fn charts(curves: &[Curve], side: RequestKind) -> Vec<Piece> {
         return Vec::new();
     }
     let views = [(RANGE, Curve::range as fn(&Curve) -> _), (TAIL, Curve::tail)];
-    views.map(|(view, points)| Piece::Chart(chart(curves, &view.of(side), points))).into()
+    views.map(|(view, points)| Piece::Chart(chart(curves, &view.for_side(side), points))).into()
 }
 
 impl View {
-    fn of(self, side: RequestKind) -> Self {
+    fn for_side(self, side: RequestKind) -> Self {
         let [kind, title] = match (side, self.kind == RANGE.kind) {
             (RequestKind::All, _) => return self,
             (RequestKind::Reads, true) => ["reads", "Latency of all reads"],
@@ -148,7 +148,7 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Curve
     // logarithmic scale.
     let drawn = |ns: f64| ns.max(floor);
     for curve in curves {
-        let series = ink::Series::of(curve.series);
+        let series = ink::Series::numbered(curve.series);
         let points = points(curve);
         let line: Vec<(f64, f64)> =
             points.iter().map(|point| ((view.place)(point.percent), drawn(point.of_all))).collect();
@@ -161,7 +161,7 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Curve
         );
         plots.push(line.into());
     }
-    let entries = |curve: &Curve| ink::Series::of(curve.series).entry(&curve.choice);
+    let entries = |curve: &Curve| ink::Series::numbered(curve.series).entry(&curve.choice);
     let layout = ink::layout(view.x, (floor, most * 1.1), WIDTH, HEIGHT)
         .with_force_margins(LEFT, RIGHT)
         .with_log_y()

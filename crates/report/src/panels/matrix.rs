@@ -9,12 +9,12 @@ use maud::{Markup, html};
 use crate::fates::Fate;
 use crate::notes::Notes;
 use crate::panel::{Nothing, Panel, Piece};
-use crate::source::{CellChoice, Group, Source};
+use crate::source::{CellChoice, Group, ReportSource};
 
 pub const PANEL: Panel =
     Panel { place: 20, name: "matrix", title: "All cells", pictures: "", draw };
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let metric = source.metrics.first().ok_or("No number was asked for.")?;
     if source.groups.is_empty() {
         return Err("The record has no trials.".into());
@@ -99,7 +99,7 @@ fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
 }
 
 /// Those that tell groups apart; the conditions tell the others.
-fn axes<'a>(source: &'a Source) -> Vec<&'a str> {
+fn axes<'a>(source: &'a ReportSource) -> Vec<&'a str> {
     let differs = |(axis, value): &&(String, String)| {
         source.groups.iter().any(|other| other.cell.value(axis) != Some(value))
     };
@@ -108,7 +108,7 @@ fn axes<'a>(source: &'a Source) -> Vec<&'a str> {
 }
 
 /// A row for each group, a column for each choice: what became of it, without the numbers.
-fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
+fn glance(source: &ReportSource, axes: &[&str], metric: &Metric) -> Markup {
     let choices = source.choices();
     let named = |group: &Group, axis: &str| Some(answer::named(axis, group.cell.value(axis)?));
     let glance = |group: &Group, value: &str| {
@@ -136,7 +136,12 @@ fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
     }
 }
 
-fn at_a_glance(source: &Source, group: &Group, choice: &CellChoice, metric: &Metric) -> Markup {
+fn at_a_glance(
+    source: &ReportSource,
+    group: &Group,
+    choice: &CellChoice,
+    metric: &Metric,
+) -> Markup {
     let comparison = source.comparison(group, &choice.value, metric);
     let is_baseline = comparison.is_none() && source.baseline.as_deref() == Some(&choice.value);
     html! {
@@ -154,7 +159,7 @@ fn at_a_glance(source: &Source, group: &Group, choice: &CellChoice, metric: &Met
 }
 
 fn row<'a>(
-    source: &Source,
+    source: &ReportSource,
     axes: &[&str],
     group: &Group<'a>,
     choice: &CellChoice<'a>,
@@ -307,7 +312,7 @@ pub fn verdict(comparison: Option<&Comparison>, is_baseline: bool) -> Markup {
 }
 
 /// In a word or two for each choice of a group: `queue +12 % better`.
-pub fn summary(source: &Source, group: &Group, metric: &Metric) -> String {
+pub fn summary(source: &ReportSource, group: &Group, metric: &Metric) -> String {
     let told = |choice: &CellChoice| {
         let comparison = source.comparison(group, &choice.value, metric)?;
         let change = comparison.change?;

@@ -7,7 +7,7 @@ use maud::{PreEscaped, html};
 use crate::embedded;
 use crate::over_time::{Scale, pictures};
 use crate::panel::{Nothing, Panel, Piece, Section};
-use crate::source::{Group, Source};
+use crate::source::{Group, ReportSource};
 use crate::to_watch::{Reading, home, line_up, pair};
 use crate::watched::{Detail, WatchedTrial};
 
@@ -25,7 +25,7 @@ const BUDGET: usize = 400_000;
 /// Requests of their traces that are read for that.
 const REQUESTS: u64 = 2_000_000;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let mut reading = Reading::new(REQUESTS);
     let pair = pair(source, &mut reading);
     let labels: Vec<String> = pair.iter().map(|trial| trial.label.clone()).collect();
@@ -54,7 +54,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         p { "The measured phase, disk by disk. A seek is a read or write that does not begin where \
             the one that ended before \
              it on its disk had ended." }
-        (reading.told())
+        (reading.not_shown())
         div.filters hidden data-choose data-a=[shown.label(0)] data-b=[shown.label(1)] role="group"
             aria-label="Trials" {}
         p.terms hidden[!shown.is_apart()] data-apart role="status" {
@@ -126,7 +126,7 @@ impl Shown {
             pictures: String::new(),
             shown: Some(side),
         });
-        let beside = self.beside.iter().map(|(trial, scale)| Packed::of(trial, scale, "pair"));
+        let beside = self.beside.iter().map(|(trial, scale)| Packed::new(trial, scale, "pair"));
         of_pair.chain(beside).collect()
     }
 }
@@ -147,7 +147,7 @@ struct Packed {
 }
 
 impl Packed {
-    fn of(trial: &WatchedTrial, scale: &Scale, among: &str) -> Self {
+    fn new(trial: &WatchedTrial, scale: &Scale, among: &str) -> Self {
         let charts = pictures(trial, "side", scale);
         let figures = charts
             .iter()
@@ -160,7 +160,7 @@ impl Packed {
 /// Those of the pair, of their cell in the same scale, and of the first seed of each cell else, as
 /// many as there is room for; and how many trials with a result are not among them.
 fn to_choose_from(
-    source: &Source,
+    source: &ReportSource,
     home: Option<&Group>,
     shown: &Shown,
     reading: &mut Reading,
@@ -174,7 +174,7 @@ fn to_choose_from(
         let own = line_up(source, group, &labels, reading);
         let own = reading.drawn(own, |_| Detail::Usual);
         for (trial, scale) in own.iter().zip(Scale::of_each(&own)) {
-            let one = Packed::of(trial, &scale, &group.name);
+            let one = Packed::new(trial, &scale, &group.name);
             if one.pictures.len() > room {
                 break 'all;
             }

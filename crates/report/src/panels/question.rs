@@ -15,14 +15,14 @@ use crate::limits;
 use crate::merge::made_with;
 use crate::overview::overview;
 use crate::panel::{Nothing, Panel, Piece};
-use crate::source::{Source, values_by_axis};
+use crate::source::{ReportSource, values_by_axis};
 use crate::survival;
 
 pub const PANEL: Panel =
     Panel { place: 10, name: "question", title: "Question and answer", pictures: "overview", draw };
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let picture =
         source.metrics.first().and_then(|metric| overview(source, metric)).map(Piece::Chart);
     let answer = Piece::Words(answer(source));
@@ -35,12 +35,12 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     Ok(picture.into_iter().chain([answer, rest]).collect())
 }
 
-fn answer(source: &Source) -> Markup {
+fn answer(source: &ReportSource) -> Markup {
     let sentences = source.sentences();
     html! {
         @if let Some(why) = &source.no_comparisons { p.missing { "No verdicts: " (why) "." } }
         @if !sentences.is_empty() {
-            ul.answer { @for sentence in &sentences { li { (told(sentence)) "." } } }
+            ul.answer { @for sentence in &sentences { li { (emphasised(sentence)) "." } } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
             p.terms { (basis(source.terms, &source.contests, source.until)) ". "
                 (count(source.comparisons.len(), "verdict")) " in all, on "
@@ -56,13 +56,13 @@ fn answer(source: &Source) -> Markup {
 }
 
 /// The counts first, and large; where the most is won and lost below them.
-fn told(sentence: &str) -> Markup {
+fn emphasised(sentence: &str) -> Markup {
     let (counts, extremes) = sentence.split_once("; ").unwrap_or((sentence, ""));
     html! { b { (counts) } @if !extremes.is_empty() { span.extremes { "; " (extremes) } } }
 }
 
 /// Each once, however many records have it.
-pub fn validities(source: &Source) -> Vec<&'static str> {
+pub fn validities(source: &ReportSource) -> Vec<&'static str> {
     let mut all: Vec<&str> = source.merged.iter().map(|report| report.validity).collect();
     all.dedup();
     let parts = |validity| {
@@ -76,7 +76,7 @@ pub fn validities(source: &Source) -> Vec<&'static str> {
 }
 
 /// What was varied and with what it ran, as (what, what it was).
-pub fn facts(source: &Source) -> Vec<(String, String)> {
+pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if source.compared == RECORD || source.baseline.is_some() {
         let baseline = source.baseline.as_deref().map_or_else(String::new, |baseline| {
@@ -91,7 +91,7 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
         ));
     }
     let axes = values_by_axis(source.groups.iter().map(|group| &group.cell));
-    facts.extend(axes.into_iter().map(|(axis, values)| (axis.to_owned(), values.join(", "))));
+    facts.extend(axes.iter().map(|(axis, values)| ((*axis).to_owned(), values.iter().join(", "))));
     for (index, report) in source.indexes.iter().zip(&source.merged) {
         let record = index.record;
         let of = if source.records.len() > 1 {
@@ -161,7 +161,7 @@ fn measured(index: &CellIndex) -> Option<String> {
     Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in {time}"))
 }
 
-fn conditions(source: &Source) -> Markup {
+fn conditions(source: &ReportSource) -> Markup {
     html! {
         dl.facts { @for (what, was) in facts(source) { div { dt { (what) } dd { (was) } } } }
     }

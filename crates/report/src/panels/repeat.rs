@@ -13,7 +13,7 @@ use itertools::Itertools;
 use maud::{Markup, html};
 
 use crate::panel::{Nothing, Panel, Piece};
-use crate::source::{Source, families};
+use crate::source::{ReportSource, families};
 use crate::text::in_shell;
 
 pub const PANEL: Panel =
@@ -24,7 +24,7 @@ pub const PANEL: Panel =
 pub const COMMIT: &str = "commit";
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let links = source.wanted.links.iter().map(Some).chain(std::iter::repeat(None));
     Ok(source
         .records
@@ -41,7 +41,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 }
 
 /// The command that prints the same verdicts.
-fn verdicts(source: &Source) -> Piece {
+fn verdicts(source: &ReportSource) -> Piece {
     let families = families(&source.metrics, source.until);
     let typed = |family: &[Metric]| family.iter().cloned().map(String::from).join(",");
     let baseline = source.wanted.baseline.as_ref();

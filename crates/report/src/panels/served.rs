@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use crate::chart::{Chart, NumbersTable, WIDTH, centred, ending, ink, number};
 use crate::disks;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
-use crate::source::{CellChoice, Group, Source};
+use crate::source::{CellChoice, Group, ReportSource};
 
 pub const PANEL: Panel =
     Panel { place: 60, name: "served", title: "Who served what", pictures: "shares", draw };
@@ -28,7 +28,7 @@ const NAME: usize = 18;
 const DISK: usize = 12;
 const LETTER: f64 = 7.2;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p { "A bar is a seed: of each choice the first " (SEEDS)
             ", where it has more. The tables have medians over all seeds, with \
@@ -42,7 +42,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 }
 
 /// What the columns of the tables are.
-fn columns(source: &Source) -> Markup {
+fn columns(source: &ReportSource) -> Markup {
     let mut results =
         source.groups.iter().flat_map(|group| &group.choices).flat_map(CellChoice::results);
     let has_stats = results.any(|(_, outcome)| {
@@ -95,7 +95,7 @@ const OF_BTRFS: [(&str, &str); 3] = [
 
 /// `None` where nothing is known of the disks.
 fn piece(compared: &str, group: &Group) -> Option<Piece> {
-    let choices: Vec<ChoiceService> = group.choices.iter().filter_map(ChoiceService::of).collect();
+    let choices: Vec<ChoiceService> = group.choices.iter().filter_map(ChoiceService::new).collect();
     if choices.is_empty() {
         return None;
     }
@@ -132,7 +132,7 @@ struct DiskService {
 }
 
 impl ChoiceService {
-    fn of(choice: &CellChoice) -> Option<Self> {
+    fn new(choice: &CellChoice) -> Option<Self> {
         let samples = disks::samples(choice);
         let widest = samples.iter().max_by_key(|sample| sample.devices.len())?;
         let disk = |(index, named): (usize, &DeviceSample)| {
@@ -220,7 +220,7 @@ fn picture(choices: &[ChoiceService]) -> (f64, String) {
             }
             @for disk in 0..disks {
                 @let bars = bars(&rows, disk, left, room);
-                (filled(&bars, ink::Series::of(disk)))
+                (filled(&bars, ink::Series::numbered(disk)))
             }
             @for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.name.is_empty()) {
                 (ending(left - 8.0, 6.0 + (at as f64 + 0.5) * BAR + 4.0, &row.name))
@@ -228,7 +228,7 @@ fn picture(choices: &[ChoiceService]) -> (f64, String) {
             (centred(left + room / 2.0, bottom + 33.0, "% of the reads of each seed"))
             @for (at, name) in names.iter().enumerate() {
                 @let (x, y) = place(at);
-                (filled(&format!("M{} {}h16v12h-16z", number(x), number(y)), ink::Series::of(at)))
+                (filled(&format!("M{} {}h16v12h-16z", number(x), number(y)), ink::Series::numbered(at)))
                 text x=(number(x + 21.0)) y=(number(y + 10.5)) { (ink::shortened(name, DISK)) }
             }
         }

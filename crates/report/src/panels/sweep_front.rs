@@ -10,7 +10,7 @@ use maud::html;
 
 use crate::chart::{Chart, NumbersTable, WIDTH, ink};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
-use crate::source::{CellChoice, Source};
+use crate::source::{CellChoice, ReportSource};
 use crate::swept::{self, Cloud};
 use crate::text::slug;
 
@@ -38,7 +38,7 @@ struct CellMark {
     is_on_front: bool,
 }
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let cells = swept::all(source);
     let axes = swept::axes(&cells);
     if axes.is_empty() {
@@ -92,7 +92,7 @@ fn marks(cloud: &Cloud, series: &[&str]) -> Vec<CellMark> {
 
 fn section(cloud: &Cloud, marks: &[CellMark], series: &[&str], open: bool) -> Section {
     let front: Vec<&CellMark> = marks.iter().filter(|mark| mark.is_on_front).collect();
-    let title = swept::title(&cloud.rest);
+    let title = answer::title(&cloud.rest);
     let ends = [front.first(), front.last()]
         .map(|mark| mark.map(|mark| mark.name.as_str()).unwrap_or_default());
     let range = if front.len() > 1 {
@@ -126,7 +126,7 @@ fn chart(marks: &[CellMark], front: &[&CellMark], series: &[&str]) -> Chart {
         if own.is_empty() {
             continue;
         }
-        let points = ink::Series::of(at)
+        let points = ink::Series::numbered(at)
             .marks(own.iter().map(|mark| drawn(mark)).collect())
             .with_size(5.0)
             .with_tooltips()

@@ -8,7 +8,7 @@ use maud::html;
 
 use crate::chart::{Chart, NumbersTable, WIDTH, ink};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
-use crate::source::{CellChoice, Source};
+use crate::source::{CellChoice, ReportSource};
 use crate::swept::{self, Along, SweepLine};
 use crate::text::slug;
 
@@ -28,7 +28,7 @@ const RIGHT: f64 = 24.0;
 /// Names of points that there is room for.
 const MOST_TICKS: usize = 8;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let cells = swept::all(source);
     let axes = swept::axes(&cells);
     if axes.is_empty() {
@@ -55,7 +55,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     Ok(with_words(words, sections))
 }
 
-fn section(source: &Source, along: &Along, open: bool) -> Section {
+fn section(source: &ReportSource, along: &Along, open: bool) -> Section {
     let Along { axis, line, .. } = along;
     let told: Vec<(&Metric, String)> =
         source.metrics.iter().filter_map(|metric| Some((metric, along.winner(metric)?))).collect();
@@ -65,7 +65,7 @@ fn section(source: &Source, along: &Along, open: bool) -> Section {
     };
     let charts =
         source.metrics.iter().filter_map(|metric| chart(source, along, metric)).map(Piece::Chart);
-    let rest = swept::title(&line.rest);
+    let rest = answer::title(&line.rest);
     Section {
         name: slug(&format!("{axis} {rest}")),
         title: format!("{axis}: {rest}"),
@@ -80,7 +80,7 @@ fn section(source: &Source, along: &Along, open: bool) -> Section {
 }
 
 /// `None` where no point has a result.
-fn chart(source: &Source, along: &Along, metric: &Metric) -> Option<Chart> {
+fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart> {
     let Along { axis, line, series } = along;
     let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
     let unit = metric.unit(all().flat_map(|choice| choice.outcomes()));
@@ -118,7 +118,7 @@ fn chart(source: &Source, along: &Along, metric: &Metric) -> Option<Chart> {
 
 /// A series: its band and its line; marks, so that points without a result are seen to be missing.
 fn one(line: &SweepLine, at: usize, metric: &Metric) -> Vec<Plot> {
-    let ink = ink::Series::of(at);
+    let ink = ink::Series::numbered(at);
     let spread = |point: &swept::SweepPoint| {
         point.choices.get(at).copied().flatten().and_then(|choice| choice.spread(metric))
     };
@@ -170,7 +170,7 @@ fn table(along: &Along, metric: &Metric, unit: &str) -> NumbersTable {
     table
 }
 
-fn says(source: &Source, along: &Along, metric: &Metric) -> String {
+fn says(source: &ReportSource, along: &Along, metric: &Metric) -> String {
     let Along { line, series, .. } = along;
     let ends = [line.points.first(), line.points.last()]
         .map(|point| point.map_or("", |point| point.value.as_str()));

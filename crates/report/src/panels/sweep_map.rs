@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::chart::palette::COLOURS;
 use crate::chart::{Chart, NumbersTable, WIDTH, centred, ending, ink, number as pixels};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
-use crate::source::Source;
+use crate::source::ReportSource;
 use crate::swept::{self, SweepMap, number};
 use crate::text::slug;
 
@@ -37,7 +37,7 @@ const MOST_NAMES: usize = 12;
 const DARKEST: f64 = 0.55;
 const LIGHTEST: f64 = 0.06;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let cells = swept::all(source);
     let axes = swept::axes(&cells);
     let names: Vec<&str> = axes.iter().map(String::as_str).collect();
@@ -78,8 +78,8 @@ fn fields<'s, 'a>(
     }
 }
 
-fn section(source: &Source, [x, y]: [&str; 2], field: &SweepMap, open: bool) -> Section {
-    let rest = swept::title(&field.rest);
+fn section(source: &ReportSource, [x, y]: [&str; 2], field: &SweepMap, open: bool) -> Section {
+    let rest = answer::title(&field.rest);
     let charts = metrics(source).filter_map(|metric| chart([x, y], field, metric));
     Section {
         name: slug(&format!("{x} {y} {rest}")),
@@ -92,7 +92,7 @@ fn section(source: &Source, [x, y]: [&str; 2], field: &SweepMap, open: bool) -> 
 }
 
 /// The first, and the latency that says most beside it.
-fn metrics<'s>(source: &'s Source) -> impl Iterator<Item = &'s Metric> {
+fn metrics<'s>(source: &'s ReportSource) -> impl Iterator<Item = &'s Metric> {
     let all = &source.metrics;
     let slow = all.iter().find(|metric| **metric == Metric::P99);
     let slow = slow.or_else(|| all.iter().find(|metric| metric.better([]) == Better::Lower));
@@ -101,7 +101,7 @@ fn metrics<'s>(source: &'s Source) -> impl Iterator<Item = &'s Metric> {
 }
 
 /// `IOPS: 512 to 1720`
-fn summary(source: &Source, field: &SweepMap) -> String {
+fn summary(source: &ReportSource, field: &SweepMap) -> String {
     let Some(metric) = source.metrics.first() else { return String::new() };
     let Some((least, most, unit)) = range(field, metric) else { return "no result".to_owned() };
     format!("{}: {} to {}", metric.name(), answer::value(least, &unit), answer::value(most, &unit))

@@ -9,7 +9,7 @@ use maud::html;
 use crate::chart::{Chart, NumbersTable, ink};
 use crate::over_time::{DRAWN, DiskMeasure, LEFT, SEEKS, THROUGHPUT, over_seconds};
 use crate::panel::{Nothing, Panel, Piece, with_words};
-use crate::source::Source;
+use crate::source::ReportSource;
 use crate::to_watch::{Reading, pair};
 use crate::watched::{Detail, WatchedTrial};
 
@@ -24,7 +24,7 @@ pub const PANEL: Panel = Panel {
 /// Rows of a table: stretches of time.
 const STRETCHES: u32 = 12;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let mut reading = Reading::new(0);
     let pair = pair(source, &mut reading);
     let both = reading.drawn(pair, |_| Detail::Usual);
@@ -38,13 +38,13 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p { "The two trials above on the same axes, all disks of each added up. " (one.label)
             " and " (other.label) "." }
-        (reading.told())
+        (reading.not_shown())
     };
     let names = told_apart(&one.label, &other.label);
     let sides: Vec<JoinedTrial> = [one, other]
         .into_iter()
         .zip(names)
-        .map(|(trial, name)| JoinedTrial::of(trial, name))
+        .map(|(trial, name)| JoinedTrial::new(trial, name))
         .collect();
     let charts = [SEEKS, THROUGHPUT].map(|measure| Piece::Chart(lines(&measure, &sides)));
     Ok(with_words(words, charts))
@@ -73,7 +73,7 @@ struct JoinedTrial {
 }
 
 impl JoinedTrial {
-    fn of(trial: &WatchedTrial, name: String) -> Self {
+    fn new(trial: &WatchedTrial, name: String) -> Self {
         let disks = &trial.line.disks;
         let bins = 0..trial.line.bins.count;
         let bins = bins.map(|bin| (trial.middle(bin), added_up(disks, bin))).collect();
@@ -87,7 +87,7 @@ impl JoinedTrial {
     }
 
     /// Its phases in words.
-    fn told(&self) -> Option<String> {
+    fn phases_in_words(&self) -> Option<String> {
         let ends = self.phases.iter().map(|(name, _, to)| format!("{name} to {} s", digits(*to)));
         let ends: Vec<String> = ends.collect();
         (!ends.is_empty()).then(|| format!("{}: {}", self.name, ends.join(", ")))
@@ -137,7 +137,7 @@ fn lines(measure: &DiskMeasure, sides: &[JoinedTrial]) -> Chart {
     let title = format!("{} of all disks ({})", measure.title, measure.unit);
     let mut chart =
         Chart::draw(measure.kind, title, says, plots, layout, table(measure, sides, seconds));
-    let phases: Vec<String> = sides.iter().filter_map(JoinedTrial::told).collect();
+    let phases: Vec<String> = sides.iter().filter_map(JoinedTrial::phases_in_words).collect();
     if !phases.is_empty() {
         chart.note =
             format!("Upright lines end phases, each in its trial's colour. {}.", phases.join("; "));
@@ -150,7 +150,7 @@ fn lines(measure: &DiskMeasure, sides: &[JoinedTrial]) -> Chart {
 /// An upright line at the end of each phase but the last.
 fn boundaries(sides: &[JoinedTrial], top: f64) -> Vec<Plot> {
     let line = |index: usize, end: f64| {
-        Plot::Line(ink::Series::of(index).line(vec![(end, 0.0), (end, top)], 0.8))
+        Plot::Line(ink::Series::numbered(index).line(vec![(end, 0.0), (end, top)], 0.8))
     };
     let ends = sides.iter().enumerate();
     ends.flat_map(|(index, side)| side.boundaries().map(move |end| line(index, end))).collect()

@@ -16,13 +16,13 @@ use crate::disks;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::verdict;
 use crate::panels::served::told;
-use crate::source::{CellChoice, Group, Source};
+use crate::source::{CellChoice, Group, ReportSource};
 
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
 
 const NONE: &str = "No group has two choices with what their disks did.";
 
-fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
+fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let baseline = source
         .baseline
         .as_deref()
@@ -40,8 +40,12 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 }
 
 /// The summary of a group and what explains it; `None` where nothing does.
-fn explanation(source: &Source, group: &Group, baseline: &str) -> Option<(String, Vec<Piece>)> {
-    let of_baseline = Recorded::of(group.choice(baseline)?)?;
+fn explanation(
+    source: &ReportSource,
+    group: &Group,
+    baseline: &str,
+) -> Option<(String, Vec<Piece>)> {
+    let of_baseline = Recorded::new(group.choice(baseline)?)?;
     let metric = source.metrics.first()?;
     let (explained, rest) = parted(source, group, baseline, metric);
     if explained.is_empty() {
@@ -80,14 +84,14 @@ fn explanation(source: &Source, group: &Group, baseline: &str) -> Option<(String
 /// and the names of the others. Where none is certain, the best one stands for all: what was
 /// recorded may differ nevertheless.
 fn parted<'s>(
-    source: &Source,
+    source: &ReportSource,
     group: &'s Group,
     baseline: &str,
     metric: &Metric,
 ) -> (Vec<Recorded<'s>>, Vec<&'s str>) {
     let others = group.choices.iter().filter(|choice| choice.value != baseline);
     let medians =
-        others.filter_map(|choice| Some((choice.spread(metric)?.median, Recorded::of(choice)?)));
+        others.filter_map(|choice| Some((choice.spread(metric)?.median, Recorded::new(choice)?)));
     let mut ranked: Vec<(f64, Recorded)> = medians.collect();
     let better = source
         .comparisons
@@ -119,7 +123,7 @@ struct Recorded<'a> {
 
 impl<'a> Recorded<'a> {
     /// `None`: nothing was.
-    fn of(choice: &'a CellChoice) -> Option<Self> {
+    fn new(choice: &'a CellChoice) -> Option<Self> {
         let samples = disks::samples(choice);
         (!samples.is_empty()).then(|| Self { name: &choice.value, samples, queued: queued(choice) })
     }

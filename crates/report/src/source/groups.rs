@@ -1,14 +1,15 @@
 //! Cells that differ in one axis only: what a picture shows beside each other.
 
-use disklab_compare::index::IndexedTrial;
-use disklab_compare::{CellIndex, Metric, RECORD, answer};
+use disklab_compare::index::{IndexedTrial, side_by_side};
+use disklab_compare::{CellIndex, Metric, answer};
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record};
 use disklab_results::Spread;
+use indexmap::{IndexMap, IndexSet};
 
 use crate::fates::{Fate, NOT_RUN, NOT_YET, fates_in};
-use crate::merge::{TrialRow, goes_on};
-use crate::text::{distinct, find_or_add, slug};
+use crate::merge::TrialRow;
+use crate::text::{distinct, slug};
 
 /// Choices with all else equal.
 #[derive(Debug)]
@@ -26,18 +27,8 @@ pub struct CellChoice<'a> {
     /// A slug, each once in its group.
     pub name: String,
     pub value: String,
-    pub trials: Vec<Tried<'a>>,
-}
-
-/// A trial and what became of it.
-#[derive(Debug)]
-pub struct Tried<'a> {
-    pub record: &'a Record,
-    pub id: &'a str,
-    pub seed_index: Option<u32>,
-    /// `None`: it has not run.
-    pub outcome: Option<&'a Outcome>,
-    /// Somebody runs the trials of its record now.
+    pub trials: Vec<IndexedTrial<'a>>,
+    /// Somebody runs the trials of one of its records now.
     pub goes_on: bool,
 }
 
@@ -52,15 +43,14 @@ impl<'a> Group<'a> {
         metric.unit(self.choices.iter().flat_map(CellChoice::outcomes))
     }
 
-    /// As [`answer::values`] has it.
     pub fn title(&self) -> String {
-        if self.cell.0.is_empty() { "all".to_owned() } else { answer::values(&self.cell) }
+        answer::title(&self.cell)
     }
 }
 
 impl<'a> CellChoice<'a> {
     /// Those that gave a result that verdicts may rest on.
-    pub fn results(&self) -> impl Iterator<Item = (&Tried<'a>, &'a Outcome)> {
+    pub fn results(&self) -> impl Iterator<Item = (&IndexedTrial<'a>, &'a Outcome)> {
         self.trials
             .iter()
             .filter_map(|tried| Some((tried, tried.outcome.filter(|outcome| outcome.is_sound())?)))
@@ -94,16 +84,14 @@ impl<'a> CellChoice<'a> {
 
     /// What became of the others, in words.
     pub fn fates(&self, metric: &Metric) -> Vec<Fate> {
-        let goes_on = self.trials.iter().any(|tried| tried.goes_on);
-        let rows = self.trials.iter().map(|tried| TrialRow::of(tried.id, tried.outcome));
-        fates_in(rows, goes_on, Some(metric.name()))
+        fates_in(self.trials.iter().map(TrialRow::new), self.goes_on, Some(metric.name()))
     }
 
     /// What stands in the place of a number that there is none of; and whether that is so because
     /// something went wrong.
     pub fn without_result(&self, metric: &Metric) -> (&'static str, bool) {
         let to_come = self.fates(metric).iter().any(|fate| !fate.failed);
-        match self.trials.iter().any(|tried| tried.goes_on) {
+        match self.goes_on {
             _ if self.results().next().is_some() => ("not measured", false),
             _ if self.has_failed(metric) || !to_come => ("no result", true),
             true => (NOT_YET, false),
@@ -117,60 +105,37 @@ impl<'a> CellChoice<'a> {
     }
 }
 
-impl Tried<'_> {
-    /// `seed 3`, or its id where that has no seed.
-    pub fn seed(&self) -> String {
-        self.seed_index.map_or_else(|| self.id.to_owned(), |seed| format!("seed {seed}"))
-    }
-}
-
 /// The values of each axis of some cells, each once, both in the order in which they come.
-pub fn values_by_axis<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<(&'a str, Vec<&'a str>)> {
-    let mut axes: Vec<(&str, Vec<&str>)> = Vec::new();
+pub fn values_by_axis<'a>(
+    cells: impl Iterator<Item = &'a Cell>,
+) -> IndexMap<&'a str, IndexSet<&'a str>> {
+    let mut axes: IndexMap<&str, IndexSet<&str>> = IndexMap::new();
     for (axis, value) in cells.flat_map(|cell| &cell.0) {
-        let (_, values) = find_or_add(&mut axes, |(known, _)| known == axis, || (axis, Vec::new()));
-        if !values.contains(&value.as_str()) {
-            values.push(value);
-        }
+        axes.entry(axis).or_default().insert(value);
     }
     axes
 }
 
-/// The trials of all records, by what is equal but for `compared`.
-pub fn of<'a>(indexes: &[CellIndex<'a>], compared: &str) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group> = Vec::new();
-    for index in indexes {
-        let (record, goes_on) = (index.record, goes_on(index.record));
-        for &IndexedTrial { id, ref cell, seed_index, outcome } in &index.trials {
-            let (value, rest) = if compared == RECORD && indexes.len() > 1 {
-                (index.name(), cell.clone())
-            } else {
-                (cell.value(compared).unwrap_or_default().to_owned(), cell.without(compared))
-            };
-            add(&mut groups, &rest, &value, Tried { record, id, seed_index, outcome, goes_on });
-        }
-    }
-    groups
-}
-
-fn add<'a>(groups: &mut Vec<Group<'a>>, cell: &Cell, value: &str, tried: Tried<'a>) {
-    let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
-    let group = find_or_add(
-        groups,
-        |group| group.cell == *cell,
-        || {
-            let name = distinct(slug(&answer::values(cell)), "cell", &names);
-            Group { name, cell: cell.clone(), choices: Vec::new() }
-        },
-    );
-    let names: Vec<String> = group.choices.iter().map(|choice| choice.name.clone()).collect();
-    let choice = find_or_add(
-        &mut group.choices,
-        |choice| choice.value == value,
-        || {
-            let name = distinct(slug(value), "choice", &names);
-            CellChoice { name, value: value.to_owned(), trials: Vec::new() }
-        },
-    );
-    choice.trials.push(tried);
+/// The trials of all records, by what is equal but for `compared`. Trials of the `running` records
+/// may yet run.
+pub fn groups<'a>(
+    indexes: &[CellIndex<'a>],
+    compared: &str,
+    running: &[&Record],
+) -> Vec<Group<'a>> {
+    let is_running =
+        |trial: &IndexedTrial| running.iter().any(|record| std::ptr::eq(*record, trial.record));
+    let mut names = Vec::new();
+    let group = |(cell, values): (Cell, IndexMap<String, Vec<IndexedTrial<'a>>>)| {
+        let mut own = Vec::new();
+        let choice = |(value, trials): (String, Vec<IndexedTrial<'a>>)| CellChoice {
+            name: distinct(slug(&value), "choice", &mut own),
+            goes_on: trials.iter().any(is_running),
+            value,
+            trials,
+        };
+        let choices = values.into_iter().map(choice).collect();
+        Group { name: distinct(slug(&answer::values(&cell)), "cell", &mut names), cell, choices }
+    };
+    side_by_side(indexes, compared).into_iter().map(group).collect()
 }

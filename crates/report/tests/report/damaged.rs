@@ -158,10 +158,14 @@ fn a_trace_that_was_cut_off() {
         5,
         "one in each picture of that trial"
     );
-    let captions =
-        said.split("<figcaption>").skip(1).filter_map(|it| it.split("</figcaption>").next());
+    let captions = said
+        .split("<figcaption>")
+        .skip(1)
+        .filter_map(|caption| caption.split("</figcaption>").next());
     assert_eq!(
-        captions.filter(|it| it.contains("pid+s1, cut off: its trace ends after ")).count(),
+        captions
+            .filter(|caption| caption.contains("pid+s1, cut off: its trace ends after "))
+            .count(),
         5
     );
     // Not even its beginning is left.

@@ -10,7 +10,7 @@ mod without_fio;
 
 use std::path::{Path, PathBuf};
 
-use disklab_report::{Records, ReportOptions, Source, markdown, page};
+use disklab_report::{Records, ReportOptions, ReportSource, markdown, page};
 
 /// A record as the first versions wrote it (schema 1): 18 trials, one failed, one never begun,
 /// traces of two.
@@ -28,10 +28,10 @@ fn wanted() -> ReportOptions {
 }
 
 /// Whatever is made of `folder`, handed on.
-fn with_source<T>(folder: &Path, make: impl FnOnce(&Source) -> T) -> T {
+fn with_source<T>(folder: &Path, make: impl FnOnce(&ReportSource) -> T) -> T {
     let records = Records::open(&[folder.to_owned()]).expect("something to show");
     let wanted = wanted();
-    make(&Source::of(&records, &wanted).expect("a report"))
+    make(&ReportSource::new(&records, &wanted).expect("a report"))
 }
 
 fn html(folder: &Path) -> String {

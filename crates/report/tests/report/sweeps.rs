@@ -116,8 +116,8 @@ fn samples_are_marks_with_a_sentence_on_their_winner() {
         let file = place.path().join(name);
         let text = std::fs::read_to_string(&file).expect("a file");
         let is_other = |line: &&str| {
-            line.trim_start().strip_prefix(mark).is_some_and(|it| {
-                it.contains("+s1\"") && !samples.iter().any(|sample| it.starts_with(sample))
+            line.trim_start().strip_prefix(mark).is_some_and(|rest| {
+                rest.contains("+s1\"") && !samples.iter().any(|sample| rest.starts_with(sample))
             })
         };
         let kept: Vec<&str> = text.lines().filter(|line| !is_other(line)).collect();

@@ -4,7 +4,7 @@ use disklab_stats::{
     Better, Interval, LocationTest, Rule, one_sample_shift, one_sample_t, two_sample_shift, welch,
 };
 
-use crate::source::{Rate, Shape, Source, Table};
+use crate::source::{Rate, Shape, Table, TrialSource};
 
 const SIMULATIONS: usize = 2_500;
 const TRIALS: [usize; 4] = [3, 5, 10, 30];
@@ -28,7 +28,7 @@ fn coverage(
     interval: impl Fn(&[f64], &[f64]) -> Interval,
 ) {
     let rates = TRIALS.map(|n| {
-        let mut source = Source::new(&format!("{name} {shape:?} {n}"));
+        let mut source = TrialSource::new(&format!("{name} {shape:?} {n}"));
         let mut rate = Rate::default();
         for _ in 0..SIMULATIONS {
             let mut side = |effect: f64| -> Vec<f64> {

@@ -2,7 +2,7 @@
 
 use disklab_stats::{Correction, LocationTest, one_sample_t};
 
-use crate::source::{Rate, Source};
+use crate::source::{Rate, TrialSource};
 
 /// Forty cells, ten with an effect: the share of false ones among what is found is at most 5 % on
 /// average by Benjamini and Hochberg (and so by 30 / 40, as the share of cells without an effect
@@ -10,7 +10,7 @@ use crate::source::{Rate, Source};
 #[test]
 fn false_findings() {
     const FAMILIES: usize = 1_000;
-    let mut source = Source::new("many");
+    let mut source = TrialSource::new("many");
     let (mut share, mut found, mut any) = (0.0, 0, Rate::default());
     for _ in 0..FAMILIES {
         let p_values: Vec<f64> = (0..40)

@@ -2,7 +2,7 @@
 
 use disklab_stats::{Better, Comparison, Correction, Rule, Verdict};
 
-use crate::source::{Rate, Shape, Source, Table};
+use crate::source::{Rate, Shape, Table, TrialSource};
 
 /// Effects and standard deviations of log-ratios: clear, small, none, within what is of interest,
 /// and half of that.
@@ -21,7 +21,7 @@ fn compared(log_ratios: &[f64]) -> Comparison {
     rule().paired(&treatment, &vec![1.0; log_ratios.len()]).unwrap()
 }
 
-fn pairs(source: &mut Source, shape: Shape, (effect, sd): (f64, f64), n: usize) -> Comparison {
+fn pairs(source: &mut TrialSource, shape: Shape, (effect, sd): (f64, f64), n: usize) -> Comparison {
     compared(&(0..n).map(|_| effect + sd * source.logarithm(shape)).collect::<Vec<_>>())
 }
 
@@ -39,7 +39,7 @@ fn a_run_of_the_planned_size_decides_in_four_of_five_cases() {
     let mut table =
         Table::new("decided in %, planned with the true effect and spread; effect, sd: pairs");
     for case @ (effect, sd) in CASES {
-        let mut source = Source::new(&format!("planned {case:?}"));
+        let mut source = TrialSource::new(&format!("planned {case:?}"));
         // Four values whose mean and standard deviation are exactly these.
         let exact =
             [-3.0, -1.0, 1.0, 3.0].map(|step: f64| effect + sd * step / (20.0_f64 / 3.0).sqrt());
@@ -65,7 +65,7 @@ fn a_run_that_an_open_pilot_planned_decides_in_most_cases() {
     ));
     for shape in [Shape::Normal, Shape::ThreeValues, Shape::HeavyTails] {
         let rates = PILOTS.map(|n| {
-            let mut source = Source::new(&format!("pilot {shape:?} {n}"));
+            let mut source = TrialSource::new(&format!("pilot {shape:?} {n}"));
             let mut rate = Rate::default();
             for case in CASES {
                 for _ in 0..300 {

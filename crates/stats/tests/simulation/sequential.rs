@@ -3,7 +3,7 @@
 use disklab_stats::{Better, Comparison, Correction, InterimAnalyses, Rule, Verdict};
 
 use crate::power::{Design, trials_needed};
-use crate::source::{Rate, SHAPES, Shape, Source, Table};
+use crate::source::{Rate, SHAPES, Shape, Table, TrialSource};
 
 const BUDGET: usize = 30;
 
@@ -13,7 +13,7 @@ fn rule() -> Rule {
 
 /// Adds pairs until decided: the verdict, and the pairs it took.
 fn until_decided(
-    source: &mut Source,
+    source: &mut TrialSource,
     shape: Shape,
     looks: &InterimAnalyses,
     effect: f64,
@@ -44,7 +44,7 @@ fn looking_gives_no_more_false_verdicts() {
     ));
     let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     for shape in SHAPES {
-        let mut source = Source::new(&format!("looks {shape:?}"));
+        let mut source = TrialSource::new(&format!("looks {shape:?}"));
         let (mut planned, mut naive) = (Rate::default(), Rate::default());
         for _ in 0..1_500 {
             let noise = if shape == Shape::Bins { 1.0 } else { 0.2 };
@@ -75,7 +75,7 @@ fn settled_cells_take_fewer_trials() {
     let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     let effect = 1.05_f64.ln();
     for noise in [0.01, 0.02, 0.03, 0.05] {
-        let mut source = Source::new(&format!("saving {noise}"));
+        let mut source = TrialSource::new(&format!("saving {noise}"));
         let (mut right, mut pairs) = (Rate::default(), 0);
         for _ in 0..1_000 {
             let (verdict, n) = until_decided(&mut source, Shape::Normal, &looks, effect, noise);
@@ -98,7 +98,7 @@ fn settled_cells_take_fewer_trials() {
 #[test]
 fn equal_cells_are_settled() {
     let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
-    let mut source = Source::new("equal");
+    let mut source = TrialSource::new("equal");
     let (mut same, mut pairs) = (Rate::default(), 0);
     for _ in 0..1_000 {
         let (verdict, n) = until_decided(&mut source, Shape::Normal, &looks, 0.0, 0.01);
@@ -164,10 +164,10 @@ fn a_suite_that_stops_where_it_is_decided() {
     for (correction, name) in
         [(Correction::Holm, "Holm"), (Correction::BenjaminiHochberg, "Benjamini-Hochberg")]
     {
-        let mut source = Source::new(&format!("suite {name}"));
+        let mut source = TrialSource::new(&format!("suite {name}"));
         let (mut any, mut share, mut pairs, mut right) = (Rate::default(), 0.0, 0, Rate::default());
         for _ in 0..SUITES {
-            let cell = |at: usize, source: &mut Source| {
+            let cell = |at: usize, source: &mut TrialSource| {
                 let (effect, noise) = (if at < 5 { 0.1 } else { 0.0 }, 0.005 * (1 + at) as f64);
                 let mut side = |effect: f64| -> Vec<f64> {
                     (0..BUDGET)

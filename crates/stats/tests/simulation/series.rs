@@ -2,13 +2,13 @@
 
 use disklab_stats::{change_points, penalty};
 
-use crate::source::{Rate, Source, Table};
+use crate::source::{Rate, Table, TrialSource};
 
 #[test]
 fn constant_series_are_rarely_cut() {
     let mut table =
         Table::new("constant series with normal noise that are cut, in %; samples: 30, 100, 300");
-    let mut source = Source::new("series");
+    let mut source = TrialSource::new("series");
     let rates = [30, 100, 300].map(|n| {
         let mut rate = Rate::default();
         for _ in 0..1_000 {
@@ -23,7 +23,7 @@ fn constant_series_are_rarely_cut() {
 
 #[test]
 fn a_step_is_found_at_its_place() {
-    let mut source = Source::new("step");
+    let mut source = TrialSource::new("step");
     let mut rate = Rate::default();
     for _ in 0..500 {
         let series: Vec<f64> =

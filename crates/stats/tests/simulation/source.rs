@@ -46,11 +46,11 @@ pub const SHAPES: [Shape; 12] = [
     Shape::Bins,
 ];
 
-pub struct Source {
+pub struct TrialSource {
     random: Random,
 }
 
-impl Source {
+impl TrialSource {
     /// A stream of its own for each use.
     pub fn new(name: &str) -> Self {
         Self { random: Random::new(Seed(4).derive(name)) }

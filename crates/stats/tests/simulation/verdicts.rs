@@ -5,7 +5,7 @@ use std::f64::consts::LN_2;
 use disklab_stats::{Better, Comparison, Correction, Error, Rule, Verdict};
 
 use crate::power::{Design, detectable_effect};
-use crate::source::{Rate, SHAPES, Shape, Source, Table};
+use crate::source::{Rate, SHAPES, Shape, Table, TrialSource};
 
 const SIMULATIONS: usize = 6_000;
 const TRIALS: [usize; 4] = [3, 5, 10, 30];
@@ -38,7 +38,7 @@ fn a_against_a_paired() {
         Table::new(&format!("false verdicts in %, paired, alpha = 5 %; pairs: {TRIALS:?}"));
     for shape in SHAPES {
         let rates = TRIALS.map(|n| {
-            let mut source = Source::new(&format!("paired {shape:?} {n}"));
+            let mut source = TrialSource::new(&format!("paired {shape:?} {n}"));
             let mut rate = Rate::default();
             for _ in 0..simulations(n) {
                 let (one, other) = (source.trials(shape, n), source.trials(shape, n));
@@ -58,7 +58,7 @@ fn a_against_a_paired_by_a_common_cause() {
         Table::new(&format!("false verdicts in %, pairs that share a factor; pairs: {TRIALS:?}"));
     for shape in SHAPES {
         let rates = TRIALS.map(|n| {
-            let mut source = Source::new(&format!("common {shape:?} {n}"));
+            let mut source = TrialSource::new(&format!("common {shape:?} {n}"));
             let mut rate = Rate::default();
             for _ in 0..simulations(n) {
                 let shared = source.trials(shape, n);
@@ -85,7 +85,7 @@ fn a_against_a_unpaired() {
         Table::new(&format!("false verdicts in %, unpaired, alpha = 5 %; trials: {SIZES:?}"));
     for shape in SHAPES {
         let rates = SIZES.map(|(left, right)| {
-            let mut source = Source::new(&format!("unpaired {shape:?} {left} {right}"));
+            let mut source = TrialSource::new(&format!("unpaired {shape:?} {left} {right}"));
             let mut rate = Rate::default();
             for _ in 0..simulations(left.max(right)) {
                 let (one, other) = (source.trials(shape, left), source.trials(shape, right));
@@ -106,9 +106,9 @@ fn shapes_that_differ() {
         "verdicts in % where centres are equal but shapes differ; trials: {TRIALS:?}"
     ));
     let mut worst = 0.0_f64;
-    let mut add = |name: &str, compare: Compare, draw: fn(&mut Source) -> (f64, f64)| {
+    let mut add = |name: &str, compare: Compare, draw: fn(&mut TrialSource) -> (f64, f64)| {
         let rates = TRIALS.map(|n| {
-            let mut source = Source::new(&format!("{name} {n}"));
+            let mut source = TrialSource::new(&format!("{name} {n}"));
             let mut rate = Rate::default();
             for _ in 0..simulations(n) / 2 {
                 let (one, other): (Vec<f64>, Vec<f64>) = (0..n)
@@ -143,7 +143,7 @@ fn same_is_not_said_of_what_differs() {
     ));
     for shape in [Shape::Normal, Shape::Exponential, Shape::HeavyTails, Shape::Uniform] {
         let rates = TRIALS.map(|n| {
-            let mut source = Source::new(&format!("same {shape:?} {n}"));
+            let mut source = TrialSource::new(&format!("same {shape:?} {n}"));
             let mut rate = Rate::default();
             for _ in 0..simulations(n) {
                 // Spread so small that the verdict is often within reach.
@@ -167,7 +167,7 @@ fn families_are_wrong_no_oftener() {
     let mut table =
         Table::new("any false verdict over 12 cells in %, uncorrected and by Holm; pairs: 5, 10");
     for shape in [Shape::Normal, Shape::HeavyTails, Shape::TwoValues] {
-        let mut source = Source::new(&format!("family {shape:?}"));
+        let mut source = TrialSource::new(&format!("family {shape:?}"));
         let rates = [5, 10].map(|n| {
             let (mut plain, mut holm) = (Rate::default(), Rate::default());
             for _ in 0..1_000 {
@@ -198,7 +198,7 @@ fn power_is_about_that_of_t() {
     let mut table = Table::new(&format!("found in %, where a t-test finds 80 %; pairs: {PAIRS:?}"));
     let rates = PAIRS.map(|n| {
         let effect = detectable_effect(Design::Paired, n, 0.1, 0.05, 0.8);
-        let mut source = Source::new(&format!("power {n}"));
+        let mut source = TrialSource::new(&format!("power {n}"));
         let mut rate = Rate::default();
         for _ in 0..3_000 {
             let treatment: Vec<f64> =
@@ -229,7 +229,7 @@ fn real_effects_are_found() {
     {
         let mut at = 0;
         let rates = TRIALS.map(|n| {
-            let mut source = Source::new(&format!("effect {shape:?} {n}"));
+            let mut source = TrialSource::new(&format!("effect {shape:?} {n}"));
             let mut rate = Rate::default();
             for _ in 0..1_000 {
                 let mut side = |effect: f64| -> Vec<f64> {
