@@ -3,7 +3,7 @@
 use disklab_config::suite::SuiteAxis;
 use disklab_record::outcome::Cell;
 use disklab_stats::{Estimate, Verdict, percent};
-use disklab_units::prose::digits;
+use disklab_units::prose::{digits, listed};
 use serde::Serialize;
 
 /// A change from baseline to treatment in per cent, with the ends of its interval.
@@ -70,7 +70,7 @@ pub fn name(choice: &str) -> String {
     if choice == "none" { "\"none\"".to_owned() } else { choice.to_owned() }
 }
 
-/// Beyond this a run has no more seeds.
+/// The most seeds that a run has.
 const MOST_SEEDS: usize = 1000;
 
 /// `about 140 seeds`: no more digits than are known.
@@ -80,6 +80,12 @@ pub fn seeds(number: usize) -> String {
     }
     let step = if number < 100 { 1 } else { 10 };
     format!("about {} seeds", number.div_ceil(step) * step)
+}
+
+/// `seed 1`, `seeds 1 and 3`.
+pub fn numbered_seeds(seeds: &[String]) -> String {
+    let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+    format!("{noun} {}", listed(seeds))
 }
 
 /// `hdd-raid1, background none, randread-4k-qd1, jobs 4`.
@@ -103,7 +109,7 @@ pub fn named(axis: &str, value: &str) -> String {
     }
 }
 
-/// With its unit, as people read it.
+/// Formats a value with its unit.
 pub fn value(value: f64, unit: &str) -> String {
     match unit {
         "1/s" => digits(value),
@@ -114,7 +120,7 @@ pub fn value(value: f64, unit: &str) -> String {
     }
 }
 
-/// With a sign where it is less than nothing: something shrank.
+/// Formats a size, with a sign if it is negative: something shrank.
 fn bytes(value: f64) -> String {
     let size = disklab_units::Bytes(value.abs().round() as u64);
     if value <= -0.5 { format!("-{size}") } else { size.to_string() }

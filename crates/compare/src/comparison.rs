@@ -32,9 +32,9 @@ pub struct Comparison {
     pub baseline: String,
     /// Whether trials of one seed were compared with each other.
     pub paired: bool,
-    /// Of the treatment and of the baseline.
+    /// The numbers of trials of the treatment and of the baseline.
     pub trials: (usize, usize),
-    /// Of the two medians: `1/s`, `bytes/s`, `ns`, or what the record says.
+    /// The unit of the two medians: `1/s`, `bytes/s`, `ns`, or what the record says.
     pub unit: String,
     #[serde(skip)]
     pub better: Better,
@@ -216,8 +216,10 @@ impl Comparison {
         if baseline {
             change.low = -100.0;
         }
-        let more = if self.better == Better::Lower { Verdict::Worse } else { Verdict::Better };
-        let less = if self.better == Better::Lower { Verdict::Better } else { Verdict::Worse };
+        let (more, less) = match self.better {
+            Better::Lower => (Verdict::Worse, Verdict::Better),
+            Better::Higher => (Verdict::Better, Verdict::Worse),
+        };
         let holds = (self.verdict == more && !baseline) || (self.verdict == less && !treatment);
         if !holds {
             self.verdict = Verdict::Undecided;
@@ -228,8 +230,7 @@ impl Comparison {
     /// Better and worse are what differs by more than the same does from itself.
     fn heed_noise(&mut self) {
         let (Some(noise), Some(change)) = (self.noise, self.change) else { return };
-        let is_decided = matches!(self.verdict, Verdict::Better | Verdict::Worse);
-        if is_decided && noise.hides(change.percent) {
+        if self.verdict.is_difference() && noise.hides(change.percent) {
             self.remarks.push(format!(
                 "{}, but within this machine's noise: the same, measured twice, may differ by {}",
                 self.verdict,
@@ -262,12 +263,17 @@ impl Comparison {
         Some(format!("{} {are} too few {among}", count(fewest, "seed")))
     }
 
+    /// The change and the verdict in words, by [`answer::change_and_verdict`].
+    pub fn change_and_verdict(&self) -> String {
+        answer::change_and_verdict(self.change, self.verdict)
+    }
+
     /// Whether both sides were given up, so that nobody knows which takes longer.
     pub fn is_given_up_on_both_sides(&self) -> bool {
         self.change.is_none() && self.limits.0.is_some() && self.limits.1.is_some()
     }
 
-    /// As far as they are known: `> 60 s`.
+    /// The medians of both sides, as far as they are known: `> 60 s`.
     pub fn medians_in_words(&self) -> (String, String) {
         let in_words = |median: Option<f64>, given_up: Option<f64>| {
             let Some(median) = median else { return "-".to_owned() };

@@ -106,7 +106,7 @@ pub fn seeds_to_decide(comparisons: &[Comparison]) -> Option<String> {
     ))
 }
 
-/// What the verdicts rest on, as a sentence without its full stop.
+/// The rule of the verdicts as a sentence without its full stop.
 pub fn basis(rule: DecisionRule, all: &[MatchedTrials], until: Option<&UntilDecided>) -> String {
     let how = match all.iter().filter(|matched| matched.paired).count() {
         0 => "All trials of one side are held against all of the other",
@@ -131,7 +131,7 @@ pub fn basis(rule: DecisionRule, all: &[MatchedTrials], until: Option<&UntilDeci
     )
 }
 
-/// With as few places as it needs, two at most.
+/// Formats a number with as few decimal places as it needs, at most two.
 fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

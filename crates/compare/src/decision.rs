@@ -16,7 +16,7 @@ pub struct DecisionRule {
     pub error_control: ErrorControl,
 }
 
-/// What alpha limits, where there are many cells.
+/// The error rate that alpha limits over many cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum ErrorControl {
     /// The false discovery rate: of the verdicts better and worse, this share is wrong on average

@@ -23,13 +23,13 @@ const LEAST: f64 = 2.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelChange {
     pub trial: String,
-    /// Its place among those that count, from 1.
+    /// The place of the trial among those that count, from 1.
     pub place: usize,
-    /// From the level before it.
+    /// The change from the level before it.
     pub percent: f64,
 }
 
-/// What each trial is beside the others of its cell, in the order of time.
+/// A trial compared with the others of its cell.
 struct Beside<'a> {
     outcome: &'a Outcome,
     /// The log-ratio to the cell's mean.

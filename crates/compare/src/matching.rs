@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
-use disklab_units::prose::{count, listed};
+use disklab_units::prose::count;
 use indexmap::IndexMap;
 
+use crate::answer::numbered_seeds;
 use crate::error::Error;
 use crate::index::{CellIndex, RECORD};
 use crate::metric::Metric;
@@ -15,9 +16,9 @@ use crate::metric::Metric;
 /// The trials of a cell and those that it is compared with, all else being equal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedTrials<'a> {
-    /// What is equal on both sides: axes and values.
+    /// The axes and values that are equal on both sides.
     pub cell: Cell,
-    /// What differs, in the words of the suite, or the names of two records.
+    /// The values that differ, in the words of the suite, or the names of two records.
     pub treatment: String,
     pub baseline: String,
     /// Whether trials at one place of both sides are of one seed, and so share the disks' phase and
@@ -34,10 +35,10 @@ pub struct MatchedTrials<'a> {
 /// A trial's first measurement and its second.
 pub type RepeatedTrial<'a> = (&'a Outcome, &'a Outcome);
 
-/// Which trials count.
+/// The trials that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// Those whose numbers do not contradict each other.
+    /// Trials whose numbers do not contradict each other.
     Sound,
     /// All that gave a result.
     All,
@@ -268,10 +269,8 @@ impl<'a> MatchedTrials<'a> {
             };
             left_out.entry(reason).or_default().push(seed.to_string());
         }
-        self.left_out.extend(left_out.into_iter().map(|(reason, seeds)| {
-            let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
-            format!("{noun} {}{reason}", listed(&seeds))
-        }));
+        let in_words = |(reason, seeds): (String, Vec<String>)| numbered_seeds(&seeds) + &reason;
+        self.left_out.extend(left_out.into_iter().map(in_words));
     }
 
     /// Takes those of the same cell, but for the axis in which the two sides differ.

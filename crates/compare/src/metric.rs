@@ -19,7 +19,7 @@ pub enum Metric {
     P50,
     P99,
     P999,
-    /// As imported results call it.
+    /// A number of a record's own, by its name there.
     Other(String),
 }
 
@@ -105,12 +105,12 @@ impl Metric {
         self.own_measure([outcome]).is_some_and(|measure| measure.censored)
     }
 
-    /// What cannot be told from nothing, where that has a ratio to nothing.
+    /// The least value that can be told from zero, for numbers that may be zero.
     pub fn least<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<f64> {
         self.own_measure(outcomes)?.least
     }
 
-    /// Which way is good, by the first of these that has the number.
+    /// Returns which way is good, by the first outcome that has the number.
     pub fn better<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Better {
         match (self.own_measure(outcomes).map(|measure| measure.better), self.row_of_part()) {
             (Some(measure::Better::Lower), _) => Better::Lower,

@@ -13,7 +13,7 @@ use crate::metric::Metric;
 /// Fewer have no interval.
 const FEWEST: usize = 3;
 
-/// What the same may differ by from itself.
+/// The change that two measurements of the same may show.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Noise {
     /// The farther end of the interval of the change from the first measurements to the second; of

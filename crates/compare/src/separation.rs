@@ -114,7 +114,7 @@ fn spread_of_reads(fact: &Fact, treatment: Side, baseline: Side) -> Option<Strin
     ))
 }
 
-/// In whole per cent: `12/12/13`; and whether by rank.
+/// The shares in whole per cent, `12/12/13`, and whether they are by rank.
 fn shares(side: Side) -> (String, bool) {
     let (shares, ranked) = read_shares(side.samples);
     let told = |share: &Option<f64>| {
@@ -173,7 +173,7 @@ fn positive(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then_some(value)
 }
 
-/// Of one disk alone there is nothing to tell of how they share.
+/// Returns the sample if it has several disks: one disk alone shares nothing.
 fn several(sample: &Sample) -> Option<&Sample> {
     (sample.devices.len() > 1).then_some(sample)
 }

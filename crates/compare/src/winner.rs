@@ -3,10 +3,10 @@
 use disklab_results::Spread;
 use disklab_stats::Better;
 
-/// Which of several choices is best at a point.
+/// The choice that is best at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Best {
-    /// In all of its seeds: its worst is better than the best of each other.
+    /// A choice in all of its seeds: its worst is better than the best of each other.
     Choice(usize),
     /// No choice in all of its seeds.
     Open,
@@ -53,8 +53,11 @@ fn best(choices: &[Option<Spread>], better: Better) -> Best {
     if is_first { Best::Choice(at) } else { Best::Open }
 }
 
-const OPEN: &str = "no choice is first in all of its seeds";
-const UNKNOWN: &str = "not every choice has a result";
+/// Points at which no choice is best, in words.
+const WITHOUT: [(Best, &str); 2] = [
+    (Best::Open, "no choice is first in all of its seeds"),
+    (Best::Unknown, "not every choice has a result"),
+];
 
 /// `latency is first from 1 to 2, queue from 2.828 to 4; between them no choice is first in all of
 /// its seeds.` `None` without two choices anywhere.
@@ -64,32 +67,27 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
     if choices.len() < 2 || stretches.is_empty() {
         return None;
     }
-    if let [Stretch { best, .. }] = stretches {
-        match best {
-            Best::Choice(_) => {}
-            Best::Open => return Some(format!("{OPEN} anywhere")),
-            Best::Unknown => return Some(format!("{UNKNOWN} anywhere")),
-        }
+    if let [only] = stretches
+        && let Some((_, words)) = WITHOUT.iter().find(|(best, _)| *best == only.best)
+    {
+        return Some(format!("{words} anywhere"));
     }
     let won = stretches.iter().filter_map(|stretch| match stretch.best {
-        Best::Choice(at) => Some((*choices.get(at)?, stretch)),
+        Best::Choice(at) => Some((*choices.get(at)?, range(stretch))),
         Best::Open | Best::Unknown => None,
     });
     let everywhere = if stretches.len() == 1 { "everywhere, " } else { "" };
-    let told: Vec<String> = won
-        .enumerate()
-        .map(|(at, (choice, stretch))| match at {
-            0 => format!("{choice} is first {everywhere}{}", range(stretch)),
-            _ => format!("{choice} {}", range(stretch)),
-        })
-        .collect();
-    let rest =
-        [(Best::Open, OPEN), (Best::Unknown, UNKNOWN)].into_iter().filter_map(|(best, words)| {
-            let own: Vec<String> =
-                stretches.iter().filter(|stretch| stretch.best == best).map(range).collect();
-            (!own.is_empty()).then(|| format!("{} {words}", own.join(" and ")))
-        });
-    let parts = std::iter::once(told.join(", ")).filter(|told| !told.is_empty()).chain(rest);
+    let won = won.enumerate().map(|(at, (choice, range))| match at {
+        0 => format!("{choice} is first {everywhere}{range}"),
+        _ => format!("{choice} {range}"),
+    });
+    let won = won.collect::<Vec<_>>().join(", ");
+    let rest = WITHOUT.into_iter().filter_map(|(best, words)| {
+        let own = stretches.iter().filter(|stretch| stretch.best == best).map(range);
+        let own = own.collect::<Vec<_>>().join(" and ");
+        (!own.is_empty()).then(|| format!("{own} {words}"))
+    });
+    let parts = std::iter::once(won).filter(|won| !won.is_empty()).chain(rest);
     Some(parts.collect::<Vec<_>>().join("; "))
 }
 
@@ -118,22 +116,20 @@ pub fn sentence_of_samples(
         let own: Vec<usize> = places(Best::Choice(at)).collect();
         (!own.is_empty()).then_some((choice, own))
     });
+    let all = samples.len();
     let mut parts: Vec<String> = won
         .enumerate()
-        .map(|(at, (choice, own))| match at {
-            0 => format!(
-                "{choice} is first in {} of {} samples, {}",
-                own.len(),
-                samples.len(),
-                range(&own)
-            ),
-            _ => format!("{choice} in {}, {}", own.len(), range(&own)),
+        .map(|(at, (choice, own))| match (at, own.len(), range(&own)) {
+            (0, number, range) => {
+                format!("{choice} is first in {number} of {all} samples, {range}")
+            }
+            (_, number, range) => format!("{choice} in {number}, {range}"),
         })
         .collect();
-    for (best, words) in [(Best::Open, OPEN), (Best::Unknown, UNKNOWN)] {
+    for (best, words) in WITHOUT {
         match places(best).count() {
             0 => {}
-            all if all == samples.len() => parts.push(format!("{words} in any sample")),
+            some if some == all => parts.push(format!("{words} in any sample")),
             some => parts.push(format!("in {some} {words}")),
         }
     }

@@ -11,7 +11,7 @@ use disklab_trace::timeline::Raster;
 use disklab_trace::{Bins, Served, TraceEntry, TracePhase};
 use disklab_units::prose::count;
 
-/// At least this part of the requests is within the frame.
+/// The least part of the requests that is within the frame.
 const HELD: f64 = 0.995;
 /// And at least this part where a few more that are left out shorten it to this part or less: of
 /// few requests, two are more than [`HELD`] leaves out.
@@ -59,7 +59,7 @@ impl Places {
         self.shift = shift;
     }
 
-    /// Those of another trial too.
+    /// Adds the requests of another trial.
     pub fn join(&mut self, other: &Self) {
         let mut other = other.clone();
         let shift = self.shift.max(other.shift);
@@ -127,7 +127,7 @@ pub struct Outside {
     below: Vec<(u64, u64, Op)>,
 }
 
-/// Those beyond one edge.
+/// Requests beyond one edge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Beyond {
     pub reads: u64,

@@ -9,6 +9,7 @@ pub mod palette;
 mod svg;
 pub mod terminal;
 
+pub use ink::WIDTH;
 pub use svg::{centred, ending, number};
 
 use disklab_compare::answer;
@@ -19,32 +20,27 @@ use kuva::prelude::{Layout, Plot};
 use kuva::render::render::render_multiple;
 use maud::{Markup, PreEscaped, html};
 
-use crate::MARKER;
-
-/// Pixels of a picture at its natural size; it is scaled to the width that there is. Two stand
-/// beside each other on a wide window, and one fits a telephone with letters that can still be
-/// read.
-pub const WIDTH: f64 = 440.0;
+use crate::text::MARKER;
 
 /// A picture of one panel.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Chart {
-    /// Which of its section's pictures: a slug, each once there.
+    /// The name of the picture in its section: a slug, each once there.
     pub kind: String,
-    /// What it is of, within its section.
+    /// The title within the section.
     pub title: String,
-    /// Which of several with the same title. Empty where there is one.
+    /// The words that tell several with the same title apart. Empty if there is one.
     pub about: String,
-    /// What has to be known to read it, in words. Mostly empty.
+    /// A note on how to read it. Mostly empty.
     pub note: String,
-    /// What it shows, for who cannot see it.
+    /// A description for those who cannot see it.
     pub says: String,
-    /// What it is about, as of its section.
+    /// The cell that it shows, or that of its section.
     pub cell: Cell,
     pub table: NumbersTable,
     width: f64,
     height: f64,
-    /// What is within the `svg` element.
+    /// The content of the `svg` element.
     inner: String,
     /// Between which places along the width, in pixels, the rows of the table are; one more than
     /// rows. Empty where they are nowhere.
@@ -66,7 +62,7 @@ fn fields<T: Into<String>>(
     std::iter::once(first.into()).chain(others.into_iter().map(Into::into)).collect()
 }
 
-/// Where a picture that stands alone is from.
+/// The origin of a picture that stands alone.
 #[derive(Debug, Clone)]
 pub struct Provenance {
     pub records: String,
@@ -102,7 +98,7 @@ impl Chart {
         (!edges.is_empty()).then(|| edges.join(" "))
     }
 
-    /// Its title, and what it is about.
+    /// The title with what the picture is about and its cell.
     fn full_title(&self) -> String {
         let cell = answer::values(&self.cell);
         let parts = [&self.title, &self.about, &cell];
@@ -116,21 +112,18 @@ impl Chart {
         title: impl Into<String>,
         says: impl Into<String>,
         (width, height): (f64, f64),
-        inner: String,
+        inner: Markup,
         table: NumbersTable,
     ) -> Self {
         Self {
             kind: kind.to_owned(),
             title: title.into(),
-            about: String::new(),
-            note: String::new(),
             says: says.into(),
-            cell: Cell::default(),
             table,
             width,
             height,
-            inner,
-            edges: Vec::new(),
+            inner: inner.into_string(),
+            ..Self::default()
         }
     }
 

@@ -11,7 +11,7 @@ use disklab_results::sample::of_disks;
 
 use crate::source::CellChoice;
 
-/// Of each trial that gave a result and has a record of its disks.
+/// The samples of all trials that gave a result and have a record of their disks.
 pub fn samples<'a>(choice: &CellChoice<'a>) -> Vec<Cow<'a, Sample>> {
     choice.results().filter_map(|(tried, outcome)| sample(tried.record, outcome)).collect()
 }

@@ -1,9 +1,10 @@
 //! What became of the trials of a cell that gave no result which verdicts may rest on.
 
+use disklab_compare::answer;
 use disklab_config::suite::metric::SURVIVED;
 use disklab_record::Status;
 use disklab_results::Remark;
-use disklab_units::prose::listed;
+use indexmap::IndexMap;
 
 use crate::merge::TrialRow;
 
@@ -17,34 +18,31 @@ pub struct Fate {
     pub failed: bool,
 }
 
-/// In the order of the trials. `goes_on`: somebody still runs them.
+/// Returns the fates in the order of the trials. `goes_on`: somebody still runs them.
 pub fn fates<'a>(trials: impl IntoIterator<Item = TrialRow<'a>>, goes_on: bool) -> Vec<Fate> {
     fates_in(trials, goes_on, None)
 }
 
-/// What was given up in another metric than this one is none.
+/// Returns the fates without trials that were given up in another metric than this one.
 pub fn fates_in<'a>(
     trials: impl IntoIterator<Item = TrialRow<'a>>,
     goes_on: bool,
     metric: Option<&str>,
 ) -> Vec<Fate> {
-    let mut fates: Vec<(String, bool, Vec<String>)> = Vec::new();
+    let mut fates: IndexMap<(String, bool), Vec<String>> = IndexMap::new();
     for trial in trials {
-        let Some((fate, failed)) = fate(&trial, goes_on, metric) else { continue };
+        let Some(fate) = fate(&trial, goes_on, metric) else { continue };
         let seed = trial.seed_index.map_or_else(|| trial.trial.to_owned(), |seed| seed.to_string());
-        match fates.iter_mut().find(|(known, ..)| *known == fate) {
-            Some((.., seeds)) => seeds.push(seed),
-            None => fates.push((fate, failed, vec![seed])),
-        }
+        fates.entry(fate).or_default().push(seed);
     }
-    let told = |(fate, failed, seeds): (String, bool, Vec<String>)| {
-        let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
-        Fate { text: format!("{noun} {}: {fate}", listed(&seeds)), failed }
+    let told = |((fate, failed), seeds): ((String, bool), Vec<String>)| Fate {
+        text: format!("{}: {fate}", answer::numbered_seeds(&seeds)),
+        failed,
     };
     fates.into_iter().map(told).collect()
 }
 
-/// And whether something went wrong; `None` of a trial that nothing has to be said of.
+/// The fate, and whether something went wrong; `None` if nothing has to be said of the trial.
 fn fate(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String, bool)> {
     Some(match trial.status {
         None | Some(Status::Interrupted) if goes_on => (NOT_YET.to_owned(), false),
@@ -71,6 +69,6 @@ fn fate(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String
     })
 }
 
-/// Of a trial that has not run while the others do, and of one that nobody runs any more.
+/// Fates of a trial that has not run while the others do, and of one that nobody runs any more.
 pub const NOT_YET: &str = "not yet";
 pub const NOT_RUN: &str = "not run";

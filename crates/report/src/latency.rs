@@ -17,7 +17,7 @@ pub const NINES: f64 = 4.0;
 /// Points of the tail for each of them.
 const POINTS_A_NINE: u32 = 12;
 
-/// Which requests a curve is of.
+/// The requests of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     All,
@@ -35,7 +35,7 @@ pub struct CurvePoint {
     pub greatest: f64,
 }
 
-/// What a curve is made of.
+/// The data of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Every request by its bucket.
@@ -48,17 +48,17 @@ pub enum Origin {
 #[derive(Debug)]
 pub struct Curve {
     pub choice: String,
-    /// Its place among all choices.
+    /// The place of the choice among all choices.
     pub series: usize,
     pub origin: Origin,
-    /// Of all seeds together.
+    /// The number of requests of all seeds together.
     requests: u64,
-    /// In the order of percentiles, each once.
+    /// The points in the order of percentiles, each once.
     points: Vec<CurvePoint>,
 }
 
 impl Curve {
-    /// At a percentile that the curve has a point of.
+    /// Returns the point at a percentile.
     pub fn at(&self, percent: f64) -> Option<CurvePoint> {
         self.points.iter().find(|point| (point.percent - percent).abs() < 1e-9).copied()
     }

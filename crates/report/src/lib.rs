@@ -57,7 +57,4 @@ pub mod panels {
 pub use panel::{Nothing, Panel, Piece, Section};
 pub use source::{Group, Records, ReportOptions, ReportSource};
 pub use tally::Tally;
-
-/// The first line of every report, in each format; a file that begins with it may be replaced by
-/// another.
-pub const MARKER: &str = "<!-- disklab report -->";
+pub use text::MARKER;

@@ -23,12 +23,12 @@ static ALL: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 static TOGETHER: LazyLock<String> = LazyLock::new(|| ALL.join(" "));
 
-/// One after the other.
+/// Returns the items of the list.
 pub fn all() -> &'static [String] {
     &ALL
 }
 
-/// As one text.
+/// Returns the list as one text.
 pub fn together() -> &'static str {
     &TOGETHER
 }

@@ -1,123 +1,89 @@
 //! The same answers as text, for a thread, a gist or a pull request.
 
-use std::fmt::Write as _;
-
-use disklab_compare::{Metric, answer, conclusion};
+use disklab_compare::{Comparison, Metric, answer, conclusion};
 use disklab_units::prose::{count, visible};
+use itertools::Itertools;
 
-use crate::MARKER;
 use crate::fates::Fate;
 use crate::panels::question::{facts, validities};
-use crate::source::{CellChoice, Group, ReportSource};
-use crate::swept;
+use crate::source::{CellChoice, Group, ReportOptions, ReportSource};
+use crate::swept::{self, Along};
+use crate::text::MARKER;
 
 /// GitHub's Markdown.
 pub fn markdown(source: &ReportSource) -> String {
-    let mut out = format!("{MARKER}\n");
+    let mut out = vec![MARKER.to_owned()];
     let question = source.merged.iter().find_map(|report| report.question.as_deref());
     let names = source.names().join(", ");
-    line(&mut out, &format!("## {}\n", plain(question.unwrap_or(&names))));
+    out.push(format!("## {}\n", plain(question.unwrap_or(&names))));
     if !source.lost.is_empty() {
-        line(&mut out, "**What could not be read**\n");
-        for sentence in &source.lost {
-            line(&mut out, &format!("- {}", plain(sentence)));
-        }
-        line(&mut out, "");
+        out.push("**What could not be read**\n".to_owned());
+        out.extend(source.lost.iter().map(|sentence| format!("- {}", plain(sentence))));
+        out.push(String::new());
     }
-    for sentence in source.unfinished() {
-        line(&mut out, &format!("**{}**\n", plain(&sentence)));
-    }
-    if let Some(why) = &source.no_comparisons {
-        line(&mut out, &format!("No verdicts: {}.\n", plain(why)));
-    }
+    out.extend(source.unfinished().iter().map(|sentence| format!("**{}**\n", plain(sentence))));
+    let without = source.no_comparisons.as_ref();
+    out.extend(without.map(|why| format!("No verdicts: {}.\n", plain(why))));
     let sentences = source.sentences();
-    for sentence in sentences.iter().chain(&source.seeds_to_decide()) {
-        line(&mut out, &format!("- {}.", plain(sentence)));
-    }
+    let said =
+        sentences.iter().chain(&source.seeds_to_decide()).map(|one| plain(one)).collect_vec();
+    out.extend(said.iter().map(|sentence| format!("- {sentence}.")));
     if !sentences.is_empty() {
-        line(
-            &mut out,
-            &format!(
-                "\n{}.\n",
-                plain(&conclusion::basis(source.terms, &source.contests, source.until))
-            ),
-        );
+        let basis = conclusion::basis(source.terms, &source.contests, source.until);
+        out.push(format!("\n{}.\n", plain(&basis)));
     }
-    for sentence in source.merged.iter().flat_map(|report| &report.machine) {
-        line(&mut out, &format!("{}.\n", plain(sentence)));
-    }
-    line(&mut out, "| | |\n| --- | --- |");
-    for (what, was) in facts(source) {
-        line(&mut out, &format!("| {} | {} |", plain(&what), plain(&was)));
-    }
+    let machine = source.merged.iter().flat_map(|report| &report.machine);
+    out.extend(machine.map(|sentence| format!("{}.\n", plain(sentence))));
+    out.push("| | |\n| --- | --- |".to_owned());
+    let facts = facts(source);
+    out.extend(facts.iter().map(|(what, was)| format!("| {} | {} |", plain(what), plain(was))));
     winners(&mut out, source);
     for metric in &source.metrics {
         table(&mut out, source, metric);
     }
-    line(&mut out, "");
-    for validity in validities(source) {
-        line(&mut out, &format!("> {validity}\n"));
-    }
-    line(
-        &mut out,
-        &format!(
-            "Made by disklab {}: {}",
-            plain(&source.wanted.version),
-            code(&source.wanted.command)
-        ),
-    );
-    visible(&out)
-}
-
-fn line(out: &mut String, text: &str) {
-    // Writing to a string does not fail.
-    let _ = writeln!(out, "{text}");
+    out.push(String::new());
+    out.extend(validities(source).iter().map(|validity| format!("> {validity}\n")));
+    let ReportOptions { version, command, .. } = source.wanted;
+    out.push(format!("Made by disklab {}: {}\n", plain(version), code(command)));
+    visible(&out.join("\n"))
 }
 
 /// Sentences on where the best choice changes over ranges.
 const MOST_WINNERS: usize = 24;
 
-fn winners(out: &mut String, source: &ReportSource) {
+fn winners(out: &mut Vec<String>, source: &ReportSource) {
     let cells = swept::all(source);
     let along = swept::along(source, &cells);
-    let told = along.iter().flat_map(|along| {
-        let winner = |metric: &Metric| {
-            let sentence = along.winner(metric)?;
-            Some(format!(
-                "{} ({}): {sentence}",
-                along.title(metric),
-                answer::title(&along.line.rest)
-            ))
-        };
-        source.metrics.iter().filter_map(winner)
-    });
-    let told: Vec<String> = told.collect();
+    let winner = |(along, metric): (&Along, &Metric)| {
+        let (title, rest) = (along.title(metric), answer::title(&along.line.rest));
+        along.winner(metric).map(|sentence| format!("{title} ({rest}): {sentence}"))
+    };
+    let told = along.iter().cartesian_product(&source.metrics).filter_map(winner).collect_vec();
     if told.is_empty() {
         return;
     }
-    line(out, "\n### Over a range\n");
-    for sentence in told.iter().take(MOST_WINNERS) {
-        line(out, &format!("- {}.", plain(sentence)));
-    }
+    out.push("\n### Over a range\n".to_owned());
+    let named = told.iter().take(MOST_WINNERS);
+    out.extend(named.map(|sentence| format!("- {}.", plain(sentence))));
     if let Some(more) = told.len().checked_sub(MOST_WINNERS).filter(|more| *more > 0) {
-        line(out, &format!("- And {} on the page.", count(more, "more sentence")));
+        out.push(format!("- And {} on the page.", count(more, "more sentence")));
     }
 }
 
 /// A row for each group, a column for each choice.
-fn table(out: &mut String, source: &ReportSource, metric: &Metric) {
+fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     let choices = source.choices();
-    line(out, &format!("\n### {}\n", plain(metric.name())));
-    let heads: Vec<String> = choices.iter().map(|choice| plain(choice)).collect();
-    line(out, &format!("| | {} |\n| --- |{}", heads.join(" | "), " ---: |".repeat(choices.len())));
+    let heads = choices.iter().map(|choice| plain(choice)).join(" | ");
+    out.push(format!("\n### {}\n", plain(metric.name())));
+    out.push(format!("| | {heads} |\n| --- |{}", " ---: |".repeat(choices.len())));
     let mut failures: Vec<String> = Vec::new();
     for group in &source.groups {
         let field = |value: &&str| {
             let choice = group.choice(value);
             choice.map_or_else(|| "-".to_owned(), |choice| field(source, group, choice, metric))
         };
-        let fields: Vec<String> = choices.iter().map(field).collect();
-        line(out, &format!("| {} | {} |", plain(&group.title()), fields.join(" | ")));
+        let fields = choices.iter().map(field).join(" | ");
+        out.push(format!("| {} | {fields} |", plain(&group.title())));
         for choice in &group.choices {
             let told = |fate: Fate| {
                 let mark = if fate.failed { "✕ " } else { "" };
@@ -127,14 +93,12 @@ fn table(out: &mut String, source: &ReportSource, metric: &Metric) {
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
-        line(
-            out,
+        out.push(
             "\nTrials without a result, or with no more than that it takes longer than their \
-                limit:\n",
+             limit:\n"
+                .to_owned(),
         );
-        for failure in &failures {
-            line(out, &format!("- {}", plain(failure)));
-        }
+        out.extend(failures.iter().map(|failure| format!("- {}", plain(failure))));
     }
 }
 
@@ -144,13 +108,11 @@ fn field(source: &ReportSource, group: &Group, choice: &CellChoice, metric: &Met
         let (words, failed) = choice.without_result(metric);
         return if failed { "✕".to_owned() } else { words.to_owned() };
     };
-    let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
+    let unit = metric.unit(choice.outcomes());
     let comparison = source.comparison(group, &choice.value, metric);
     let median =
         comparison.and_then(|comparison| comparison.treatment_median).unwrap_or(spread.median);
-    let told = comparison.map_or_else(String::new, |comparison| {
-        answer::change_and_verdict(comparison.change, comparison.verdict)
-    });
+    let told = comparison.map(Comparison::change_and_verdict).unwrap_or_default();
     let verdict = if told.is_empty() { told } else { format!(", {told}") };
     let failed = if choice.has_failed(metric) { " ✕" } else { "" };
     plain(&format!("{}{verdict}{failed}", choice.known(metric, median, &unit)))

@@ -14,7 +14,7 @@ pub struct NamedNumbers {
     pub spread: Spread,
     /// How many of them were given up then: they are more than that.
     pub censored: usize,
-    /// Of counts: all together, and of how many.
+    /// For counts: their sum, and the sum of what they are out of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sum: Option<(f64, f64)>,
 }

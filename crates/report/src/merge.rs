@@ -20,16 +20,14 @@ use crate::tally::Tally;
 
 /// Of results that were imported nothing is known but what their files say.
 const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab \
-    audit` says what of them \
-                        cannot be true.";
+    audit` says what of them cannot be true.";
 
-/// Of real disks.
+/// The validity of results of real disks.
 const ON_HOST: &str = "Disks of a machine, in its own time: what else the machine did is in the \
-    numbers, the disks were in one state \
-                       of many, and the same run again gives other numbers. Each trial's \
-                       environment.json has what was seen.";
+    numbers, the disks were in one state of many, and the same run again gives other numbers. Each \
+    trial's environment.json has what was seen.";
 
-/// What a record's numbers do not say.
+/// The limits of a record's numbers.
 pub fn validity(record: &Record) -> &'static str {
     let manifest = record.manifest();
     match (&manifest.imported, &manifest.on_host) {
@@ -39,7 +37,7 @@ pub fn validity(record: &Record) -> &'static str {
     }
 }
 
-/// Which kernels, and which fio.
+/// The kernels and the fio of a record.
 pub fn made_with(report: &MergedRecord) -> Vec<String> {
     let kernels = report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version));
     // A tool's version comes first in its fact.
@@ -52,11 +50,11 @@ const HEAD: [&str; 2] = ["array", "workload"];
 
 #[derive(Debug, Serialize)]
 pub struct MergedRecord<'a> {
-    /// As a later command would name it.
+    /// The name by which a later command finds the record.
     pub record: String,
     pub suite: String,
     pub question: Option<String>,
-    /// What the command line changed in the suite.
+    /// The keys that the command line changed in the suite.
     pub set: Vec<String>,
     pub created: String,
     pub kernels: Vec<KernelUsed>,
@@ -65,7 +63,7 @@ pub struct MergedRecord<'a> {
     /// Somebody runs it now.
     #[serde(skip)]
     pub goes_on: bool,
-    /// What the numbers do not say.
+    /// The limits of the numbers.
     pub validity: &'static str,
     /// Of real disks: how noisy the machine was, and whether its level changed; sentences without
     /// their full stops.
@@ -99,16 +97,16 @@ impl CellGroup<'_> {
 
 #[derive(Debug, Serialize)]
 pub struct CellRow<'a> {
-    /// Of each of the group's axes.
+    /// The value of each of the group's axes.
     pub values: Vec<String>,
-    /// Of trials that are ok; `None` when none is.
+    /// The numbers of trials that are ok; `None` if no trial is.
     pub measured: Option<CellNumbers>,
     /// Other numbers, of imported results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<measures::NamedNumbers>,
-    /// In the order of their seeds.
+    /// The trials in the order of their seeds.
     pub trials: Vec<TrialRow<'a>>,
-    /// Of trials that have run.
+    /// The outcomes of trials that have run.
     #[serde(skip)]
     pub outcomes: Vec<&'a Outcome>,
 }
@@ -123,19 +121,19 @@ pub struct TrialRow<'a> {
     pub remarks: &'a [Remark],
 }
 
-/// What the trials of a cell measured. Latencies in ns.
+/// The numbers that the trials of a cell measured. Latencies in ns.
 #[derive(Debug, Serialize)]
 pub struct CellNumbers {
     pub seeds: usize,
-    /// Of reads and writes together.
+    /// The numbers of reads and writes together.
     #[serde(flatten)]
     pub all: FioNumbers,
-    /// Of the reads alone.
+    /// The numbers of the reads alone.
     pub read: Option<FioNumbers>,
-    /// Of the writes alone.
+    /// The numbers of the writes alone.
     pub write: Option<FioNumbers>,
     pub disks: Vec<DiskNumbers>,
-    /// As [`disklab_compare::separation::read_shares`] has it.
+    /// The disks' shares of the reads, by [`disklab_compare::separation::read_shares`].
     #[serde(skip)]
     pub read_shares: Vec<Option<f64>>,
 }
@@ -153,11 +151,11 @@ pub struct FioNumbers {
 
 #[derive(Debug, Serialize)]
 pub struct DiskNumbers {
-    /// As the guest's kernel calls it.
+    /// The name of the disk in the guest's kernel.
     pub name: String,
     /// The lab's name of what it is a model of.
     pub device: Option<String>,
-    /// Of all disks' reads, 0 to 1.
+    /// The share of all disks' reads, 0 to 1.
     pub read_share: Option<Spread>,
     /// The part of the time, 0 to 1, in which it had a request.
     pub utilisation: Spread,

@@ -7,7 +7,7 @@ use disklab_results::Remark;
 use disklab_units::prose::{count, listed};
 use itertools::Itertools;
 
-/// So many other trials are named by their ids.
+/// The most other trials that are named by their ids.
 const NAMED: usize = 3;
 
 /// Kinds of remarks in the order in which they came, with all trials that they are on.
@@ -37,7 +37,7 @@ impl<'a> Notes<'a> {
         said.map(|remark| self.number(remark, trial)).unique().collect()
     }
 
-    /// In the order of their numbers: the first of its kind in full.
+    /// The notes in the order of their numbers: the first of its kind in full.
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |(remark, trials): &(&Remark, Vec<&str>)| {
             let (first, others) =

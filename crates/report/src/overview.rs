@@ -70,11 +70,10 @@ pub fn overview(source: &ReportSource, metric: &Metric) -> Option<Chart> {
     let title = format!("{} of all cells", metric.name());
     let says = source.sentences().join(". ")
         + ". A mark is a cell, the line through it its interval. Crosses stand for cells without a \
-            verdict, because trials failed or were \
-                given up.";
+            verdict, because trials failed or were given up.";
     let table = table(source, &rows);
     let size = (WIDTH, bottom + BELOW);
-    Some(Chart::of_svg("overview", title, says, size, inner.into_string(), table))
+    Some(Chart::of_svg("overview", title, says, size, inner, table))
 }
 
 /// The cells of one choice, each with the place of its group.
@@ -90,9 +89,10 @@ impl<'s> ChoiceRow<'s> {
         let (mut judged, mut without) = (Vec::new(), Vec::new());
         for (at, group) in source.groups.iter().enumerate() {
             let comparison = source.comparison(group, choice, metric);
-            match comparison.filter(|comparison| {
+            let finite = comparison.filter(|comparison| {
                 comparison.change.is_some_and(|change| change.percent.is_finite())
-            }) {
+            });
+            match finite {
                 Some(comparison) => judged.push((at, comparison)),
                 None => without.extend(fates(source, group, choice, metric).map(|why| (at, why))),
             }
@@ -103,24 +103,20 @@ impl<'s> ChoiceRow<'s> {
     /// A field of the table.
     fn field(&self, group: usize) -> String {
         if let Some((_, comparison)) = self.judged.iter().find(|(at, _)| *at == group) {
-            return answer::change_and_verdict(comparison.change, comparison.verdict);
+            return comparison.change_and_verdict();
         }
         let why = self.without.iter().find(|(at, _)| *at == group);
         why.map_or_else(|| "-".to_owned(), |(_, why)| format!("✕ {why}"))
     }
 }
 
-/// What became of trials of the choice or else of the baseline, if anything went wrong.
+/// The fates of trials of the choice or else of the baseline, if anything went wrong.
 fn fates(source: &ReportSource, group: &Group, choice: &str, metric: &Metric) -> Option<String> {
     let names = [Some(choice), source.baseline.as_deref()];
     names.into_iter().flatten().find_map(|name| {
         let choice = group.choice(name)?;
-        let failed: Vec<String> = choice
-            .fates(metric)
-            .into_iter()
-            .filter(|fate| fate.failed)
-            .map(|fate| fate.text)
-            .collect();
+        let fates = choice.fates(metric).into_iter().filter(|fate| fate.failed);
+        let failed: Vec<String> = fates.map(|fate| fate.text).collect();
         (!failed.is_empty()).then(|| format!("{name}, {}: {}", group.title(), failed.join("; ")))
     })
 }
@@ -156,7 +152,7 @@ impl ChangeAxis {
         Some(Self { left, right: WIDTH - RIGHT - lane, from: least - pad, to: most + pad })
     }
 
-    /// Within the frame.
+    /// Returns the place of a change on the axis, within the frame.
     fn x(&self, percent: f64) -> f64 {
         let part = (ratio(percent) - self.from) / (self.to - self.from);
         self.left + part.clamp(0.0, 1.0) * (self.right - self.left)
@@ -226,7 +222,7 @@ fn cross(x: f64, y: f64) -> Markup {
     html! { path d=(way) fill="none" stroke=(ink::BAD) stroke-width="1.6" {} }
 }
 
-/// What the shapes are.
+/// Draws the key of the shapes.
 fn key(has_crosses: bool) -> Markup {
     let all = [
         (Verdict::Better, "better"),
@@ -234,17 +230,14 @@ fn key(has_crosses: bool) -> Markup {
         (Verdict::Same, "the same"),
         (Verdict::Undecided, "undecided"),
     ];
+    let marks = all.map(|(verdict, word)| (Some(verdict), word)).into_iter();
+    let marks = marks.chain(has_crosses.then_some((None, "no verdict")));
     let apart = if has_crosses { 84.0 } else { 96.0 };
     html! {
-        @for (at, (verdict, word)) in all.into_iter().enumerate() {
+        @for (at, (verdict, word)) in marks.enumerate() {
             @let x = 12.0 + at as f64 * apart;
-            (shape(verdict, x, 10.0))
+            (verdict.map_or_else(|| cross(x, 10.0), |verdict| shape(verdict, x, 10.0)))
             text x=(number(x + 10.0)) y="14" { (word) }
-        }
-        @if has_crosses {
-            @let x = 12.0 + all.len() as f64 * apart;
-            (cross(x, 10.0))
-            text x=(number(x + 10.0)) y="14" { "no verdict" }
         }
     }
 }

@@ -3,11 +3,11 @@
 use disklab_units::prose::visible;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::MARKER;
 use crate::chart::palette;
 use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::panels;
 use crate::source::ReportSource;
+use crate::text::MARKER;
 
 /// No request to anywhere: what the page needs is in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
@@ -69,7 +69,7 @@ fn head(source: &ReportSource) -> Markup {
     }
 }
 
-/// What could not be read stands before everything else.
+/// Draws what could not be read, which stands before everything else.
 fn lost(source: &ReportSource) -> Markup {
     html! {
         @if !source.lost.is_empty() {

@@ -1,19 +1,19 @@
 //! What a panel is: a part of the page with a heading, made of words, pictures and sections.
 
 use disklab_record::outcome::Cell;
-use maud::Markup;
+use maud::{Markup, html};
 
 use crate::chart::Chart;
 use crate::source::{Group, ReportSource};
 
-/// One file of `src/panels` declares one, as `pub const PANEL`.
+/// A panel; each file of `src/panels` declares one, as `pub const PANEL`.
 #[derive(Debug, Clone, Copy)]
 pub struct Panel {
     /// Panels stand on the page in the order of this.
     pub place: u32,
-    /// In ids, file names and `--panel`: a word of small letters.
+    /// The name in ids, file names and `--panel`: a word of small letters.
     pub name: &'static str,
-    /// Its heading.
+    /// The heading of the panel.
     pub title: &'static str,
     /// Kinds of its pictures, for who asks for one of them. Empty where it has none.
     pub pictures: &'static str,
@@ -79,6 +79,15 @@ pub fn of_groups<'s, 'a>(
     if sections.is_empty() { Err(nothing.into()) } else { Ok(with_words(words, sections)) }
 }
 
+/// A list of things and what is said of each.
+pub fn facts<T: AsRef<str>, U: AsRef<str>>(all: impl IntoIterator<Item = (T, U)>) -> Markup {
+    html! {
+        dl.facts {
+            @for (name, value) in all { div { dt { (name.as_ref()) } dd { (value.as_ref()) } } }
+        }
+    }
+}
+
 /// A part of a panel.
 #[derive(Debug)]
 pub enum Piece {
@@ -90,7 +99,7 @@ pub enum Piece {
 /// A part with a heading of its own, which can be folded.
 #[derive(Debug)]
 pub struct Section {
-    /// Within its panel: a slug.
+    /// The name of the section within its panel: a slug.
     pub name: String,
     pub title: String,
     /// Beside the heading, also where the section is folded.

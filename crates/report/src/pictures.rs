@@ -67,7 +67,7 @@ pub fn find(
     Ok(FoundPicture { chart, others })
 }
 
-/// Which of the wanted values there is not, and which there are.
+/// Says which of the wanted values is missing, and which values there are.
 fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
     let axes = values_by_axis(cells.iter());
     for (axis, value) in wanted {

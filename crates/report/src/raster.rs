@@ -8,7 +8,7 @@ pub const READ: &str = "#3391cf";
 pub const WRITE: &str = "#e2701f";
 pub const BOTH: &str = "#a06cc9";
 
-/// Where less than this part of the cells has something, a single one would hardly be seen.
+/// The part of filled cells below which a single one would hardly be seen.
 const SPARSE: f64 = 0.02;
 
 /// A pixel for each cell, the highest address on top; where there was nothing, the ground shows.

@@ -14,12 +14,11 @@ use disklab_compare::{
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
 use disklab_record::record::name_of;
-use disklab_stats::Verdict;
 use itertools::Itertools;
 
 use crate::merge::MergedRecord;
 
-/// What somebody wants to see.
+/// The options of a report.
 #[derive(Debug, Default)]
 pub struct ReportOptions {
     /// The first is the matrix's. None: the usual ones.
@@ -40,11 +39,11 @@ pub struct ReportOptions {
 #[derive(Debug)]
 pub struct ReportSource<'a> {
     pub wanted: &'a ReportOptions,
-    /// One at least; the first is what the others are held against.
+    /// The records, at least one; the others are compared with the first.
     pub records: &'a [Record],
     /// The same with their suites and cells.
     pub indexes: Vec<CellIndex<'a>>,
-    /// What could not be read, a sentence each.
+    /// Sentences on what could not be read.
     pub lost: Vec<String>,
     /// Each record merged over its seeds.
     pub merged: Vec<MergedRecord<'a>>,
@@ -52,12 +51,12 @@ pub struct ReportSource<'a> {
     pub compared: String,
     /// The choice that the others are held against.
     pub baseline: Option<String>,
-    /// One at least.
+    /// The metrics, at least one.
     pub metrics: Vec<Metric>,
     pub terms: DecisionRule,
     pub until: Option<&'a UntilDecided>,
     pub contests: Vec<MatchedTrials<'a>>,
-    /// Of each contest in each metric.
+    /// The comparisons of each contest in each metric.
     pub comparisons: Vec<Comparison>,
     /// Why there are none.
     pub no_comparisons: Option<String>,
@@ -145,20 +144,19 @@ impl<'a> ReportSource<'a> {
     pub fn unfinished(&self) -> Vec<String> {
         let several = self.records.len() > 1;
         let sentence = |report: &MergedRecord| {
-            let (all, missing) = (report.trials.all(), report.trials.missing());
-            let run =
-                if several { format!("The run {}", report.record) } else { "This run".to_owned() };
-            let ended =
-                format!("{run} is unfinished: {} of {all} trials have ended", all - missing);
+            let MergedRecord { record, trials, .. } = report;
+            let (all, missing) = (trials.all(), trials.missing());
+            let run = if several { format!("The run {record}") } else { "This run".to_owned() };
             let rest = if report.goes_on {
                 "; it went on while this was made. Verdicts are of what there was".to_owned()
             } else {
                 format!(
-                    ", and nobody ran it on while this was made; disklab run --resume {} does",
-                    report.record
+                    ", and nobody ran it on while this was made; disklab run --resume {record} does"
                 )
             };
-            (missing > 0).then(|| format!("{ended}{rest}."))
+            let ended = all - missing;
+            (missing > 0)
+                .then(|| format!("{run} is unfinished: {ended} of {all} trials have ended{rest}."))
         };
         self.merged.iter().filter_map(sentence).collect()
     }
@@ -171,8 +169,7 @@ impl<'a> ReportSource<'a> {
 
     /// The verdicts in words, of the first metric.
     pub fn sentences(&self) -> Vec<String> {
-        let first: Vec<Comparison> = self.of_first_metric().cloned().collect();
-        conclusion::sentences(&first)
+        conclusion::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
     /// How many seeds would decide what the first metric leaves undecided, in words.
@@ -182,9 +179,8 @@ impl<'a> ReportSource<'a> {
 
     /// The comparisons of the matrix.
     pub fn of_first_metric(&self) -> impl Iterator<Item = &Comparison> {
-        self.comparisons
-            .iter()
-            .filter(|comparison| Some(&comparison.metric) == self.metrics.first())
+        let first = self.metrics.first();
+        self.comparisons.iter().filter(move |comparison| Some(&comparison.metric) == first)
     }
 
     /// The verdict on one choice of a group.
@@ -201,8 +197,7 @@ impl<'a> ReportSource<'a> {
     pub fn striking(&self) -> usize {
         let rank = |comparison: &Comparison| {
             let size = answer::size(comparison.change?.percent);
-            let certain = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
-            Some((certain, if size.is_finite() { size } else { 0.0 }))
+            Some((comparison.verdict.is_difference(), if size.is_finite() { size } else { 0.0 }))
         };
         let ranked =
             self.of_first_metric().filter_map(|comparison| Some((rank(comparison)?, comparison)));

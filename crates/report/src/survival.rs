@@ -5,7 +5,7 @@ use disklab_record::{Outcome, Record, Status};
 use disklab_results::measure::Measure;
 use disklab_units::prose::{count, listed};
 
-/// Without its full stop. None: nobody cut the power.
+/// Returns the sentence without its full stop. None: nobody cut the power.
 pub fn sentence(record: &Record) -> Option<String> {
     let outcomes: Vec<_> =
         record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).collect();
@@ -41,14 +41,13 @@ pub fn sentence(record: &Record) -> Option<String> {
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     Some(format!(
         "After {survived} of {cuts} in {trials}, everything that had been promised was found; not \
-            so in {}{more}: \
-         disklab show {} TRIAL says what was lost{unknown}",
+         so in {}{more}: disklab show {} TRIAL says what was lost{unknown}",
         listed(named),
         record_name(record)
     ))
 }
 
-/// So many trials are named.
+/// The most trials that are named.
 const NAMED: usize = 3;
 
 fn record_name(record: &Record) -> String {

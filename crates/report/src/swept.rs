@@ -6,9 +6,11 @@ use disklab_compare::{Metric, winner};
 use disklab_config::suite::sweep::Number;
 use disklab_config::suite::{Axis, SuiteAxis};
 use disklab_record::outcome::Cell;
+use disklab_units::prose::count;
 use indexmap::IndexMap;
+use maud::{Markup, html};
 
-use crate::panel::{Piece, Section};
+use crate::panel::{Nothing, Piece, Section};
 use crate::source::{CellChoice, ReportSource};
 
 /// A choice with all values of its cell, the compared one among them.
@@ -17,9 +19,9 @@ pub struct Full<'s, 'a> {
     pub choice: &'s CellChoice<'a>,
 }
 
-/// What an axis goes over, all else but the compared axis equal.
+/// The points of an axis, all else but the compared axis equal.
 pub struct SweepLine<'s, 'a> {
-    /// What is equal.
+    /// The axes and values that are equal.
     pub rest: Cell,
     /// In rising order.
     pub points: Vec<SweepPoint<'s, 'a>>,
@@ -31,7 +33,7 @@ pub struct SweepLine<'s, 'a> {
 pub struct SweepPoint<'s, 'a> {
     pub value: String,
     pub at: f64,
-    /// In the order of [`series`]; `None`: there is no such cell.
+    /// The choices in the order of [`series`]; `None`: there is no such cell.
     pub choices: Vec<Option<&'s CellChoice<'a>>>,
 }
 
@@ -50,8 +52,28 @@ pub fn sections<T>(
     (sections, all.count())
 }
 
-/// Said where there is nothing to show.
-pub const NONE: &str = "No axis of these cells goes over numbers.";
+/// Said of sections that are left.
+pub fn not_drawn(left: usize, noun: &str) -> Markup {
+    html! {
+        @if left > 0 {
+            p { "Not drawn: " (count(left, noun)) "; " a href="#matrix" { "All cells" }
+                " has their numbers." }
+        }
+    }
+}
+
+/// All cells, and their axes that go over numbers.
+pub fn over_numbers<'s, 'a>(
+    source: &'s ReportSource<'a>,
+) -> Result<(Vec<Full<'s, 'a>>, Vec<String>), Nothing> {
+    let cells = all(source);
+    let axes = axes(&cells);
+    if axes.is_empty() {
+        let why = "No axis of these cells goes over numbers.";
+        return Err(Nothing::Elsewhere(why.to_owned()));
+    }
+    Ok((cells, axes))
+}
 
 /// The number that a value is, of an axis that goes over numbers.
 pub fn number(axis: &str, value: &str) -> Option<f64> {
@@ -92,12 +114,12 @@ pub fn axes(cells: &[Full]) -> Vec<String> {
     axes
 }
 
-/// What lines are of: the compared axis's values, unless that is the axis which they go along.
+/// The names of the lines: the compared axis's values, unless the lines go along that axis.
 pub fn series<'s>(source: &'s ReportSource, along: &[&str]) -> Vec<&'s str> {
     if along.contains(&source.compared.as_str()) { vec![""] } else { source.choices() }
 }
 
-/// Of a cell, which of the series it is in.
+/// The place of a cell among the series.
 fn place(full: &Full, source: &ReportSource, series: &[&str]) -> Option<usize> {
     if series == [""] {
         Some(0)
@@ -138,11 +160,11 @@ fn lines<'s, 'a>(
     lines.filter(|line| line.points.len() > 1).collect()
 }
 
-/// What goes along an axis: its lines, or samples where there are none.
+/// The lines along an axis, or samples if there are no lines.
 pub struct Along<'s, 'a> {
     pub axis: String,
     pub line: SweepLine<'s, 'a>,
-    /// As [`series`] has them.
+    /// The names of the lines, by [`series`].
     pub series: Vec<&'s str>,
 }
 
@@ -170,7 +192,7 @@ pub fn along<'s, 'a>(
 }
 
 impl Along<'_, '_> {
-    /// Where the best choice changes, as a sentence.
+    /// Says where the best choice changes.
     pub fn winner(&self, metric: &Metric) -> Option<String> {
         let Self { line, series, .. } = self;
         // One that none of these cells has, such as a policy on disks without a mirror, is not

@@ -15,7 +15,7 @@ pub struct Tally {
     pub spared: usize,
     /// Never begun.
     pub not_run: usize,
-    /// Of those that are ok: what had been promised was not there after a power cut.
+    /// Trials that are ok but lost what had been promised in a power cut.
     #[serde(skip_serializing_if = "is_none")]
     pub lost: usize,
 }

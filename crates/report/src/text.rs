@@ -1,5 +1,9 @@
 //! Text out of records, which may be anybody's, as names.
 
+/// The first line of every report, in each format; a file that begins with it may be replaced by
+/// another.
+pub const MARKER: &str = "<!-- disklab report -->";
+
 /// A word of a command line as a shell takes it: between quotes, unless all of it is plain.
 pub fn in_shell(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+%@".contains(letter);

@@ -6,6 +6,7 @@ use disklab_compare::answer;
 use disklab_record::record::name_of;
 use disklab_record::{Outcome, Record};
 use disklab_units::prose::count;
+use indexmap::IndexMap;
 use maud::{Markup, html};
 
 use crate::disks;
@@ -18,7 +19,7 @@ const DAMAGED: usize = 24;
 
 /// A trial of which there may be a trace.
 pub struct Trial<'a> {
-    /// Its id, with its record's name where there are several records.
+    /// The id of the trial, with its record's name if there are several records.
     pub label: String,
     record: &'a Record,
     outcome: &'a Outcome,
@@ -38,46 +39,40 @@ fn trial<'a>(
     Trial { label, record, outcome }
 }
 
-/// Those of a choice that have a result, in the order of their seeds.
+/// The trials of a choice that have a result, in the order of their seeds.
 fn results<'a>(source: &ReportSource<'a>, choice: &CellChoice<'a>) -> Vec<Trial<'a>> {
-    choice
-        .results()
-        .map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome))
-        .collect()
+    choice.results().map(|(one, outcome)| trial(source, one.id, one.record, outcome)).collect()
 }
 
-/// What may still be read, and what could not be.
+/// The traces that may still be read, and those that could not be.
 pub struct Reading {
     /// Requests in traces, for trials to choose from.
     room: u64,
     damaged: usize,
     /// Reasons, each with the trials that it keeps from being shown.
-    lost: Vec<(String, Vec<String>)>,
+    lost: IndexMap<String, Vec<String>>,
     /// A sentence on each trial that is shown in part.
     cut: Vec<String>,
 }
 
 impl Reading {
-    pub const fn new(room: u64) -> Self {
-        Self { room, damaged: 0, lost: Vec::new(), cut: Vec::new() }
+    pub fn new(room: u64) -> Self {
+        Self { room, damaged: 0, lost: IndexMap::new(), cut: Vec::new() }
     }
 
     /// How many trials cannot be shown.
     pub fn lost(&self) -> usize {
-        self.lost.iter().map(|(_, trials)| trials.len()).sum()
+        self.lost.values().map(Vec::len).sum()
     }
 
     fn lose(&mut self, label: &str, why: String) {
-        match self.lost.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, trials)) => trials.push(label.to_owned()),
-            None => self.lost.push((why, vec![label.to_owned()])),
-        }
+        self.lost.entry(why).or_default().push(label.to_owned());
     }
 
     /// The first pass over a trial's trace, unless it is known that there is nothing to be seen.
     fn surveyed(&mut self, trial: &Trial) -> Option<Surveyed> {
-        let known = |(_, trials): &(String, Vec<String>)| trials.contains(&trial.label);
-        if self.damaged >= DAMAGED || self.lost.iter().any(known) {
+        let mut lost = self.lost.values();
+        if self.damaged >= DAMAGED || lost.any(|trials| trials.contains(&trial.label)) {
             return None;
         }
         let error = match Surveyed::new(&trial.label, trial.record, trial.outcome) {
@@ -112,7 +107,7 @@ impl Reading {
 
     /// Why nothing can be shown, as a sentence.
     pub fn why_nothing(&self) -> String {
-        let reason = |(why, trials): &(String, Vec<String>)| match trials.as_slice() {
+        let reason = |(why, trials): (&String, &Vec<String>)| match trials.as_slice() {
             [only] => format!("{only}: {why}"),
             several => format!("{}: {why}", count(several.len(), "trial")),
         };
@@ -123,7 +118,7 @@ impl Reading {
         format!("No trace can be shown. {}.", reasons.join("; "))
     }
 
-    /// What is not shown, or not in full: each trial once.
+    /// Says which trials are not shown, or not in full: each trial once.
     pub fn not_shown(&self) -> Markup {
         let all: Vec<String> =
             self.lost.iter().map(|(why, trials)| format!("{}: {why}", trials.join(", "))).collect();
@@ -192,13 +187,10 @@ fn asked<'a>(source: &ReportSource<'a>) -> Vec<Trial<'a>> {
 fn usual<'a>(source: &ReportSource<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
     let is_baseline = |choice: &&CellChoice| source.baseline.as_deref() == Some(&choice.value);
     let size = |choice: &CellChoice| {
-        let comparison = source
-            .metrics
-            .first()
-            .and_then(|metric| source.comparison(group, &choice.value, metric));
-        comparison
-            .and_then(|comparison| comparison.change)
-            .map_or(0.0, |change| answer::size(change.percent))
+        let metric = source.metrics.first();
+        let comparison = metric.and_then(|metric| source.comparison(group, &choice.value, metric));
+        let change = comparison.and_then(|comparison| comparison.change);
+        change.map_or(0.0, |change| answer::size(change.percent))
     };
     let (baseline, mut others): (Vec<&CellChoice>, Vec<&CellChoice>) =
         group.choices.iter().partition(is_baseline);

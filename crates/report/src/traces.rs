@@ -25,12 +25,12 @@ pub struct Surveyed {
     path: PathBuf,
     names: Vec<String>,
     survey: Survey,
-    /// By disk: where its requests are.
+    /// The places of the requests, by disk.
     places: Vec<Places>,
     /// The addresses that each disk's picture goes over.
     frames: Vec<Reach>,
     phase: TracePhase,
-    /// Of the whole phase, as far as it is known.
+    /// The length of the whole phase, as far as it is known.
     length: u64,
 }
 
@@ -46,13 +46,10 @@ impl Surveyed {
     /// shown.
     pub fn new(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
         let Some(raw) = record.raw(outcome) else {
-            let imported = record.manifest().imported.is_some();
-            let why = if imported {
-                "its results were imported, and have none"
-            } else {
-                "it left no raw output"
-            };
-            return Err(why.to_owned());
+            return Err(match record.manifest().imported {
+                Some(_) => "its results were imported, and have none".to_owned(),
+                None => "it left no raw output".to_owned(),
+            });
         };
         // What was lost of a trace is not lost of the closing record.
         let closing = disks::closing(record, outcome);
@@ -95,19 +92,13 @@ impl Surveyed {
     /// A sentence, where the trace ends before its phase does.
     pub fn cut(&self) -> Option<String> {
         let seconds = |ns: u64| digits(ns as f64 / 1e9);
-        let told = self.phase.end - self.phase.begin;
-        let of = if self.length > told {
-            format!(" of {} s", seconds(self.length))
-        } else {
-            String::new()
-        };
+        let (label, traced) = (&self.label, self.phase.end - self.phase.begin);
+        let is_longer = self.length > traced;
+        let of = if is_longer { format!(" of {} s", seconds(self.length)) } else { String::new() };
         let why = self.survey.error.as_deref().unwrap_or("the end of the phase is not in it");
+        let traced = seconds(traced);
         self.phase.cut.then(|| {
-            format!(
-                "{}: its trace is drawn as far as it goes, {} s{of}: {why}",
-                self.label,
-                seconds(told)
-            )
+            format!("{label}: its trace is drawn as far as it goes, {traced} s{of}: {why}")
         })
     }
 
@@ -138,11 +129,9 @@ impl Surveyed {
         });
         // Its rows are of the frames.
         let mut framed = self.survey.clone();
-        framed
-            .disks
-            .iter_mut()
-            .zip(&self.frames)
-            .for_each(|(disk, frame)| disk.touched = Some(*frame));
+        for (disk, frame) in framed.disks.iter_mut().zip(&self.frames) {
+            disk.touched = Some(*frame);
+        }
         let mut line = Timeline::read(entries, &framed, &self.phase, shape)
             .map_err(|error| error.to_string())?;
         let time = line.bins;

@@ -2,6 +2,7 @@
 
 use disklab_trace::Timeline;
 use disklab_units::prose::digits;
+use itertools::Itertools;
 
 use crate::addresses::{Beyond, Reach};
 
@@ -18,24 +19,24 @@ pub enum Detail {
 #[derive(Debug)]
 pub struct WatchedTrial {
     pub label: String,
-    /// Of the disks.
+    /// The names of the disks.
     pub names: Vec<String>,
     pub line: Timeline,
-    /// By disk: the sectors that the rows of its rasters are of.
+    /// The sectors of the rows of the rasters, by disk.
     pub frames: Vec<Reach>,
-    /// By disk: what is beyond the upper edge and the lower.
+    /// The requests beyond the upper edge and the lower, by disk.
     pub beyond: Vec<[Beyond; 2]>,
     pub detail: Detail,
-    /// Its trace ends before the phase does.
+    /// Whether the trace ends before the phase does.
     pub cut: bool,
-    /// Of the whole phase, as far as it is known.
+    /// The length of the whole phase, as far as it is known.
     pub seconds: f64,
-    /// Those that what was measured is made of, from when to when, s; none where it is one.
+    /// The phases of what was measured, with their begin and end in s; none if there is one.
     pub phases: Vec<(String, f64, f64)>,
 }
 
 impl WatchedTrial {
-    /// So far the trace goes.
+    /// The length of the trace in s.
     pub fn traced(&self) -> f64 {
         (self.line.bins.end - self.line.bins.begin) as f64 / 1e9
     }
@@ -51,19 +52,17 @@ impl WatchedTrial {
         (bins.edge(bin).midpoint(bins.edge(bin + 1)) - bins.begin) as f64 / 1e9
     }
 
-    /// What it is called under a picture.
+    /// The name of the trial under a picture.
     pub fn about(&self) -> String {
+        if self.cut {
+            let traced = digits(self.traced());
+            return format!("{}, cut off: its trace ends after {traced} s", self.label);
+        }
         let phase = |(name, from, to): &(String, f64, f64)| {
             format!("{name} {} to {} s", digits(*from), digits(*to))
         };
-        if self.cut {
-            let told = digits(self.traced());
-            format!("{}, cut off: its trace ends after {told} s", self.label)
-        } else if self.phases.is_empty() {
-            self.label.clone()
-        } else {
-            let phases: Vec<_> = self.phases.iter().map(phase).collect();
-            format!("{}: {}", self.label, phases.join(", "))
-        }
+        let phases = self.phases.iter().map(phase).join(", ");
+        let parts = [self.label.clone(), phases];
+        parts.into_iter().filter(|part| !part.is_empty()).join(": ")
     }
 }

@@ -73,7 +73,7 @@ pub struct Comparison {
     pub trials: (usize, usize),
     /// `ln(treatment / baseline)`; [`crate::percent`] makes per cent of it.
     pub log_ratio: Estimate,
-    /// At most alpha where the interval leaves zero out.
+    /// The p-value of a difference: at most alpha if the interval leaves zero out.
     pub p_different: f64,
     /// At most alpha where the interval lies within the smallest effect of interest. Twice
     /// [`LocationTest::p_equivalent`], so that one interval decides on all verdicts.
@@ -229,7 +229,7 @@ pub(crate) fn separation_by_chance(left: usize, right: usize) -> f64 {
     by_share(0.5).max(by_share(left / (left + right)))
 }
 
-/// In how many ways `left + right` values can be dealt.
+/// The number of ways in which `left + right` values can be dealt.
 fn deals(left: usize, right: usize) -> f64 {
     (1..=left.min(right)).fold(1.0, |deals, i| deals * (left.max(right) + i) as f64 / i as f64)
 }

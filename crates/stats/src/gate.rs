@@ -27,9 +27,9 @@ pub struct GateTest {
 /// The answer of the gate for one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateVerdict {
-    /// It is certain that it did not get worse by as much as is allowed.
+    /// The cell did, with certainty, not get worse by as much as is allowed.
     Passed,
-    /// It is certain that it got worse by more than is allowed.
+    /// The cell got, with certainty, worse by more than is allowed.
     Regressed,
     /// Neither; more seeds may tell.
     Undecided,

@@ -21,7 +21,7 @@ use crate::{Comparison, Error, Rule};
 /// The numbers of trials at which a comparison may be decided, and the alpha of each decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InterimAnalyses {
-    /// In rising order; the last is the budget.
+    /// The numbers of trials in rising order; the last is the budget.
     trials: Vec<usize>,
     alpha: f64,
 }

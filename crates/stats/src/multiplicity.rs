@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// What is to be limited over a family of comparisons.
+/// The error that is limited over a family of comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
     /// The chance of any false finding (Holm, "A simple sequentially rejective multiple test

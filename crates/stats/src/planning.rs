@@ -29,7 +29,7 @@ use crate::{Comparison, Correction, Error, Rule, Verdict};
 pub const PLANNED_POWER: f64 = 0.8;
 /// A number of trials beyond any run.
 const MOST: f64 = 1e9;
-/// From so many trials on t is normal, to three digits.
+/// The number of trials from which on t is normal, to three digits.
 const NORMAL: f64 = 1e4;
 
 impl Rule {

@@ -9,7 +9,7 @@ const MOST_EXACT: usize = 128;
 /// The distribution of a whole number from 0 to `most`, symmetric about the middle.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RankNull {
-    /// By value: the chance of at most that.
+    /// The chance of at most each value.
     Exact(Vec<f64>),
     Normal {
         mean: f64,
@@ -50,7 +50,7 @@ impl RankNull {
         Self::Exact(cumulative.collect())
     }
 
-    /// Of Wilcoxon's signed-rank sum of `n` differences.
+    /// The distribution of Wilcoxon's signed-rank sum of `n` differences.
     pub(crate) fn signed_rank(n: usize) -> Self {
         if n > MOST_EXACT {
             let n = n as f64;

@@ -12,9 +12,9 @@ use crate::{Error, Interval, LocationTest, Tails};
 /// [`crate::comparison`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StudentT {
-    /// In the unit of the data.
+    /// The estimate, in the unit of the data.
     pub estimate: f64,
-    /// In the unit of the data; zero where all values of a sample are equal.
+    /// The standard error in the unit of the data; zero if all values of a sample are equal.
     pub standard_error: f64,
     pub degrees_of_freedom: f64,
 }

@@ -6,12 +6,12 @@ use std::fmt;
 use crate::error::{above_zero, chance};
 use crate::{Error, Interval};
 
-/// Which way is good.
+/// The direction that is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// As with latencies and start-up times.
+    /// Less is better, as with latencies and start-up times.
     Lower,
-    /// As with IOPS and bandwidth.
+    /// More is better, as with IOPS and bandwidth.
     Higher,
 }
 
@@ -41,7 +41,7 @@ pub enum Verdict {
     Undecided,
 }
 
-/// By what rule verdicts are given. It is chosen before the data are seen.
+/// The rule by which verdicts are given. It is chosen before the data are seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     alpha: f64,
@@ -80,7 +80,7 @@ impl Rule {
         Self { cells: cells.max(1), ..self }
     }
 
-    /// What the method of a comparison has to be able to reach.
+    /// The alpha that the method of a comparison has to be able to reach.
     pub(crate) fn least_alpha(&self) -> f64 {
         self.alpha / self.cells as f64
     }
@@ -107,6 +107,13 @@ impl Rule {
 
     pub(crate) fn side(&self, is_higher: bool) -> Verdict {
         if is_higher == (self.better == Better::Higher) { Verdict::Better } else { Verdict::Worse }
+    }
+}
+
+impl Verdict {
+    /// Whether it is certain that the treatment differs from the baseline.
+    pub fn is_difference(self) -> bool {
+        matches!(self, Self::Better | Self::Worse)
     }
 }
 

@@ -27,16 +27,21 @@ const HATCHES: [&str; 9] = [
     "M0 5L3 1L6 5",
     "M-1 1L1 -1M-1 7L7 -1M5 7L7 5M-1 5L1 7M-1 -1L7 7M5 -1L7 1",
 ];
-/// What a fill by one of them begins with.
+/// The begin of a fill by one of them.
 pub const HATCHED: &str = "url(#hatch-";
+
+/// Pixels of a picture at its natural size; it is scaled to the width that there is. Two stand
+/// beside each other on a wide window, and one fits a telephone with letters that can still be
+/// read.
+pub const WIDTH: f64 = 440.0;
 
 pub const TEXT: &str = "#24292f";
 /// Lines of axes and whiskers.
 pub const LINE: &str = "#57606a";
 pub const GRID: &str = "#d8dee4";
-/// What is better.
+/// The ink of what is better.
 pub const GOOD: &str = "#00694d";
-/// What is worse, or has no result.
+/// The ink of what is worse, or has no result.
 pub const BAD: &str = "#b3261e";
 pub const FONTS: &str = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,sans-serif";
 /// Height of the title above a picture that stands alone.
@@ -84,7 +89,7 @@ impl Series {
         }
     }
 
-    /// What is filled over the colour of a part; `None` for a plain one.
+    /// The fill over the colour of a part; `None` for a plain one.
     pub fn hatch(self) -> Option<String> {
         (self.hatch > 0).then(|| format!("{HATCHED}{})", self.hatch))
     }
@@ -120,14 +125,14 @@ impl Series {
     }
 }
 
-/// A legend below the picture: of each series that has a name, in their order.
-pub fn with_legend<T: AsRef<str>>(
+/// A legend below the picture: of each series by its number that has a name, in their order.
+pub fn with_legend<'n>(
     layout: Layout,
-    names: &[T],
+    names: impl IntoIterator<Item = (usize, &'n str)>,
     entry: fn(Series, &str) -> LegendEntry,
 ) -> Layout {
-    let each = names.iter().map(AsRef::as_ref).enumerate().filter(|(_, name)| !name.is_empty());
-    let entries = each.map(|(index, name)| entry(Series::numbered(index), name)).collect();
+    let named = names.into_iter().filter(|(_, name)| !name.is_empty());
+    let entries = named.map(|(index, name)| entry(Series::numbered(index), name)).collect();
     layout.with_legend_entries(entries).with_legend_position(LegendPosition::OutsideBottomColumns)
 }
 
@@ -162,13 +167,29 @@ pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
         .with_y_axis_max(y.1)
 }
 
+/// Pixels beside what is drawn, where the axis on the left is of numbers with units.
+pub const LEFT: f64 = 74.0;
+pub const RIGHT: f64 = 24.0;
+/// The width of what is drawn between them.
+pub const ROOM: f64 = WIDTH - LEFT - RIGHT;
+
+/// A layout with [`LEFT`] and [`RIGHT`] beside what is drawn.
+pub fn framed(x: (f64, f64), y: (f64, f64), height: f64) -> Layout {
+    layout(x, y, WIDTH, height).with_force_margins(LEFT, RIGHT)
+}
+
+/// The edges of the rows of a table along the width: the frame's, and those between the rows.
+pub fn edges(between: impl Iterator<Item = f64>) -> Vec<f64> {
+    std::iter::once(LEFT).chain(between).chain([WIDTH - RIGHT]).collect()
+}
+
 /// Text to be drawn: kuva takes what stands between two dollars for mathematics. Titles are not
 /// drawn, and stay as they are.
 pub fn plain(text: &str) -> String {
     text.replace('$', "\\$")
 }
 
-/// As much of a name as there is room for: so many letters.
+/// Cuts a name to `most` letters.
 pub fn shortened(name: &str, most: usize) -> String {
     if name.chars().count() <= most {
         return name.to_owned();

@@ -12,13 +12,13 @@ use maud::{Markup, PreEscaped, Render, html};
 use super::ink;
 
 /// Returns what is within the `svg` element. Text in it is escaped.
-pub fn inside(scene: &Scene) -> String {
+pub fn inside(scene: &Scene) -> Markup {
     // Lines of one ink that follow each other are one path: none covers another.
     let runs = scene.elements.chunk_by(|one, next| {
         matches!((segment(one), segment(next)), (Some((_, one)), Some((_, next))) if one == next)
     });
     let elements = html! { @for run in runs { (drawn_run(run)) } };
-    html! { g fill=(ink::TEXT) font-size=(FONT_SIZE) { (elements) } }.into_string()
+    html! { g fill=(ink::TEXT) font-size=(FONT_SIZE) { (elements) } }
 }
 
 /// The size of most letters, in pixels.
@@ -44,8 +44,7 @@ fn segment(element: &Primitive) -> Option<(String, String)> {
 fn drawn(element: &Primitive) -> Markup {
     match element {
         Primitive::Circle { cx, cy, r, fill, fill_opacity, stroke, stroke_width } => {
-            let paint = paint(Some(fill), *fill_opacity, stroke.as_ref(), *stroke_width);
-            circle(*cx, *cy, *r, &paint)
+            circle(*cx, *cy, *r, &paint(Some(fill), *fill_opacity, stroke.as_ref(), *stroke_width))
         }
         Primitive::CircleBatch { cx, cy, r, fill, fill_opacity, stroke, stroke_width } => {
             let paint = paint(Some(fill), *fill_opacity, stroke.as_ref(), *stroke_width);
@@ -219,7 +218,7 @@ pub fn ending(x: f64, y: f64, words: impl Render) -> Markup {
     html! { text x=(number(x)) y=(number(y)) text-anchor="end" { (words) } }
 }
 
-/// Without images that are only for a larger size on the page.
+/// Removes images that are only for a larger size on the page.
 pub fn as_seen(inner: &str) -> String {
     let mut parts = inner.split(r#"<image class="fine""#);
     let first = parts.next().unwrap_or_default().to_owned();
@@ -290,7 +289,7 @@ mod tests {
         scene.elements.push(Primitive::ClipStart { x, y, width, height, id: "k".to_owned() });
         scene.elements.extend([text("1.2345 <b"), text(""), Primitive::ClipEnd]);
         assert_eq!(
-            inside(&scene),
+            inside(&scene).into_string(),
             r##"<g fill="#24292f" font-size="12"><text x="3" y="2">1.2345 &lt;b</text></g>"##
         );
     }

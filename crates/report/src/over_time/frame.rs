@@ -17,7 +17,7 @@ const ROOM_FOR_A_NAME: f64 = 0.12;
 const STRETCHES: usize = 12;
 
 impl Scale {
-    /// Where on the width a moment of the phase stands.
+    /// Returns the place of a moment of the phase on the width.
     pub fn place(&self, seconds: f64) -> f64 {
         LEFT + DRAWN * self.part(seconds)
     }
@@ -81,7 +81,7 @@ pub fn tick_step(most: f64) -> f64 {
         .unwrap_or(power)
 }
 
-/// With as many places after the point as multiples of `step` have.
+/// Formats a number with as many decimal places as multiples of `step` have.
 pub fn short(value: f64, step: f64) -> String {
     let places = (-step.log10().floor()).max(0.0) as usize;
     format!("{value:.places$}")

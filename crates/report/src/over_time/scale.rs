@@ -6,9 +6,9 @@ use crate::watched::WatchedTrial;
 /// As far as the greatest of the trials wants that are held against each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
-    /// Which of several it is, by length.
+    /// The number of the scale among several, by length.
     pub number: usize,
-    /// Of each measure.
+    /// The greatest value on the axis of each measure.
     pub tops: Vec<f64>,
     pub seconds: f64,
     /// There are several, and each says how far it goes.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use itertools::Itertools;
 use maud::{Markup, html};
 
 use super::frame::{DRAWN, LEFT, short, table, tick_step};
@@ -68,20 +69,12 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
     let note = note(trial);
     let says = format!(
         "A point for each stretch of time and of addresses of a disk in which requests ended; {} \
-            disks, one above the other, \
-         the highest address of each on top. {note}",
+         disks, one above the other, the highest address of each on top. {note}",
         line.disks.len()
     );
     let numbers = table(trial, |bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
-    let kind = format!("{side}-addresses");
-    let mut chart = Chart::of_svg(
-        &kind,
-        "Addresses against time",
-        says,
-        (WIDTH, height),
-        inner.into_string(),
-        numbers,
-    );
+    let (kind, title) = (format!("{side}-addresses"), "Addresses against time");
+    let mut chart = Chart::of_svg(&kind, title, says, (WIDTH, height), inner, numbers);
     chart.note = note;
     scale.finish(chart, trial)
 }
@@ -149,19 +142,13 @@ fn ends(trial: &WatchedTrial, index: usize, (top, strip, width): (f64, f64, f64)
 fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
     let mut way = String::new();
     let mut last = f64::NEG_INFINITY;
+    let [edge, out, back] = [edge, tip, -tip].map(number);
     for at in &beyond.columns {
         let x = LEFT + (*at as f64 + 0.5) * column;
         // Nearer ones would be one mark.
         if x - last >= 2.0 {
             // Writing to a string does not fail.
-            let _ = write!(
-                way,
-                "M{} {}l3 {}l3 {}z",
-                number(x - 3.0),
-                number(edge),
-                number(tip),
-                number(-tip)
-            );
+            let _ = write!(way, "M{} {edge}l3 {out}l3 {back}z", number(x - 3.0));
             last = x;
         }
     }
@@ -173,15 +160,13 @@ fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
     html! { path d=(way) fill=(colour) {} }
 }
 
-/// What is beyond the frames, in words; nothing where nothing is.
+/// The requests beyond the frames in words; empty if there are none.
 fn note(trial: &WatchedTrial) -> String {
-    let mut told: Vec<String> = Vec::new();
-    for (name, beyond) in trial.names.iter().zip(&trial.beyond) {
-        let own: Vec<String> = beyond.iter().filter_map(Beyond::in_words).collect();
-        if !own.is_empty() {
-            told.push(format!("{name} {}", own.join(", ")));
-        }
-    }
+    let told = trial.names.iter().zip(&trial.beyond).filter_map(|(name, beyond)| {
+        let own = beyond.iter().filter_map(Beyond::in_words).join(", ");
+        (!own.is_empty()).then(|| format!("{name} {own}"))
+    });
+    let told: Vec<String> = told.collect();
     if told.is_empty() {
         return String::new();
     }

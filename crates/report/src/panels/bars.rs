@@ -1,7 +1,8 @@
 //! How each choice did in each number: a bar for the median, a whisker over the seeds; what has no
 //! result is an X.
 
-use disklab_compare::{Metric, answer};
+use disklab_compare::{Comparison, Metric};
+use disklab_results::Spread;
 use itertools::Itertools;
 use kuva::plot::annotations::TextAnnotation;
 use kuva::plot::{BarPlot, MarkerShape, ScatterPlot};
@@ -33,19 +34,21 @@ const CROSS: f64 = 18.0;
 /// Letters of a name beside the bars, at most, and pixels of each.
 const NAME: usize = 18;
 const LETTER: f64 = 7.4;
+/// A bar without a result has no length.
+const NO_BAR: Spread = Spread { min: 0.0, median: 0.0, max: 0.0 };
 
-/// What is drawn of a choice.
+/// The numbers of a choice that are drawn.
 struct Bar<'s> {
     choice: &'s str,
-    /// Its place among all choices, for its colour.
+    /// The place of the choice among all choices, for its colour.
     series: usize,
-    /// Least, median and greatest over the seeds, and these as far as they are known.
-    seeds: Option<(f64, f64, f64)>,
-    known: Option<[String; 3]>,
+    /// The spread over the seeds; and the least, the median and the greatest as far as they are
+    /// known.
+    seeds: Option<(Spread, [String; 3])>,
     /// The change and the verdict, where there is one.
     told: String,
     fates: Vec<Fate>,
-    /// In the place of a median.
+    /// The words in the place of a median.
     without: &'static str,
     trials: (usize, usize),
 }
@@ -56,19 +59,22 @@ impl Bar<'_> {
     }
 
     /// Right of the bar: the median over the change.
-    fn texts(&self) -> [String; 2] {
-        let median = self.known.as_ref().map_or(self.without, |[_, median, _]| median);
-        [median.to_owned(), self.told.clone()]
-    }
-
-    /// The greatest is more than that.
-    fn goes_on(&self) -> bool {
-        self.known.as_ref().is_some_and(|[.., greatest]| greatest.starts_with('>'))
+    fn texts(&self) -> [&str; 2] {
+        let median = self.seeds.as_ref().map_or(self.without, |(_, known)| &known[1]);
+        [median, &self.told]
     }
 
     /// Why trials have no result.
     fn reasons(&self) -> String {
         self.fates.iter().map(|fate| fate.text.as_str()).join("; ")
+    }
+
+    fn said(&self) -> String {
+        let Some((_, [min, median, max])) = &self.seeds else {
+            return format!("{}: {}", self.choice, self.without);
+        };
+        let told = if self.told.is_empty() { String::new() } else { format!(", {}", self.told) };
+        format!("{}: {median}, seeds {min} to {max}{told}", self.choice)
     }
 }
 
@@ -79,11 +85,10 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     };
     let words = html! {
         p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest \
-            seed, and ▸ where that was given up and is more; ✕ is a trial that gave no \
-                  result that verdicts may rest on. The open group is the one with the greatest \
-                  change, of those that are certain where any is; without any, one with a ✕. \
-                  Undecided is what too few seeds \
-                  tell; the remarks under " a href="#matrix" { "All cells" }
+            seed, and ▸ where that was given up and is more; ✕ is a trial that gave no result that \
+            verdicts may rest on. The open group is the one with the greatest change, of those \
+            that are certain where any is; without any, one with a ✕. Undecided is what too few \
+            seeds tell; the remarks under " a href="#matrix" { "All cells" }
                   " say how many would." }
     };
     of_groups(source, words, NO_TRIALS, |group| {
@@ -116,18 +121,15 @@ fn bars<'s>(source: &ReportSource, group: &'s Group, metric: &Metric) -> Vec<Bar
     let unit = group.unit(metric);
     let bar = |choice: &'s CellChoice| {
         let comparison = source.comparison(group, &choice.value, metric);
-        let told = comparison.map_or_else(String::new, |comparison| {
-            answer::change_and_verdict(comparison.change, comparison.verdict)
-        });
+        let known = |spread: Spread| {
+            let values = [spread.min, spread.median, spread.max];
+            (spread, values.map(|value| choice.known(metric, value, &unit)))
+        };
         Bar {
             choice: &choice.value,
             series: source.series(choice),
-            seeds: choice.spread(metric).map(|spread| (spread.min, spread.median, spread.max)),
-            known: choice.spread(metric).map(|spread| {
-                [spread.min, spread.median, spread.max]
-                    .map(|value| choice.known(metric, value, &unit))
-            }),
-            told,
+            seeds: choice.spread(metric).map(known),
+            told: comparison.map(Comparison::change_and_verdict).unwrap_or_default(),
             fates: choice.fates(metric),
             without: choice.without_result(metric).0,
             trials: (choice.results().count(), choice.trials.len()),
@@ -139,7 +141,8 @@ fn bars<'s>(source: &ReportSource, group: &'s Group, metric: &Metric) -> Vec<Bar
 fn chart(source: &ReportSource, group: &Group, metric: &Metric) -> Chart {
     let bars = bars(source, group, metric);
     let unit = group.unit(metric);
-    let most = bars.iter().filter_map(|bar| bar.seeds).map(|(.., max)| max).fold(0.0, f64::max);
+    let spreads = bars.iter().filter_map(|bar| bar.seeds.as_ref());
+    let most = spreads.map(|(spread, _)| spread.max).fold(0.0, f64::max);
     let (label, scale) = axis(&unit, most);
     let most = if most > 0.0 { most * 1.02 / scale } else { 1.0 };
     let rows = bars.len();
@@ -150,21 +153,33 @@ fn chart(source: &ReportSource, group: &Group, metric: &Metric) -> Chart {
     let widest = LETTER * texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64;
     let cross = if bars.iter().any(Bar::has_failed) { CROSS } else { 0.0 };
     let right = GAP + widest + cross + 4.0;
-    let room = WIDTH - left - right;
+    let names = bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME)));
     let layout = ink::layout((0.0, most), (0.5, rows as f64 + 0.5), WIDTH, height)
         .with_force_margins(left, right)
         .with_force_margins_y(ABOVE, BELOW)
         .with_x_label(ink::plain(&label))
         // Categories count from below.
-        .with_y_categories(
-            bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME))).collect(),
-        )
+        .with_y_categories(names.collect())
         .with_ticks(3);
-    let (plots, layout) = plots(&bars, (most, scale), (room, right), layout);
-    Chart::draw(&slug(metric.name()), metric.name(), says(&bars), plots, layout, table(&bars))
+    let room = WIDTH - left - right;
+    let frame = BarFrame { most, scale, right, cross, room };
+    let (plots, layout) = plots(&bars, &frame, layout);
+    let says = bars.iter().map(Bar::said).join(". ") + ".";
+    Chart::draw(&slug(metric.name()), metric.name(), says, plots, layout, table(&bars))
 }
 
-/// What an axis says of these units, and how many of them it counts as one.
+/// How far the axis goes, and what stands beside the bars.
+struct BarFrame {
+    most: f64,
+    scale: f64,
+    /// Pixels right of the bars, and those of a cross.
+    right: f64,
+    cross: f64,
+    /// The width for the bars.
+    room: f64,
+}
+
+/// The label of an axis in these units, and how many of them it counts as one.
 fn axis(unit: &str, most: f64) -> (String, f64) {
     match unit {
         "1/s" => ("a second".to_owned(), 1.0),
@@ -178,13 +193,9 @@ fn axis(unit: &str, most: f64) -> (String, f64) {
     }
 }
 
-/// `room` is the width for the bars and `right` that beside them, in pixels.
-fn plots(
-    bars: &[Bar],
-    (most, scale): (f64, f64),
-    (room, right): (f64, f64),
-    mut layout: Layout,
-) -> (Vec<Plot>, Layout) {
+fn plots(bars: &[Bar], frame: &BarFrame, mut layout: Layout) -> (Vec<Plot>, Layout) {
+    let BarFrame { most, scale, right, cross, room } = *frame;
+    let x_of = |pixels: f64| most * pixels / room;
     let mut drawn = BarPlot::new()
         .with_horizontal(true)
         .with_width(0.62)
@@ -196,38 +207,30 @@ fn plots(
     let mut reasons: Vec<String> = Vec::new();
     for (below, bar) in bars.iter().rev().enumerate() {
         let place = below as f64 + 1.0;
-        let (min, median, max) = bar.seeds.unwrap_or_default();
-        drawn = drawn.with_colored_bar(
-            bar.choice,
-            median / scale,
-            ink::Series::numbered(bar.series).colour,
-        );
+        let Spread { min, median, max } = bar.seeds.as_ref().map_or(NO_BAR, |(spread, _)| *spread);
+        let colour = ink::Series::numbered(bar.series).colour;
+        drawn = drawn.with_colored_bar(bar.choice, median / scale, colour);
         errors.push(((median - min) / scale, (max - median) / scale));
-        tips.push(said(bar));
-        let x_of = |pixels: f64| most * pixels / room;
-        if bar.goes_on() {
+        tips.push(bar.said());
+        // The greatest is more than that.
+        if bar.seeds.as_ref().is_some_and(|(_, [.., greatest])| greatest.starts_with('>')) {
             // Its place is the middle of the letter, and six pixels below it.
             let arrow = TextAnnotation::new("▸", max / scale + x_of(3.0), place - 10.0 / ROW);
             layout = layout.with_annotation(arrow.with_font_size(14));
         }
         if bar.has_failed() {
             // In the place of the bar; at the margin where there is one.
-            crosses.push((
-                if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(right - 12.0) },
-                place,
-            ));
+            let x = if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(right - 12.0) };
+            crosses.push((x, place));
             reasons.push(format!("{}: {}", bar.choice, bar.reasons()));
         }
-        let cross = if bars.iter().any(Bar::has_failed) { CROSS } else { 0.0 };
         let x = most + x_of((right - cross) / 2.0);
         // Annotations stand six pixels above their place; half of a letter's height more is the
         // middle of the row.
         let lines = if bar.told.is_empty() { [-10.0, 0.0] } else { [-2.0, -17.0] };
         for (text, pixels) in bar.texts().iter().zip(lines).filter(|(text, _)| !text.is_empty()) {
-            let place = place + pixels / ROW;
-            layout = layout.with_annotation(
-                TextAnnotation::new(ink::plain(text), x, place).with_font_size(12),
-            );
+            let text = TextAnnotation::new(ink::plain(text), x, place + pixels / ROW);
+            layout = layout.with_annotation(text.with_font_size(12));
         }
     }
     let mut plots: Vec<Plot> =
@@ -245,18 +248,6 @@ fn plots(
     (plots, layout)
 }
 
-fn said(bar: &Bar) -> String {
-    let Some([min, median, max]) = &bar.known else {
-        return format!("{}: {}", bar.choice, bar.without);
-    };
-    let told = if bar.told.is_empty() { String::new() } else { format!(", {}", bar.told) };
-    format!("{}: {median}, seeds {min} to {max}{told}", bar.choice)
-}
-
-fn says(bars: &[Bar]) -> String {
-    bars.iter().map(said).join(". ") + "."
-}
-
 fn table(bars: &[Bar]) -> NumbersTable {
     let mut table = NumbersTable::new(
         "",
@@ -265,9 +256,9 @@ fn table(bars: &[Bar]) -> NumbersTable {
     for bar in bars {
         let none = if bar.has_failed() { "✕" } else { "-" };
         let [least, median, greatest] =
-            bar.known.clone().unwrap_or_else(|| [none; 3].map(str::to_owned));
+            bar.seeds.as_ref().map_or([none; 3], |(_, known)| known.each_ref().map(String::as_str));
         let trials = format!("{} of {}", bar.trials.0, bar.trials.1);
-        let fields = [median, least, greatest, bar.told.clone(), trials, bar.reasons()];
+        let fields = [median, least, greatest, &bar.told, &trials, &bar.reasons()];
         table.row(bar.choice, fields);
     }
     table

@@ -3,10 +3,10 @@
 
 use disklab_compare::answer;
 use itertools::Itertools;
-use kuva::prelude::{LegendPosition, Plot};
+use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, NumbersTable, WIDTH, ink};
+use crate::chart::{Chart, NumbersTable, ink};
 use crate::latency::{self, Curve, Origin, RequestKind};
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::source::ReportSource;
@@ -20,20 +20,17 @@ pub const PANEL: Panel = Panel {
 };
 
 const HEIGHT: f64 = 330.0;
-/// Pixels beside what is drawn.
-const LEFT: f64 = 74.0;
-const RIGHT: f64 = 24.0;
 /// The percentile from which on the axis has room for latencies.
 const FASTEST: f64 = 1.0;
 
-/// One of the two views of the same latencies.
+/// A view of the latencies.
 struct View {
     kind: &'static str,
     title: &'static str,
     x_label: &'static str,
     x: (f64, f64),
     step: f64,
-    /// Where on the axis a percentile stands.
+    /// The place of a percentile on the axis.
     place: fn(f64) -> f64,
     tick: fn(f64) -> String,
     /// The percentiles of its table.
@@ -72,11 +69,10 @@ const NONE: &str = "No trial has latencies: fio told none, or its reports are go
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p.says { "A line is all seeds of a choice together; the band around it reaches from the \
-            least to the greatest seed. Left: \
-                  every request, the fastest first. Right: the slowest, where each step is a tenth \
-                  of the requests of the one \
-                  before, to where one request is left. What is faster than the axis goes stands \
-                  at its lower edge; the numbers have it." }
+            least to the greatest seed. Left: every request, the fastest first. Right: the \
+            slowest, where each step is a tenth of the requests of the one before, to where one \
+            request is left. What is faster than the axis goes stands at its lower edge; the \
+            numbers have it." }
     };
     let mut any = false;
     let pieces = of_groups(source, words, NONE, |group| {
@@ -161,29 +157,20 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Curve
         );
         plots.push(line.into());
     }
-    let entries = |curve: &Curve| ink::Series::numbered(curve.series).entry(&curve.choice);
-    let layout = ink::layout(view.x, (floor, most * 1.1), WIDTH, HEIGHT)
-        .with_force_margins(LEFT, RIGHT)
+    let layout = ink::framed(view.x, (floor, most * 1.1), HEIGHT)
         .with_log_y()
         .with_x_label(view.x_label)
         .with_x_tick_step(view.step)
         .with_x_tick_format(ink::ticks(view.tick))
-        .with_y_tick_format(ink::ticks(time))
-        .with_legend_entries(curves.iter().map(entries).collect())
-        .with_legend_position(LegendPosition::OutsideBottomColumns);
+        .with_y_tick_format(ink::ticks(time));
+    let names = curves.iter().map(|curve| (curve.series, curve.choice.as_str()));
+    let layout = ink::with_legend(layout, names, ink::Series::entry);
     let (percents, table) = table(curves, view);
-    let places: Vec<f64> = percents
-        .into_iter()
-        .map(|percent| LEFT + ((view.place)(percent) / view.x.1).min(1.0) * (WIDTH - LEFT - RIGHT))
-        .collect();
-    Chart::draw(view.kind, view.title, says(curves), plots, layout, table)
-        .with_edges(between(&places))
-}
-
-/// Edges within which a pointer is nearest to each of some places, in their order.
-fn between(places: &[f64]) -> Vec<f64> {
-    let middles = places.windows(2).map(|two| two[0].midpoint(two[1]));
-    std::iter::once(LEFT).chain(middles).chain([WIDTH - RIGHT]).collect()
+    let place = |percent| ink::LEFT + ((view.place)(percent) / view.x.1).min(1.0) * ink::ROOM;
+    let places: Vec<f64> = percents.into_iter().map(place).collect();
+    // A pointer tells the row whose place is nearest.
+    let edges = ink::edges(places.windows(2).map(|two| two[0].midpoint(two[1])));
+    Chart::draw(view.kind, view.title, says(curves), plots, layout, table).with_edges(edges)
 }
 
 fn time(ns: f64) -> String {
@@ -209,13 +196,9 @@ fn table(curves: &[Curve], view: &View) -> (Vec<f64>, NumbersTable) {
     let mut percents = Vec::new();
     for &percent in view.table {
         let field = |curve: &Curve| {
-            curve.at(percent).map_or_else(
-                || "-".to_owned(),
-                |point| {
-                    let [all, least, most] = [point.of_all, point.least, point.greatest].map(time);
-                    format!("{all} ({least} to {most})")
-                },
-            )
+            let Some(point) = curve.at(percent) else { return "-".to_owned() };
+            let [all, least, most] = [point.of_all, point.least, point.greatest].map(time);
+            format!("{all} ({least} to {most})")
         };
         if curves.iter().any(|curve| curve.at(percent).is_some()) {
             percents.push(percent);

@@ -1,8 +1,11 @@
 //! Every cell: how it did, against its baseline, and what went wrong in it.
 
+use std::collections::BTreeMap;
+
 use disklab_compare::{Comparison, Metric, answer};
 use disklab_stats::Verdict;
-use disklab_units::prose::{self, count};
+use disklab_units::prose::count;
+use indexmap::IndexMap;
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -57,14 +60,14 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
 
 /// Remarks of one kind on the trials of one row.
 struct Remarked {
-    /// Of the kind.
+    /// The number of the kind.
     number: usize,
-    /// Of the row, in ids.
+    /// The name of the row in ids.
     row: String,
     /// The cell.
     of: String,
-    /// `seed 1: what is said of it; seeds 2 and 3: what is said of these`.
-    told: String,
+    /// `seed 1: what is said of it`, `seeds 2 and 3: what is said of these`.
+    told: Vec<String>,
     trials: usize,
 }
 
@@ -89,7 +92,7 @@ fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
                         ul { @for remarked in own { li id={"matrix-note-" (at + 1) "-"
                             (remarked.row)} {
                             a href={"#matrix-" (remarked.row)} { (remarked.of) } ": "
-                                (remarked.told)
+                                (remarked.told.join("; "))
                         } } }
                     }
                 }
@@ -98,7 +101,7 @@ fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
     }
 }
 
-/// Those that tell groups apart; the conditions tell the others.
+/// The axes that tell groups apart; the conditions name the others.
 fn axes<'a>(source: &'a ReportSource) -> Vec<&'a str> {
     let differs = |(axis, value): &&(String, String)| {
         source.groups.iter().any(|other| other.cell.value(axis) != Some(value))
@@ -150,7 +153,7 @@ fn at_a_glance(
                 @match (choice.spread(metric), comparison) {
                     (None, _) => { (nothing(choice, metric)) },
                     (Some(_), Some(comparison)) if comparison.change.is_some() => {
-                        (answer::change_and_verdict(comparison.change, comparison.verdict)) },
+                        (comparison.change_and_verdict()) },
                     (Some(_), _) => { (uncompared(choice, metric, is_baseline)) },
                 }
             }
@@ -175,7 +178,7 @@ fn row<'a>(
     let median = comparison
         .and_then(|comparison| comparison.treatment_median)
         .or(spread.map(|spread| spread.median));
-    let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
+    let unit = metric.unit(choice.outcomes());
     let trials = choice.results().count();
     let family = if source.until.is_some() {
         source.comparisons.len()
@@ -214,7 +217,7 @@ fn row<'a>(
                     div { (answer::seeds(seeds)) " would decide" } }
                 @for remarked in &remarked {
                     a.note href={"#matrix-note-" (remarked.number) "-" (remarked.row)}
-                        title=(remarked.told) { "[" (remarked.number) "]" } " "
+                        title=(remarked.told.join("; ")) { "[" (remarked.number) "]" } " "
                 }
             }
         }
@@ -234,57 +237,47 @@ fn uncompared(choice: &CellChoice, metric: &Metric, is_baseline: bool) -> Markup
     }
 }
 
-/// What paper has room for on one line.
+/// The class of a value that paper has room for on one line.
 fn short(value: &str) -> Option<&'static str> {
     (value.chars().count() <= 16).then_some("short")
 }
 
-/// In the place of a number.
+/// Draws the words in the place of a number.
 fn nothing(choice: &CellChoice, metric: &Metric) -> Markup {
     let (words, failed) = choice.without_result(metric);
     html! { @if failed { span.x { "✕ " (words) } } @else { span.to-come { (words) } } }
 }
 
-/// What is remarked on the trials of a choice, by kind.
+/// The remarks on the trials of a choice, by kind.
 fn remarked<'a>(
     notes: &mut Notes<'a>,
     group: &Group<'a>,
     choice: &CellChoice<'a>,
 ) -> Vec<Remarked> {
-    let mut texts: Vec<(usize, String, Vec<String>)> = Vec::new();
-    for (tried, outcome) in choice.results() {
-        let seed = tried.seed_index.map_or_else(|| tried.id.to_owned(), |seed| seed.to_string());
+    let mut texts: IndexMap<(usize, String), Vec<String>> = IndexMap::new();
+    for (trial, outcome) in choice.results() {
+        let seed = trial.seed_index.map_or_else(|| trial.id.to_owned(), |seed| seed.to_string());
         for remark in outcome.remarks.iter().filter(|remark| !remark.doubts()) {
-            let (number, text) = (notes.number(remark, tried.id), remark.to_string());
-            match texts.iter_mut().find(|(known, said, _)| *known == number && *said == text) {
-                Some((.., seeds)) => seeds.push(seed.clone()),
-                None => texts.push((number, text, vec![seed.clone()])),
-            }
+            let key = (notes.number(remark, trial.id), remark.to_string());
+            texts.entry(key).or_default().push(seed.clone());
         }
     }
-    let mut all: Vec<Remarked> = Vec::new();
-    for (number, text, seeds) in texts {
-        let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
-        let told = format!("{noun} {}: {text}", prose::listed(&seeds));
-        if let Some(remarked) = all.iter_mut().find(|remarked| remarked.number == number) {
-            remarked.told = [remarked.told.as_str(), &told].join("; ");
-            remarked.trials += seeds.len();
-            continue;
-        }
-        let of = [group.title(), choice.value.clone()].join(", ");
-        all.push(Remarked {
+    let mut all: BTreeMap<usize, Remarked> = BTreeMap::new();
+    for ((number, text), seeds) in texts {
+        let remarked = all.entry(number).or_insert_with(|| Remarked {
             number,
             row: format!("{}--{}", group.name, choice.name),
-            of,
-            told,
-            trials: seeds.len(),
+            of: format!("{}, {}", group.title(), choice.value),
+            told: Vec::new(),
+            trials: 0,
         });
+        remarked.told.push(format!("{}: {text}", answer::numbered_seeds(&seeds)));
+        remarked.trials += seeds.len();
     }
-    all.sort_by_key(|remarked| remarked.number);
-    all
+    all.into_values().collect()
 }
 
-/// What a column is sorted by, as JavaScript reads numbers.
+/// The number that a column is sorted by, in JavaScript's notation.
 fn number(value: Option<f64>) -> Option<String> {
     value.map(|value| match value {
         f64::INFINITY => "Infinity".to_owned(),
@@ -311,14 +304,14 @@ pub fn verdict(comparison: Option<&Comparison>, is_baseline: bool) -> Markup {
     }
 }
 
-/// In a word or two for each choice of a group: `queue +12 % better`.
+/// The change and the verdict of each choice of a group: `queue +12 % better`.
 pub fn summary(source: &ReportSource, group: &Group, metric: &Metric) -> String {
     let told = |choice: &CellChoice| {
         let comparison = source.comparison(group, &choice.value, metric)?;
-        let change = comparison.change?;
+        comparison.change?;
         let told = match comparison.verdict {
             Verdict::Undecided => Verdict::Undecided.to_string(),
-            verdict => answer::change_and_verdict(Some(change), verdict),
+            _ => comparison.change_and_verdict(),
         };
         // A line ends between choices, not within one.
         Some(format!("{} {told}", choice.value).replace(' ', "\u{a0}"))

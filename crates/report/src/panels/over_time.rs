@@ -52,8 +52,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let (scripts, left) = to_choose_from(source, home, &shown, &mut reading);
     let words = html! {
         p { "The measured phase, disk by disk. A seek is a read or write that does not begin where \
-            the one that ended before \
-             it on its disk had ended." }
+            the one that ended before it on its disk had ended." }
         (reading.not_shown())
         div.filters hidden data-choose data-a=[shown.label(0)] data-b=[shown.label(1)] role="group"
             aria-label="Trials" {}
@@ -118,7 +117,7 @@ impl Shown {
         pieces
     }
 
-    /// Those of the pair are on the page already.
+    /// Packs the pictures of the other trials; those of the pair are on the page already.
     fn packed(&self) -> Vec<Packed> {
         let of_pair = self.pair.iter().zip(SIDES).map(|((trial, scale), side)| Packed {
             label: trial.label.clone(),
@@ -131,7 +130,7 @@ impl Shown {
     }
 }
 
-/// Of the trials that are held against each other, those with the same axes.
+/// The name of an axis among the trials that are compared with each other.
 fn named(among: &str, scale: &Scale) -> String {
     format!("{} of {among}", scale.number)
 }
@@ -139,7 +138,7 @@ fn named(among: &str, scale: &Scale) -> String {
 /// Pictures of a trial, packed.
 struct Packed {
     label: String,
-    /// Those with the same have the same axes.
+    /// The name of the axes; pictures with the same name have the same axes.
     scale: String,
     pictures: String,
     /// The side where they are on the page from the beginning, and need not be packed.

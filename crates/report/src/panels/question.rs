@@ -1,5 +1,6 @@
 //! What was asked, what came out, under which conditions, and what it does not hold for.
 
+use indexmap::IndexMap;
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -8,13 +9,12 @@ use disklab_compare::{CellIndex, Metric, RECORD};
 use disklab_config::disk_times::DiskTimes;
 use disklab_record::Record;
 use disklab_record::manifest::HostDisk;
-use disklab_record::record::name_of;
 use disklab_units::prose::{count, listed};
 
 use crate::limits;
 use crate::merge::made_with;
 use crate::overview::overview;
-use crate::panel::{Nothing, Panel, Piece};
+use crate::panel::{self, Nothing, Panel, Piece};
 use crate::source::{ReportSource, values_by_axis};
 use crate::survival;
 
@@ -28,7 +28,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let answer = Piece::Words(answer(source));
     let rest = Piece::Words(html! {
         h3 { "Conditions" }
-        (conditions(source))
+        (panel::facts(facts(source)))
         h3 { "What it does not say" }
         @for validity in validities(source) { p.validity { (validity) } }
     });
@@ -75,43 +75,33 @@ pub fn validities(source: &ReportSource) -> Vec<&'static str> {
     all.into_iter().flat_map(parts).collect()
 }
 
-/// What was varied and with what it ran, as (what, what it was).
+/// The axes with their values and the programs that ran, as (name, value).
 pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if source.compared == RECORD || source.baseline.is_some() {
-        let baseline = source.baseline.as_deref().map_or_else(String::new, |baseline| {
-            format!(
-                " (baseline: \
-                {baseline})"
-            )
-        });
+        let baseline = source.baseline.iter().map(|baseline| format!(" (baseline: {baseline})"));
+        let choices = source.choices().join(", ");
         facts.push((
             format!("compared: {}", source.compared),
-            format!("{}{baseline}", source.choices().join(", ")),
+            choices + &baseline.collect::<String>(),
         ));
     }
     let axes = values_by_axis(source.groups.iter().map(|group| &group.cell));
     facts.extend(axes.iter().map(|(axis, values)| ((*axis).to_owned(), values.iter().join(", "))));
     for (index, report) in source.indexes.iter().zip(&source.merged) {
-        let record = index.record;
-        let of = if source.records.len() > 1 {
-            format!(" of {}", name_of(record.folder()))
-        } else {
-            String::new()
-        };
-        facts.push((format!("trials{of}"), report.trials.to_string()));
-        facts.extend(disks(record).map(|disks| (format!("disks{of}"), disks)));
-        facts.extend(measured(index).map(|measured| (format!("measured{of}"), measured)));
-        let made = made_with(report);
-        if !made.is_empty() {
-            facts.push((format!("made with{of}"), made.join(", ")));
-        }
-        if !report.created.is_empty() {
-            facts.push((format!("begun{of}"), report.created.clone()));
-        }
-        if !report.set.is_empty() {
-            facts.push((format!("set{of}"), report.set.join(" ")));
-        }
+        let made = made_with(report).join(", ");
+        let all = [
+            ("trials", Some(report.trials.to_string())),
+            ("disks", disks(index.record)),
+            ("measured", measured(index)),
+            ("made with", Some(made).filter(|made| !made.is_empty())),
+            ("begun", Some(report.created.clone()).filter(|created| !created.is_empty())),
+            ("set", (!report.set.is_empty()).then(|| report.set.join(" "))),
+        ];
+        let of =
+            if source.records.len() > 1 { format!(" of {}", index.name()) } else { String::new() };
+        let known = all.into_iter().filter_map(|(what, was)| Some((what, was?)));
+        facts.extend(known.map(|(what, was)| (format!("{what}{of}"), was)));
     }
     facts
 }
@@ -127,24 +117,23 @@ fn disks(record: &Record) -> Option<String> {
         let at = on.at.iter().map(|path| format!("at {}", path.display()));
         return Some(at.chain(on.disks.iter().map(disk)).join(", "));
     }
-    let mut arrays: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut arrays: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for outcome in record.lines() {
         let array = outcome.cell.value("array").unwrap_or_default();
         let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
         let models: Vec<&str> = devices.filter_map(|device| device.device.as_deref()).collect();
-        if !models.is_empty() && arrays.iter().all(|(known, _)| *known != array) {
-            arrays.push((array, models));
+        if !models.is_empty() {
+            arrays.entry(array).or_insert(models);
         }
     }
-    let told = |(array, models): &(&str, Vec<&str>)| {
+    let told = |(array, models): (&&str, &Vec<&str>)| {
         let number = |model: &&str| models.iter().filter(|other| *other == model).count();
-        let counts: Vec<String> =
-            models.iter().unique().map(|model| format!("{} {model}", number(model))).collect();
+        let mut counts = models.iter().unique().map(|model| format!("{} {model}", number(model)));
         let of = if array.is_empty() { String::new() } else { format!("{array}: ") };
         format!("{of}{}", counts.join(", "))
     };
-    let told: Vec<String> = arrays.iter().map(told).collect();
-    (!told.is_empty()).then(|| format!("models, not hardware. {}", told.join("; ")))
+    let told = arrays.iter().map(told).join("; ");
+    (!told.is_empty()).then(|| format!("models, not hardware. {told}"))
 }
 
 /// For how long, and in which time.
@@ -159,10 +148,4 @@ fn measured(index: &CellIndex) -> Option<String> {
         return Some(format!("until programs have started, or all phases are done; in {time}"));
     };
     Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in {time}"))
-}
-
-fn conditions(source: &ReportSource) -> Markup {
-    html! {
-        dl.facts { @for (what, was) in facts(source) { div { dt { (what) } dd { (was) } } } }
-    }
 }

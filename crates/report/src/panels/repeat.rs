@@ -12,7 +12,7 @@ use disklab_units::prose::count;
 use itertools::Itertools;
 use maud::{Markup, html};
 
-use crate::panel::{Nothing, Panel, Piece};
+use crate::panel::{Nothing, Panel, Piece, facts};
 use crate::source::{ReportSource, families};
 use crate::text::in_shell;
 
@@ -65,20 +65,7 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
     html! {
         @if words.is_empty() { p.missing { "The record does not say by which command it was \
             made." } } @else { pre { (words) } }
-        dl.facts {
-            @if !manifest.disklab.is_empty() { (fact("disklab", &disklab(record))) }
-            (fact("seeds", &seeds(record)))
-            @for kernel in &manifest.kernels {
-                (fact(&format!("kernel {}", kernel.name), &format!("Linux {}", kernel.version)))
-                (fact("its configuration, SHA-256", &kernel.config_sha256))
-                (fact("its key", &kernel.key))
-                @if !kernel.source.is_empty() { (fact("its source", &kernel.source)) }
-                @if !kernel.compiler.is_empty() { (fact("its compiler", &kernel.compiler)) }
-            }
-            @for Fact { name, value } in &manifest.tools { (fact(name, value)) }
-            @for Fact { name, value } in manifest.host.iter().filter(|fact| fact.name != COMMIT) {
-                (fact(&format!("host: {name}"), value)) }
-        }
+        (facts(made_with(record)))
         @if !manifest.suite.text().is_empty() {
             details { summary { "The suite " (manifest.suite.name) ", SHA-256 "
                 (manifest.suite.sha256()) } pre { (manifest.suite.text()) } }
@@ -87,14 +74,36 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
             details {
                 summary { (count(manifest.inputs.len(), "file"))
                     " of the lab that it was made of, with SHA-256" }
-                dl.facts { @for Fact { name, value } in &manifest.inputs { (fact(name, value)) } }
+                (facts(manifest.inputs.iter().map(|Fact { name, value }| (name, value))))
             }
         }
         (raw(record, link))
     }
 }
 
-/// Its version, and its commit where that is known.
+/// The programs, the kernels and the machine that a record was made with.
+fn made_with(record: &Record) -> Vec<(String, String)> {
+    let manifest = record.manifest();
+    let version = (!manifest.disklab.is_empty()).then(|| disklab(record));
+    let mut all: Vec<(String, String)> =
+        version.map(|version| ("disklab".to_owned(), version)).into_iter().collect();
+    all.push(("seeds".to_owned(), seeds(record)));
+    for kernel in &manifest.kernels {
+        all.push((format!("kernel {}", kernel.name), format!("Linux {}", kernel.version)));
+        let named =
+            [("its configuration, SHA-256", &kernel.config_sha256), ("its key", &kernel.key)];
+        let known = [("its source", &kernel.source), ("its compiler", &kernel.compiler)];
+        let known = known.into_iter().filter(|(_, value)| !value.is_empty());
+        let named = named.into_iter().chain(known);
+        all.extend(named.map(|(name, value)| (name.to_owned(), value.clone())));
+    }
+    all.extend(manifest.tools.iter().map(|tool| (tool.name.clone(), tool.value.clone())));
+    let host = manifest.host.iter().filter(|fact| fact.name != COMMIT);
+    all.extend(host.map(|fact| (format!("host: {}", fact.name), fact.value.clone())));
+    all
+}
+
+/// The version of disklab, and its commit if that is known.
 fn disklab(record: &Record) -> String {
     let manifest = record.manifest();
     let commit = manifest.host.iter().find(|fact| fact.name == COMMIT);
@@ -102,10 +111,6 @@ fn disklab(record: &Record) -> String {
         || manifest.disklab.clone(),
         |commit| format!("{}, commit {}", manifest.disklab, commit.value),
     )
-}
-
-fn fact(name: &str, value: &str) -> Markup {
-    html! { div { dt { (name) } dd { (value) } } }
 }
 
 /// The program by its name: where it was installed is nothing to repeat.

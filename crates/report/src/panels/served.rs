@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use crate::chart::{Chart, NumbersTable, WIDTH, centred, ending, ink, number};
 use crate::disks;
-use crate::panel::{Nothing, Panel, Piece, of_groups};
+use crate::panel::{Nothing, Panel, Piece, facts, of_groups};
 use crate::source::{CellChoice, Group, ReportSource};
 
 pub const PANEL: Panel =
@@ -41,7 +41,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     })
 }
 
-/// What the columns of the tables are.
+/// Explains the columns of the tables.
 fn columns(source: &ReportSource) -> Markup {
     let mut results =
         source.groups.iter().flat_map(|group| &group.choices).flat_map(CellChoice::results);
@@ -49,49 +49,74 @@ fn columns(source: &ReportSource) -> Markup {
         let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
         devices.into_iter().any(|device| device.read_stats.is_some())
     });
+    let what = |(name, what, ..): &Column| (*name, *what);
+    let of_btrfs = OF_BTRFS.iter().filter(|_| has_stats).map(what);
     html! {
         details {
             summary { "What the columns of the tables are" }
-            dl.facts {
-                @for (name, what) in COLUMNS { div { dt { (name) } dd { (what) } } }
-                @if has_stats { @for (name, what) in OF_BTRFS { div { dt { (name) } dd {
-                    (what) } } } }
-            }
+            (facts(COLUMNS.iter().map(what).chain([SWITCHES]).chain(of_btrfs)))
         }
     }
 }
 
-const COLUMNS: [(&str, &str); 5] = [
-    ("reads", "Which part of all disks' reads it served."),
-    ("utilisation", "The part of the time in which it had a request at least."),
-    ("mean service", "From when the disk began with a request to its end."),
-    ("mean depth", "Requests at the disk, over time."),
-    ("switches", "Of all disks: the part of reads that went to another disk than the read before."),
+/// A column of the tables: its head, what that is, its number of a disk and how that is shown.
+type Column = (&'static str, &'static str, fn(&DeviceSample) -> Option<f64>, fn(f64) -> String);
+
+const COLUMNS: [Column; 4] = [
+    ("reads", "Which part of all disks' reads it served.", |disk| disk.read_share, percent),
+    (
+        "utilisation",
+        "The part of the time in which it had a request at least.",
+        |disk| Some(disk.utilisation),
+        percent,
+    ),
+    (
+        "mean service",
+        "From when the disk began with a request to its end.",
+        |disk| disk.service_mean_ns.map(|mean| mean.0 as f64),
+        time,
+    ),
+    ("mean depth", "Requests at the disk, over time.", |disk| disk.depth_mean, digits),
 ];
 
-/// As guest-kernel/btrfs describes `read_stats`.
-const OF_BTRFS: [(&str, &str); 3] = [
+/// A column of all disks together.
+const SWITCHES: (&str, &str) =
+    ("switches", "Of all disks: the part of reads that went to another disk than the read before.");
+
+/// The columns of `read_stats`, as guest-kernel/btrfs describes it.
+const OF_BTRFS: [Column; 3] = [
     (
         "ignored",
         "btrfs's count: decisions that passed the disk over, less those for it. Below zero it was \
-            chosen more often than passed \
-         over: -1023 is 1023 times more. A decision adds one to one mirror and takes one from the \
-         other, so that such numbers \
-         come in pairs.",
+         chosen more often than passed over: -1023 is 1023 times more. A decision adds one to one \
+         mirror and takes one from the other, so that such numbers come in pairs.",
+        |disk| disk.read_stats.map(|stats| stats.ignored as f64),
+        |ignored| format!("{ignored:+.0}"),
     ),
     (
         "age",
         "Decisions in the end that passed the disk over since one was for it. Above 10000 btrfs \
-            forgets its latency, and the age \
-         begins at -100: below zero the disk is about to be tried again.",
+         forgets its latency, and the age begins at -100: below zero the disk is about to be tried \
+         again.",
+        |disk| disk.read_stats.map(|stats| stats.age as f64),
+        |age| format!("{age:.0}"),
     ),
     (
         "btrfs's latency",
         "The mean of its reads, from btrfs to btrfs, since btrfs last forgot it; 0: none has ended \
-            since. Policies by latency go \
-         by it; others do not look.",
+         since. Policies by latency go by it; others do not look.",
+        |disk| disk.read_stats.map(|stats| stats.checkpoint_avg_ns.0 as f64),
+        time,
     ),
 ];
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn time(ns: f64) -> String {
+    Nanos(ns as u64).to_string()
+}
 
 /// `None` where nothing is known of the disks.
 fn piece(compared: &str, group: &Group) -> Option<Piece> {
@@ -112,23 +137,21 @@ fn piece(compared: &str, group: &Group) -> Option<Piece> {
 /// A choice over its seeds.
 struct ChoiceService {
     name: String,
-    /// Of each seed, the share of the reads that each disk served.
+    /// The share of the reads that each disk served, for each seed.
     seeds: Vec<Vec<f64>>,
     disks: Vec<DiskService>,
     switches: Option<Spread>,
+    /// Whether btrfs told what it counted.
+    has_stats: bool,
 }
 
 struct DiskService {
     name: String,
-    /// As it is called in the samples, with what it is a model of.
+    /// The name of the disk in the samples, with what it is a model of.
     told: String,
     share: Option<Spread>,
-    utilisation: Option<Spread>,
-    service: Option<Spread>,
-    depth: Option<Spread>,
-    ignored: Option<Spread>,
-    age: Option<Spread>,
-    latency: Option<Spread>,
+    /// The fields of [`COLUMNS`] and of [`OF_BTRFS`].
+    fields: [Vec<String>; 2],
 }
 
 impl ChoiceService {
@@ -136,32 +159,30 @@ impl ChoiceService {
         let samples = disks::samples(choice);
         let widest = samples.iter().max_by_key(|sample| sample.devices.len())?;
         let disk = |(index, named): (usize, &DeviceSample)| {
-            let over = |of: &dyn Fn(&DeviceSample) -> Option<f64>| {
-                Spread::of(samples.iter().filter_map(|sample| of(sample.devices.get(index)?)))
+            let over = |value: fn(&DeviceSample) -> Option<f64>| {
+                Spread::of(samples.iter().filter_map(|sample| value(sample.devices.get(index)?)))
             };
-            let model =
-                named.device.as_ref().map_or_else(String::new, |device| format!(" ({device})"));
+            let field = |(_, _, value, show): &Column| told(over(*value), show);
+            let model = named.device.iter().map(|device| format!(" ({device})"));
             DiskService {
                 name: named.name.clone(),
-                told: format!("{}{model}", named.name),
-                share: over(&|disk| disk.read_share),
-                utilisation: over(&|disk| Some(disk.utilisation)),
-                service: over(&|disk| disk.service_mean_ns.map(|mean| mean.0 as f64)),
-                depth: over(&|disk| disk.depth_mean),
-                ignored: over(&|disk| disk.read_stats.map(|stats| stats.ignored as f64)),
-                age: over(&|disk| disk.read_stats.map(|stats| stats.age as f64)),
-                latency: over(&|disk| {
-                    disk.read_stats.map(|stats| stats.checkpoint_avg_ns.0 as f64)
-                }),
+                told: named.name.clone() + &model.collect::<String>(),
+                share: over(|disk| disk.read_share),
+                fields: [&COLUMNS[..], &OF_BTRFS].map(|all| all.iter().map(field).collect()),
             }
         };
         let disks: Vec<DiskService> = widest.devices.iter().enumerate().map(disk).collect();
-        let switches = Spread::of(samples.iter().filter_map(|sample| sample.read_switches));
         let shares = |sample: &Cow<Sample>| {
             sample.devices.iter().map(|device| device.read_share.unwrap_or(0.0)).collect()
         };
-        let seeds = samples.iter().map(shares).collect();
-        (!disks.is_empty()).then(|| Self { name: choice.value.clone(), seeds, disks, switches })
+        let mut all = samples.iter().flat_map(|sample| &sample.devices);
+        (!disks.is_empty()).then(|| Self {
+            name: choice.value.clone(),
+            seeds: samples.iter().map(shares).collect(),
+            disks,
+            switches: Spread::of(samples.iter().filter_map(|sample| sample.read_switches)),
+            has_stats: all.any(|disk| disk.read_stats.is_some()),
+        })
     }
 }
 
@@ -178,12 +199,10 @@ fn rows(choices: &[ChoiceService]) -> Vec<BarRow> {
     let of = |choice: &ChoiceService| -> Vec<BarRow> {
         let seeds = choice.seeds.len().min(SEEDS);
         let height = (seeds + 1).max(least);
+        let middle = (seeds.max(1) - 1) / 2;
+        let name = |at: usize| Some(ink::shortened(&choice.name, NAME)).filter(|_| at == middle);
         let row = |at: usize| BarRow {
-            name: if at == (seeds.max(1) - 1) / 2 {
-                ink::shortened(&choice.name, NAME)
-            } else {
-                String::new()
-            },
+            name: name(at).unwrap_or_default(),
             parts: choice.seeds.get(at).filter(|_| at < SEEDS).cloned().unwrap_or_default(),
         };
         (0..height).map(row).collect()
@@ -193,16 +212,14 @@ fn rows(choices: &[ChoiceService]) -> Vec<BarRow> {
 
 /// The bars, the axis below them and the disks below that. A disk has a colour and a hatch, so that
 /// nobody has to see colours.
-fn picture(choices: &[ChoiceService]) -> (f64, String) {
+fn picture(choices: &[ChoiceService]) -> (f64, Markup) {
     let rows = rows(choices);
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let left = 12.0 + LETTER * longest as f64;
     let room = WIDTH - left - 20.0;
     let bottom = 6.0 + rows.len() as f64 * BAR;
-    let disks = choices.iter().map(|choice| choice.disks.len()).max().unwrap_or(0);
-    let names: Vec<&str> = choices
-        .iter()
-        .max_by_key(|choice| choice.disks.len())
+    let most = choices.iter().max_by_key(|choice| choice.disks.len());
+    let names: Vec<&str> = most
         .map_or(Vec::new(), |choice| choice.disks.iter().map(|disk| disk.name.as_str()).collect());
     let widest = names.iter().map(|name| name.chars().count().min(DISK)).max().unwrap_or(0);
     let each = 30.0 + LETTER * widest as f64;
@@ -210,7 +227,7 @@ fn picture(choices: &[ChoiceService]) -> (f64, String) {
     let place = |at: usize| {
         (6.0 + (at % across) as f64 * each, bottom + 44.0 + (at / across) as f64 * 20.0)
     };
-    let height = bottom + 44.0 + disks.div_ceil(across) as f64 * 20.0;
+    let height = bottom + 44.0 + names.len().div_ceil(across) as f64 * 20.0;
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
             @for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
@@ -218,7 +235,7 @@ fn picture(choices: &[ChoiceService]) -> (f64, String) {
                 path d={"M" (number(x)) " 4V" (number(bottom + 4.0))} stroke=(ink::GRID) {}
                 (centred(x, bottom + 17.0, percent))
             }
-            @for disk in 0..disks {
+            @for disk in 0..names.len() {
                 @let bars = bars(&rows, disk, left, room);
                 (filled(&bars, ink::Series::numbered(disk)))
             }
@@ -228,12 +245,13 @@ fn picture(choices: &[ChoiceService]) -> (f64, String) {
             (centred(left + room / 2.0, bottom + 33.0, "% of the reads of each seed"))
             @for (at, name) in names.iter().enumerate() {
                 @let (x, y) = place(at);
-                (filled(&format!("M{} {}h16v12h-16z", number(x), number(y)), ink::Series::numbered(at)))
+                @let square = format!("M{} {}h16v12h-16z", number(x), number(y));
+                (filled(&square, ink::Series::numbered(at)))
                 text x=(number(x + 21.0)) y=(number(y + 10.5)) { (ink::shortened(name, DISK)) }
             }
         }
     };
-    (height, inner.into_string())
+    (height, inner)
 }
 
 /// The parts of all bars that are a disk's, as one way: they stand beside each other in the disks'
@@ -243,18 +261,10 @@ fn bars(rows: &[BarRow], disk: usize, left: f64, room: f64) -> String {
     for (at, row) in rows.iter().enumerate() {
         let Some(part) = row.parts.get(disk).filter(|part| **part > 0.0) else { continue };
         let begin: f64 = row.parts[..disk].iter().sum();
-        let width = room * part;
-        let (x, y) = (left + room * begin, 6.0 + at as f64 * BAR);
+        let [x, y] = [left + room * begin, 6.0 + at as f64 * BAR].map(number);
+        let (width, height) = (number(room * part), BAR - 1.5);
         // Writing to a string does not fail.
-        let _ = write!(
-            way,
-            "M{} {}h{}v{}h-{}z",
-            number(x),
-            number(y),
-            number(width),
-            BAR - 1.5,
-            number(width)
-        );
+        let _ = write!(way, "M{x} {y}h{width}v{height}h-{width}z");
     }
     way
 }
@@ -278,32 +288,18 @@ fn says(choices: &[ChoiceService]) -> String {
 }
 
 fn table(compared: &str, choices: &[ChoiceService]) -> NumbersTable {
-    let has_stats =
-        choices.iter().flat_map(|choice| &choice.disks).any(|disk| disk.ignored.is_some());
-    let of_btrfs = OF_BTRFS.map(|(name, _)| name).into_iter().filter(|_| has_stats);
-    let heads = ["disk"].into_iter().chain(COLUMNS.map(|(name, _)| name)).chain(of_btrfs);
-    let mut table = NumbersTable::new(compared, heads);
+    let has_stats = choices.iter().any(|choice| choice.has_stats);
+    let heads = COLUMNS.iter().map(|(name, ..)| *name).chain([SWITCHES.0]);
+    let of_btrfs = OF_BTRFS.iter().filter(|_| has_stats).map(|(name, ..)| *name);
+    let mut table = NumbersTable::new(compared, ["disk"].into_iter().chain(heads).chain(of_btrfs));
     for choice in choices {
-        for (at, disk) in choice.disks.iter().enumerate() {
-            let share = |spread| told(spread, |value| format!("{:.0} %", value * 100.0));
-            let time = |spread| told(spread, |value| Nanos(value as u64).to_string());
+        for (at, DiskService { told: disk, fields: [fields, of_btrfs], .. }) in
+            choice.disks.iter().enumerate()
+        {
             // It is of all disks together.
-            let switches = if at == 0 { share(choice.switches) } else { String::new() };
-            let of_btrfs = [
-                told(disk.ignored, |value| format!("{value:+.0}")),
-                told(disk.age, |value| format!("{value:.0}")),
-                time(disk.latency),
-            ];
-            let row = [
-                disk.told.clone(),
-                share(disk.share),
-                share(disk.utilisation),
-                time(disk.service),
-                told(disk.depth, digits),
-                switches,
-            ];
-            let of_btrfs = of_btrfs.into_iter().filter(|_| has_stats);
-            table.row(&choice.name, row.into_iter().chain(of_btrfs));
+            let switches = if at == 0 { told(choice.switches, percent) } else { String::new() };
+            let row = [disk].into_iter().chain(fields).chain([&switches]);
+            table.row(&choice.name, row.chain(of_btrfs.iter().filter(|_| has_stats)));
         }
     }
     table

@@ -8,7 +8,7 @@ use kuva::plot::LinePlot;
 use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, NumbersTable, WIDTH, ink};
+use crate::chart::{Chart, NumbersTable, ink};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
 use crate::source::{CellChoice, ReportSource};
 use crate::swept::{self, Cloud};
@@ -23,15 +23,13 @@ pub const PANEL: Panel = Panel {
 };
 
 const HEIGHT: f64 = 330.0;
-const LEFT: f64 = 74.0;
-const RIGHT: f64 = 24.0;
 const THROUGHPUT: Metric = Metric::Iops;
 const LATENCY: Metric = Metric::P999;
 
 /// A cell that has both numbers.
 struct CellMark {
     series: usize,
-    /// Its numbers, and what is compared.
+    /// The numbers of the cell, and its value of the compared axis.
     name: String,
     throughput: f64,
     latency: f64,
@@ -39,11 +37,7 @@ struct CellMark {
 }
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
-    let cells = swept::all(source);
-    let axes = swept::axes(&cells);
-    if axes.is_empty() {
-        return Err(Nothing::Elsewhere(swept::NONE.to_owned()));
-    }
+    let (cells, axes) = swept::over_numbers(source)?;
     let axes: Vec<&str> = axes.iter().map(String::as_str).collect();
     let series = swept::series(source, &axes);
     let clouds = swept::clouds(source, &cells, &axes);
@@ -135,13 +129,13 @@ fn chart(marks: &[CellMark], front: &[&CellMark], series: &[&str]) -> Chart {
     }
     let x = (0.0, most(|mark| mark.throughput) * 1.05);
     let y = (floor, most(|mark| mark.latency) * 1.25);
-    let layout = ink::layout(x, y, WIDTH, HEIGHT)
-        .with_force_margins(LEFT, RIGHT)
+    let layout = ink::framed(x, y, HEIGHT)
         .with_log_y()
         .with_x_label("IOPS")
         .with_x_tick_format(ink::ticks(|iops| answer::value(iops, "1/s")))
         .with_y_tick_format(ink::ticks(|ns| answer::value(ns, "ns")));
-    let layout = ink::with_legend(layout, series, ink::Series::mark_entry);
+    let names = series.iter().copied().enumerate();
+    let layout = ink::with_legend(layout, names, ink::Series::mark_entry);
     let mut table = NumbersTable::new("cell", ["IOPS", "p99.9", "on the front"]);
     for mark in marks {
         let on = if mark.is_on_front { "yes" } else { "" };

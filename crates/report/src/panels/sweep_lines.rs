@@ -2,11 +2,10 @@
 //! choice changes.
 
 use disklab_compare::{Metric, answer};
-use disklab_units::prose::count;
 use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, NumbersTable, WIDTH, ink};
+use crate::chart::{Chart, NumbersTable, ink};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
 use crate::source::{CellChoice, ReportSource};
 use crate::swept::{self, Along, SweepLine};
@@ -22,18 +21,11 @@ pub const PANEL: Panel = Panel {
 };
 
 const HEIGHT: f64 = 300.0;
-/// Pixels beside what is drawn.
-const LEFT: f64 = 74.0;
-const RIGHT: f64 = 24.0;
 /// Names of points that there is room for.
 const MOST_TICKS: usize = 8;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
-    let cells = swept::all(source);
-    let axes = swept::axes(&cells);
-    if axes.is_empty() {
-        return Err(Nothing::Elsewhere(swept::NONE.to_owned()));
-    }
+    let (cells, _) = swept::over_numbers(source)?;
     let along = swept::along(source, &cells);
     let (sections, left) = swept::sections(&along, |along, open| section(source, along, open));
     let has_samples = along.iter().take(sections.len()).any(|along| along.line.is_sampled);
@@ -42,15 +34,13 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     }
     let words = html! {
         p.says { "A line is the medians of a choice over its seeds; the band around it reaches \
-            from the least to the greatest seed. Points \
-                  stand in equal distances, whatever their values. A choice is first where its \
-                  worst seed is better than the best seed of \
-                  each other." }
+            from the least to the greatest seed. Points stand in equal distances, whatever their \
+            values. A choice is first where its worst seed is better than the best seed of each \
+            other." }
         @if has_samples { p.says { "Where numbers vary together, as samples of a hypercube do, \
             there is a mark for each sample and no \
                   line: neighbours differ in the other numbers, too." } }
-        @if left > 0 { p { "Not drawn: " (count(left, "more line")) "; " a href="#matrix" {
-            "All cells" } " has their numbers." } }
+        (swept::not_drawn(left, "more line"))
     };
     Ok(with_words(words, sections))
 }
@@ -101,14 +91,13 @@ fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart>
         values.get(x.round() as usize).filter(|_| is_point).cloned().unwrap_or_default()
     };
     let of_unit = unit.clone();
-    let layout = ink::layout(x, y, WIDTH, HEIGHT)
-        .with_force_margins(LEFT, RIGHT)
+    let layout = ink::framed(x, y, HEIGHT)
         .with_x_label(ink::plain(axis))
         .with_x_tick_step(step as f64)
         .with_x_tick_format(ink::ticks(name))
         .with_y_tick_format(ink::ticks(move |y| answer::value(y, &of_unit)));
     let entry = if line.is_sampled { ink::Series::mark_entry } else { ink::Series::entry };
-    let layout = ink::with_legend(layout, series, entry);
+    let layout = ink::with_legend(layout, series.iter().copied().enumerate(), entry);
     let (table, says) = (table(along, metric, &unit), says(source, along, metric));
     Some(
         Chart::draw(&slug(metric.name()), along.title(metric), says, plots, layout, table)
@@ -143,12 +132,11 @@ fn one(line: &SweepLine, at: usize, metric: &Metric) -> Vec<Plot> {
     vec![line.into(), marks.into()]
 }
 
-/// Between the points, in pixels.
+/// The edges between the points, in pixels.
 fn edges(points: usize) -> Vec<f64> {
     let width = (points.saturating_sub(1)) as f64 + 0.4;
-    let x = |place: f64| LEFT + (place + 0.2) / width * (WIDTH - LEFT - RIGHT);
-    let middles = (1..points).map(|point| x(point as f64 - 0.5));
-    std::iter::once(LEFT).chain(middles).chain([WIDTH - RIGHT]).collect()
+    let x = |place: f64| ink::LEFT + (place + 0.2) / width * ink::ROOM;
+    ink::edges((1..points).map(|point| x(point as f64 - 0.5)))
 }
 
 fn table(along: &Along, metric: &Metric, unit: &str) -> NumbersTable {

@@ -27,10 +27,10 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 12.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 46.0;
-/// Of a field, where there are few.
+/// The height of a field, if there are few, and the least height.
 const ROW: f64 = 30.0;
 const LOWEST: f64 = 4.0;
-/// So many fields in a row have room for their numbers.
+/// The most fields in a row that have room for their numbers.
 const MOST_NUMBERS: usize = 7;
 const MOST_NAMES: usize = 12;
 /// Letters on it can still be read, in the dark as well.
@@ -38,14 +38,11 @@ const DARKEST: f64 = 0.55;
 const LIGHTEST: f64 = 0.06;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
-    let cells = swept::all(source);
-    let axes = swept::axes(&cells);
+    let (cells, axes) = swept::over_numbers(source)?;
     let names: Vec<&str> = axes.iter().map(String::as_str).collect();
-    if names.len() < 2 {
-        let one = names
-            .first()
-            .map(|axis| format!("Only {axis} goes over numbers, and two axes are needed."));
-        return Err(Nothing::Elsewhere(one.unwrap_or_else(|| swept::NONE.to_owned())));
+    if let [only] = names.as_slice() {
+        let why = format!("Only {only} goes over numbers, and two axes are needed.");
+        return Err(Nothing::Elsewhere(why));
     }
     let pairs = names.iter().enumerate();
     let pairs = pairs.flat_map(|(at, x)| names[at + 1..].iter().map(move |y| [*x, *y]));
@@ -55,10 +52,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         swept::sections(maps, |(axes, field), open| section(source, axes, &field, open));
     let words = html! {
         p.says { "The darker a field is, the greater its median over the seeds; where there are \
-            few fields, they have their numbers. \
-                  A field that is crossed out has no result." }
-        @if left > 0 { p { "Not drawn: " (count(left, "more map")) "; " a href="#matrix" {
-            "All cells" } " has their numbers." } }
+            few fields, they have their numbers. A field that is crossed out has no result." }
+        (swept::not_drawn(left, "more map"))
     };
     Ok(with_words(words, sections))
 }
@@ -107,7 +102,7 @@ fn summary(source: &ReportSource, field: &SweepMap) -> String {
     format!("{}: {} to {}", metric.name(), answer::value(least, &unit), answer::value(most, &unit))
 }
 
-/// Of all medians the least and the greatest, with their unit.
+/// The least and the greatest of all medians, with their unit.
 fn range(field: &SweepMap, metric: &Metric) -> Option<(f64, f64, String)> {
     let medians =
         || field.marks.iter().filter_map(|(_, choice)| Some(choice.spread(metric)?.median));
@@ -145,45 +140,45 @@ fn chart([x, y]: [&str; 2], field: &SweepMap, metric: &Metric) -> Option<Chart> 
         let share =
             median.map(|median| if most > least { (median - least) / (most - least) } else { 1.0 });
         let title = format!("{x} {}, {y} {}: {text}", values[0], values[1]);
-        drawn.push(one(
-            (left, top, width, height),
-            share,
-            &title,
-            has_numbers.then_some(text.as_str()),
-        ));
+        let text_within = has_numbers.then_some(text.as_str());
+        drawn.push(one((left, top, width, height), share, &title, text_within));
         table.row(&values[0], [&values[1], &text]);
     }
+    let middle = pixels(ABOVE + height * rows.len() as f64 / 2.0);
     let inner = html! {
         g font-size="12" fill=(ink::TEXT) {
             @for field in &drawn { (field) }
-            (names_below(&columns, width, full))
-            (names_beside(&rows, height))
+            @for (at, name) in some(columns.iter(), MOST_NAMES / 2) {
+                (centred(LEFT + width * (at as f64 + 0.5), full - BELOW + 16.0, name))
+            }
+            @for (at, name) in some(rows.iter().rev(), MOST_NAMES) {
+                (ending(LEFT - 6.0, ABOVE + height * (at as f64 + 0.5) + 4.0, name))
+            }
             text x=(pixels(LEFT + (WIDTH - LEFT - RIGHT) / 2.0)) y=(pixels(full - 6.0))
                 text-anchor="middle" font-size="13" { (x) }
-            text x="12" y=(pixels(ABOVE + height * rows.len() as f64 / 2.0))
-                text-anchor="middle" font-size="13"
-                transform={"rotate(-90 12 " (pixels(ABOVE + height * rows.len() as f64 / 2.0))
-                    ")"} { (y) }
+            text x="12" y=(middle) text-anchor="middle" font-size="13"
+                transform={"rotate(-90 12 " (middle) ")"} { (y) }
         }
     };
+    let title = format!("{} over {x} and {y}", metric.name());
     let says = format!(
-        "{} over {x} and {y}: from {} to {}, in {} of {} by {} values.",
-        metric.name(),
+        "{title}: from {} to {}, in {} of {} by {} values.",
         told(least),
         told(most),
         count(field.marks.len(), "field"),
         columns.len(),
         rows.len()
     );
-    let title = format!("{} over {x} and {y}", metric.name());
-    Some(Chart::of_svg(
-        &slug(metric.name()),
-        title,
-        says,
-        (WIDTH, full),
-        inner.into_string(),
-        table,
-    ))
+    Some(Chart::of_svg(&slug(metric.name()), title, says, (WIDTH, full), inner, table))
+}
+
+/// Names with their places, no more of them than have room.
+fn some<T>(
+    names: impl ExactSizeIterator<Item = T>,
+    room: usize,
+) -> impl Iterator<Item = (usize, T)> {
+    let step = names.len().div_ceil(room).max(1);
+    names.enumerate().step_by(step)
 }
 
 /// `share`: how far from the least to the greatest; `None`: no result.
@@ -193,19 +188,17 @@ fn one(
     title: &str,
     text: Option<&str>,
 ) -> Markup {
-    let (right, bottom) = (left + width - 1.0, top + height - 1.0);
+    let [x, y, right, bottom] = [left, top, left + width - 1.0, top + height - 1.0].map(pixels);
     html! {
         g {
             title { (title) }
             @match share {
-                Some(share) => rect x=(pixels(left)) y=(pixels(top))
+                Some(share) => rect x=(x) y=(y)
                     width=(pixels(width - 1.0)) height=(pixels(height - 1.0))
                     fill=(COLOURS[0].0)
-                        fill-opacity=(format!("{:.2}", LIGHTEST + share * (DARKEST - LIGHTEST))) {},
-                None => path d={"M" (pixels(left)) " " (pixels(top)) "L" (pixels(right))
-                    " " (pixels(bottom)) "M" (pixels(left)) " "
-                    (pixels(bottom)) "L" (pixels(right)) " " (pixels(top))} fill="none"
-                        stroke=(ink::BAD) stroke-width="1" {},
+                    fill-opacity=(format!("{:.2}", LIGHTEST + share * (DARKEST - LIGHTEST))) {},
+                None => path d=(format!("M{x} {y}L{right} {bottom}M{x} {bottom}L{right} {y}"))
+                    fill="none" stroke=(ink::BAD) stroke-width="1" {},
             }
             @if let Some(text) = text {
                 text x=(pixels(left + width / 2.0)) y=(pixels(top + height / 2.0 + 4.0))
@@ -213,18 +206,4 @@ fn one(
             }
         }
     }
-}
-
-fn names_below(columns: &[String], width: f64, full: f64) -> Markup {
-    let step = columns.len().div_ceil(MOST_NAMES / 2).max(1);
-    html! { @for (at, name) in columns.iter().enumerate().step_by(step) {
-        (centred(LEFT + width * (at as f64 + 0.5), full - BELOW + 16.0, name))
-    } }
-}
-
-fn names_beside(rows: &[String], height: f64) -> Markup {
-    let step = rows.len().div_ceil(MOST_NAMES).max(1);
-    html! { @for (at, name) in rows.iter().rev().enumerate().step_by(step) {
-        (ending(LEFT - 6.0, ABOVE + height * (at as f64 + 0.5) + 4.0, name))
-    } }
 }

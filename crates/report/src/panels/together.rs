@@ -41,11 +41,9 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         (reading.not_shown())
     };
     let names = told_apart(&one.label, &other.label);
-    let sides: Vec<JoinedTrial> = [one, other]
-        .into_iter()
-        .zip(names)
-        .map(|(trial, name)| JoinedTrial::new(trial, name))
-        .collect();
+    let sides = [one, other].into_iter().zip(names);
+    let sides: Vec<JoinedTrial> =
+        sides.map(|(trial, name)| JoinedTrial::new(trial, name)).collect();
     let charts = [SEEKS, THROUGHPUT].map(|measure| Piece::Chart(lines(&measure, &sides)));
     Ok(with_words(words, charts))
 }
@@ -68,7 +66,7 @@ struct JoinedTrial {
     /// When each stretch of time was, s of what was measured; and what all disks did in it.
     bins: Vec<(f64, TimelineBin)>,
     seconds: f64,
-    /// Of what it measured, from when to when, s; none where that is one.
+    /// The phases of what it measured, with their begin and end in s; none if there is one.
     phases: Vec<(String, f64, f64)>,
 }
 
@@ -86,14 +84,14 @@ impl JoinedTrial {
         self.phases.iter().take(inner).map(|(_, _, to)| *to)
     }
 
-    /// Its phases in words.
+    /// The phases in words.
     fn phases_in_words(&self) -> Option<String> {
-        let ends = self.phases.iter().map(|(name, _, to)| format!("{name} to {} s", digits(*to)));
-        let ends: Vec<String> = ends.collect();
-        (!ends.is_empty()).then(|| format!("{}: {}", self.name, ends.join(", ")))
+        let end = |(name, _, to): &(String, f64, f64)| format!("{name} to {} s", digits(*to));
+        let ends = self.phases.iter().map(end).join(", ");
+        (!ends.is_empty()).then(|| format!("{}: {ends}", self.name))
     }
 
-    /// Of the stretches between two moments; `None` where there are none.
+    /// Joins the stretches between two moments; `None` if there are none.
     fn between(&self, from: f64, to: f64) -> Option<TimelineBin> {
         let own = self.bins.iter().filter(|(at, _)| (from..to).contains(at));
         let own: Vec<TimelineBin> = own.map(|(_, bin)| *bin).collect();
@@ -110,11 +108,8 @@ fn added_up(disks: &[DiskTimeline], at: usize) -> TimelineBin {
 
 fn lines(measure: &DiskMeasure, sides: &[JoinedTrial]) -> Chart {
     let seconds = sides.iter().map(|side| side.seconds).fold(0.0, f64::max);
-    let most = sides
-        .iter()
-        .flat_map(|side| &side.bins)
-        .map(|(_, bin)| (measure.of)(bin))
-        .fold(0.0, f64::max);
+    let bins = sides.iter().flat_map(|side| &side.bins);
+    let most = bins.map(|(_, bin)| (measure.of)(bin)).fold(0.0, f64::max);
     let top = (most * 1.05).max(0.01);
     let points = sides
         .iter()
@@ -128,19 +123,15 @@ fn lines(measure: &DiskMeasure, sides: &[JoinedTrial]) -> Chart {
         let (mean, length) = ((measure.of)(&TimelineBin::joined(&all)), digits(side.seconds));
         format!("{} {} over {length} s", side.name, digits(mean))
     };
-    let says = format!(
-        "{} of all disks together, {}: {}",
-        measure.title,
-        measure.unit,
-        sides.iter().map(whole).join("; ")
-    );
-    let title = format!("{} of all disks ({})", measure.title, measure.unit);
+    let DiskMeasure { title, unit, .. } = measure;
+    let all = sides.iter().map(whole).join("; ");
+    let says = format!("{title} of all disks together, {unit}: {all}");
+    let title = format!("{title} of all disks ({unit})");
     let mut chart =
         Chart::draw(measure.kind, title, says, plots, layout, table(measure, sides, seconds));
-    let phases: Vec<String> = sides.iter().filter_map(JoinedTrial::phases_in_words).collect();
+    let phases = sides.iter().filter_map(JoinedTrial::phases_in_words).join("; ");
     if !phases.is_empty() {
-        chart.note =
-            format!("Upright lines end phases, each in its trial's colour. {}.", phases.join("; "));
+        chart.note = format!("Upright lines end phases, each in its trial's colour. {phases}.");
     }
     chart.with_edges(
         (0..=STRETCHES).map(|at| LEFT + DRAWN * f64::from(at) / f64::from(STRETCHES)).collect(),

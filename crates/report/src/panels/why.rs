@@ -7,7 +7,7 @@ use disklab_compare::{Metric, answer};
 use disklab_protocol::closing::DeviceCounts;
 use disklab_record::{Outcome, Record};
 use disklab_results::{Sample, Spread};
-use disklab_stats::{Better, Verdict};
+use disklab_stats::Better;
 use disklab_units::prose::listed;
 use maud::html;
 
@@ -29,12 +29,10 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         .ok_or("There is no baseline that anything could be held against.")?;
     let rule = html! {
         p { "Said is what differs in every trial: no trial of the one has a value within the range \
-            of the other, and the medians \
-             differ by what is of interest. These are numbers beside each other; which one is the \
-             cause of which is for \
-             the reader to judge. A disk that serves several requests at once, as one of flash \
-             does, shares itself among them: the more there \
-             are, the longer each is served." }
+            of the other, and the medians differ by what is of interest. These are numbers beside \
+            each other; which one is the cause of which is for the reader to judge. A disk that \
+            serves several requests at once, as one of flash does, shares itself among them: the \
+            more there are, the longer each is served." }
     };
     of_groups(source, rule, NONE, |group| explanation(source, group, baseline))
 }
@@ -93,18 +91,18 @@ fn parted<'s>(
     let medians =
         others.filter_map(|choice| Some((choice.spread(metric)?.median, Recorded::new(choice)?)));
     let mut ranked: Vec<(f64, Recorded)> = medians.collect();
-    let better = source
-        .comparisons
-        .iter()
+    let mut comparisons = source.comparisons.iter();
+    let is_lower_better = comparisons
         .find(|comparison| comparison.metric == *metric)
-        .map_or(Better::Higher, |comparison| comparison.better);
-    ranked.sort_by(|(one, _), (other, _)| match better {
-        Better::Higher => other.total_cmp(one),
-        Better::Lower => one.total_cmp(other),
-    });
+        .is_some_and(|comparison| comparison.better == Better::Lower);
+    ranked.sort_by(
+        |(one, _), (other, _)| {
+            if is_lower_better { one.total_cmp(other) } else { other.total_cmp(one) }
+        },
+    );
     let is_certain = |recorded: &Recorded| {
         let judged = source.comparison(group, recorded.name, metric);
-        judged.is_some_and(|judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse))
+        judged.is_some_and(|judged| judged.verdict.is_difference())
     };
     let ranked = ranked.into_iter().map(|(_, recorded)| recorded);
     let (mut certain, mut rest): (Vec<Recorded>, Vec<Recorded>) = ranked.partition(is_certain);

@@ -16,12 +16,12 @@ use crate::text::{distinct, slug};
 pub struct Group<'a> {
     /// A slug, each once.
     pub name: String,
-    /// What is equal.
+    /// The axes and values that are equal.
     pub cell: Cell,
     pub choices: Vec<CellChoice<'a>>,
 }
 
-/// One cell: a value of the axis that is compared.
+/// A cell: a value of the axis that is compared.
 #[derive(Debug)]
 pub struct CellChoice<'a> {
     /// A slug, each once in its group.
@@ -49,7 +49,7 @@ impl<'a> Group<'a> {
 }
 
 impl<'a> CellChoice<'a> {
-    /// Those that gave a result that verdicts may rest on.
+    /// The trials that gave a result that verdicts may rest on.
     pub fn results(&self) -> impl Iterator<Item = (&IndexedTrial<'a>, &'a Outcome)> {
         self.trials
             .iter()
@@ -82,7 +82,7 @@ impl<'a> CellChoice<'a> {
         Some(self.known(metric, median, &unit)).filter(|told| *told != answer::value(median, &unit))
     }
 
-    /// What became of the others, in words.
+    /// The fates of the other trials.
     pub fn fates(&self, metric: &Metric) -> Vec<Fate> {
         fates_in(self.trials.iter().map(TrialRow::new), self.goes_on, Some(metric.name()))
     }

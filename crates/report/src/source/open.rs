@@ -51,8 +51,7 @@ fn altered(record: &Record) -> Option<String> {
     };
     Some(format!(
         "{}: raw output was changed or is gone since the numbers were taken from it: {what} of \
-            {first}{others}; numbers and \
-         verdicts are those that were recorded, pictures may not be",
+         {first}{others}; numbers and verdicts are those that were recorded, pictures may not be",
         record.folder().display()
     ))
 }

@@ -8,12 +8,19 @@ const rows = (page) =>
     all.map((row) => ({
       seen: row.checkVisibility(),
       texts: [...row.cells].map((cell) => cell.textContent.trim()),
-      numbers: [...row.cells].map((cell) => (cell.dataset.value === undefined ? null : Number(cell.dataset.value))),
+      numbers: [...row.cells].map((cell) =>
+        cell.dataset.value === undefined ? null : Number(cell.dataset.value),
+      ),
     })),
   );
 const heads = (page) =>
   page.$$eval("#matrix-table thead th", (all) =>
-    all.map((head) => ({ text: head.textContent, sort: head.getAttribute("aria-sort"), numbers: "numbers" in head.dataset, button: !!head.querySelector("button") })),
+    all.map((head) => ({
+      text: head.textContent,
+      sort: head.getAttribute("aria-sort"),
+      numbers: "numbers" in head.dataset,
+      button: !!head.querySelector("button"),
+    })),
   );
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
@@ -24,7 +31,10 @@ function ordered(table, column, numbers, up) {
   assert.deepEqual(fields.slice(0, given.length), given, "rows without a number are last");
   for (let at = 1; at < given.length; at += 1) {
     const [a, b] = up ? [given[at - 1], given[at]] : [given[at], given[at - 1]];
-    assert.ok(numbers ? a <= b : byName(a, b) <= 0, `row ${at + 1}: ${given[at - 1]}, then ${given[at]}`);
+    assert.ok(
+      numbers ? a <= b : byName(a, b) <= 0,
+      `row ${at + 1}: ${given[at - 1]}, then ${given[at]}`,
+    );
   }
 }
 
@@ -40,12 +50,22 @@ module.exports = {
     const before = await rows(page);
     for (const [column, head] of (await heads(page)).entries()) {
       if (!head.button) continue;
-      const button = page.locator("#matrix-table thead th button").and(page.locator(`th:nth-child(${column + 1}) button`));
-      for (const [press, order] of [["click", "ascending"], ["Enter", "descending"], ["Space", "ascending"]]) {
+      const button = page
+        .locator("#matrix-table thead th button")
+        .and(page.locator(`th:nth-child(${column + 1}) button`));
+      for (const [press, order] of [
+        ["click", "ascending"],
+        ["Enter", "descending"],
+        ["Space", "ascending"],
+      ]) {
         if (press === "click") await button.click();
         else await button.press(press);
         const now = await heads(page);
-        assert.deepEqual(now.map((it) => it.sort), now.map((_, at) => (at === column ? order : null)), head.text);
+        assert.deepEqual(
+          now.map((it) => it.sort),
+          now.map((_, at) => (at === column ? order : null)),
+          head.text,
+        );
         ordered(await rows(page), column, head.numbers, order === "ascending");
       }
     }
@@ -67,12 +87,18 @@ module.exports = {
       const filter = filters.nth(at);
       const column = names.indexOf(await filter.getAttribute("data-filter"));
       assert.ok(column >= 0, "a filter of no column");
-      const values = await filter.locator("option").evaluateAll((options) => options.map((option) => option.value));
-      assert.deepEqual([...values].sort(), ["", ...new Set(all.map((row) => row.texts[column]))].sort());
+      const values = await filter
+        .locator("option")
+        .evaluateAll((options) => options.map((option) => option.value));
+      assert.deepEqual(
+        [...values].sort(),
+        ["", ...new Set(all.map((row) => row.texts[column]))].sort(),
+      );
       for (const value of values) {
         await filter.selectOption(value);
         const now = await rows(page);
-        for (const row of now) assert.equal(row.seen, !value || row.texts[column] === value, row.texts.join(" "));
+        for (const row of now)
+          assert.equal(row.seen, !value || row.texts[column] === value, row.texts.join(" "));
         assert.equal(await told(), `${now.filter((row) => row.seen).length} of ${all.length} rows`);
       }
       assert.equal(await filter.inputValue(), values.at(-1));
@@ -84,10 +110,22 @@ module.exports = {
         await filters.nth(at).focus();
         await page.keyboard.press("ArrowDown");
       }
-      const wanted = await Promise.all([0, 1].map(async (at) => [names.indexOf(await filters.nth(at).getAttribute("data-filter")), await filters.nth(at).inputValue()]));
-      assert.ok(wanted.every(([, value]) => value), "the arrow chose a value");
+      const wanted = await Promise.all(
+        [0, 1].map(async (at) => [
+          names.indexOf(await filters.nth(at).getAttribute("data-filter")),
+          await filters.nth(at).inputValue(),
+        ]),
+      );
+      assert.ok(
+        wanted.every(([, value]) => value),
+        "the arrow chose a value",
+      );
       await page.locator("#matrix-table th button").first().press("Enter");
-      for (const row of await rows(page)) assert.equal(row.seen, wanted.every(([column, value]) => row.texts[column] === value));
+      for (const row of await rows(page))
+        assert.equal(
+          row.seen,
+          wanted.every(([column, value]) => row.texts[column] === value),
+        );
       await page.locator("#matrix").screenshot({ path: picture("matrix-filtered") });
     }
   }),

@@ -11,7 +11,9 @@ const { WIDE, launch } = require("./browser");
   const begun = process.hrtime.bigint();
   await page.goto(pathToFileURL(path.resolve(process.argv[2])).href, { waitUntil: "load" });
   // The second frame begins when the first is drawn.
-  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await page.evaluate(
+    () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+  );
   console.log((Number(process.hrtime.bigint() - begun) / 1e9).toFixed(3));
   await browser.close();
 })();

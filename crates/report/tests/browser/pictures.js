@@ -28,10 +28,14 @@ const read = (page, text) =>
     const document = new DOMParser().parseFromString(text, "image/svg+xml");
     const all = [...document.querySelectorAll("*")];
     // As it is drawn: how far the title over the picture reaches.
-    const drawn = window.document.body.appendChild(window.document.importNode(document.documentElement, true));
+    const drawn = window.document.body.appendChild(
+      window.document.importNode(document.documentElement, true),
+    );
     const reach = drawn.querySelector(":scope > text").getComputedTextLength() + 12;
     drawn.remove();
-    const links = all.flatMap((it) => it.getAttributeNames().map((name) => [name, it.getAttribute(name)]));
+    const links = all.flatMap((it) =>
+      it.getAttributeNames().map((name) => [name, it.getAttribute(name)]),
+    );
     return {
       wrong: document.querySelector("parsererror")?.textContent ?? null,
       root: document.documentElement.localName,
@@ -41,7 +45,12 @@ const read = (page, text) =>
       title: document.querySelector("svg > title")?.textContent ?? "",
       says: document.querySelector("desc")?.textContent ?? "",
       shapes: document.querySelectorAll("path,rect,circle,line,polyline,polygon").length,
-      foreign: links.filter(([name, value]) => (/href$|^src$/.test(name) && !/^(#|data:image\/png;base64,)/.test(value)) || /^on/.test(name) || /url\((?!#)/.test(value)),
+      foreign: links.filter(
+        ([name, value]) =>
+          (/href$|^src$/.test(name) && !/^(#|data:image\/png;base64,)/.test(value)) ||
+          /^on/.test(name) ||
+          /url\((?!#)/.test(value),
+      ),
       scripts: document.querySelectorAll("script,foreignObject").length,
       variables: text.includes("var(--"),
     };
@@ -75,7 +84,10 @@ module.exports = {
       assert.equal(it.role, "img", it.id);
       assert.ok(it.title && it.caption, `${it.id} has no title`);
       assert.ok(it.says.length > 10, `${it.id} says nothing: ${it.says}`);
-      assert.ok(it.rows > 0 && it.scopes, `${it.id} has no table of its numbers, or one whose heads have no scope`);
+      assert.ok(
+        it.rows > 0 && it.scopes,
+        `${it.id} has no table of its numbers, or one whose heads have no scope`,
+      );
       assert.ok(it.tools >= 3, `${it.id} cannot be saved`);
     }
   },
@@ -89,22 +101,31 @@ module.exports = {
     for (const figure of shown) {
       const svg = figure.locator("svg");
       const edges = (await svg.getAttribute("data-edges")).split(" ").map(Number);
-      const rows = await figure.locator("tbody tr").evaluateAll((all) =>
-        all.map((row) => [...row.cells].map((cell) => cell.textContent)),
-      );
+      const rows = await figure
+        .locator("tbody tr")
+        .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
       const heads = await figure.locator("thead th").allTextContents();
       const id = await figure.getAttribute("id");
       assert.equal(edges.length, rows.length + 1, `${id}: as many places as rows`);
-      assert.ok(edges.every((edge, at) => at === 0 || edge >= edges[at - 1]), `${id}: ${edges}`);
+      assert.ok(
+        edges.every((edge, at) => at === 0 || edge >= edges[at - 1]),
+        `${id}: ${edges}`,
+      );
       await svg.scrollIntoViewIfNeeded();
       const frame = await svg.boundingBox();
       const natural = Number((await svg.getAttribute("viewBox")).split(" ")[2]);
-      const widest = [...rows.keys()].reduce((a, b) => (edges[b + 1] - edges[b] > edges[a + 1] - edges[a] ? b : a));
+      const widest = [...rows.keys()].reduce((a, b) =>
+        edges[b + 1] - edges[b] > edges[a + 1] - edges[a] ? b : a,
+      );
       const middle = (edges[widest] + edges[widest + 1]) / 2;
       await page.mouse.move(frame.x + (middle / natural) * frame.width, frame.y + frame.height / 3);
       const told = (await figure.locator(".hover").textContent()).split("\n");
       const [place, ...values] = rows[widest];
-      assert.deepEqual(told, [`${heads[0]} ${place}`, ...values.map((value, at) => `${heads[at + 1]}: ${value}`)], id);
+      assert.deepEqual(
+        told,
+        [`${heads[0]} ${place}`, ...values.map((value, at) => `${heads[at + 1]}: ${value}`)],
+        id,
+      );
       if (id.includes("tail")) await figure.screenshot({ path: picture("row") });
     }
     await page.mouse.move(0, 0);
@@ -124,12 +145,24 @@ module.exports = {
       const { x, y, width, height } = await mark.boundingBox();
       await page.mouse.move(x + width / 2, y + height / 2);
       const box = figure.locator(".hover");
-      assert.ok(await box.isVisible(), `${await figure.getAttribute("id")}: nothing at the pointer`);
+      assert.ok(
+        await box.isVisible(),
+        `${await figure.getAttribute("id")}: nothing at the pointer`,
+      );
       const told_here = await box.textContent();
       assert.match(told_here, /\d|no result/);
-      assert.equal(await figure.locator("svg g > title").count(), 0, "the browser would show them once more");
-      const frames = await Promise.all([figure.locator(".picture"), box].map((it) => it.boundingBox()));
-      assert.ok(frames[1].x + frames[1].width <= frames[0].x + frames[0].width + 1, `cut off: ${told_here}`);
+      assert.equal(
+        await figure.locator("svg g > title").count(),
+        0,
+        "the browser would show them once more",
+      );
+      const frames = await Promise.all(
+        [figure.locator(".picture"), box].map((it) => it.boundingBox()),
+      );
+      assert.ok(
+        frames[1].x + frames[1].width <= frames[0].x + frames[0].width + 1,
+        `cut off: ${told_here}`,
+      );
       if (!told) await figure.screenshot({ path: picture("hover") });
       told += 1;
       await page.mouse.move(0, 0);
@@ -145,24 +178,41 @@ module.exports = {
       const pictures = await kinds(page);
       if (!pictures.length) return context.skip("this report has no pictures");
       // In the dark one is enough: only colours differ.
-      for (const [at, figure] of pictures.slice(0, colorScheme === "light" ? undefined : 1).entries()) {
+      for (const [at, figure] of pictures
+        .slice(0, colorScheme === "light" ? undefined : 1)
+        .entries()) {
         const id = await figure.getAttribute("id");
-        const caption = await figure.locator("figcaption").evaluate((it) => it.firstChild.textContent);
+        const caption = await figure
+          .locator("figcaption")
+          .evaluate((it) => it.firstChild.textContent);
         const button = (name) => figure.getByRole("button", { name: new RegExp(`^${name}`) });
         const svg = await saved(page, button("SVG"));
         assert.equal(svg.name, `${id}.svg`);
         const inside = await read(page, svg.bytes.toString("utf8"));
-        assert.deepEqual([inside.wrong, inside.root, inside.foreign, inside.scripts, inside.variables], [null, "svg", [], 0, false], id);
+        assert.deepEqual(
+          [inside.wrong, inside.root, inside.foreign, inside.scripts, inside.variables],
+          [null, "svg", [], 0, false],
+          id,
+        );
         assert.match(inside.metadata, /disklab/);
         const about = await figure.locator("figcaption .about").allTextContents();
-        assert.ok(about.every((it) => inside.title === `${caption}: ${it}`), `its title: ${inside.title}`);
+        assert.ok(
+          about.every((it) => inside.title === `${caption}: ${it}`),
+          `its title: ${inside.title}`,
+        );
         assert.ok(inside.title.startsWith(caption), `its title: ${inside.title}`);
-        assert.ok(inside.says.length > 10 && inside.shapes > 0 && inside.size.every((side) => side > 50), id);
+        assert.ok(
+          inside.says.length > 10 && inside.shapes > 0 && inside.size.every((side) => side > 50),
+          id,
+        );
         assert.ok(inside.reach <= inside.size[0], `${id}: its title is cut off`);
         const png = await saved(page, button("PNG"));
         assert.equal(png.name, `${id}.png`);
         assert.equal(png.bytes.subarray(0, 8).toString("hex"), "89504e470d0a1a0a");
-        assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], inside.size.map((side) => Math.round(side * 2)));
+        assert.deepEqual(
+          [png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)],
+          inside.size.map((side) => Math.round(side * 2)),
+        );
         assert.ok(png.bytes.length > 5000, `${id}: an empty picture`);
         fs.writeFileSync(picture(`saved-${colorScheme}-${at + 1}`), png.bytes);
         const width = async () => (await figure.locator("svg").boundingBox()).width;

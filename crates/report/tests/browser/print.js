@@ -6,11 +6,17 @@ const fs = require("node:fs");
 
 /** A4 between margins of 12 mm, in CSS pixels. */
 const PAPER = { width: 703, height: 1032 };
-const FORMAT = { format: "A4", margin: { top: "12mm", right: "12mm", bottom: "12mm", left: "12mm" } };
+const FORMAT = {
+  format: "A4",
+  margin: { top: "12mm", right: "12mm", bottom: "12mm", left: "12mm" },
+};
 
 /** The last line of each page of a PDF but the last one, without marks before and after it. */
 function lastLines(paper) {
-  const { error, stdout } = spawnSync("pdftotext", ["-layout", paper, "-"], { encoding: "utf8", maxBuffer: 1 << 28 });
+  const { error, stdout } = spawnSync("pdftotext", ["-layout", paper, "-"], {
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
   if (error) return null;
   const pages = stdout.split("\f").slice(0, -2);
   return pages.map((page) => plain(page.split("\n").findLast((line) => line.trim()) ?? ""));
@@ -21,7 +27,10 @@ module.exports = {
   "prints all that matters, and cuts nothing": async ({ open, picture, paper }) => {
     // Who reads in the dark prints on white paper too.
     const page = await open({ colorScheme: "dark", viewport: PAPER });
-    const unfolded = await page.$$eval("main figure.chart", (all) => all.filter((it) => it.checkVisibility()).length);
+    const unfolded = await page.$$eval(
+      "main figure.chart",
+      (all) => all.filter((it) => it.checkVisibility()).length,
+    );
     await page.emulateMedia({ media: "print" });
     const found = await page.evaluate(() => {
       const seen = (it) => it.checkVisibility();
@@ -33,15 +42,31 @@ module.exports = {
         figures: [...document.querySelectorAll("main figure.chart")].filter(seen).length,
         controls: [...document.querySelectorAll("button.tool, select, nav")].filter(seen).map(name),
         cut: [...document.querySelectorAll("main *")]
-          .filter((it) => seen(it) && !it.closest("svg") && it.scrollWidth > it.clientWidth + 1 && getComputedStyle(it).overflowX !== "visible")
+          .filter(
+            (it) =>
+              seen(it) &&
+              !it.closest("svg") &&
+              it.scrollWidth > it.clientWidth + 1 &&
+              getComputedStyle(it).overflowX !== "visible",
+          )
           .map(name),
-        beyond: [...document.querySelectorAll("main *, main svg text")].filter((it) => seen(it) && it.getBoundingClientRect().right > within).map(name),
+        beyond: [...document.querySelectorAll("main *, main svg text")]
+          .filter((it) => seen(it) && it.getBoundingClientRect().right > within)
+          .map(name),
         ground: getComputedStyle(document.body).backgroundColor,
       };
     });
     assert.deepEqual(
       { ...found, cut: found.cut.slice(0, 5), beyond: found.beyond.slice(0, 5) },
-      { panels: [], rows: 0, figures: unfolded, controls: [], cut: [], beyond: [], ground: "rgb(255, 255, 255)" },
+      {
+        panels: [],
+        rows: 0,
+        figures: unfolded,
+        controls: [],
+        cut: [],
+        beyond: [],
+        ground: "rgb(255, 255, 255)",
+      },
     );
     await page.screenshot({ path: picture("print"), fullPage: true });
     const pdf = await page.pdf({ path: paper, ...FORMAT });
@@ -56,18 +81,28 @@ module.exports = {
       const headings = await page.evaluate((unfolded) => {
         for (const panel of document.querySelectorAll("section.panel"))
           panel.querySelectorAll("details.group").forEach((it, at) => (it.open ||= at < unfolded));
-        const within = (state) => [...document.querySelectorAll(`details.group${state} > summary > *`)].map((it) => it.innerText);
-        const others = [...document.querySelectorAll("h2, h3:not(summary *), figcaption")].filter((it) => it.checkVisibility());
+        const within = (state) =>
+          [...document.querySelectorAll(`details.group${state} > summary > *`)].map(
+            (it) => it.innerText,
+          );
+        const others = [...document.querySelectorAll("h2, h3:not(summary *), figcaption")].filter(
+          (it) => it.checkVisibility(),
+        );
         // What a folded one says too cannot be told from it.
         const folded = within(":not([open])");
-        return [...others.map((it) => it.innerText), ...within("[open]").filter((text) => !folded.includes(text))];
+        return [
+          ...others.map((it) => it.innerText),
+          ...within("[open]").filter((text) => !folded.includes(text)),
+        ];
       }, unfolded);
       await page.pdf({ path: paper, ...FORMAT });
       const last = lastLines(paper);
-      if (!last) return context.skip("pdftotext does not run here; install Debian's package poppler-utils");
+      if (!last)
+        return context.skip("pdftotext does not run here; install Debian's package poppler-utils");
       // A long heading ends with its last line; a few letters may be of anything: of an axis, or a
       // condition's name and value.
-      const ends = (heading, line) => heading === line || (line.length > 20 && heading.endsWith(line));
+      const ends = (heading, line) =>
+        heading === line || (line.length > 20 && heading.endsWith(line));
       const alone = last.filter((line) => headings.some((heading) => ends(plain(heading), line)));
       assert.deepEqual(alone, [], `${unfolded} of each panel unfolded`);
       await page.close();

@@ -20,9 +20,14 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser?.close());
 
-const parts = ["page", "matrix", "pictures", "trials", "looks", "print", "without-script"].map((name) => require(`./${name}`));
+const parts = ["page", "matrix", "pictures", "trials", "looks", "print", "without-script"].map(
+  (name) => require(`./${name}`),
+);
 
-/** What a check needs of one report: its file, to open it, what has to be seen on it, and where screenshots go. */
+/**
+ * What a check needs of one report: its file, to open it, what has to be seen on it, and where
+ * screenshots go.
+ */
 function report(file) {
   const name = path.basename(file, ".html");
   const shows = file.replace(/html$/, "shows");

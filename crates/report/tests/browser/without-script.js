@@ -16,8 +16,9 @@ module.exports = {
     const wanted = await content(scripted);
     const page = await open({ javaScriptEnabled: false });
     assert.deepEqual(await content(page), wanted);
-    const dead = await page.$$eval("button, select, input, textarea, [role=button], .filters, .tools", (all) =>
-      all.filter((it) => it.checkVisibility()).map((it) => it.outerHTML.slice(0, 120)),
+    const dead = await page.$$eval(
+      "button, select, input, textarea, [role=button], .filters, .tools",
+      (all) => all.filter((it) => it.checkVisibility()).map((it) => it.outerHTML.slice(0, 120)),
     );
     assert.deepEqual(dead, [], "controls that do nothing");
     const folded = await page.$("main details:not([open])");

@@ -206,7 +206,8 @@ fn traces_that_cannot_be_read_are_replaced_by_others() {
     }
     assert!(said.contains("one+randread-4k-qd1+queue+s2: no trace of it was recorded"), "{said}");
     // A closing record says that there was one.
-    let json = r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":2,"phases":[],"trace_sha256":"00"}"#;
+    let begin = r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":2,"phases":[]"#;
+    let json = format!("{begin},\"trace_sha256\":\"00\"}}");
     let closing =
         format!("{json}\nsha256 {}\n", disklab_protocol::digest::sha256_hex(json.as_bytes()));
     fs::write(trace("one+randread-4k-qd1+queue+s2").with_file_name("disks.json"), closing)

@@ -19,7 +19,8 @@ fn a_range_has_lines_and_a_sentence_on_its_winner() {
     let page = page(&[RATIOS, POLICIES], 1);
     let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
     // Whatever the order of the suite, from the least on.
-    let first = "over disk.2.seek: pid is first everywhere, from 1 to 4 (one seed each: another may say otherwise).";
+    let first = "over disk.2.seek: pid is first everywhere, from 1 to 4 (one seed each: another \
+                 may say otherwise).";
     for metric in ["IOPS", "p99"] {
         assert!(lines.contains(&format!("{metric} {first}")), "{lines}");
     }

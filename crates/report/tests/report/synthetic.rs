@@ -161,6 +161,8 @@ fn report(shift: f64) -> String {
         let _ = write!(bins, "{comma}\"{ns}\":{}", 1 + (bin * 7919) % 31 + (300 - bin) / 10);
     }
     format!(
-        r#"{{"fio version":"fio-3.33","jobs":[{{"jobname":"a","error":0,"read":{{"iops":1.0,"total_ios":9,"lat_ns":{{"min":1,"max":900000000000,"mean":1.0,"N":9,"bins":{{{bins}}}}}}}}}]}}"#
+        r#"{{"fio version":"fio-3.33","jobs":[{{"jobname":"a","error":0,"read":{{
+            "iops":1.0,"total_ios":9,"lat_ns":{{
+                "min":1,"max":900000000000,"mean":1.0,"N":9,"bins":{{{bins}}}}}}}}}]}}"#
     )
 }

@@ -24,23 +24,31 @@ fn start_ups(place: &Path) {
     let text = fs::read_to_string(&path).expect("its lines");
     let changed = text.lines().map(|line| {
         let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
-        let times = if line["cell"]["policy"] == "queue" { 2 } else { 1 } * 1000 + line["seed_index"].as_u64().unwrap();
+        let thousands = if line["cell"]["policy"] == "queue" { 2 } else { 1 };
+        let times = thousands * 1000 + line["seed_index"].as_u64().unwrap();
         line["sample"] = serde_json::Value::Null;
-        line["measures"] = serde_json::json!({"start-up": {"value": times * 1_000_000, "unit": "ns", "better": "lower"}});
+        let ns = times * 1_000_000;
+        line["measures"] =
+            serde_json::json!({"start-up": {"value": ns, "unit": "ns", "better": "lower"}});
         let closing = serde_json::json!({
-            "schema": 1, "complete": true, "fault": null, "virtual_ns": 9_000_000_000_u64, "requests": 100, "devices": ["nas-4tb"],
+            "schema": 1, "complete": true, "fault": null, "virtual_ns": 9_000_000_000_u64,
+            "requests": 100, "devices": ["nas-4tb"],
             "phases": [{
-                "name": "measure", "begin_ns": 0, "end_ns": times * 1_000_000, "read_followers": 100, "read_switches": 0,
+                "name": "measure", "begin_ns": 0, "end_ns": times * 1_000_000,
+                "read_followers": 100, "read_switches": 0,
                 "devices": [{
-                    "name": "vda", "reads": 100, "writes": 0, "flushes": 0, "discards": 0, "read_bytes": 409_600, "write_bytes": 0,
-                    "busy_ns": times * 900_000, "wait_ns": times * 3_000_000, "service_ns": times * 1_000_000,
-                    "depth_ns": times * 3_000_000, "followers": 100, "apart": 100, "apart_sectors": 800,
+                    "name": "vda", "reads": 100, "writes": 0, "flushes": 0, "discards": 0,
+                    "read_bytes": 409_600, "write_bytes": 0, "busy_ns": times * 900_000,
+                    "wait_ns": times * 3_000_000, "service_ns": times * 1_000_000,
+                    "depth_ns": times * 3_000_000, "followers": 100, "apart": 100,
+                    "apart_sectors": 800,
                 }],
             }],
         })
         .to_string();
         let folder = place.join(line["raw"].as_str().expect("a folder"));
-        fs::write(folder.join("disks.json"), format!("{closing}\nsha256 {}\n", sha256_hex(closing.as_bytes()))).expect("written");
+        let closing = format!("{closing}\nsha256 {}\n", sha256_hex(closing.as_bytes()));
+        fs::write(folder.join("disks.json"), closing).expect("written");
         fs::remove_file(folder.join("fio.json")).expect("it was there");
         let outcome: Outcome = serde_json::from_value(line).expect("an outcome");
         outcome.to_line().expect("a line")
@@ -61,7 +69,8 @@ fn what_the_disks_did_comes_from_their_own_record() {
         "a bar of one disk says nothing: {served}"
     );
     let why = between(&page, "data-panel=\"why\"", "data-panel=");
-    let told = "at its disk a request queues for 40.1 ms and is served 20 ms with queue, where it queues for 20.1 ms and is served";
+    let told = "at its disk a request queues for 40.1 ms and is served 20 ms with queue, where it \
+                queues for 20.1 ms and is served";
     assert!(why.contains(told) && !why.contains("reads of the disk with most"), "{why}");
     // Pictures over time know the disk's name, too.
     assert!(!page.contains("disk 1"), "a disk without a name");
