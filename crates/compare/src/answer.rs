@@ -65,7 +65,7 @@ pub fn size(percent: f64) -> f64 {
     if size.is_nan() { 0.0 } else { size }
 }
 
-/// What is compared, within a sentence: a scheduler of the name `none` is somebody.
+/// The name of a choice within a sentence: a scheduler may be called `none`.
 pub fn name(choice: &str) -> String {
     if choice == "none" { "\"none\"".to_owned() } else { choice.to_owned() }
 }

@@ -50,14 +50,14 @@ pub struct Comparison {
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this
     /// cell alone.
     pub change: Option<RelativeChange>,
-    /// What the same differs by from itself, where that was measured.
+    /// The difference between two measurements of the same, if that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
-    /// Of an undecided verdict: a run of so many seeds, planned from the start, would decide with a
-    /// chance of [`disklab_stats::PLANNED_POWER`], if effect and spread are what they seem. `None`
-    /// where nothing can be said.
+    /// For an undecided verdict: a run of so many seeds, planned from the start, would decide with
+    /// a chance of [`disklab_stats::PLANNED_POWER`], if effect and spread are what they seem.
+    /// `None` if nothing can be said.
     pub seeds_to_decide: Option<usize>,
     /// Why there is no verdict, and why seeds were left out.
     pub remarks: Vec<String>,

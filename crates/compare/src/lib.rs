@@ -1,4 +1,4 @@
-//! Which trials of one or two records are compared with which, and what comes of it.
+//! The comparison of the trials of one or two records.
 //!
 //! - [`index`]: which cell each trial of a record belongs to, and what its suite says of them;
 //! - [`metric`]: what of a trial is compared;

@@ -1,6 +1,6 @@
-//! What a record says of the machine that it was made on: how far the same, measured twice, is
-//! apart; and whether the level of results changed while the run went on, as disks filled, warmed
-//! up or wore, or others came and went.
+//! The machine that a record was made on: how far the same, measured twice, is apart; and whether
+//! the level of results changed while the run went on, as disks filled, warmed up or wore, or
+//! others came and went.
 
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
@@ -38,8 +38,8 @@ struct Beside<'a> {
     standard: f64,
 }
 
-/// Where the level of trials changed that are in the order of time, all cells together; and how
-/// many were looked at.
+/// Finds where the level of trials in the order of time changed, all cells together; and returns
+/// the number of trials.
 pub fn drift(in_time: &[&Outcome], metric: &Metric) -> (Vec<LevelChange>, usize) {
     let series = series(in_time, metric);
     (changes(&series), series.len())
@@ -97,8 +97,8 @@ fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
     valued.iter().filter_map(beside).collect()
 }
 
-/// What there is to say of the machine that a record was made on, and of how the run went on it:
-/// sentences without their full stops. Empty for modelled disks.
+/// Describes the machine that a record was made on, and how the run went on it, in sentences
+/// without their full stops. Empty for modelled disks.
 pub fn sentences(record: &Record, metrics: &[Metric], rule: DecisionRule) -> Vec<String> {
     if record.manifest().on_host.is_none() {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Which trials are compared with which: those of one seed where seeds are shared, otherwise all of
-//! one side with all of the other.
+//! The choice of trials to compare: those of one seed if seeds are shared, otherwise all of one
+//! side with all of the other.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What of a trial is compared.
+//! The numbers of a trial that are compared.
 
 use disklab_record::Outcome;
 use disklab_results::Sample;
@@ -23,8 +23,8 @@ pub enum Metric {
     Other(String),
 }
 
-/// What is known of a number that every record of fio has: the metric, the name that is typed, the
-/// name that is shown, the unit, which way is good, and the value.
+/// A number that every record of fio has: the metric, the name that is typed, the name that is
+/// shown, the unit, the direction that is good, and the value.
 type OfFio =
     (Metric, &'static str, &'static str, &'static str, Better, fn(&DirectionSample) -> Option<f64>);
 
@@ -43,7 +43,7 @@ fn nanos(value: Option<Nanos>) -> Option<f64> {
     value.map(|value| value.0 as f64)
 }
 
-/// One direction of a sample, if it has it.
+/// The reads or the writes of a sample, if it has them.
 type Part = fn(&Sample) -> Option<&DirectionSample>;
 
 impl std::str::FromStr for Metric {

@@ -1,5 +1,5 @@
-//! What separates one choice from another, as far as its disks' recorded samples tell: how reads
-//! are spread, how far requests are apart, how long they are served and how long they wait.
+//! The numbers that separate one choice from another, by its disks' recorded samples: how reads are
+//! spread, how far requests are apart, how long they are served and how long they wait.
 //!
 //! Something separates two choices where the ranges of all their trials have nothing in common and
 //! their medians differ by the least effect of interest. It is said of the recorded numbers only:
@@ -16,8 +16,8 @@ use time::{Times, time};
 
 pub use fact::{Fact, Side, Unit};
 
-/// So far apart, as a share, may the requests of fio and those of the disks be for both to be the
-/// same requests.
+/// The greatest difference, as a share, between the requests of fio and those of the disks for both
+/// to be the same requests.
 const SAME_REQUESTS: f64 = 0.05;
 
 /// Sentences without their full stops, and the numbers that they rest on.
@@ -51,8 +51,8 @@ const DISTANCE: (&str, Unit, Measure) =
         weighted(sample, |d| d.distance_mean_bytes)
     });
 
-/// What separates `treatment` from `baseline`, where changes below `smallest` (a share) are of no
-/// interest.
+/// Finds the numbers that separate `treatment` from `baseline`; changes below `smallest` (a share)
+/// are of no interest.
 pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation {
     let sides = Sides::new(treatment, baseline, smallest);
     let fact = |(name, unit, measure): (&'static str, Unit, Measure)| {
@@ -142,8 +142,8 @@ pub fn read_shares(samples: &[&Sample]) -> (Vec<Option<f64>>, bool) {
     if most(&by_rank) > most(&by_disk) + WANDERS { (by_rank, true) } else { (by_disk, false) }
 }
 
-/// By so much the busiest disk's share differs from the greatest of the disks' own medians, where
-/// it is not the same disk.
+/// The least difference between the busiest disk's share and the greatest of the disks' own medians
+/// if it is not the same disk.
 const WANDERS: f64 = 0.05;
 
 /// Place by place.
@@ -217,8 +217,8 @@ mod tests {
 
     use super::*;
 
-    /// Of disks with these shares of 1000 reads, each served in `service` ns; used as much as they
-    /// are read.
+    /// A sample of disks with these shares of 1000 reads, each served in `service` ns; used as much
+    /// as they are read.
     fn sample(shares: &[f64], latency: f64, service: u64) -> Sample {
         let disk = |(index, &share): (usize, &f64)| DeviceSample {
             name: format!("vd{}", char::from(b'a' + index as u8)),

@@ -1,4 +1,4 @@
-//! Which of several choices is best along a range of numbers, and where that changes.
+//! The best of several choices along a range of numbers, and where that changes.
 
 use disklab_results::Spread;
 use disklab_stats::Better;
@@ -23,7 +23,8 @@ pub struct Stretch {
     pub best: Best,
 }
 
-/// Of each point the spreads of all choices over their seeds; `None` where one has no result.
+/// Finds the stretches of a range. `points` has the spreads of all choices over their seeds at each
+/// point; `None` if a choice has no result.
 pub fn stretches(points: &[Vec<Option<Spread>>], better: Better) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for (at, choices) in points.iter().enumerate() {
@@ -91,9 +92,9 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
     Some(parts.collect::<Vec<_>>().join("; "))
 }
 
-/// Of samples of several ranges, in the order of one of these: `latency is first in 12 of 20
-/// samples, from 1.9 to 4; queue in 5, from 1 to 1.6; in 3 no choice is first in all of its seeds`.
-/// Unlike stretches these may overlap. `None` without two choices.
+/// Says which choice is best in samples of several ranges, in the order of one of these: `latency
+/// is first in 12 of 20 samples, from 1.9 to 4; queue in 5, from 1 to 1.6; in 3 no choice is first
+/// in all of its seeds`. Unlike stretches these may overlap. `None` without two choices.
 pub fn sentence_of_samples(
     samples: &[Vec<Option<Spread>>],
     better: Better,

@@ -13,11 +13,11 @@ use disklab_units::prose::count;
 
 /// The least part of the requests that is within the frame.
 const HELD: f64 = 0.995;
-/// And at least this part where a few more that are left out shorten it to this part or less: of
-/// few requests, two are more than [`HELD`] leaves out.
+/// The least part of the requests that is within a frame which leaves out a few more, if that
+/// shortens the frame to this part or less: of few requests, two are more than [`HELD`] leaves out.
 const HELD_OF_FEW: f64 = 0.98;
 const SHORTENED: f64 = 0.7;
-/// Where those are in so much of what was touched, or more, the frame is all of it.
+/// If the frame would be this part of what was touched, or more, the frame is all of it.
 const MOST: f64 = 0.75;
 /// Requests beside the frame are near it where they are no farther away than this part of its
 /// length.
@@ -154,8 +154,8 @@ impl Outside {
         }
     }
 
-    /// Beyond the upper edge and the lower. They are taken out of the rasters, whose edge rows have
-    /// them.
+    /// Returns the requests beyond the upper edge and the lower, and takes them out of the rasters,
+    /// whose edge rows have them.
     pub fn taken_out(self, time: Bins, reads: &mut Raster, writes: &mut Raster) -> [Beyond; 2] {
         let columns = Bins { count: reads.columns, ..time };
         let top = reads.rows().saturating_sub(1);

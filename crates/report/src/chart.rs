@@ -42,8 +42,8 @@ pub struct Chart {
     height: f64,
     /// The content of the `svg` element.
     inner: String,
-    /// Between which places along the width, in pixels, the rows of the table are; one more than
-    /// rows. Empty where they are nowhere.
+    /// The edges of the table's rows along the width, in pixels: one more than rows. Empty if the
+    /// rows have no place there.
     edges: Vec<f64>,
 }
 
@@ -105,8 +105,8 @@ impl Chart {
         parts.into_iter().filter(|part| !part.is_empty()).cloned().join(": ")
     }
 
-    /// Of what no plot of the library is: `inner` goes into the `svg` element as it is, its text
-    /// escaped. `size` in pixels.
+    /// Makes a picture that is no plot of the library: `inner` goes into the `svg` element as it
+    /// is, its text escaped. `size` in pixels.
     pub fn of_svg(
         kind: &str,
         title: impl Into<String>,

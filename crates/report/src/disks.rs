@@ -1,4 +1,4 @@
-//! What a trial's disks did while it measured, whether fio measured or something else.
+//! The work of a trial's disks while it measured, whether fio measured or something else.
 
 use std::borrow::Cow;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What became of the trials of a cell that gave no result which verdicts may rest on.
+//! The fates of the trials of a cell that gave no result which verdicts may rest on.
 
 use disklab_compare::answer;
 use disklab_config::suite::metric::SURVIVED;

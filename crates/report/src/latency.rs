@@ -29,7 +29,7 @@ pub enum RequestKind {
 #[derive(Debug, Clone, Copy)]
 pub struct CurvePoint {
     pub percent: f64,
-    /// In ns.
+    /// The latency of all seeds together, in ns.
     pub of_all: f64,
     pub least: f64,
     pub greatest: f64,
@@ -106,7 +106,7 @@ fn percents() -> Vec<f64> {
     all
 }
 
-/// What has to be told apart in a group: reads and writes, where any of its trials has both.
+/// The kinds of requests that a group tells apart: reads and writes, if any of its trials has both.
 pub fn sides(group: &Group) -> &'static [RequestKind] {
     let has_both = |sample: &Sample| sample.read.is_some() && sample.write.is_some();
     let mut results = group.choices.iter().flat_map(CellChoice::results);

@@ -46,7 +46,7 @@ pub mod watched;
 pub mod panels {
     include!(concat!(env!("OUT_DIR"), "/panels.rs"));
 
-    /// In the order of the page.
+    /// Returns the panels in the order of the page.
     pub fn in_order() -> Vec<crate::panel::Panel> {
         let mut all = ALL.to_vec();
         all.sort_by_key(|panel| panel.place);

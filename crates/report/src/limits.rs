@@ -1,4 +1,4 @@
-//! What no record of modelled disks says: the README's list, word for word, so that there is one.
+//! The limits of records of modelled disks: the README's list, word for word, so that there is one.
 
 use std::sync::LazyLock;
 

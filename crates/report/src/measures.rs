@@ -31,7 +31,7 @@ impl NamedNumbers {
     }
 }
 
-/// By name.
+/// Returns the numbers of some outcomes by name.
 pub fn over(outcomes: &[&Outcome]) -> Vec<NamedNumbers> {
     let ok = || outcomes.iter().filter(|outcome| outcome.status == Status::Ok);
     let mut names: Vec<(&String, &String)> = ok()

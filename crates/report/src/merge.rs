@@ -18,7 +18,7 @@ use crate::limits;
 use crate::measures;
 use crate::tally::Tally;
 
-/// Of results that were imported nothing is known but what their files say.
+/// The validity of imported results: only their files are known.
 const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab \
     audit` says what of them cannot be true.";
 
@@ -65,7 +65,7 @@ pub struct MergedRecord<'a> {
     pub goes_on: bool,
     /// The limits of the numbers.
     pub validity: &'static str,
-    /// Of real disks: how noisy the machine was, and whether its level changed; sentences without
+    /// For real disks: how noisy the machine was, and whether its level changed; sentences without
     /// their full stops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<String>,

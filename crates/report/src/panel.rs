@@ -1,4 +1,4 @@
-//! What a panel is: a part of the page with a heading, made of words, pictures and sections.
+//! The form of a panel: a part of the page with a heading, made of words, pictures and sections.
 
 use disklab_record::outcome::Cell;
 use maud::{Markup, html};
@@ -105,8 +105,8 @@ pub struct Section {
     /// Beside the heading, also where the section is folded.
     pub summary: String,
     pub open: bool,
-    /// What it is about, for those who ask for the pictures of one cell. Empty where it is about
-    /// all.
+    /// The cell of the section, for those who ask for the pictures of one cell. Empty if it is
+    /// about all.
     pub cell: Cell,
     pub pieces: Vec<Piece>,
 }

@@ -1,4 +1,4 @@
-//! Where requests were, as a small PNG: crisp at any size, and a tenth of what paths would take.
+//! The places of requests as a small PNG: crisp at any size, and a tenth of what paths would take.
 
 use disklab_trace::timeline::Raster;
 use png::{BitDepth, ColorType, Compression, Encoder, Filter};

@@ -1,4 +1,4 @@
-//! What a report is made of.
+//! The records of a report and everything that was computed from them.
 
 mod groups;
 mod open;

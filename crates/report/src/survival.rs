@@ -1,4 +1,4 @@
-//! What came of a record's power cuts, in a sentence.
+//! The result of a record's power cuts, in a sentence.
 
 use disklab_config::suite::metric::SURVIVED;
 use disklab_record::{Outcome, Record, Status};

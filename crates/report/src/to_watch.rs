@@ -1,6 +1,6 @@
-//! Which trials' disks are looked at over time: the two that the page begins with, and those to
-//! choose from. Of a trial whose trace cannot be read the next one takes the place, and the reason
-//! is told once.
+//! The trials whose disks are shown over time: the two that the page begins with, and those to
+//! choose from. If the trace of a trial cannot be read, the next trial takes its place, and the
+//! report gives the reason once.
 
 use disklab_compare::answer;
 use disklab_record::record::name_of;
@@ -137,8 +137,8 @@ impl Reading {
     }
 }
 
-/// Those that were asked for; else the baseline's and the best other choice's of the group to begin
-/// with, and in the place of those that cannot be read any others.
+/// The trials that were asked for; otherwise the baseline's and the best other choice's of the
+/// group to begin with. Other trials take the place of those that cannot be read.
 pub fn pair(source: &ReportSource, reading: &mut Reading) -> Vec<Surveyed> {
     let asked = asked(source);
     let mut pair: Vec<Surveyed> =

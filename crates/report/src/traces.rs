@@ -14,7 +14,8 @@ use crate::addresses::{self, Outside, Places, Reach};
 use crate::disks;
 use crate::watched::{Detail, WatchedTrial};
 
-/// Of time; and pixels of all disks' addresses together, and of each one's at least and at most.
+/// The bins of time, and the pixels of all disks' addresses together, and of each disk's at least
+/// and at most.
 const BINS: usize = 180;
 const COLUMNS: usize = 330;
 const ROWS: (usize, usize, usize) = (300, 50, 120);
@@ -34,7 +35,7 @@ pub struct Surveyed {
     length: u64,
 }
 
-/// From the begin of the phase of this name to its end, or that of the last one after it where
+/// The time from the begin of the phase of this name to its end, or to the end of the last phase if
 /// there are several.
 fn span(closing: &Closing, name: &str) -> Option<u64> {
     let last = if name == MEASURED_PHASE { closing.phase(name) } else { closing.phases.last() };
@@ -102,7 +103,7 @@ impl Surveyed {
         })
     }
 
-    /// Those that what was measured is made of, in s from its begin; none where it is one.
+    /// The phases of what was measured, in s from its begin; none if there is one.
     fn phases(&self) -> Vec<(String, f64, f64)> {
         let all = &self.survey.phases;
         if all.iter().any(|phase| phase.name == MEASURED_PHASE) {

@@ -1,4 +1,4 @@
-//! Where the level of a time series changes.
+//! Changes of the level of a time series.
 
 use crate::Error;
 use crate::error::{at_least, finite};
@@ -87,8 +87,8 @@ pub fn penalty(series: &[f64]) -> Result<f64, Error> {
 
 /// Squared distances from the mean, of any piece in constant time.
 struct Costs {
-    /// By end: sums of all samples before it, and of their squares; taken off the series' middle to
-    /// keep digits.
+    /// The sums of all samples before each end, and of their squares; taken off the series' middle
+    /// to keep digits.
     sums: Vec<(f64, f64)>,
 }
 

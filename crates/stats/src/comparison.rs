@@ -75,14 +75,14 @@ pub struct Comparison {
     pub log_ratio: Estimate,
     /// The p-value of a difference: at most alpha if the interval leaves zero out.
     pub p_different: f64,
-    /// At most alpha where the interval lies within the smallest effect of interest. Twice
-    /// [`LocationTest::p_equivalent`], so that one interval decides on all verdicts.
+    /// The p-value of sameness: at most alpha if the interval lies within the smallest effect of
+    /// interest. Twice [`LocationTest::p_equivalent`], so that one interval decides on all
+    /// verdicts.
     pub p_same: f64,
     pub verdict: Verdict,
 }
 
-/// What trials say of a treatment and a baseline, by the method that is honest with so many of
-/// them.
+/// The test of a treatment and a baseline, by the method that is honest with so many trials.
 pub struct Finding {
     method: Method,
     /// Trials of the treatment and of the baseline.

@@ -3,8 +3,8 @@
 use crate::error::{above_zero, chance};
 use crate::{Better, Correction, Error, Estimate, Finding, Interval};
 
-/// What may get worse by how much, and how certain the answer has to be. Chosen before the data are
-/// seen.
+/// The regression that is allowed, and how certain the answer has to be. Both are chosen before the
+/// data are seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     alpha: f64,

@@ -1,4 +1,4 @@
-//! What an estimate comes with.
+//! The interval of an estimate.
 
 /// A closed interval. Unbounded (`-inf..inf`) where the data are too few to say anything at the
 /// level asked for.

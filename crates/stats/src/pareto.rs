@@ -1,4 +1,4 @@
-//! Which of several points no other beats in both of two numbers.
+//! The points that no other point beats in both of two numbers.
 
 use std::cmp::Ordering;
 

@@ -18,7 +18,7 @@ pub(crate) enum RankNull {
 }
 
 impl RankNull {
-    /// Of Mann and Whitney's U for `left` against `right` values.
+    /// The distribution of Mann and Whitney's U for `left` against `right` values.
     ///
     /// Its counts are the coefficients of the Gaussian binomial, the product over i of (1 -
     /// q^(right + i)) / (1 - q^i) (Andrews, "The Theory of Partitions", 1976, chapter 3).

@@ -1,4 +1,4 @@
-//! What is said of a comparison, in one word. This is the one place that says what each word means.
+//! The verdict on a comparison, in one word. This is the one place that says what each word means.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -37,7 +37,7 @@ pub enum Verdict {
     /// that large or larger, the chance of this word is at most alpha / 2. A difference may still
     /// be certain; it is then certainly too small.
     Same,
-    /// None of these. More seeds may tell; [`Rule::trials_to_decide`] says how many.
+    /// No other word holds. More seeds may tell; [`Rule::trials_to_decide`] says how many.
     Undecided,
 }
 

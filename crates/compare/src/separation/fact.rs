@@ -1,4 +1,4 @@
-//! What is looked at of two choices side by side.
+//! The numbers of two choices side by side.
 
 use disklab_results::{Sample, Spread};
 use disklab_units::Nanos;

@@ -1,4 +1,4 @@
-//! Where the time of a request goes: waiting against service.
+//! The time of a request: waiting and service.
 
 use disklab_results::Spread;
 use disklab_units::prose::digits;
@@ -67,7 +67,7 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
     Some(text)
 }
 
-/// Where fio measured nothing: what is apart of how long a request was at its disk.
+/// Says, for trials that fio did not measure, which times of a request at its disk are apart.
 fn at_disks_alone(queued: &Fact, service: &Fact, sides: Sides) -> Option<String> {
     let facts = [(queued, "queues for"), (service, "is served")];
     let apart = facts.into_iter().filter(|(fact, _)| fact.apart);

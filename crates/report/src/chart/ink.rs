@@ -1,5 +1,5 @@
-//! What pictures are drawn with: inks, the [`palette`]'s colours with dashes and marks beside them,
-//! and the layout that all have in common.
+//! The means of drawing: inks, the [`palette`]'s colours with dashes and marks beside them, and the
+//! layout that all pictures have in common.
 
 use std::sync::Arc;
 
@@ -141,7 +141,8 @@ pub fn ticks(words: impl Fn(f64) -> String + Send + Sync + 'static) -> TickForma
     TickFormat::Custom(Arc::new(words))
 }
 
-/// Of exactly these ranges, in pixels at natural size; the fonts and inks of all pictures.
+/// Makes a layout of exactly these ranges, in pixels at natural size, with the fonts and inks of
+/// all pictures.
 pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
     let theme = Theme {
         background: "none".to_owned(),

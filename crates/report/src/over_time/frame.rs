@@ -1,4 +1,4 @@
-//! What all pictures of a trial over time have in common: their width, their ticks and their
+//! The common parts of all pictures of a trial over time: their width, their ticks and their
 //! tables.
 
 use disklab_trace::timeline::TimelineBin;
@@ -32,8 +32,8 @@ impl Scale {
         self.part(to - from) >= ROOM_FOR_A_NAME
     }
 
-    /// Where, in s, and what is written in the place of what a trace that was cut off does not
-    /// tell; `None` where it has no room.
+    /// The place in s, and the words, that stand for what a trace that was cut off does not tell;
+    /// `None` if they have no room.
     pub fn missing(&self, trial: &WatchedTrial) -> Option<(f64, &'static str)> {
         let told = trial.traced();
         (self.part(self.seconds - told) >= 0.25)

@@ -13,7 +13,7 @@ use crate::chart::{Chart, WIDTH, ink};
 use crate::watched::WatchedTrial;
 
 const HEIGHT: f64 = 225.0;
-/// Of each further row of the legend; and names in a row.
+/// The height of each further row of the legend; and the names in a row.
 const LEGEND: f64 = 18.0;
 const IN_A_ROW: usize = 5;
 

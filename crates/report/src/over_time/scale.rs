@@ -3,7 +3,7 @@
 use super::measure::MEASURES;
 use crate::watched::WatchedTrial;
 
-/// As far as the greatest of the trials wants that are held against each other.
+/// The axes of trials that are compared with each other: as long as the greatest of them needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
     /// The number of the scale among several, by length.

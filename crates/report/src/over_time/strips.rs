@@ -79,8 +79,8 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
     scale.finish(chart, trial)
 }
 
-/// Where requests were. What is twice as fine is seen where the picture is larger: in its usual
-/// size it would be blurred.
+/// Draws where requests were. A picture that is twice as fine is shown only if the picture is
+/// larger: in the usual size it would be blurred.
 fn points(disk: &DiskTimeline, detail: Detail, place: (f64, f64, f64)) -> Markup {
     let (reads, writes) = (&disk.reads, &disk.writes);
     match detail {

@@ -226,7 +226,8 @@ fn row<'a>(
     markup
 }
 
-/// In the place of a change. What was given up is known to take longer than that, and is told so.
+/// Draws the words in the place of a change. A trial that was given up takes longer than its limit,
+/// and the words say so.
 fn uncompared(choice: &CellChoice, metric: &Metric, is_baseline: bool) -> Markup {
     html! {
         @if is_baseline { "baseline" }

@@ -1,5 +1,5 @@
-//! What the disks did over time, of two trials side by side: throughput, seeks, depth, utilisation,
-//! and where requests were.
+//! The work of the disks over time, of two trials side by side: throughput, seeks, depth,
+//! utilisation, and where requests were.
 
 use disklab_units::prose::count;
 use maud::{PreEscaped, html};
@@ -156,8 +156,8 @@ impl Packed {
     }
 }
 
-/// Those of the pair, of their cell in the same scale, and of the first seed of each cell else, as
-/// many as there is room for; and how many trials with a result are not among them.
+/// The trials of the pair, of their cell in the same scale, and of the first seed of each other
+/// cell, as many as have room; and the number of trials with a result that are not among them.
 fn to_choose_from(
     source: &ReportSource,
     home: Option<&Group>,

@@ -1,4 +1,4 @@
-//! What was asked, what came out, under which conditions, and what it does not hold for.
+//! The question, the answer, the conditions, and the limits of the answer.
 
 use indexmap::IndexMap;
 use itertools::Itertools;
@@ -106,8 +106,8 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     facts
 }
 
-/// Of what the modelled disks of each array are models, or which disks of a machine they were;
-/// `None` where they were somebody's.
+/// The models of the disks of each array, or the disks of a machine; `None` if the disks were
+/// somebody else's.
 fn disks(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {
         let disk = |disk: &HostDisk| {

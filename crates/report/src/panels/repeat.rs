@@ -19,7 +19,7 @@ use crate::text::in_shell;
 pub const PANEL: Panel =
     Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
 
-/// What a record calls the commit that its disklab was built from, among the facts that a resume
+/// The name of the commit that the record's disklab was built from, among the facts that a resume
 /// does not ask for.
 pub const COMMIT: &str = "commit";
 

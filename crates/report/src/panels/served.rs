@@ -1,4 +1,4 @@
-//! Which disk served what: shares of the reads, how long they took, and what btrfs counted.
+//! The work of each disk: shares of the reads, how long they took, and what btrfs counted.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -192,8 +192,8 @@ struct BarRow {
     parts: Vec<f64>,
 }
 
-/// From above: the seeds of each choice, its name in their middle, with empty rows below where they
-/// are few.
+/// The rows from above: the seeds of each choice, its name in their middle, with empty rows below
+/// if there are few.
 fn rows(choices: &[ChoiceService]) -> Vec<BarRow> {
     let least = (CHOICE / BAR).ceil() as usize;
     let of = |choice: &ChoiceService| -> Vec<BarRow> {

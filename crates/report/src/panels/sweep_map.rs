@@ -58,8 +58,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     Ok(with_words(words, sections))
 }
 
-/// Those of a grid; where no two cells differ in these axes only, as of samples, all cells whatever
-/// their other numbers.
+/// The maps of a grid; if no two cells differ in these axes only, as with samples, of all cells
+/// whatever their other numbers.
 fn fields<'s, 'a>(
     cells: &'s [swept::Full<'s, 'a>],
     axes: [&str; 2],

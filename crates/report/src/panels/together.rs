@@ -99,7 +99,7 @@ impl JoinedTrial {
     }
 }
 
-/// What all disks did in one stretch of time, which is as long as for one of them.
+/// Adds up all disks in one stretch of time, which is as long as for one of them.
 fn added_up(disks: &[DiskTimeline], at: usize) -> TimelineBin {
     let own: Vec<TimelineBin> =
         disks.iter().filter_map(|disk| disk.bins.get(at)).copied().collect();

@@ -1,4 +1,4 @@
-//! What separates choices of each group from the baseline, by what was recorded of the disks.
+//! The numbers of the disks that separate choices of each group from the baseline.
 
 use std::borrow::Cow;
 

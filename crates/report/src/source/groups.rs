@@ -87,8 +87,8 @@ impl<'a> CellChoice<'a> {
         fates_in(self.trials.iter().map(TrialRow::new), self.goes_on, Some(metric.name()))
     }
 
-    /// What stands in the place of a number that there is none of; and whether that is so because
-    /// something went wrong.
+    /// The words in the place of a missing number, and whether it is missing because something went
+    /// wrong.
     pub fn without_result(&self, metric: &Metric) -> (&'static str, bool) {
         let to_come = self.fates(metric).iter().any(|fate| !fate.failed);
         match self.goes_on {
