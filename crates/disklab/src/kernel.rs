@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use disklab_config::kernel::NEWEST;
 use disklab_config::read::unknown;
-use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Share, Source, find, list};
+use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, KernelSource, Share, find, list};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure, mistaken};
@@ -101,7 +101,9 @@ fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let built = BuildProgress::of(screen, |report| match source {
         Some(source) => maker.from(&source, report),
         None if kernel == NEWEST => maker.newest(&series, report),
-        None => Source::of_series(kernel, &series).and_then(|source| maker.from(&source, report)),
+        None => {
+            KernelSource::of_series(kernel, &series).and_then(|source| maker.from(&source, report))
+        }
     })?;
     let kernel = &built.kernel;
     let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
@@ -122,12 +124,12 @@ fn btrfs(mainline: bool) -> Btrfs {
     if mainline { Btrfs::Mainline } else { Btrfs::Policies }
 }
 
-fn source(path: &Path, digest: Option<&str>) -> Result<Source, Failure> {
-    let found = Source::at(path).map_err(Failure::mistaken)?;
+fn source(path: &Path, digest: Option<&str>) -> Result<KernelSource, Failure> {
+    let found = KernelSource::find(path).map_err(Failure::mistaken)?;
     match (found, digest) {
-        (Source::Tarball { path, .. }, digest) => {
+        (KernelSource::Tarball { path, .. }, digest) => {
             let sha256 = digest.map(str::to_lowercase);
-            Ok(Source::Tarball { path, sha256 })
+            Ok(KernelSource::Tarball { path, sha256 })
         }
         (_, Some(_)) => Err(mistaken!("--sha256 is for a tarball, and {} is none", path.display())),
         (tree, None) => Ok(tree),

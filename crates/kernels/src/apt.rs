@@ -10,9 +10,9 @@ use std::process::Command;
 use disklab_units::Bytes;
 
 use crate::archive::Suite;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file;
-use crate::process::{Runner, Sign, failure};
+use crate::process::{Runner, failure};
 use crate::step::{BuildStep, Report};
 
 /// Read after the machine's configuration, of which proxies, certificates and credentials stay in
@@ -72,24 +72,18 @@ impl<'a> Lists<'a> {
             ("preferences", ""),
         ] {
             let path = folder.join(name);
-            fs::write(&path, text).map_err(Error::io("write", &path))?;
+            file::write(&path, text)?;
         }
         let lists = Self { folder: folder.to_path_buf(), runner };
         runner.output(lists.apt_get().arg("update"))?;
         Ok(lists)
     }
 
-    /// What the suite has under that name, or nothing.
+    /// The package of that name that the suite offers, if it has one.
     pub fn offer(&self, package: &str) -> Result<Option<Offer>> {
         let mut command = self.apt_get();
         command.args(["--print-uris", "download", package]);
-        let mut text = String::new();
-        let status = self.runner.watch(&mut command, &mut |sign| {
-            if let Sign::Line(line) = sign {
-                text.push_str(line);
-                text.push('\n');
-            }
-        })?;
+        let (status, text) = self.runner.text(&mut command, &mut || ())?;
         if status.success() {
             text.lines()
                 .find_map(|line| offer(line, package))
@@ -112,18 +106,10 @@ impl<'a> Lists<'a> {
             .arg(format!("{}={}", offer.package, offer.version))
             .current_dir(folder);
         let target = folder.join(&offer.file);
-        let mut text = String::new();
-        let status = self.runner.watch(&mut command, &mut |sign| {
-            if let Sign::Line(line) = sign {
-                text.push_str(line);
-                text.push('\n');
-            }
+        let (status, text) = self.runner.text(&mut command, &mut || {
             let done = Bytes(fs::metadata(&target).map_or(0, |metadata| metadata.len()));
-            report(BuildStep::Downloading {
-                package: offer.package.clone(),
-                done,
-                total: offer.size,
-            });
+            let package = offer.package.clone();
+            report(BuildStep::Downloading { package, done, total: offer.size });
         })?;
         if status.success() && target.is_file() {
             Ok(target)
@@ -190,7 +176,8 @@ mod tests {
         for (path, text) in [
             (
                 "DEBIAN/control",
-                "Package: linux-source-0.1\nVersion: 0.1.2-3\nArchitecture: all\nMaintainer: n <e@e>\nDescription: d\n",
+                "Package: linux-source-0.1\nVersion: 0.1.2-3\nArchitecture: all\nMaintainer: n \
+                 <e@e>\nDescription: d\n",
             ),
             ("usr/src/text", "hello"),
         ] {
@@ -205,11 +192,13 @@ mod tests {
         let control = file::text(&root.join("DEBIAN/control")).unwrap();
         let (size, digest) = (deb.metadata().unwrap().len(), crate::digest::of_file(&deb).unwrap());
         let packages = format!(
-            "{control}Filename: pool/linux-source-0.1_0.1.2-3_all.deb\nSize: {size}\nSHA256: {digest}\n"
+            "{control}Filename: pool/linux-source-0.1_0.1.2-3_all.deb\nSize: {size}\nSHA256: \
+             {digest}\n"
         );
         fs::write(lists.join("Packages"), &packages).unwrap();
         let release = format!(
-            "Suite: test\nCodename: test\nArchitectures: amd64\nComponents: main\nSHA256:\n {} {} main/binary-amd64/Packages\n",
+            "Suite: test\nCodename: test\nArchitectures: amd64\nComponents: main\nSHA256:\n {} {} \
+             main/binary-amd64/Packages\n",
             disklab_protocol::digest::sha256_hex(packages.as_bytes()),
             packages.len()
         );

@@ -1,4 +1,4 @@
-//! Where to look for a kernel package: suites of the Debian archive that this machine uses already.
+//! The suites to search for a kernel package: those of the Debian archive that this machine uses.
 //!
 //! The machine's own apt configuration says which mirror and which keyring; only the names of
 //! further suites are ours.
@@ -13,7 +13,7 @@ use crate::process::Runner;
 /// a stable release first. A suite that a mirror does not have is passed over with a note.
 const ELSEWHERE: [&str; 3] = ["trixie-backports", "forky", "sid"];
 
-/// What apt calls a suite that moves from release to release.
+/// Names of suites that move from release to release.
 const MOVING: [&str; 5] = ["oldstable", "stable", "testing", "unstable", "sid"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn codename(os_release: &str) -> std::result::Result<Option<String>, String> {
     }
 }
 
-/// One index of one of the machine's own suites.
+/// An index of one of the machine's own suites.
 struct Target<'a> {
     release: &'a str,
     uri: &'a str,
@@ -164,13 +164,16 @@ deb-src|Sources|main|bookworm|http://mirror.example/debian/|/etc/a.sources:1
     fn read(path: &Path) -> Option<String> {
         match path.to_str()? {
             "/etc/a.sources" => Some(
-                "# a comment\nTypes: deb\nURIs: http://other.example/x\nSigned-By: /wrong\n\nTypes: deb\n# another\n\
-                 URIs: http://mirror.example/debian\nSuites: bookworm\nSigned-By: /usr/share/keyrings/a.gpg\n"
+                "# a comment\nTypes: deb\nURIs: http://other.example/x\nSigned-By: \
+                 /wrong\n\nTypes: deb\n# another\n\
+                 URIs: http://mirror.example/debian\nSuites: bookworm\nSigned-By: \
+                 /usr/share/keyrings/a.gpg\n"
                     .into(),
             ),
             "/etc/b.list" => Some(
                 "deb http://mirror.example/security other main\n\
-                 deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/security bookworm-security main\n"
+                 deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/security \
+                 bookworm-security main\n"
                     .into(),
             ),
             _ => None,
@@ -219,7 +222,8 @@ deb-src|Sources|main|bookworm|http://mirror.example/debian/|/etc/a.sources:1
 
     #[test]
     fn no_suite_is_asked_twice() {
-        let targets = "deb|Packages|main|trixie|http://m/|/x:1\ndeb|Packages|main|trixie-backports|http://m/|/x:1\n";
+        let targets = "deb|Packages|main|trixie|http://m/|/x:1\n\
+                       deb|Packages|main|trixie-backports|http://m/|/x:1\n";
         let names: Vec<String> = from_targets(targets, Some("trixie"), &read)
             .into_iter()
             .map(|suite| suite.name)

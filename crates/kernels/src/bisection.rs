@@ -2,32 +2,29 @@
 //! its objects: neither what the user has checked out nor a bisection that goes on there is
 //! touched.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::claim::remove_folder;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::git::{Revision, git, say};
+use crate::git::{Revision, run, say};
 use crate::process::failure;
 
-/// What a step found.
+/// The verdict on a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Good,
     Bad,
-    /// It cannot be told.
+    /// The revision cannot be judged.
     Skip,
 }
 
-/// What there is to do after an answer.
+/// The next step after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// To judge this one; about so many more steps then, unless git cannot say.
-    Judge {
-        revision: Revision,
-        more: Option<u32>,
-    },
+    Judge { revision: Revision, more: Option<u32> },
+    /// The first bad one.
     First(Revision),
     /// The first bad one is among these, of which all but the last could not be judged.
     Among(Vec<Revision>),
@@ -86,10 +83,7 @@ impl Bisection {
     }
 
     fn go_on(&mut self, arguments: &[&str]) -> Result<()> {
-        let mut command = git(&self.folder);
-        command.arg("bisect").args(arguments);
-        let output =
-            command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;
+        let (command, output) = run(&self.folder, &[&["bisect"], arguments].concat())?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned()
             + &String::from_utf8_lossy(&output.stderr);
         self.next = if let Some(commit) =
@@ -116,9 +110,8 @@ impl Bisection {
 }
 
 fn is_ancestor(first: &Revision, second: &Revision) -> Result<bool> {
-    let mut command = git(&first.repository);
-    command.args(["merge-base", "--is-ancestor", &first.commit, &second.commit]);
-    let output = command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;
+    let question = ["merge-base", "--is-ancestor", &first.commit, &second.commit];
+    let (command, output) = run(&first.repository, &question)?;
     match output.status.code() {
         Some(0) => Ok(true),
         Some(1) => Ok(false),
@@ -134,7 +127,7 @@ fn borrow(repository: &Path, folder: &Path, head: &Revision) -> Result<()> {
     let place =
         |name| say(repository, &["rev-parse", "--path-format=absolute", "--git-path", name]);
     let (alternates, objects) = (folder.join("objects/info/alternates"), place("objects")?);
-    fs::write(&alternates, objects + "\n").map_err(Error::io("write", &alternates))?;
+    file::write(&alternates, objects + "\n")?;
     // Where the history of a shallow clone ends.
     let shallow = PathBuf::from(place("shallow")?);
     if shallow.is_file() {
@@ -150,6 +143,8 @@ fn steps(said: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// A repository of so many commits; the revisions `v1`, `v2`...

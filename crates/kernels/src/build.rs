@@ -15,9 +15,10 @@ use crate::given::given;
 use crate::kernel::{self, CONFIG, Kernel, PROGRAM, RECORD};
 use crate::key::{self, BuildKey};
 use crate::process::Runner;
+use crate::provenance::Provenance;
 use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
-use crate::source::{self, Material, Provenance, Series, Source};
+use crate::source::{self, KernelSource, Material, Series};
 use crate::step::{BuildStep, Report};
 
 /// Objects of 7.3 with this configuration; later builds go by the count of the one before.
@@ -39,7 +40,7 @@ pub struct Build<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What a build gave.
+/// The result of a build.
 #[derive(Debug)]
 pub struct Built {
     pub kernel: Kernel,
@@ -47,22 +48,19 @@ pub struct Built {
     pub fresh: bool,
 }
 
-/// What there is of a kernel before anything is built.
+/// A kernel that is built, or what it would be built from.
 #[derive(Debug)]
 pub enum KernelLookup {
+    /// The kernel is in the cache.
     Built(Box<Kernel>),
     /// `from` is what it would be built from, `key` what would be its own, and `took` how long the
     /// last build did.
-    ToBuild {
-        from: Provenance,
-        key: String,
-        took: Option<Duration>,
-    },
+    ToBuild { from: Provenance, key: String, took: Option<Duration> },
 }
 
 impl Build<'_> {
-    /// What a suite's kernel axis names: what [`find`](crate::find) finds, or a tree, a revision or
-    /// a tarball, which is built unless it is.
+    /// Returns the kernel that a suite's kernel axis names: one that [`find`](crate::find) finds,
+    /// or a tree, a revision or a tarball, which is built if it is not in the cache.
     pub fn named(&self, value: &str, report: Report) -> Result<Built> {
         match self.found_or_source(value)? {
             Ok(kernel) => Ok(Built { kernel, fresh: false }),
@@ -84,21 +82,17 @@ impl Build<'_> {
         {
             return Ok(KernelLookup::Built(Box::new(kernel.known_as(material.provenance))));
         }
-        let took =
-            kernel::list(self.cache)?.kernels.first().map(|kernel| kernel.build_seconds.max(0.0));
-        let key = key.full().to_owned();
-        Ok(KernelLookup::ToBuild {
-            from: material.provenance,
-            key,
-            took: took.map(Duration::from_secs_f64),
-        })
+        let kernels = kernel::list(self.cache)?.kernels;
+        let took = kernels.first().map(|last| Duration::from_secs_f64(last.build_seconds.max(0.0)));
+        let (from, key) = (material.provenance, key.full().to_owned());
+        Ok(KernelLookup::ToBuild { from, key, took })
     }
 
-    fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, Source>> {
+    fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, KernelSource>> {
         let given = given(value)?;
         match kernel::find(self.cache, self.share, self.btrfs, given.as_deref().unwrap_or(value)) {
             Err(Error::NotAKernel { path }) if source::is_there(&path) => {
-                Ok(Err(Source::at(&path)?))
+                Ok(Err(KernelSource::find(&path)?))
             }
             found => found.map(Ok),
         }
@@ -109,7 +103,12 @@ impl Build<'_> {
     pub fn newest(&self, series: &[Series], report: Report) -> Result<Built> {
         let mut passed = Vec::new();
         for candidate in series {
-            match Material::obtain(&Source::from(candidate), self.cache, self.runner(), report) {
+            match Material::obtain(
+                &KernelSource::from(candidate),
+                self.cache,
+                self.runner(),
+                report,
+            ) {
                 Ok(material) => return self.make(&material, report),
                 Err(Error::NoPackage { tried }) => {
                     report(BuildStep::Note(format!(
@@ -126,7 +125,7 @@ impl Build<'_> {
     }
 
     /// A kernel from this source and no other.
-    pub fn from(&self, source: &Source, report: Report) -> Result<Built> {
+    pub fn from(&self, source: &KernelSource, report: Report) -> Result<Built> {
         let material = Material::obtain(source, self.cache, self.runner(), report)?;
         self.make(&material, report)
     }
@@ -142,10 +141,8 @@ impl Build<'_> {
         let folder = self.cache.kernels();
         let claim = Claim::take(&folder, key.short(), self.stop, report)?;
         if let Some(kernel) = self.present(&key, report)? {
-            return Ok(Built {
-                kernel: kernel.known_as(material.provenance.clone()),
-                fresh: false,
-            });
+            let kernel = kernel.known_as(material.provenance.clone());
+            return Ok(Built { kernel, fresh: false });
         }
         self.check_room(material)?;
         let start = Instant::now();
@@ -190,10 +187,8 @@ impl Build<'_> {
                 let aside = PathBuf::from(aside);
                 claim::remove_folder(&aside)?;
                 file::rename(&folder, &aside)?;
-                report(BuildStep::Note(format!(
-                    "{damage}; it was set aside as {}",
-                    aside.display()
-                )));
+                let note = format!("{damage}; it was set aside as {}", aside.display());
+                report(BuildStep::Note(note));
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// What is in the cache can be deleted at any time and costs only time and network to make again.
+/// The cache. Its contents can be deleted at any time; making them again costs time and network.
 #[derive(Debug, Clone)]
 pub struct Cache {
     root: PathBuf,

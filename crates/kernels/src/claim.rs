@@ -1,5 +1,5 @@
-//! One maker for each thing in the cache: a lock, and a temporary folder that belongs to whoever
-//! holds it.
+//! Locks that give each thing in the cache one maker, and a temporary folder that belongs to the
+//! lock's holder.
 //!
 //! `<name>.lock` is locked while `<name>` is being made in `.tmp-<name>`. The lock ends with its
 //! process, however that ends, so a temporary folder whose lock is free was left behind and is

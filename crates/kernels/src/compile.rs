@@ -27,11 +27,11 @@ const UNUSED_TOOLS: [&str; 3] = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"]
 /// How many lines of a failed build are shown.
 const SHOWN: usize = 12;
 
-/// One kernel's build.
+/// The build of one kernel.
 pub(crate) struct Compilation<'a> {
     /// The tree with everything inserted.
     pub tree: &'a Path,
-    /// Where objects go; made here.
+    /// Folder of the objects; made here.
     pub objects: &'a Path,
     pub version: &'a Version,
     /// Everything that make says; kept when it fails.
@@ -58,7 +58,7 @@ impl Compilation<'_> {
         self.succeed(self.make().arg("tinyconfig"))?;
         let path = self.objects.join(".config");
         let tiny = file::text(&path)?;
-        std::fs::write(&path, tiny + fragment.text()).map_err(Error::io("write", &path))?;
+        file::write(&path, tiny + fragment.text())?;
         self.succeed(self.make().arg("olddefconfig"))?;
         let lines = fragment.lost(&file::text(&path)?);
         if lines.is_empty() {

@@ -17,11 +17,8 @@ impl Fragment {
     pub fn parse(path: &Path, text: String) -> Result<Self> {
         for (index, line) in text.lines().enumerate() {
             if !line.trim().is_empty() && !line.starts_with('#') && setting(line).is_none() {
-                return Err(Error::BadFragment {
-                    path: path.into(),
-                    line: index + 1,
-                    text: line.into(),
-                });
+                let (path, line, text) = (path.into(), index + 1, line.into());
+                return Err(Error::BadFragment { path, line, text });
             }
         }
         Ok(Self { text })
@@ -52,7 +49,7 @@ pub(crate) fn has_option(config: &str, name: &str) -> bool {
         .any(|(key, value)| value == "y" && key.strip_prefix("CONFIG_") == Some(name))
 }
 
-/// One after the other.
+/// Joins fragments, one after the other.
 impl<'a> FromIterator<&'a Fragment> for Fragment {
     fn from_iter<T: IntoIterator<Item = &'a Self>>(fragments: T) -> Self {
         Self { text: fragments.into_iter().map(|fragment| fragment.text.as_str()).collect() }
@@ -79,10 +76,12 @@ mod tests {
     #[test]
     fn lost_lines_are_found_whatever_way_they_were_lost() {
         let wanted = fragment(
-            "# disks\nCONFIG_BLOCK=y\nCONFIG_GONE=y\n\nCONFIG_HZ=250\nCONFIG_MODULES=n\nCONFIG_OFF=n\nCONFIG_NAME=\"a b\"\n",
+            "# disks\nCONFIG_BLOCK=y\nCONFIG_GONE=y\n\n\
+             CONFIG_HZ=250\nCONFIG_MODULES=n\nCONFIG_OFF=n\nCONFIG_NAME=\"a b\"\n",
         )
         .unwrap();
-        let config = "CONFIG_BLOCK=y\n# CONFIG_GONE is not set\nCONFIG_HZ=100\nCONFIG_OFF=y\nCONFIG_NAME=\"a b\"\n";
+        let config = "CONFIG_BLOCK=y\n# CONFIG_GONE is not \
+            set\nCONFIG_HZ=100\nCONFIG_OFF=y\nCONFIG_NAME=\"a b\"\n";
         assert_eq!(wanted.lost(config), ["CONFIG_GONE=y", "CONFIG_HZ=250", "CONFIG_OFF=n"]);
     }
 

@@ -1,11 +1,12 @@
-//! What this machine can do, what it lacks, and the one line to type for it.
+//! Checks of this machine: what it can do, what it lacks, and the one line to type for it.
 
+mod check;
 mod machine;
+
+pub use check::{Check, CheckState};
 
 use std::env;
 use std::path::{Path, PathBuf};
-
-use serde::Serialize;
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -13,65 +14,11 @@ use crate::kernel;
 use crate::recipe::Btrfs;
 use crate::share::Share;
 
-/// One line a thing: `command package what for`.
+/// A line for each thing: `command package what for`.
 const PACKAGES: &str = include_str!("../../../install/packages");
 
-/// What trials run. All else that is listed there is for building kernels.
+/// Programs that trials run. All others that are listed there are for building kernels.
 const OF_TRIALS: [&str; 3] = ["fio", "mkfs.btrfs", "make-bcache"];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CheckState {
-    Good,
-    /// Not there, and can be had.
-    Missing,
-    /// There, and not fit for use.
-    Bad,
-    /// Not there, and nothing wants it as long as the kernel that is built is used.
-    Unneeded,
-}
-
-impl CheckState {
-    /// Whether disklab can do without anything being done about it.
-    pub fn will_do(self) -> bool {
-        matches!(self, Self::Good | Self::Unneeded)
-    }
-}
-
-/// One thing that disklab needs, as it was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
-    pub name: String,
-    pub state: CheckState,
-    /// What was found.
-    pub detail: String,
-    /// What to type or do; `None` where nothing need be done.
-    pub remedy: Option<String>,
-}
-
-impl Check {
-    fn good(name: &str, detail: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), state: CheckState::Good, detail: detail.into(), remedy: None }
-    }
-
-    fn missing(name: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            state: CheckState::Missing,
-            detail: detail.into(),
-            remedy: Some(remedy.into()),
-        }
-    }
-
-    fn bad(name: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            state: CheckState::Bad,
-            detail: detail.into(),
-            remedy: Some(remedy.into()),
-        }
-    }
-}
 
 /// Everything there is to check. Takes the errors of opening the cache and the data too, for they
 /// are findings.
@@ -87,22 +34,16 @@ pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> 
     ]);
     checks.push(match share {
         Ok(share) => Check::good("data", share.root().display().to_string()),
-        Err(error) => Check::missing(
-            "data",
-            error.to_string(),
-            "set DISKLAB_HOME or run `make install` again",
-        ),
+        Err(error) => {
+            let remedy = "set DISKLAB_HOME or run `make install` again";
+            Check::missing("data", error.to_string(), remedy)
+        }
     });
     match cache {
-        Ok(cache) => {
-            checks.extend([machine::space(cache, built), machine::copies(cache)]);
-        }
+        Ok(cache) => checks.extend([machine::space(cache, built), machine::copies(cache)]),
         Err(error) => {
-            checks.push(Check::bad(
-                "cache",
-                error.to_string(),
-                "export XDG_CACHE_HOME=/var/tmp/$USER",
-            ));
+            let remedy = "export XDG_CACHE_HOME=/var/tmp/$USER";
+            checks.push(Check::bad("cache", error.to_string(), remedy));
         }
     }
     checks.extend(kernel);

@@ -1,12 +1,11 @@
-//! What can go wrong between a source and a kernel that can be used; each message ends with what to
-//! do about it.
+//! Errors between a source and a kernel that can be used; each message ends with what to do about
+//! it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use disklab_units::Bytes;
 
-use crate::patch::Reject;
 use crate::version::Version;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -23,66 +22,81 @@ pub enum Error {
     NoHome,
 
     #[error(
-        "the cache folder {} cannot be used: {cause}; make it writable or set XDG_CACHE_HOME to a folder that is",
+        "the cache folder {} cannot be used: {cause}; make it writable or set XDG_CACHE_HOME to a \
+         folder that is",
         path.display()
     )]
     CacheUnusable { path: PathBuf, cause: io::Error },
 
     #[error(
-        "the folders `lab`, `guest-kernel` and `read-policies` of disklab were not found (looked {}); \
-         set DISKLAB_HOME to the folder that holds them", tried.join(", ")
+        "the folders `lab`, `guest-kernel` and `read-policies` of disklab were not found (looked \
+         {}); set DISKLAB_HOME to the folder that holds them", tried.join(", ")
     )]
     NoShare { tried: Vec<String> },
 
     #[error("{} holds something already; name a folder that is new or empty", path.display())]
     NotEmpty { path: PathBuf },
 
-    #[error("{} is not a Linux kernel source: {why}; give a kernel tree or a tarball of one", path.display())]
+    #[error(
+        "{} is not a Linux kernel source: {why}; give a kernel tree or a tarball of one",
+        path.display()
+    )]
     NotASource { path: PathBuf, why: String },
 
     #[error(
-        "{} is not the folder of a git repository; a revision (PATH@REV) is of one: give its top folder, or leave \
-         @REV out to take the files as they are",
+        "{} is not the folder of a git repository; a revision (PATH@REV) is of one: give its top \
+         folder, or leave @REV out to take the files as they are",
         path.display()
     )]
     NotARepository { path: PathBuf },
 
     #[error(
-        "there is no revision {name:?} in {}; `git -C {} log --oneline` and `git tag` show what there is, and \
-         `git fetch --tags` gets what others have",
+        "there is no revision {name:?} in {}; `git -C {} log --oneline` and `git tag` show what \
+         there is, and `git fetch --tags` gets what others have",
         path.display(), path.display()
     )]
     NoRevision { path: PathBuf, name: String },
 
     #[error(
-        "in {}, the bad revision {bad} does not come after the good one, {good}: exchange them (where the later one is \
-         better, name the earlier one good all the same: what is looked for is then what made it better)",
+        "in {}, the bad revision {bad} does not come after the good one, {good}: exchange them \
+         (where the later one is better, name the earlier one good all the same: what is looked \
+         for is then what made it better)",
         repository.display()
     )]
     WrongOrder { repository: PathBuf, good: String, bad: String },
 
-    #[error("{} changed while it was being copied; build again when nothing writes to it", path.display())]
+    #[error(
+        "{} changed while it was being copied; build again when nothing writes to it",
+        path.display()
+    )]
     SourceChanged { path: PathBuf },
 
-    #[error("{} is not what was expected: its sha256 is {found}, not {expected}; get it anew", path.display())]
+    #[error(
+        "{} is not what was expected: its sha256 is {found}, not {expected}; get it anew",
+        path.display()
+    )]
     WrongDigest { path: PathBuf, expected: String, found: String },
 
     #[error("unknown kernel series {asked:?}; known are {}", known.join(", "))]
     UnknownSeries { asked: String, known: Vec<String> },
 
     #[error(
-        "no kernel source could be had:\n{}\nWhat to do: check the network, or give a source of your own \
-         (--source with a kernel tree or tarball)",
+        "no kernel source could be had:\n{}\nWhat to do: check the network, or give a source of \
+         your own (--source with a kernel tree or tarball)",
         indented(tried)
     )]
     NoPackage { tried: Vec<String> },
 
-    #[error("{}, line {line}: {text:?} is not a line of a kernel configuration (CONFIG_NAME=y)", path.display())]
+    #[error(
+        "{}, line {line}: {text:?} is not a line of a kernel configuration (CONFIG_NAME=y)",
+        path.display()
+    )]
     BadFragment { path: PathBuf, line: usize, text: String },
 
     #[error(
-        "Linux {version} does not take these lines of the config files in guest-kernel:\n{}\nWhat to do: the option \
-         was renamed, dropped, or needs another one; correct the file that has it",
+        "Linux {version} does not take these lines of the config files in guest-kernel:\n{}\nWhat \
+         to do: the option was renamed, dropped, or needs another one; correct the file that has \
+         it",
         indented(lines)
     )]
     LostConfig { version: Version, lines: Vec<String> },
@@ -90,12 +104,13 @@ pub enum Error {
     #[error(
         "{} does not fit Linux {version}:\n{}\nWhat to do: put a version of it that fits at {} \
          (see guest-kernel/README.md), or build a series that it fits",
-        patch.display(), rejected(rejects), of_series(patch, version).display()
+        patch.display(), indented(rejects), of_series(patch, version).display()
     )]
-    Patch { patch: PathBuf, version: Version, rejects: Vec<Reject> },
+    Patch { patch: PathBuf, version: Version, rejects: Vec<String> },
 
     #[error(
-        "{} would overwrite the {} that Linux {version} has already; give the inserted file another name",
+        "{} would overwrite the {} that Linux {version} has already; give the inserted file \
+         another name",
         folder.join(file).display(), file.display()
     )]
     WouldOverwrite { folder: PathBuf, file: PathBuf, version: Version },
@@ -106,11 +121,15 @@ pub enum Error {
     #[error("`{command}` failed ({status}):\n{}", indented(tail))]
     Command { command: String, status: String, tail: Vec<String> },
 
-    #[error("building Linux {version} failed ({status}):\n{}\nThe whole log: {}", indented(tail), log.display())]
+    #[error(
+        "building Linux {version} failed ({status}):\n{}\nThe whole log: {}",
+        indented(tail), log.display()
+    )]
     Make { version: Version, status: String, tail: Vec<String>, log: PathBuf },
 
     #[error(
-        "building a kernel needs {need} in {}, and {free} are free; free some or set XDG_CACHE_HOME to a larger disk",
+        "building a kernel needs {need} in {}, and {free} are free; free some or set \
+         XDG_CACHE_HOME to a larger disk",
         path.display()
     )]
     NoSpace { path: PathBuf, need: Bytes, free: Bytes },
@@ -118,18 +137,23 @@ pub enum Error {
     #[error("interrupted")]
     Interrupted,
 
-    #[error("the kernel in {} is damaged: {why}; `disklab kernel build` makes it anew", path.display())]
+    #[error(
+        "the kernel in {} is damaged: {why}; `disklab kernel build` makes it anew",
+        path.display()
+    )]
     Damaged { path: PathBuf, why: String },
 
     #[error(
-        "there is no built kernel at {}, and no kernel source; give the folder that `disklab kernel build` made or the \
-         program in it (`disklab kernel list` shows all of them), a kernel tree, or a git revision as TREE@REV",
+        "there is no built kernel at {}, and no kernel source; give the folder that `disklab \
+         kernel build` made or the program in it (`disklab kernel list` shows all of them), a \
+         kernel tree, or a git revision as TREE@REV",
         path.display()
     )]
     NotAKernel { path: PathBuf },
 
     #[error(
-        "DISKLAB_KERNELS is no TOML of names and folders ({why}); unset it, or write it as `newest = \"FOLDER\"`"
+        "DISKLAB_KERNELS is no TOML of names and folders ({why}); unset it, or write it as \
+         `newest = \"FOLDER\"`"
     )]
     NotGiven { why: String },
 
@@ -138,6 +162,10 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn not_a_source(path: &Path, why: impl Into<String>) -> Self {
+        Self::NotASource { path: path.to_path_buf(), why: why.into() }
+    }
+
     /// For `map_err`: `Error::io("read", &path)`.
     pub(crate) fn io(
         doing: &'static str,
@@ -152,11 +180,7 @@ fn indented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn rejected(rejects: &[Reject]) -> String {
-    indented(&rejects.iter().map(ToString::to_string).collect::<Vec<_>>())
-}
-
-/// Where a patch of the same name for one series is kept.
+/// Path of a patch of the same name for one series.
 fn of_series(patch: &Path, version: &Version) -> PathBuf {
     let (folder, series) = (patch.parent().unwrap_or(patch), version.series());
     let folder = if folder.ends_with(&series) { folder.to_path_buf() } else { folder.join(series) };

@@ -12,6 +12,14 @@ pub(crate) fn text(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(Error::io("read", path))
 }
 
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(Error::io("read", path))
+}
+
+pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    fs::write(path, contents).map_err(Error::io("write", path))
+}
+
 pub(crate) fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(Error::io("create the folder", path))
 }

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::process::{Runner, failure};
 use crate::version::Version;
 
-/// What an environment in which git itself runs (a hook, `git bisect run`) says of another
-/// repository.
+/// Variables by which an environment in which git itself runs (a hook, `git bisect run`) speaks of
+/// another repository.
 const OF_OTHERS: [&str; 5] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -59,7 +59,7 @@ impl Revision {
         commit.get(..SHORT).unwrap_or(commit)
     }
 
-    /// One line on what the commit does.
+    /// Subject of the commit's message.
     pub fn subject(&self) -> Result<String> {
         say(&self.repository, &["show", "--no-patch", "--format=%s", &self.commit])
     }
@@ -70,11 +70,11 @@ impl Revision {
             .is_some())
     }
 
-    /// Of which kernel it is, as its Makefile says; an error where it is of none.
+    /// Version of the kernel, as its Makefile says; an error if the revision is of no kernel.
     pub fn version(&self) -> Result<Version> {
-        let read = |why| Error::NotASource {
-            path: self.repository.clone(),
-            why: format!("of {}, {why}", Self::short(&self.commit)),
+        let read = |why| {
+            let why = format!("of {}, {why}", Self::short(&self.commit));
+            Error::not_a_source(&self.repository, why)
         };
         if !self.has_makefile()? {
             return Err(read("there is no Makefile".to_owned()));
@@ -84,7 +84,7 @@ impl Revision {
         Version::of_makefile(&makefile).map_err(read)
     }
 
-    /// Of its files together.
+    /// Size of its files together.
     pub(crate) fn size(&self) -> Result<Bytes> {
         let listed = say(&self.repository, &["ls-tree", "-r", "-l", &self.commit])?;
         let size =
@@ -113,7 +113,7 @@ pub(crate) fn state(root: &Path) -> Result<Option<(String, bool)>> {
 }
 
 /// `git` in a folder, whatever git's own environment says.
-pub(crate) fn git(folder: &Path) -> Command {
+fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).env("LC_ALL", "C");
     for name in OF_OTHERS {
@@ -122,13 +122,23 @@ pub(crate) fn git(folder: &Path) -> Command {
     command
 }
 
-/// What git writes, without the last newline; its failure is an error that says what git said.
+/// Runs git and returns what it writes, without the last newline; its failure is an error that says
+/// what git said.
 pub(crate) fn say(folder: &Path, arguments: &[&str]) -> Result<String> {
+    Ok(text(&bytes(folder, arguments)?))
+}
+
+/// The same, byte for byte.
+pub(crate) fn bytes(folder: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
     let (command, output) = run(folder, arguments)?;
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned());
+        return Ok(output.stdout);
     }
     Err(failure(&command, output.status, &String::from_utf8_lossy(&output.stderr)))
+}
+
+fn text(stdout: &[u8]) -> String {
+    String::from_utf8_lossy(stdout).trim_end_matches('\n').to_owned()
 }
 
 /// The same of a question to which git answers no by its exit status, and may not say more than
@@ -137,7 +147,7 @@ pub(crate) fn say(folder: &Path, arguments: &[&str]) -> Result<String> {
 fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     let (command, output) = run(folder, arguments)?;
     if output.status.success() {
-        return Ok(Some(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()));
+        return Ok(Some(text(&output.stdout)));
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let no = [
@@ -153,7 +163,8 @@ fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     Err(failure(&command, output.status, &said))
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> Result<(Command, std::process::Output)> {
+/// Runs git, however it ends.
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Result<(Command, std::process::Output)> {
     let mut command = git(folder);
     command.args(arguments);
     let output = command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;

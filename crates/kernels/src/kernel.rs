@@ -10,9 +10,9 @@ use crate::config;
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::provenance::Provenance;
 use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
-use crate::source::Provenance;
 use crate::version::Version;
 use disklab_protocol::digest::sha256_hex;
 
@@ -78,7 +78,7 @@ mod version_as_text {
 pub struct Listing {
     /// The newest version first.
     pub kernels: Vec<Kernel>,
-    /// One error for each folder that cannot be used.
+    /// An error for each folder that cannot be used.
     pub damaged: Vec<Error>,
 }
 
@@ -145,7 +145,7 @@ impl Kernel {
         Ok(Self { folder: folder.to_path_buf(), path: folder.join(PROGRAM), config, ..kernel })
     }
 
-    /// As it is known to whoever asked for it: the same bytes may have been built from elsewhere.
+    /// Names the source that the caller asked for: the same bytes may be built from elsewhere.
     pub(crate) fn known_as(self, source: Provenance) -> Self {
         Self { source, ..self }
     }
@@ -156,7 +156,7 @@ impl Kernel {
         config::has_option(&self.config, name)
     }
 
-    /// Whose btrfs it has, if it was built with the configuration and insertions that this
+    /// Returns whose btrfs it has, if it was built with the configuration and insertions that this
     /// installation has now.
     pub fn btrfs(&self, share: &Share) -> Result<Option<Btrfs>> {
         for btrfs in [Btrfs::Policies, Btrfs::Mainline] {
@@ -192,7 +192,7 @@ pub fn list(cache: &Cache) -> Result<Listing> {
     Ok(listing)
 }
 
-/// What a folder set aside is called.
+/// End of the name of a folder that was set aside.
 pub(crate) const DAMAGED: &str = ".damaged";
 
 /// Finds what a suite's kernel axis names: `newest`, a series (`7.3`), a version (`7.3.4`), or a

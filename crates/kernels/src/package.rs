@@ -11,7 +11,7 @@ use crate::digest;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::process::Runner;
-use crate::source::Provenance;
+use crate::provenance::Provenance;
 use crate::step::{BuildStep, Report};
 
 /// A kernel tarball out of a package, and what is known about it.
@@ -46,13 +46,8 @@ pub(crate) fn obtain(
         match asked {
             Ok((Some(offer), lists)) => {
                 let archive = lists.download(&offer, &place.join("package"), report)?;
-                return keep(
-                    sources,
-                    package,
-                    &KernelLookup { archive, offer, suite },
-                    &scratch,
-                    runner,
-                );
+                let found = DownloadedPackage { archive, offer, suite };
+                return keep(sources, package, &found, &scratch, runner);
             }
             Ok((None, _)) => tried.push(format!("{package} in {}: not there", suite.name)),
             Err(Error::Interrupted) => return Err(Error::Interrupted),
@@ -63,7 +58,7 @@ pub(crate) fn obtain(
 }
 
 /// A downloaded package.
-struct KernelLookup {
+struct DownloadedPackage {
     archive: PathBuf,
     offer: Offer,
     suite: Suite,
@@ -96,7 +91,7 @@ fn kept(sources: &Path, package: &str, report: Report) -> Result<Option<Package>
 fn keep(
     sources: &Path,
     package: &str,
-    found: &KernelLookup,
+    found: &DownloadedPackage,
     scratch: &Scratch,
     runner: Runner,
 ) -> Result<Package> {
@@ -105,7 +100,7 @@ fn keep(
     let inside = opened.join("usr/src").join(format!("{package}.tar.xz"));
     if !inside.is_file() {
         let why = format!("the package has no usr/src/{package}.tar.xz");
-        return Err(Error::NotASource { path: found.archive.clone(), why });
+        return Err(Error::not_a_source(&found.archive, why));
     }
     let sha256 = digest::of_file(&inside)?;
     let provenance = Provenance::Package {
@@ -123,7 +118,7 @@ fn keep(
     Ok(Package { tarball, sha256, provenance })
 }
 
-/// One line for a list of what was tried.
+/// Reason of an error in one line, for a list of what was tried.
 fn reason(error: &Error) -> String {
     match error {
         Error::Command { tail, .. } => {

@@ -1,27 +1,13 @@
 //! Applying a patch exactly or not at all: moved lines are fine, changed ones are not.
 
-use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
 use crate::error::Result;
 use crate::process::{Runner, Sign};
 
-/// One place where a patch did not fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reject {
-    file: String,
-    why: String,
-}
-
-impl fmt::Display for Reject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.why)
-    }
-}
-
 /// Applies `patch` to `tree`; what does not fit is returned, and the tree is spoilt then.
-pub(crate) fn apply(tree: &Path, patch: &Path, runner: Runner) -> Result<Vec<Reject>> {
+pub(crate) fn apply(tree: &Path, patch: &Path, runner: Runner) -> Result<Vec<String>> {
     let mut command = Command::new("patch");
     // --force: ask nothing, for patch asks the terminal itself where there is one.
     command.args(["-p1", "--fuzz=0", "--forward", "--force", "--no-backup-if-mismatch", "-i"]);
@@ -41,7 +27,7 @@ struct PatchOutput {
     file: String,
     missing: bool,
     last: String,
-    rejects: Vec<Reject>,
+    rejects: Vec<String>,
 }
 
 impl PatchOutput {
@@ -51,44 +37,31 @@ impl PatchOutput {
         } else if let Some((hunk, at)) =
             line.strip_prefix("Hunk #").and_then(|rest| rest.split_once(" FAILED at "))
         {
-            let file = self.file.clone();
-            self.reject(
-                file,
-                format!("hunk {hunk}, looked for near line {}", at.trim_end_matches('.')),
-            );
+            let line = at.trim_end_matches('.');
+            let reject = format!("{}: hunk {hunk}, looked for near line {line}", self.file);
+            self.rejects.push(reject);
         } else if line.starts_with("can't find file to patch") {
             self.missing = true;
         } else if let Some(file) = line.strip_prefix("|+++ ").filter(|_| self.missing) {
             let file = file.split('\t').next().unwrap_or(file);
             let file = file.split_once('/').map_or(file, |(_, rest)| rest);
-            self.reject(file.to_owned(), "there is no such file".to_owned());
+            self.rejects.push(format!("{file}: there is no such file"));
             self.missing = false;
         } else if let Some(file) = line.strip_prefix("The next patch would create the file ") {
-            self.reject(
-                file.trim_end_matches(',').to_owned(),
-                "the file is there already".to_owned(),
-            );
+            let file = file.trim_end_matches(',');
+            self.rejects.push(format!("{file}: the file is there already"));
         }
         if !line.is_empty() {
             line.clone_into(&mut self.last);
         }
     }
 
-    fn reject(&mut self, file: String, why: String) {
-        self.rejects.push(Reject { file, why });
-    }
-
     /// A failure that fits none of the above (a patch cut short, say) is told in patch's own last
     /// words.
-    fn finish(mut self) -> Vec<Reject> {
+    fn finish(mut self) -> Vec<String> {
         if self.rejects.is_empty() {
-            let file = if self.file.is_empty() {
-                "the patch itself".to_owned()
-            } else {
-                self.file.clone()
-            };
-            let why = std::mem::take(&mut self.last);
-            self.reject(file, why);
+            let file = if self.file.is_empty() { "the patch itself" } else { &self.file };
+            self.rejects.push(format!("{file}: {}", self.last));
         }
         self.rejects
     }
@@ -101,7 +74,8 @@ mod tests {
 
     use super::*;
 
-    const PATCH: &str = "Why.\n\n--- a/d/f\n+++ b/d/f\n@@ -2,3 +2,3 @@\n 2\n-3\n+three\n 4\n@@ -7,3 +7,3 @@\n 7\n-8\n+eight\n 9\n";
+    const PATCH: &str = "Why.\n\n--- a/d/f\n+++ b/d/f\n@@ -2,3 +2,3 @@\n 2\n-3\n+three\n 4\n@@ \
+        -7,3 +7,3 @@\n 7\n-8\n+eight\n 9\n";
 
     /// Applies `patch` to a folder whose `d/f` holds `contents`.
     fn applied(contents: &str, patch: &str) -> (Vec<String>, String) {
@@ -114,7 +88,7 @@ mod tests {
         let rejects = apply(folder.path(), &file, Runner { stop: &stop }).unwrap();
         assert!(!folder.path().join("d/f.orig").exists());
         let text = fs::read_to_string(folder.path().join("d/f")).unwrap();
-        (rejects.iter().map(ToString::to_string).collect(), text)
+        (rejects, text)
     }
 
     fn lines(numbers: impl Iterator<Item = u32>) -> String {

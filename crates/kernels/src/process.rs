@@ -17,11 +17,11 @@ use crate::error::{Error, Result};
 const LOOK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a running child is seen to do.
+/// A sign of life of a running child.
 pub(crate) enum Sign<'a> {
     /// A line of its standard output or standard error, without the newline.
     Line(&'a str),
-    /// Nothing for a tenth of a second.
+    /// The child said nothing for a tenth of a second.
     Quiet,
 }
 
@@ -50,14 +50,26 @@ impl Runner<'_> {
 
     /// Runs `command` and returns what it wrote; its failure is an error that shows the last lines.
     pub fn output(self, command: &mut Command) -> Result<String> {
+        let (status, text) = self.text(command, &mut || ())?;
+        if status.success() { Ok(text) } else { Err(failure(command, status, &text)) }
+    }
+
+    /// Runs `command` and returns how it ended and what it wrote; `moved` is called for each line
+    /// and each tenth of a second without one.
+    pub fn text(
+        self,
+        command: &mut Command,
+        moved: &mut dyn FnMut(),
+    ) -> Result<(ExitStatus, String)> {
         let mut text = String::new();
         let status = self.watch(command, &mut |sign| {
             if let Sign::Line(line) = sign {
                 text.push_str(line);
                 text.push('\n');
             }
+            moved();
         })?;
-        if status.success() { Ok(text) } else { Err(failure(command, status, &text)) }
+        Ok((status, text))
     }
 
     pub fn check(self) -> Result<()> {

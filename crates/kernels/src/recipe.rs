@@ -1,5 +1,5 @@
-//! What is put into a kernel source to make it the guest: configuration, files and patches, in two
-//! insertions.
+//! Insertions into a kernel source that make it the guest: configuration, files and patches, in two
+//! parts.
 //!
 //! `guest-kernel/` is what every guest needs. `guest-kernel/btrfs/` hangs the policies of
 //! `read-policies/` into btrfs; without it btrfs is mainline's own, byte for byte.
@@ -24,16 +24,16 @@ use crate::version::Version;
 /// By name, and so in the order in which they are applied.
 type Patches = BTreeMap<String, Vec<u8>>;
 
-/// Where the C files of `read-policies/` go in a kernel tree.
+/// Folder of the C files of `read-policies/` in a kernel tree.
 pub(crate) const POLICIES_IN_TREE: &str = "fs/btrfs/read-policies";
 
-/// Whose btrfs a kernel has.
+/// The btrfs of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Btrfs {
     /// With the policies of `read-policies/`.
     #[default]
     Policies,
-    /// As its source has it.
+    /// The btrfs of its source.
     Mainline,
 }
 
@@ -130,8 +130,7 @@ impl Insertion {
         let mut insertion = Self::read(&share.guest_kernel().join("btrfs"))?;
         let policies = share.read_policies();
         for name in file::names(&policies)?.into_iter().filter(|name| is_for_the_kernel(name)) {
-            let path = policies.join(&name);
-            let contents = fs::read(&path).map_err(Error::io("read", &path))?;
+            let contents = file::bytes(&policies.join(&name))?;
             let place = Path::new(POLICIES_IN_TREE).join(name);
             insertion.files.insert(place, Insert { contents, executable: false });
         }
@@ -182,15 +181,11 @@ impl Insertion {
         for (path, insert) in &self.files {
             let target = tree.join(path);
             if target.symlink_metadata().is_ok() {
-                let folder = self.folder.join("files");
-                return Err(Error::WouldOverwrite {
-                    folder,
-                    file: path.clone(),
-                    version: version.clone(),
-                });
+                let (folder, version) = (self.folder.join("files"), version.clone());
+                return Err(Error::WouldOverwrite { folder, file: path.clone(), version });
             }
             file::create_folder(target.parent().unwrap_or(tree))?;
-            fs::write(&target, &insert.contents).map_err(Error::io("write", &target))?;
+            file::write(&target, &insert.contents)?;
             let mode = if insert.executable { 0o755 } else { 0o644 };
             fs::set_permissions(&target, fs::Permissions::from_mode(mode))
                 .map_err(Error::io("set the mode of", &target))?;
@@ -198,7 +193,7 @@ impl Insertion {
         file::create_folder(scratch)?;
         for (name, (origin, text)) in self.patches_for(version) {
             let copy = scratch.join(name);
-            fs::write(&copy, text).map_err(Error::io("write", &copy))?;
+            file::write(&copy, text)?;
             let rejects = patch::apply(tree, &copy, runner)?;
             if !rejects.is_empty() {
                 return Err(Error::Patch { patch: origin, version: version.clone(), rejects });
@@ -237,11 +232,8 @@ fn read_files(root: &Path, below: &Path, into: &mut BTreeMap<PathBuf, Insert>) -
         if metadata.is_dir() {
             read_files(root, &path, into)?;
         } else {
-            let contents = fs::read(&full).map_err(Error::io("read", &full))?;
-            into.insert(
-                path,
-                Insert { contents, executable: metadata.permissions().mode() & 0o111 != 0 },
-            );
+            let executable = metadata.permissions().mode() & 0o111 != 0;
+            into.insert(path, Insert { contents: file::bytes(&full)?, executable });
         }
     }
     Ok(())
@@ -251,11 +243,7 @@ fn read_patches(folder: &Path) -> Result<Patches> {
     file::names(folder)?
         .into_iter()
         .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "patch"))
-        .map(|name| {
-            let path = folder.join(&name);
-            let text = fs::read(&path).map_err(Error::io("read", &path))?;
-            Ok((name, text))
-        })
+        .map(|name| Ok((name.clone(), file::bytes(&folder.join(name))?)))
         .collect()
 }
 

@@ -14,13 +14,13 @@ use crate::file;
 use crate::process::Runner;
 use crate::recipe::{Insertion, POLICIES_IN_TREE};
 use crate::share::Share;
-use crate::source::{Material, Source};
+use crate::source::{KernelSource, Material};
 use crate::step::{BuildStep, Report};
 use crate::version::Version;
 
 const DOCUMENTATION: &str = "Documentation";
 
-/// What the series is made from, and for whom.
+/// A series of patches to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct PatchSeries<'a> {
     pub cache: &'a Cache,
@@ -42,7 +42,7 @@ impl PatchSeries<'_> {
     /// returns the version that it fits and the files.
     pub fn write(
         &self,
-        source: &Source,
+        source: &KernelSource,
         out: &Path,
         report: Report,
     ) -> Result<(Version, Vec<PathBuf>)> {
@@ -143,7 +143,8 @@ fn mail(number: usize, count: usize, author: &str, message: &str, diff: &str) ->
 fn new_file(path: &Path, contents: &str) -> String {
     let (path, lines) = (path.display(), contents.lines().count());
     let mut diff = format!(
-        "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n"
+        "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 \
+         +1,{lines} @@\n"
     );
     for line in contents.lines() {
         let _ = writeln!(diff, "+{line}");

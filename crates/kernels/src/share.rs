@@ -1,4 +1,4 @@
-//! Where this installation keeps its data: the folders `lab`, `guest-kernel` and `read-policies`.
+//! Folders of this installation's data: `lab`, `guest-kernel` and `read-policies`.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,21 +1,21 @@
-//! Where a kernel's source comes from, and getting it into a folder.
+//! The source of a kernel, and how it gets into a folder.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use disklab_units::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
 use crate::digest::{self, Fields};
 use crate::error::{Error, Result};
 use crate::file;
 use crate::git::{self, Revision};
-use crate::package;
+use crate::package::{self, Package};
 use crate::process::Runner;
+use crate::provenance::Provenance;
 use crate::step::{BuildStep, Report};
 use crate::tarball;
 use crate::tree::Tree;
+use crate::version::Version;
 
 /// A supported series of kernels and the Debian package that carries its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub struct Series {
     pub package: String,
 }
 
-/// What a kernel is built from.
+/// The source from which a kernel is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum KernelSource {
     /// A Debian package, fetched by apt from whichever suite has it.
     Package { series: String, package: String },
     /// A kernel tree or git work tree of the user's own; copied, never written to.
@@ -39,40 +39,13 @@ pub enum Source {
     Tarball { path: PathBuf, sha256: Option<String> },
 }
 
-/// Where a built kernel's source came from, as its record tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Provenance {
-    Package {
-        package: String,
-        version: String,
-        suite: String,
-        sha256: String,
-    },
-    /// `revision` is the commit where the tree is git's, and `changed` whether its files are others
-    /// than the commit's.
-    Tree {
-        path: String,
-        digest: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        revision: Option<String>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        changed: bool,
-    },
-    Tarball {
-        path: String,
-        sha256: String,
-    },
-}
-
-impl Source {
+impl KernelSource {
     /// A folder is a tree, a file a tarball, `FOLDER@REV` a git revision.
-    pub fn at(path: &Path) -> Result<Self> {
+    pub fn find(path: &Path) -> Result<Self> {
         if let Some((repository, name)) = revision_of(path) {
             let revision = Revision::find(&repository, &name)?;
             if !revision.has_makefile()? {
-                let why = format!("{name} has no Makefile");
-                return Err(Error::NotASource { path: repository, why });
+                return Err(Error::not_a_source(&repository, format!("{name} has no Makefile")));
             }
             return Ok(Self::Revision(revision));
         }
@@ -81,16 +54,10 @@ impl Source {
             return Ok(Self::Tree(path));
         }
         if !path.is_file() {
-            return Err(Error::NotASource {
-                path,
-                why: "it is neither a folder nor a file".into(),
-            });
+            return Err(Error::not_a_source(&path, "it is neither a folder nor a file"));
         }
         if !tarball::is_one(&path)? {
-            return Err(Error::NotASource {
-                path,
-                why: "it does not begin as a tarball does".into(),
-            });
+            return Err(Error::not_a_source(&path, "it does not begin as a tarball does"));
         }
         Ok(Self::Tarball { path, sha256: None })
     }
@@ -121,37 +88,9 @@ fn revision_of(path: &Path) -> Option<(PathBuf, String)> {
         .map(|(folder, name)| (folder.to_owned(), name.to_owned()))
 }
 
-impl From<&Series> for Source {
+impl From<&Series> for KernelSource {
     fn from(series: &Series) -> Self {
         Self::Package { series: series.series.clone(), package: series.package.clone() }
-    }
-}
-
-impl Provenance {
-    /// The commit in full where it is known, with what was changed since told.
-    pub fn revision(&self) -> Option<String> {
-        let Self::Tree { revision: Some(commit), changed, .. } = self else { return None };
-        Some(if *changed { format!("{commit} with changes") } else { commit.clone() })
-    }
-
-    pub(crate) fn to_toml(&self) -> String {
-        // A flat table of strings always serialises.
-        toml::to_string(self).unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Provenance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Package { package, version, suite, .. } => {
-                write!(f, "{package} {version} from {suite}")
-            }
-            Self::Tree { path, revision: Some(commit), changed, .. } => {
-                let changed = if *changed { " with changes" } else { "" };
-                write!(f, "{path} at {}{changed}", Revision::short(commit))
-            }
-            Self::Tree { path, .. } | Self::Tarball { path, .. } => f.write_str(path),
-        }
     }
 }
 
@@ -172,37 +111,32 @@ enum Form {
 }
 
 impl Material {
-    pub fn obtain(source: &Source, cache: &Cache, runner: Runner, report: Report) -> Result<Self> {
-        match source {
-            Source::Package { package, .. } => {
-                let found = package::obtain(&cache.sources(), package, runner, report)?;
-                Ok(Self {
-                    provenance: found.provenance,
-                    digest: found.sha256,
-                    form: Form::Tarball(found.tarball),
-                })
+    pub fn obtain(
+        source: &KernelSource,
+        cache: &Cache,
+        runner: Runner,
+        report: Report,
+    ) -> Result<Self> {
+        let (provenance, digest, form) = match source {
+            KernelSource::Package { package, .. } => {
+                let Package { tarball, sha256, provenance } =
+                    package::obtain(&cache.sources(), package, runner, report)?;
+                (provenance, sha256, Form::Tarball(tarball))
             }
-            Source::Tarball { path, sha256 } => {
+            KernelSource::Tarball { path, sha256 } => {
                 report(BuildStep::Preparing { what: format!("checking {}", path.display()) });
                 let found = digest::of_file(path)?;
-                if let Some(expected) = sha256.as_ref().filter(|expected| **expected != found) {
-                    return Err(Error::WrongDigest {
-                        path: path.clone(),
-                        expected: expected.clone(),
-                        found,
-                    });
+                if let Some(expected) = sha256.clone().filter(|expected| *expected != found) {
+                    return Err(Error::WrongDigest { path: path.clone(), expected, found });
                 }
                 let provenance =
                     Provenance::Tarball { path: path.display().to_string(), sha256: found.clone() };
-                Ok(Self { provenance, digest: found, form: Form::Tarball(path.clone()) })
+                (provenance, found, Form::Tarball(path.clone()))
             }
-            Source::Tree(path) => {
+            KernelSource::Tree(path) => {
                 report(BuildStep::Preparing { what: format!("reading {}", path.display()) });
                 if !path.join("Makefile").is_file() {
-                    return Err(Error::NotASource {
-                        path: path.clone(),
-                        why: "it has no Makefile".into(),
-                    });
+                    return Err(Error::not_a_source(path, "it has no Makefile"));
                 }
                 let state = if path.join(".git").exists() { git::state(path)? } else { None };
                 let tree = Tree::read(path, runner)?;
@@ -214,9 +148,9 @@ impl Material {
                     revision: state.map(|(commit, _)| commit),
                     changed,
                 };
-                Ok(Self { provenance, digest, form: Form::Tree(tree) })
+                (provenance, digest, Form::Tree(tree))
             }
-            Source::Revision(revision) => {
+            KernelSource::Revision(revision) => {
                 let mut fields = Fields::of("revision");
                 fields.add(&revision.tree);
                 let digest = fields.finish();
@@ -226,9 +160,10 @@ impl Material {
                     revision: Some(revision.commit.clone()),
                     changed: false,
                 };
-                Ok(Self { provenance, digest, form: Form::Revision(revision.clone()) })
+                (provenance, digest, Form::Revision(revision.clone()))
             }
-        }
+        };
+        Ok(Self { provenance, digest, form })
     }
 
     /// Room for the unpacked source: xz makes a kernel ten times smaller, and small files round up
@@ -281,7 +216,7 @@ impl Material {
         }
     }
 
-    /// What the source is called in messages.
+    /// Path of the source in messages.
     pub fn path(&self) -> &Path {
         match &self.form {
             Form::Tarball(path) => path,
@@ -291,15 +226,13 @@ impl Material {
     }
 
     /// The version that an unpacked tree states.
-    pub fn version(&self, tree: &Path) -> Result<crate::Version> {
+    pub fn version(&self, tree: &Path) -> Result<Version> {
         let makefile = file::text(&tree.join("Makefile"))?;
-        crate::Version::of_makefile(&makefile)
-            .map_err(|why| Error::NotASource { path: self.path().to_path_buf(), why })
+        Version::of_makefile(&makefile).map_err(|why| Error::not_a_source(self.path(), why))
     }
 }
 
-/// What `unpack` makes of a tarball of the revision, which is beside `target` for as long as that
-/// takes.
+/// Writes a tarball of the revision beside `target`, unpacks it with `unpack`, and removes it.
 fn exported(
     revision: &Revision,
     target: &Path,

@@ -1,11 +1,11 @@
-//! What a build tells while it runs.
+//! Progress of a build.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use disklab_units::Bytes;
 
-/// One report of progress. `Downloading` and `Compiling` come several times a second, the others
+/// A report of progress. `Downloading` and `Compiling` come several times a second, the others
 /// once each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildStep {
@@ -13,35 +13,18 @@ pub enum BuildStep {
     /// kernel set aside.
     Note(String),
     /// Another disklab holds this lock; the build goes on when it is done.
-    Waiting {
-        lock: PathBuf,
-    },
+    Waiting { lock: PathBuf },
     /// Asking one suite of the Debian archive for a package.
-    Looking {
-        package: String,
-        suite: String,
-    },
-    Downloading {
-        package: String,
-        done: Bytes,
-        total: Bytes,
-    },
+    Looking { package: String, suite: String },
+    /// Fetching a package.
+    Downloading { package: String, done: Bytes, total: Bytes },
     /// Work on files that takes a while: hashing, unpacking or copying a source, removing it again.
-    Preparing {
-        what: String,
-    },
+    Preparing { what: String },
     /// Putting in `guest-kernel/files` and `guest-kernel/patches`, and making the configuration.
-    Inserting {
-        files: usize,
-        patches: usize,
-    },
+    Inserting { files: usize, patches: usize },
     /// `done` of about `total` objects of the kernel; `remaining` is unknown at first.
-    Compiling {
-        done: u32,
-        total: u32,
-        remaining: Option<Duration>,
-    },
+    Compiling { done: u32, total: u32, remaining: Option<Duration> },
 }
 
-/// Where steps go.
+/// Receiver of steps.
 pub type Report<'a> = &'a mut dyn FnMut(BuildStep);

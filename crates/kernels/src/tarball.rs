@@ -49,7 +49,7 @@ const COMPRESSED: [&[u8]; 8] = [
     &[0x89, b'L', b'Z', b'O'],
     &[0x1f, 0x9d],
 ];
-/// Where an archive that is not compressed says what it is.
+/// Offset and text of the mark of an archive that is not compressed.
 const USTAR: (usize, &[u8]) = (257, b"ustar");
 
 /// Whether a file can be a tarball, told from its first bytes: better said at once than after a
@@ -103,7 +103,7 @@ fn extract(tarball: &Path, target: &Path, what: &[String], runner: Runner) -> Re
         Ok([root]) => Ok(root),
         Err(found) => {
             let why = format!("it has {} top folders with a Makefile", found.len());
-            Err(Error::NotASource { path: tarball.to_path_buf(), why })
+            Err(Error::not_a_source(tarball, why))
         }
     }
 }

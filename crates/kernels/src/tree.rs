@@ -16,7 +16,7 @@ use crate::digest::Fields;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::git;
-use crate::process::{Runner, failure};
+use crate::process::Runner;
 
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -112,13 +112,9 @@ impl Tree {
 
 /// Tracked files and untracked ones that are not ignored.
 fn git_files(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut command = git::git(root);
-    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-    let output = command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;
-    if !output.status.success() {
-        return Err(failure(&command, output.status, &String::from_utf8_lossy(&output.stderr)));
-    }
-    let names = output.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let listed =
+        git::bytes(root, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+    let names = listed.split(|&byte| byte == 0).filter(|name| !name.is_empty());
     Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 
@@ -154,11 +150,11 @@ fn hash(root: &Path, paths: &[PathBuf], runner: Runner) -> Result<String> {
             fields.add("link").add(link.as_os_str().as_bytes());
         } else if metadata.is_file() {
             let kind = if metadata.permissions().mode() & 0o100 == 0 { "file" } else { "program" };
-            let contents = fs::read(&full).map_err(Error::io("read", &full))?;
+            let contents = file::bytes(&full)?;
             fields.add(kind).add(contents);
         } else {
             let why = format!("{} is neither a file nor a link", path.display());
-            return Err(Error::NotASource { path: root.to_path_buf(), why });
+            return Err(Error::not_a_source(root, why));
         }
     }
     Ok(fields.finish())

@@ -43,8 +43,8 @@ impl Version {
         format!("{}.{}", self.major, self.minor)
     }
 
-    /// What a suffix means for the order: a candidate's number, then the release, then what was
-    /// built on top of it.
+    /// Rank of a suffix in the order: a candidate's number, then the release, then what was built
+    /// on top of it.
     fn stage(&self) -> (u8, u32) {
         let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
         match self.extra.strip_prefix("-rc") {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use disklab_kernels::{Cache, PatchSeries, Share, Source};
+use disklab_kernels::{Cache, KernelSource, PatchSeries, Share};
 
 static RUN: AtomicBool = AtomicBool::new(false);
 const AUTHOR: &str = "A Tester <tester@example.org>";
@@ -65,7 +65,7 @@ fn series_on(source: &Path) {
     let (tree, out) = (place.path().join("tree"), place.path().join("series"));
     let cache = Cache::at(&place.path().join("cache")).unwrap();
     let series = PatchSeries { cache: &cache, share: &share(), author: AUTHOR, stop: &RUN };
-    let tarball = Source::at(source).unwrap();
+    let tarball = KernelSource::find(source).unwrap();
     let (version, patches) = series.write(&tarball, &out, &mut |_| ()).unwrap();
     assert_eq!(patches.len(), 3);
     let refused = series.write(&tarball, &out, &mut |_| ()).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use disklab_config::Trial;
-use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Revision, Source};
+use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, KernelSource, Revision};
 use disklab_record::{Record, Retry};
 
 use super::asked::BisectionQuestion;
@@ -40,7 +40,7 @@ impl RevisionBench<'_> {
         let cache = &Cache::open()?;
         let (jobs, stop) = (self.jobs, self.stop);
         let maker = Build { cache, share: &self.home.share, btrfs: Btrfs::Policies, jobs, stop };
-        let source = Source::Revision(revision.clone());
+        let source = KernelSource::Revision(revision.clone());
         match BuildProgress::of(self.screen, |report| maker.from(&source, report)) {
             Ok(built) => Ok(BuiltRevision::Kernel(Box::new(built.kernel))),
             Err(

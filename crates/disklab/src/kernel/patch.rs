@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use disklab_config::kernel::NEWEST;
-use disklab_kernels::{Cache, PatchSeries, Source};
+use disklab_kernels::{Cache, KernelSource, PatchSeries};
 use serde_json::json;
 
 use super::progress::BuildProgress;
@@ -51,7 +51,7 @@ pub fn patch(args: &PatchArgs, screen: &Screen) -> Result<Exit, Failure> {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let wanted = wanted.or_else(|| series.iter().find(|series| of_series(&series.series)));
-        Source::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
+        KernelSource::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
     };
     let author = args.author.as_deref().map_or_else(author_of_git, check)?;
     let cache = Cache::open()?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use disklab_units::Bytes;
 use rustix::fs::{StatVfsMountFlags, ioctl_ficlone, statvfs};
 
-use super::Check;
+use super::check::Check;
 use crate::cache::Cache;
 use crate::file;
 
@@ -41,7 +41,8 @@ pub(super) fn system_calls() -> Check {
     )
 }
 
-/// What the two files of `/proc/sys/kernel` say; absent means that the kernel lacks the feature.
+/// Judges the two files of `/proc/sys/kernel`; an absent one means that the kernel lacks the
+/// feature.
 fn judge_system_calls(actions: Option<&str>, ptrace_scope: Option<&str>) -> Check {
     let name = "catching system calls";
     let scope = ptrace_scope.map_or("0", str::trim);
@@ -142,7 +143,7 @@ fn clone(folder: &Path) -> std::io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::CheckState;
+    use super::super::check::CheckState;
     use super::*;
 
     #[test]

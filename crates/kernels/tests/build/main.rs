@@ -12,13 +12,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use disklab_kernels::{Btrfs, Build, BuildStep, Built, Error, Kernel, Series, Source, find, list};
+use disklab_kernels::{
+    Btrfs, Build, BuildStep, Built, Error, Kernel, KernelSource, Series, find, list,
+};
 
-use crate::place::{MAKEFILE, Place, RUN, note};
+use crate::place::{BuildPlace, MAKEFILE, RUN, note};
 
 #[test]
 fn a_kernel_is_built_once_and_its_record_tells_of_what() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     let (built, steps) = place.build(&place.tree());
     let Built { kernel, fresh } = built.unwrap();
     assert!(fresh);
@@ -47,7 +49,7 @@ fn a_kernel_is_built_once_and_its_record_tells_of_what() {
 
 #[test]
 fn whatever_changes_makes_another_kernel() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.built();
     for (path, text) in [
         ("tree/build.sh", "true # edited\n"),
@@ -80,7 +82,7 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
         }),
     ];
     for (why, damage) in damages {
-        let place = Place::new();
+        let place = BuildPlace::new();
         let kernel = place.built().kernel;
         damage(&kernel.folder);
         let listing = list(&place.cache()).unwrap();
@@ -100,7 +102,7 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
 
 #[test]
 fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.write(
         "tree/build.sh",
         &format!("while [ ! -e {} ]; do sleep 0.02; done\n", place.path("go").display()),
@@ -135,7 +137,7 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
 
 #[test]
 fn a_stopped_build_leaves_nothing_running_and_nothing_behind() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     let alive = place.path("alive");
     place.write(
         "tree/build.sh",
@@ -163,7 +165,7 @@ fn a_stopped_build_leaves_nothing_running_and_nothing_behind() {
 
 #[test]
 fn what_a_killed_build_left_is_removed_by_the_next() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.cache();
     place.write("cache/kernels/.tmp-0123456789ab/source/Makefile", "");
     place.built();
@@ -172,7 +174,7 @@ fn what_a_killed_build_left_is_removed_by_the_next() {
 
 #[test]
 fn a_failed_build_shows_its_errors_and_keeps_its_log() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.write("tree/build.sh", "echo 'fs/x.c:1:2: error: what is this' >&2; exit 1\n");
     let (result, _) = place.build(&place.tree());
     let Err(Error::Make { log, tail, .. }) = result else { panic!("{result:?}") };
@@ -183,7 +185,7 @@ fn a_failed_build_shows_its_errors_and_keeps_its_log() {
 
 #[test]
 fn a_line_that_the_configuration_lost_is_named_before_anything_is_compiled() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.write("share/guest-kernel/config", "CONFIG_KEPT=y\nCONFIG_LOST=y\nCONFIG_FORCED=n\n");
     let (result, steps) = place.build(&place.tree());
     let error = result.unwrap_err().to_string();
@@ -197,7 +199,7 @@ fn a_line_that_the_configuration_lost_is_named_before_anything_is_compiled() {
 
 #[test]
 fn a_file_of_the_kernel_is_not_overwritten_and_a_wrong_patch_is_named() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.write(
         "share/guest-kernel/patches/2.patch",
         "--- a/build.sh\n+++ b/build.sh\n@@ -1 +1 @@\n-false\n+true\n",
@@ -214,7 +216,7 @@ fn a_file_of_the_kernel_is_not_overwritten_and_a_wrong_patch_is_named() {
 
 #[test]
 fn a_tree_is_not_touched_even_if_somebody_built_in_it() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.write("tree/.config", "CONFIG_X86=y\n");
     place.write(
         "share/guest-kernel/patches/1.patch",
@@ -232,7 +234,7 @@ fn a_tree_is_not_touched_even_if_somebody_built_in_it() {
 
 #[test]
 fn a_tree_that_may_only_be_read_will_do() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     fs::set_permissions(place.path("tree/build.sh"), fs::Permissions::from_mode(0o444)).unwrap();
     place.write(
         "share/guest-kernel/patches/1.patch",
@@ -243,7 +245,7 @@ fn a_tree_that_may_only_be_read_will_do() {
 
 #[test]
 fn a_tarball_gives_a_kernel_and_a_wrong_one_is_refused() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     let path = place.path("linux.tar.xz");
     let status = Command::new("tar")
         .arg("-C")
@@ -254,23 +256,28 @@ fn a_tarball_gives_a_kernel_and_a_wrong_one_is_refused() {
         .status()
         .unwrap();
     assert!(status.success());
-    assert_eq!(Source::at(&path).unwrap(), Source::Tarball { path: path.clone(), sha256: None });
-    assert!(place.build(&Source::at(&path).unwrap()).0.unwrap().fresh);
+    assert_eq!(
+        KernelSource::find(&path).unwrap(),
+        KernelSource::Tarball { path: path.clone(), sha256: None }
+    );
+    assert!(place.build(&KernelSource::find(&path).unwrap()).0.unwrap().fresh);
 
     let expected = "0".repeat(64);
-    let wrong = Source::Tarball { path, sha256: Some(expected.clone()) };
+    let wrong = KernelSource::Tarball { path, sha256: Some(expected.clone()) };
     let error = place.build(&wrong).0.unwrap_err().to_string();
     assert!(error.contains("linux.tar.xz") && error.contains(&expected), "{error}");
 }
 
 #[test]
 fn what_is_no_kernel_is_refused() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     place.write("tree/Makefile", "all:\n");
     assert!(place.refused().contains("does not set VERSION"));
     fs::remove_file(place.path("tree/Makefile")).unwrap();
     assert!(place.refused().contains("tree is not a Linux kernel source"));
-    assert!(Source::at(&place.path("nowhere")).unwrap_err().to_string().contains("nowhere"));
+    assert!(
+        KernelSource::find(&place.path("nowhere")).unwrap_err().to_string().contains("nowhere")
+    );
 }
 
 #[test]
@@ -278,15 +285,16 @@ fn a_series_is_known_by_name() {
     let series =
         |text: &str| Series { series: text.into(), package: format!("linux-source-{text}") };
     let known = [series("7.3"), series("7.2")];
-    let package = Source::Package { series: "7.2".into(), package: "linux-source-7.2".into() };
-    assert_eq!(Source::of_series("7.2", &known).unwrap(), package);
-    let error = Source::of_series("9.9", &known).unwrap_err().to_string();
+    let package =
+        KernelSource::Package { series: "7.2".into(), package: "linux-source-7.2".into() };
+    assert_eq!(KernelSource::of_series("7.2", &known).unwrap(), package);
+    let error = KernelSource::of_series("9.9", &known).unwrap_err().to_string();
     assert!(error.contains("9.9") && error.contains("7.3, 7.2"), "{error}");
 }
 
 #[test]
 fn a_kernel_is_found_by_every_name_a_suite_may_use() {
-    let place = Place::new();
+    let place = BuildPlace::new();
     let old = place.built().kernel;
     place.write("tree/Makefile", &MAKEFILE.replace("SUBLEVEL = 4", "SUBLEVEL = 12"));
     let new = place.built().kernel;

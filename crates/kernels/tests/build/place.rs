@@ -1,11 +1,13 @@
-//! Where a test builds: a tiny tree, a cache and a share of its own.
+//! A place for a test's build: a tiny tree, a cache and a share of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use disklab_kernels::{Btrfs, Build, BuildStep, Built, Cache, Error, KernelLookup, Share, Source};
+use disklab_kernels::{
+    Btrfs, Build, BuildStep, Built, Cache, Error, KernelLookup, KernelSource, Share,
+};
 pub static RUN: AtomicBool = AtomicBool::new(false);
 
 pub const MAKEFILE: &str = r#"VERSION = 7
@@ -29,9 +31,9 @@ linux:
 "#;
 
 /// A tree, a share and a cache in one temporary folder.
-pub struct Place(tempfile::TempDir);
+pub struct BuildPlace(tempfile::TempDir);
 
-impl Place {
+impl BuildPlace {
     pub fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         place.write("tree/Makefile", MAKEFILE);
@@ -65,11 +67,11 @@ impl Place {
         Share::at(&self.path("share")).unwrap()
     }
 
-    pub fn tree(&self) -> Source {
-        Source::at(&self.path("tree")).unwrap()
+    pub fn tree(&self) -> KernelSource {
+        KernelSource::find(&self.path("tree")).unwrap()
     }
 
-    pub fn build(&self, source: &Source) -> (Result<Built, Error>, Vec<BuildStep>) {
+    pub fn build(&self, source: &KernelSource) -> (Result<Built, Error>, Vec<BuildStep>) {
         let mut steps = Vec::new();
         let (cache, share) = (self.cache(), self.share());
         let build =
@@ -78,7 +80,7 @@ impl Place {
         (result, steps)
     }
 
-    /// What a suite's axis names, built where it has to be.
+    /// Builds the kernel that a suite's axis names, if it has to be built.
     pub fn named(&self, value: &str) -> Result<Built, Error> {
         let (cache, share) = (self.cache(), self.share());
         let build =
@@ -124,7 +126,7 @@ impl Place {
     }
 
     /// `<tree>@<revision>`
-    pub fn at(&self, revision: &str) -> String {
+    pub fn at_revision(&self, revision: &str) -> String {
         format!("{}@{revision}", self.path("tree").display())
     }
 
@@ -138,7 +140,7 @@ impl Place {
         self.build(&self.tree()).0.unwrap_err().to_string()
     }
 
-    /// What is in the cache's folder for kernels, locks apart.
+    /// Names in the cache's folder for kernels, without the locks.
     pub fn kernels(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("cache/kernels")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
