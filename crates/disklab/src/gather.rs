@@ -11,8 +11,8 @@ use disklab_config::Trial;
 use disklab_kernels::Kernel;
 use disklab_record::gather::NotTaken;
 use disklab_record::{Record, Retry, Writer};
+use disklab_runner::Run;
 use disklab_runner::ahead::Ready;
-use disklab_runner::run::Run;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

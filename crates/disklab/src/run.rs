@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use disklab_config::{Lab, Trial};
 use disklab_record::{Manifest, Outcome, Record, Retry, Status, StoreError, Tidied, Writer};
 use disklab_runner::Executor as _;
-use disklab_runner::run::{Event, Run};
+use disklab_runner::{Event, Run};
 use disklab_units::Nanos;
 use serde_json::{Value, json};
 

@@ -1,40 +1,26 @@
 //! Carries trials out on the kernel executor: the guest kernel as a process, modelled disks,
-//! virtual time.
+//! virtual time; or on this machine's own disks.
 //!
-//! [`run::Run`] is the entry: trials in, outcomes in a record. Each trial is a folder ([`trial`]),
-//! a copy of disks that were prepared once ([`prepared`]), and one process that is watched until it
-//! ends ([`guest`]).
+//! [`Run`] and [`host::Host`] are the entries: trials in, outcomes in a record. A trial passes
+//! three stages: [`describe`] makes its machine and its list of actions, [`execute`] runs them,
+//! and [`interpret`] reads what they left. `describe` uses neither of the others, and `interpret`
+//! does not use `execute`.
 
-pub mod ahead;
-pub mod cpus;
 mod describe;
 mod error;
 pub mod estimate;
-pub mod evidence;
-pub mod executor;
-pub mod facts;
-mod fault;
-mod fio;
-mod fsload;
-pub mod guest;
-pub mod host;
-mod image;
-pub mod key;
-mod phases;
-mod player;
-mod power_cut;
-mod prepared;
-pub mod run;
-mod scratch;
-mod snapshots;
-mod stack;
-mod startup;
-mod throughput;
-mod trial;
+mod execute;
+mod interpret;
+mod room;
 
-pub use describe::{plan, preparing_plan};
+pub use describe::plan::{content as content_of_disks, plan, preparing_plan};
+pub use describe::{facts, key};
 pub use error::{Error, Result};
-pub use executor::Executor;
-pub use guest::{Installation, Timeouts};
-pub use prepared::content as content_of_disks;
-pub use trial::not_run;
+pub use execute::executor::{Event, Events, Executor, Summary};
+pub use execute::guest::{Installation, Timeouts};
+pub use execute::run::Run;
+pub use execute::{ahead, cpus, guest, host, run};
+pub use interpret::end::End;
+pub use interpret::evidence;
+pub use interpret::host::{account, disturbance};
+pub use interpret::outcome::not_run;

@@ -10,7 +10,7 @@ use disklab_record::manifest::{Manifest, Suite};
 use disklab_record::{Record, Status};
 use disklab_runner::Executor;
 use disklab_runner::Timeouts;
-use disklab_runner::run::{Event, Run};
+use disklab_runner::{Event, Run};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

@@ -8,7 +8,7 @@ use disklab_block_devices::disk::Disk;
 use disklab_block_devices::watch::{Watch, WatchTrace, instance_name};
 use disklab_protocol::Mark;
 use disklab_protocol::mark::MEASURED_PHASE;
-use disklab_runner::host::account;
+use disklab_runner::account;
 use disklab_trace::find;
 use disklab_units::Bytes;
 use serde_json::Value;

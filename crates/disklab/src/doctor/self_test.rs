@@ -8,7 +8,7 @@ use disklab_config::Suite;
 use disklab_config::kernel::NEWEST;
 use disklab_kernels::{Btrfs, Cache, find};
 use disklab_record::{Status, manifest};
-use disklab_runner::run::Run;
+use disklab_runner::Run;
 use disklab_runner::{Installation, Timeouts};
 
 use crate::exit::{Failure, cannot};

@@ -12,7 +12,7 @@ use disklab_protocol::names;
 use disklab_protocol::pages::{PageAccess, PageLine};
 use disklab_record::manifest;
 use disklab_record::{Outcome, Record, Status};
-use disklab_runner::run;
+use disklab_runner::Event;
 use disklab_units::Nanos;
 use tempfile::TempDir;
 
@@ -75,8 +75,8 @@ pub struct Start {
 }
 
 pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result<Start, Failure> {
-    let say = |event: run::Event<'_>| {
-        if let run::Event::Preparing { .. } = event {
+    let say = |event: Event<'_>| {
+        if let Event::Preparing { .. } = event {
             screen.remark("putting its files on a disk, and starting it in a guest");
         }
     };
@@ -133,7 +133,7 @@ impl StartTrials<'_> {
     fn carry_out(
         &self,
         startup: Startup,
-        say: &(dyn Fn(run::Event<'_>) + Sync),
+        say: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<StartRecord, Failure> {
         let mut lab: Lab = self.home.lab.clone();
         let workload = Workload {

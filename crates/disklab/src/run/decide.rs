@@ -18,7 +18,7 @@ use disklab_record::manifest::UntilDecided;
 use disklab_record::outcome::{Cell, Outcome};
 use disklab_record::record::name_of;
 use disklab_record::{Record, Status, Writer};
-use disklab_runner::run::Event;
+use disklab_runner::Event;
 use disklab_runner::{Executor, not_run};
 use disklab_stats::{InterimAnalyses, Verdict};
 use disklab_units::Nanos;

@@ -10,8 +10,8 @@ use disklab_protocol::digest::sha256_hex;
 use disklab_record::Manifest;
 use disklab_record::manifest::{Fact, Kernel, NOT_THERE, Suite};
 use disklab_report::panels::repeat::COMMIT;
-use disklab_runner::host::{Host, Place};
-use disklab_runner::run::Run;
+use disklab_runner::Run;
+use disklab_runner::host::{Host, HostPlace};
 use disklab_runner::{Executor, facts, key};
 use disklab_units::Nanos;
 use itertools::Itertools;
@@ -92,7 +92,7 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
         }
         By::Host(host) => {
             manifest.on_host = Some(on_host::recorded(host));
-            if matches!(host.place, Place::Disks { .. }) {
+            if matches!(host.place, HostPlace::Disks { .. }) {
                 manifest.tools.extend(facts::undoing()?);
             }
         }

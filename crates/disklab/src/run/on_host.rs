@@ -13,7 +13,7 @@ use disklab_config::kernel::NEWEST;
 use disklab_config::{Lab, Trial};
 use disklab_record::manifest::{OnHost, UntilDecided};
 use disklab_runner::Timeouts;
-use disklab_runner::host::{Host, Permission, Place};
+use disklab_runner::host::{Host, HostPlace, Permission};
 use disklab_units::Nanos;
 use itertools::Itertools;
 
@@ -215,12 +215,12 @@ impl HostArgs {
         let overrides = overrides.with("array", &fitting.join(","))?;
         let lab = on_disks(lab, &fitting, &disks);
         let permission = Permission { allow, overwrite: self.overwrite.clone() };
-        Ok(HostQuestion { place: Place::Disks { disks, permission }, lab, overrides })
+        Ok(HostQuestion { place: HostPlace::Disks { disks, permission }, lab, overrides })
     }
 
     pub fn host(
         &self,
-        place: Place,
+        place: HostPlace,
         trace: bool,
         stop: &'static AtomicBool,
     ) -> Result<Host, Failure> {
@@ -299,8 +299,10 @@ fn fitting(
 /// What a record keeps of it.
 pub fn recorded(host: &Host) -> OnHost {
     let (at, allow) = match &host.place {
-        Place::At { path, .. } => (Some(path.clone()), None),
-        Place::Disks { permission, .. } => (None, std::path::absolute(&permission.allow.file).ok()),
+        HostPlace::At { path, .. } => (Some(path.clone()), None),
+        HostPlace::Disks { permission, .. } => {
+            (None, std::path::absolute(&permission.allow.file).ok())
+        }
     };
     let disk = |disk: &Disk| disklab_record::manifest::HostDisk {
         named: disk.named.clone(),
@@ -322,7 +324,7 @@ pub fn recorded(host: &Host) -> OnHost {
 /// What a record on the filesystem that is measured adds to it: pages of the trace, tens of MB a
 /// minute.
 pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
-    let Place::At { path, .. } = &host.place else { return None };
+    let HostPlace::At { path, .. } = &host.place else { return None };
     let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|stat| stat.f_fsid);
     (filesystem(path)? == filesystem(record)?).then(|| {
         format!(

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use disklab_block_devices::change::{UndoNews, Undone};
 use disklab_config::Trial;
 use disklab_record::{Outcome, Record, Status, Writer};
+use disklab_runner::Event;
 use disklab_runner::Executor;
-use disklab_runner::run::Event;
 use disklab_units::Nanos;
 
 use crate::bar::Bar;

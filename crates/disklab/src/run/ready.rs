@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use disklab_config::Trial;
 use disklab_kernels::{Btrfs, Build, Built, Cache, Kernel};
-use disklab_runner::run::Run;
+use disklab_runner::Run;
 use disklab_runner::{Installation, Timeouts};
 
 use crate::exit::Failure;

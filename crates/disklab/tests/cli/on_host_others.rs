@@ -19,11 +19,11 @@ use crate::on_host::{
 };
 use crate::{disklab, done};
 
-/// Writes a suite whose one trial is measured for `time`: others can come in between.
-fn suite_of(time: &str, here: &Path) {
+/// Long enough for others to come in between.
+fn long_suite(here: &Path) {
     suite(here);
     let file = here.join("mine.toml");
-    let text = fs::read_to_string(&file).expect("the suite").replace("300ms", time);
+    let text = fs::read_to_string(&file).expect("the suite").replace("300ms", "4 s");
     fs::write(file, text).expect("a file");
 }
 
@@ -78,8 +78,7 @@ fn what_others_unmount_during_a_trial_is_unmounted() {
     let here = here.path();
     let Some((mut loops, allow)) = loops(here, 3) else { return };
     let stick = loops.pop().expect("a disk");
-    // Unmounting writes out, which may take seconds on a disk that other tests keep busy.
-    suite_of("12 s", here);
+    long_suite(here);
     fs::create_dir(here.join("stick")).expect("a folder");
     let made =
         Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&stick.path).status().expect("mkfs.ext4");
@@ -88,8 +87,7 @@ fn what_others_unmount_during_a_trial_is_unmounted() {
     let asked = on_host(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
     // Mounts are shared, as systemd has them. wipefs wants the device for itself.
     let script = "stick=$1; shift
-        mount --make-rshared / && mount $stick stick || exit 3
-        echo mine > stick/file && sync -f stick || exit 3
+        mount --make-rshared / && mount $stick stick && echo mine > stick/file || exit 3
         \"$@\" & run=$!
         until grep -q 'begin measure' a/raw/*/marks.jsonl 2> /dev/null; do
             kill -0 $run 2> /dev/null || exit 4
@@ -109,7 +107,7 @@ fn a_disk_is_one_disklabs_at_a_time() {
     let here = tempfile::tempdir().expect("a folder");
     let here = here.path();
     let Some((loops, allow)) = loops(here, 2) else { return };
-    suite_of("4 s", here);
+    long_suite(here);
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let asked =
@@ -135,7 +133,7 @@ fn two_on_one_filesystem_are_not_at_once() {
     let here = tempfile::tempdir().expect("a folder");
     let here = here.path();
     let Some((loops, _)) = loops(here, 1) else { return };
-    suite_of("4 s", here);
+    long_suite(here);
     let before = schedulers(&loops);
     let pool = here.join("pool");
     let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
@@ -161,7 +159,7 @@ fn what_others_set_meanwhile_fails_the_trial_and_stays() {
     let here = tempfile::tempdir().expect("a folder");
     let here = here.path();
     let Some((loops, allow)) = loops(here, 2) else { return };
-    suite_of("4 s", here);
+    long_suite(here);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let asked = ["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", "a"];
     let mut run = begin(&mut on_host(here, &asked));

@@ -1,4 +1,4 @@
-//! What memory of the machine a trial takes at most.
+//! Memory of the machine that a trial takes at most.
 
 use disklab_config::workload::FioLoad;
 use disklab_config::{Model, Trial};

@@ -1,5 +1,6 @@
 //! How long phases take, roughly: what a program does is not known, and its workload can say.
 
+use super::rate::rate;
 use disklab_config::phases::{FileJob, PhaseAction, Phases, WorkloadPhase};
 use disklab_config::{Layout, Md, Model, Profile, Profiles, Trial};
 
@@ -26,7 +27,7 @@ pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
     }
     // What a program does is not known; its disks are busy with small requests for much of the
     // time.
-    let each = trial.devices.iter().map(|device| super::rate(&device.model, PROGRAMS_BLOCK, 1.0));
+    let each = trial.devices.iter().map(|device| rate(&device.model, PROGRAMS_BLOCK, 1.0));
     let busy = seconds(trial, phases) * each.fold(0.0, f64::max);
     (requests + busy, bytes + busy * PROGRAMS_BLOCK)
 }
@@ -37,7 +38,7 @@ pub fn cached(phases: &Phases) -> f64 {
     jobs.map(|job| job.bytes().0 as f64).sum()
 }
 
-/// What a program's request moves, and what a request of a sequential load does, bytes.
+/// Bytes of a program's request, and of a request of a sequential load.
 const PROGRAMS_BLOCK: f64 = 16384.0;
 const SEQUENTIAL_BLOCK: f64 = 524_288.0;
 /// A program's phase, where nothing is said of it, and a mount: seconds on disks that turn and on
@@ -61,14 +62,13 @@ fn of_phase(trial: &Trial, phase: &WorkloadPhase) -> f64 {
 fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
     let (mut seconds, disks) = (0.0, trial.array.devices.len() as f64);
     let readers: u32 = jobs.iter().map(|job| job.job.numjobs).sum();
-    for it in jobs {
-        let bytes = it.bytes().0 as f64;
-        let (writes, limit) = (it.job.rw.writes(), trial.array.controller);
-        if is_random(it) {
-            let depth = f64::from(it.job.depth() * readers);
-            let rate =
-                slowest(trial, |model| super::rate(model, size(it), (depth / disks).max(1.0)));
-            seconds += bytes / size(it) / (rate * disks.min(depth));
+    for job in jobs {
+        let bytes = job.bytes().0 as f64;
+        let (writes, limit) = (job.job.rw.writes(), trial.array.controller);
+        if is_random(job) {
+            let depth = f64::from(job.job.depth() * readers);
+            let rate = slowest(trial, |model| rate(model, size(job), (depth / disks).max(1.0)));
+            seconds += bytes / size(job) / (rate * disks.min(depth));
             continue;
         }
         let used = if writes { disks } else { disks.min(spread(trial, readers)) };
@@ -96,14 +96,14 @@ fn spread(trial: &Trial, readers: u32) -> f64 {
     one.max(1) as f64 * f64::from(readers)
 }
 
-fn is_random(it: &FileJob) -> bool {
+fn is_random(job: &FileJob) -> bool {
     use disklab_config::workload::Rw::{Randread, Randrw, Randwrite};
-    matches!(it.job.rw, Randread | Randwrite | Randrw)
+    matches!(job.job.rw, Randread | Randwrite | Randrw)
 }
 
-/// Of a request, bytes.
-fn size(it: &FileJob) -> f64 {
-    if is_random(it) { it.job.bs.0 as f64 } else { SEQUENTIAL_BLOCK }
+/// Bytes of a request.
+fn size(job: &FileJob) -> f64 {
+    if is_random(job) { job.job.bs.0 as f64 } else { SEQUENTIAL_BLOCK }
 }
 
 fn copies(trial: &Trial) -> f64 {
@@ -116,7 +116,7 @@ fn in_a_row(model: &Model) -> f64 {
         Model::Hdd(hdd) => hdd.rate_outer.0 as f64 * REACHED,
         Model::Ssd(ssd) => ssd.link.0 as f64,
         Model::Card(card) => card.read_rate.0 as f64,
-        Model::Constant(_) => super::rate(model, SEQUENTIAL_BLOCK, 1.0) * SEQUENTIAL_BLOCK,
+        Model::Constant(_) => rate(model, SEQUENTIAL_BLOCK, 1.0) * SEQUENTIAL_BLOCK,
     }
 }
 

@@ -2,7 +2,7 @@
 //! should, and a trial whose background was not there is no result. Several jobs, and reads and
 //! writes apart.
 
-use crate::place::{self, Place};
+use crate::place::{self, TestGuest};
 use crate::repeatable::{run, trials_of};
 use disklab_config::background;
 use disklab_config::read::TomlReader;
@@ -34,8 +34,8 @@ pub fn tests() -> Vec<Test> {
 }
 
 /// A second of sleep as what is measured, and one program beside it that begins 50 ms before.
-fn beside(command: &[&str], trees: Option<u32>) -> Place {
-    let mut place = Place::shell("sleep 1");
+fn beside(command: &[&str], trees: Option<u32>) -> TestGuest {
+    let mut place = TestGuest::shell("sleep 1");
     let process = RepeatedProgram {
         command: command.iter().map(|&word| word.to_owned()).collect(),
         trees,
@@ -49,7 +49,7 @@ fn beside(command: &[&str], trees: Option<u32>) -> Place {
     place
 }
 
-fn reason(place: &Place) -> String {
+fn reason(place: &TestGuest) -> String {
     let reason = place.run().expect_err("this should have failed");
     assert_eq!(place.processes(), Vec::<String>::new(), "processes are left after: {reason}");
     reason
@@ -125,12 +125,14 @@ fn a_background_that_is_missing() {
 const WORKLOADS: [(&str, &str); 2] = [
     (
         "read",
-        "summary = \"random reads\"\nrw = \"randread\"\nbs = \"4k\"\nfilesize = \"128 MiB\"\nioengine = \"libaio\"\n\
+        "summary = \"random reads\"\nrw = \"randread\"\nbs = \"4k\"\nfilesize = \"128 \
+         MiB\"\nioengine = \"libaio\"\n\
          iodepth = 1\ndirect = true\nnorandommap = true\n",
     ),
     (
         "both",
-        "summary = \"reads and writes\"\nrw = \"randrw\"\nbs = \"16k\"\nfilesize = \"128 MiB\"\nioengine = \"libaio\"\n\
+        "summary = \"reads and writes\"\nrw = \"randrw\"\nbs = \"16k\"\nfilesize = \"128 \
+         MiB\"\nioengine = \"libaio\"\n\
          iodepth = 4\ndirect = true\nnorandommap = true\nrefill_buffers = true\nrwmixread = 70\n",
     ),
 ];
@@ -173,7 +175,8 @@ fn moved(sample: &Sample) -> (u64, u64) {
 /// On disks of both kinds, and again the same.
 fn defrag_moves_data() {
     let trials = trials(
-        "array = [\"hdd-raid1\", \"ssd-raid10\"]\nbackground = [\"none\", \"defrag\"]\nworkload = [\"read\"]",
+        "array = [\"hdd-raid1\", \"ssd-raid10\"]\nbackground = [\"none\", \"defrag\"]\nworkload = \
+         [\"read\"]",
     );
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let (first, second) = (run(&trials, places[0].path(), 1), run(&trials, places[1].path(), 2));

@@ -58,7 +58,7 @@ fn trials() -> Vec<Trial> {
         lab.workloads.insert(name.to_owned(), TomlReader::new(name, text).read(read).unwrap());
     }
     let devices: Devices =
-        lab.devices.iter().map(|(name, it)| (name.clone(), Some(it.clone()))).collect();
+        lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
     let read = |table: &TomlTable| Array::read("cached", table, &devices);
     lab.arrays.insert("cached".to_owned(), TomlReader::new("cached", ARRAY).read(read).unwrap());
     trials_of(SUITE, &lab)

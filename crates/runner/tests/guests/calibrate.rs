@@ -12,7 +12,7 @@ use disklab_units::Nanos;
 use libtest_mimic::Trial;
 use serde_json::Value;
 
-use crate::place::{self, Place};
+use crate::place::{self, TestGuest};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -34,8 +34,8 @@ fn lab(name: &str) -> Device {
 }
 
 /// A guest with this one disk and its program.
-fn guest(device: &Device, command: &[&str]) -> Place {
-    let mut place = Place::new(command);
+fn guest(device: &Device, command: &[&str]) -> TestGuest {
+    let mut place = TestGuest::new(command);
     place.machine.disks = vec![MachineDisk {
         device: device.name.clone(),
         bytes: device.bytes,

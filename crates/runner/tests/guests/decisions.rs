@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::place::{self, Place};
+use crate::place::{self, TestGuest};
 use crate::read_policies::{CHOICES, RAID1C4, RAID10, pool, said};
 use disklab_kernels::Kernel;
 use disklab_read_policies::{Choice, Mirror, Request, policies};
@@ -39,7 +39,8 @@ fn decisions_on(kernel: &Kernel) {
                  echo $policy > $sys/read_policy
                  load randrw 4k 150; load read 64k 60
              done
-             echo 0 > /mnt/t/tracing_on; cat /mnt/t/trace > /mnt/trial/trace.txt; cat /mnt/t/per_cpu/cpu0/stats",
+             echo 0 > /mnt/t/tracing_on; cat /mnt/t/trace > /mnt/trial/trace.txt; cat \
+             /mnt/t/per_cpu/cpu0/stats",
             CHOICES.join(" ")
         ));
         place.kernel = kernel.clone();
@@ -77,7 +78,8 @@ fn missing_and_replaced_on(kernel: &Kernel) {
          traced() {{
              echo > /mnt/t/trace; echo 1 > /mnt/t/events/btrfs_read_policy/enable
              \"$@\"
-             echo 0 > /mnt/t/events/btrfs_read_policy/enable; grep decision: /mnt/t/trace >> /mnt/trial/$name.txt
+             echo 0 > /mnt/t/events/btrfs_read_policy/enable; grep decision: /mnt/t/trace >> \
+             /mnt/trial/$name.txt
          }}
          all() {{
              for policy in {}; do
@@ -86,7 +88,8 @@ fn missing_and_replaced_on(kernel: &Kernel) {
                  test \"$(md5sum < /mnt/p/a)\" = \"$sum\" || echo \"$policy read something else\"
              done
          }}
-         for profile in 'raid1 /dev/vda /dev/vdb' 'raid1c3 /dev/vda /dev/vdb /dev/vdc' '{RAID1C4}' '{RAID10}'; do
+         for profile in 'raid1 /dev/vda /dev/vdb' 'raid1c3 /dev/vda /dev/vdb /dev/vdc' \
+         '{RAID1C4}' '{RAID10}'; do
              pool $profile; files; sum=$(md5sum < /mnt/p/a)
              umount /mnt/p
              btrfs device scan --forget
@@ -142,11 +145,13 @@ fn mirrors_are_described_as_they_are() {
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
          pool raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd; files; echo md-raid1 > $sys/read_policy
          echo 1 > /mnt/t/events/btrfs_read_policy/enable
-         one() { fio --name=r --filename=/mnt/p/a --size=8M --rw=$1 --bs=$2 --iodepth=$3 --direct=1 --ioengine=libaio \
-             --randrepeat=0 --clocksource=clock_gettime --output=/mnt/trial/fio.txt; grep decision: /mnt/t/trace > \
-             /mnt/trial/$4; echo > /mnt/t/trace; }
+         one() { fio --name=r --filename=/mnt/p/a --size=8M --rw=$1 --bs=$2 --iodepth=$3 \
+         --direct=1 --ioengine=libaio --randrepeat=0 --clocksource=clock_gettime \
+         --output=/mnt/trial/fio.txt; grep decision: /mnt/t/trace > /mnt/trial/$4; echo > \
+         /mnt/t/trace; }
          cat /mnt/p/a > /dev/null; echo > /mnt/t/trace
-         one read 256k 1 runs.txt; one randread 4k 1 alone.txt; one randread 4k 8 queue.txt; one randrw 4k 8 mixed.txt",
+         one read 256k 1 runs.txt; one randread 4k 1 alone.txt; one randread 4k 8 queue.txt; one \
+         randrw 4k 8 mixed.txt",
     );
     said(&place);
     let mut last = BTreeMap::<u64, (u64, u64)>::new();
@@ -192,8 +197,9 @@ fn mirrors_are_described_as_they_are() {
     // head again: not the end of a write to both mirrors, which is told when the slower one has it.
     let mixed = traced(&place, "mixed.txt");
     let mirrors = mixed.iter().flat_map(|decision| &decision.mirrors);
-    let at_rest =
-        |it: &&Mirror| it.reads_in_flight + it.writes_in_flight == 0 && it.sent == it.next_read;
+    let at_rest = |mirror: &&Mirror| {
+        mirror.reads_in_flight + mirror.writes_in_flight == 0 && mirror.sent == mirror.next_read
+    };
     let at_rest: Vec<_> = mirrors.filter(at_rest).collect();
     assert!(at_rest.len() > 50, "{} mirrors were seen at rest", at_rest.len());
     for mirror in at_rest {
@@ -215,7 +221,7 @@ struct Decision {
 }
 
 /// The decisions in a file of the trial's folder, of which there are some.
-fn traced(place: &Place, name: &str) -> Vec<Decision> {
+fn traced(place: &TestGuest, name: &str) -> Vec<Decision> {
     let text = std::fs::read_to_string(place.path(name)).unwrap();
     let decisions: Vec<Decision> =
         text.lines().filter(|line| line.contains("btrfs_read_decision:")).map(decision).collect();

@@ -1,14 +1,14 @@
 //! Guests that go wrong, each in its way: the trial is lost, the reason is told, nothing is left
 //! behind.
 
-use crate::place::{self, Place, constant};
+use crate::place::{self, TestGuest, constant};
 use disklab_guest::heartbeat::Heartbeat;
 use disklab_guest::interface::INTERFACE;
 use disklab_protocol::action::{Action, Program, Unmount};
 use disklab_protocol::places::Side;
 use disklab_protocol::setup::{Mount, Setting};
+use disklab_runner::End;
 use disklab_runner::Installation;
-use disklab_runner::guest::End;
 use disklab_testkit::skipped_without_root;
 use disklab_units::{Bytes, Nanos};
 use libtest_mimic::Trial;
@@ -42,7 +42,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// The reason, after a look that no process was left.
-fn reason(place: &Place) -> String {
+fn reason(place: &TestGuest) -> String {
     let reason = place.run().expect_err("this should have failed");
     assert_eq!(place.processes(), Vec::<String>::new(), "processes are left after: {reason}");
     reason
@@ -50,32 +50,32 @@ fn reason(place: &Place) -> String {
 
 fn a_panic() {
     assert_eq!(
-        reason(&Place::shell("echo c > /proc/sysrq-trigger")),
+        reason(&TestGuest::shell("echo c > /proc/sysrq-trigger")),
         "the guest kernel panicked: sysrq triggered crash"
     );
 }
 
 fn a_hang() {
-    let mut place = Place::shell("while :; do :; done");
+    let mut place = TestGuest::shell("while :; do :; done");
     place.silence = Duration::from_secs(2);
     let reason = reason(&place);
     assert!(reason.contains("hangs") && reason.contains("for 2 s"), "{reason}");
 }
 
 fn waiting_for_ever() {
-    let mut place = Place::shell("sleep 100000000");
+    let mut place = TestGuest::shell("sleep 100000000");
     place.limit = Nanos::from_secs(3600);
     let reason = reason(&place);
     assert!(reason.contains("never ends"), "{reason}");
 }
 
 fn a_program_that_is_missing() {
-    let reason = reason(&Place::new(&["no-such-fio", "--version"]));
+    let reason = reason(&TestGuest::new(&["no-such-fio", "--version"]));
     assert!(reason.contains("no-such-fio cannot be run: No such file"), "{reason}");
 }
 
 fn a_program_that_fails() {
-    let reason = reason(&Place::new(&["fio", "--name=x", "--rw=nonsense"]));
+    let reason = reason(&TestGuest::new(&["fio", "--name=x", "--rw=nonsense"]));
     assert!(reason.starts_with("measure: fio failed (exit status: 1)"), "{reason}");
 }
 
@@ -85,14 +85,14 @@ fn mkfs(words: &[&str]) -> Action {
 }
 
 fn mkfs_that_fails() {
-    let mut place = Place::shell("true");
+    let mut place = TestGuest::shell("true");
     place.before.push(mkfs(&["mkfs.btrfs", "-d", "raid1", "/dev/vda"]));
     let reason = reason(&place);
     assert!(reason.starts_with("mkfs: mkfs.btrfs failed (exit status: 1)"), "{reason}");
 }
 
 fn a_setting_that_is_refused() {
-    let mut place = Place::shell("true");
+    let mut place = TestGuest::shell("true");
     let path = "/sys/block/vda/queue/scheduler".to_owned();
     place.before.push(Action::Set(Setting { path, value: "cfq".to_owned(), choice: true }));
     let reason = reason(&place);
@@ -102,8 +102,9 @@ fn a_setting_that_is_refused() {
 /// Does `harm` to the guest's process when the guest reads its disk, over and over; the reason of
 /// its end.
 fn harmed(harm: impl Fn(&str) + Send) -> String {
-    let place =
-        Place::shell("while dd if=/dev/vda of=/dev/null bs=4k count=1000 iflag=direct; do :; done");
+    let place = TestGuest::shell(
+        "while dd if=/dev/vda of=/dev/null bs=4k count=1000 iflag=direct; do :; done",
+    );
     let path = place.folder.path().to_owned();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -157,7 +158,7 @@ fn a_guest_that_writes_over_itself() {
 }
 
 fn a_console_that_overflows() {
-    let reason = reason(&Place::shell(
+    let reason = reason(&TestGuest::shell(
         "while head -c 100000 /dev/zero | tr '\\0' x > /dev/console; do :; done",
     ));
     assert!(reason.contains("console filled up"), "{reason}");
@@ -165,7 +166,7 @@ fn a_console_that_overflows() {
 
 /// On a small filesystem of its own.
 fn a_full_host_disk() {
-    let mut place = Place::shell("dd if=/dev/urandom of=/dev/vda bs=1M count=32 oflag=direct");
+    let mut place = TestGuest::shell("dd if=/dev/urandom of=/dev/vda bs=1M count=32 oflag=direct");
     let small = place.path("small");
     std::fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount")
@@ -187,7 +188,7 @@ fn a_full_host_disk() {
 }
 
 fn another_build() {
-    let mut place = Place::shell("true");
+    let mut place = TestGuest::shell("true");
     "0123".clone_into(&mut place.machine.build);
     let reason = reason(&place);
     assert!(reason.contains("of another build") && reason.contains("0123"), "{reason}");
@@ -211,7 +212,7 @@ fn another_interface() {
     let compiled =
         Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&other).arg(&source).status();
     assert!(compiled.expect("gcc, which kernels are built with").success());
-    let mut place = Place::shell("true");
+    let mut place = TestGuest::shell("true");
     place.installation = Installation { library: other, ..installation };
     let reason = reason(&place);
     let expected = format!(
@@ -226,7 +227,7 @@ pub const STARTER: &str = "start-a-guest-and-wait";
 
 /// Says in which folder the guest is that makes one process after the other.
 pub fn start_and_wait() -> ! {
-    let place = Place::shell("while :; do /bin/true; done");
+    let place = TestGuest::shell("while :; do /bin/true; done");
     println!("{}", place.folder.path().display());
     let reason = place.run();
     panic!("the guest ended by itself: {reason:?}");
@@ -255,7 +256,7 @@ fn a_killed_starter() {
 }
 
 fn a_stop() {
-    let place = Place::shell("while :; do :; done");
+    let place = TestGuest::shell("while :; do :; done");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -268,7 +269,7 @@ fn a_stop() {
 }
 
 fn an_ordinary_end_leaves_no_process() {
-    let mut place = Place::shell("true");
+    let mut place = TestGuest::shell("true");
     place.machine.disks[0] = constant(Bytes::mib(256), 1);
     place.before.push(mkfs(&["mkfs.btrfs", "-q", "/dev/vda"]));
     let (source, filesystem) = ("/dev/vda".to_owned(), "btrfs".to_owned());

@@ -33,7 +33,8 @@ fn lab(workloads: &[(&str, &str)]) -> Lab {
 }
 
 fn the_same_again() {
-    let axes = "array = [\"hdd-raid1\", \"ssd-xfs\"]\nworkload = [\"webproxy\", \"varmail\", \"fileserver\", \"blogbench\"]";
+    let axes = "array = [\"hdd-raid1\", \"ssd-xfs\"]\nworkload = [\"webproxy\", \"varmail\", \
+        \"fileserver\", \"blogbench\"]";
     let all = lab_trials(&lab(&[]), axes);
     let (first, second) = (outcomes(&all), outcomes(&all));
     for ((one, steps), (other, _)) in first.iter().zip(&second) {
@@ -51,7 +52,8 @@ fn the_same_again() {
 fn beside_what_is_measured() {
     let all = lab_trials(
         &lab(&[]),
-        "array = [\"hdd-ext4\"]\nworkload = [\"randread-4k-qd1\"]\nbackground = [\"none\", \"varmail\"]",
+        "array = [\"hdd-ext4\"]\nworkload = [\"randread-4k-qd1\"]\nbackground = [\"none\", \
+         \"varmail\"]",
     );
     let (first, second) = (outcomes(&all), outcomes(&all));
     let [(alone, _), (beside, steps)] = &first[..] else { panic!("two trials") };
@@ -124,7 +126,8 @@ fn a_full_filesystem_is_a_reason() {
         lab.arrays.insert(name.to_owned(), TomlReader::new(name, &text).read(read).unwrap());
     }
     let suite = "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n\
-                 runtime = { rotational = \"60s\", solid_state = \"60s\" }\nworkload = \"fills\"\n[axes]\narray = [\"small-ext4\", \"small-xfs\", \"small-btrfs\"]\n";
+                 runtime = { rotational = \"60s\", solid_state = \"60s\" }\nworkload = \
+                 \"fills\"\n[axes]\narray = [\"small-ext4\", \"small-xfs\", \"small-btrfs\"]\n";
     for (outcome, _) in outcomes(&trials_of(suite, &lab)) {
         assert_eq!(outcome.status, Status::Failed, "{}", outcome.trial);
         let reason = outcome.reason.unwrap_or_default();

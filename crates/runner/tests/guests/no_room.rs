@@ -8,7 +8,7 @@ use disklab_kernels::Cache;
 use disklab_record::manifest::{self, Manifest};
 use disklab_record::outcome::Fault;
 use disklab_record::{Outcome, Record, Status};
-use disklab_runner::run::Run;
+use disklab_runner::Run;
 use disklab_runner::{Executor, Installation, Timeouts};
 use disklab_testkit::skipped_without_root;
 use disklab_units::Bytes;

@@ -32,7 +32,10 @@ const FILES: &str = r#"
 summary = "a file is written and read, a tree searched, all mounted anew"
 room = "16 MiB"
 [[prepare]]
-command = ["sh", "-c", "mkdir {pool}/tree && for i in 1 2 3 4 5 6 7 8; do head -c 8192 /dev/zero >{pool}/tree/$i; done"]
+command = [
+    "sh", "-c",
+"mkdir {pool}/tree && for i in 1 2 3 4 5 6 7 8; do head -c 8192 /dev/zero >{pool}/tree/$i; done",
+]
 [[phase]]
 name = "create"
 filesize = "64 MB"
@@ -95,7 +98,8 @@ direct = true
 
 /// A small array besides the lab's: two disks of which little is used.
 const SMALL: &str = "summary = \"s\"\njoin = \"JOIN\"\npart = \"400 MiB\"\n\
-                     devices = [\"constant-50us\", \"constant-50us\"]\nspares = [\"constant-50us\"]\n";
+                     devices = [\"constant-50us\", \"constant-50us\"]\nspares = \
+                     [\"constant-50us\"]\n";
 
 /// One trial of each array.
 fn trials(workload: &str, arrays: &str) -> Vec<Trial> {
@@ -113,7 +117,8 @@ fn trials(workload: &str, arrays: &str) -> Vec<Trial> {
         lab.arrays.insert(name.to_owned(), array);
     }
     let suite = format!(
-        "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n[axes]\narray = [{arrays}]\n\
+        "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n[axes]\narray = \
+         [{arrays}]\n\
          workload = [\"phases\"]\n"
     );
     trials_of(&suite, &lab)
@@ -160,14 +165,17 @@ fn phases_take_their_time() {
         assert!(measure(outcome, "both read from disks") * time("both") >= both, "{id}");
         let entries = place::entries(&record.raw(outcome).unwrap());
         let mark = |from: usize, what: &str| {
-            let is = |it: &TraceEntry| matches!(it, TraceEntry::Mark { text, .. } if text.starts_with(what));
-            from + entries[from..].iter().position(is).expect("a mark")
+            let is_mark = |entry: &TraceEntry| match entry {
+                TraceEntry::Mark { text, .. } => text.starts_with(what),
+                TraceEntry::Served(_) => false,
+            };
+            from + entries[from..].iter().position(is_mark).expect("a mark")
         };
         let (made, found) = (mark(mark(0, "begin in-turn "), "end"), mark(0, "begin find "));
         let written: u32 = entries[made..found]
             .iter()
-            .map(|it| match it {
-                TraceEntry::Served(it) if it.op == Op::Write => it.sectors,
+            .map(|entry| match entry {
+                TraceEntry::Served(request) if request.op == Op::Write => request.sectors,
                 _ => 0,
             })
             .sum();
@@ -189,7 +197,7 @@ fn phases_take_their_time() {
         // At most what is read ahead, of a file that goes on.
         let again = closing
             .phase("again")
-            .map_or(0, |it| it.devices.iter().map(|disk| disk.read_bytes).sum());
+            .map_or(0, |counts| counts.devices.iter().map(|disk| disk.read_bytes).sum());
         assert!(again < 4 << 20, "{id}: {again}");
         // The whole phase is the disks' phase, but for what fio does before its first request.
         let disks = phases[2].length().as_secs_f64();
@@ -198,26 +206,29 @@ fn phases_take_their_time() {
 }
 
 fn a_reader_runs_beside() {
-    let text = "[[phase]]\nname = \"copy\"\ncommand = [\"dd\", \"if=/dev/zero\", \"of={pool}/x\", \"bs=1M\", \"count=8\", \"oflag=direct\"]\n\
-                [phase.reader]\nfilesize = \"32 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\ndirect = true\n";
+    let text = "[[phase]]\nname = \"copy\"\ncommand = [\"dd\", \"if=/dev/zero\", \"of={pool}/x\", \
+        \"bs=1M\", \"count=8\", \"oflag=direct\"]\n\
+                [phase.reader]\nfilesize = \"32 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \
+                \"psync\"\ndirect = true\n";
     let outcome = one(text, "constant-ext4");
     assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
     // A disk that takes 50 us for everything, and what is written takes a place now and then.
     let [mean, p50, p99] =
-        ["mean", "p50", "p99"].map(|it| measure(&outcome, &format!("copy reader {it}")));
+        ["mean", "p50", "p99"].map(|name| measure(&outcome, &format!("copy reader {name}")));
     assert!((50e3..200e3).contains(&mean) && p50 >= 49e3 && p99 >= p50, "{mean} {p50} {p99}");
     let iops = measure(&outcome, "copy reader iops");
     assert!((5_000.0..20_100.0).contains(&iops), "{iops}");
     // 8 MiB in pieces of 1 MiB are written in a few milliseconds.
     let said: Vec<String> = outcome.remarks.iter().map(ToString::to_string).collect();
-    let few = |it: &String| {
-        it.starts_with("copy reader p99") && it.contains(" requests is hardly more than")
+    let few = |remark: &String| {
+        remark.starts_with("copy reader p99") && remark.contains(" requests is hardly more than")
     };
     assert!(said.iter().any(few), "{said:?}");
 }
 
 fn a_phase_that_is_given_up() {
-    let text = "[[phase]]\nname = \"long\"\ncommand = [\"sh\", \"-c\", \"sleep 1000\"]\nlimit = \"2s\"\n\
+    let text = "[[phase]]\nname = \"long\"\ncommand = [\"sh\", \"-c\", \"sleep 1000\"]\nlimit = \
+        \"2s\"\n\
                 [[phase]]\nname = \"next\"\ncommand = [\"true\"]\n";
     let outcome = one(text, "constant-ext4");
     assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
@@ -229,7 +240,8 @@ fn a_phase_that_is_given_up() {
 }
 
 fn a_phase_that_fails() {
-    let text = "[[phase]]\nname = \"bad\"\ncommand = [\"sh\", \"-c\", \"echo one; echo no such luck >&2; exit 3\"]\n";
+    let text = "[[phase]]\nname = \"bad\"\ncommand = [\"sh\", \"-c\", \"echo one; echo no such \
+        luck >&2; exit 3\"]\n";
     let outcome = one(text, "constant-ext4");
     assert_eq!(outcome.status, Status::Failed);
     let reason = outcome.reason.unwrap();
@@ -244,7 +256,8 @@ fn a_phase_that_fails() {
 /// fio would make it anew, and read what nobody wrote.
 fn a_file_that_was_taken() {
     let job = "ioengine = \"psync\"\nbs = \"64k\"\nfile = \"a\"\nfilesize = \"4 MiB\"\n";
-    let reader = "[phase.reader]\nfilesize = \"4 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\n";
+    let reader = "[phase.reader]\nfilesize = \"4 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine \
+        = \"psync\"\n";
     for (command, what, expected) in [
         ("rm {pool}/a", "read", "phase read: `a` is not there any more"),
         ("truncate -s 1M {pool}/a", "randwrite", "phase read: `a` has only 1 MiB of the 4 MiB"),
@@ -252,7 +265,8 @@ fn a_file_that_was_taken() {
     ] {
         let text = format!(
             "[[phase]]\nname = \"create\"\nrw = \"write\"\n{job}[[phase]]\nname = \"take\"\n\
-             command = [\"sh\", \"-c\", \"{command}\"]\n[[phase]]\nname = \"read\"\nrw = \"{what}\"\n{job}{reader}"
+             command = [\"sh\", \"-c\", \"{command}\"]\n[[phase]]\nname = \"read\"\nrw = \
+             \"{what}\"\n{job}{reader}"
         );
         let outcome = one(&text, "constant-ext4");
         let reason = outcome.reason.unwrap_or_default();
@@ -283,11 +297,13 @@ fn a_remount_that_fails() {
 }
 
 fn a_full_filesystem() {
-    let program = "[[phase]]\nname = \"fill\"\ncommand = [\"dd\", \"if=/dev/zero\", \"of={pool}/x\", \"bs=1M\", \"oflag=direct\"]\n";
+    let program = "[[phase]]\nname = \"fill\"\ncommand = [\"dd\", \"if=/dev/zero\", \
+        \"of={pool}/x\", \"bs=1M\", \"oflag=direct\"]\n";
     // fio says so too. It is told of a file that would fit, once another has taken the room.
     let job = "rw = \"write\"\nbs = \"1M\"\nioengine = \"psync\"\nzero_buffers = true\n";
     let fio = format!(
-        "[[phase]]\nname = \"take\"\ncommand = [\"dd\", \"if=/dev/zero\", \"of={{pool}}/x\", \"bs=1M\", \"count=200\"]\n\
+        "[[phase]]\nname = \"take\"\ncommand = [\"dd\", \"if=/dev/zero\", \"of={{pool}}/x\", \
+         \"bs=1M\", \"count=200\"]\n\
          [[phase]]\nname = \"fill\"\nfile = \"a\"\nfilesize = \"300 MiB\"\n{job}"
     );
     for (phases, array) in [(program, "small-md"), (program, "small-btrfs"), (&fio, "small-md")] {
@@ -302,7 +318,8 @@ fn a_full_filesystem() {
 }
 
 fn system_calls_take_time() {
-    let text = "[[phase]]\nname = \"loop\"\ncommand = [\"dd\", \"if=/dev/zero\", \"of=/dev/null\", \"bs=1\", \"count=1000\"]\n";
+    let text = "[[phase]]\nname = \"loop\"\ncommand = [\"dd\", \"if=/dev/zero\", \
+        \"of=/dev/null\", \"bs=1\", \"count=1000\"]\n";
     let free = measure(&one(text, "constant-ext4"), "loop time");
     let outcome = one(&format!("system_call = \"10us\"\n{text}"), "constant-ext4");
     let time = measure(&outcome, "loop time");
@@ -316,7 +333,8 @@ fn system_calls_take_time() {
 
 /// Of two arrays one is too small; a program that is not there costs the trials that need it.
 fn phases_that_cannot_be() {
-    let read = "[[phase]]\nname = \"read\"\nfile = \"a\"\nfilesize = \"1 GiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\n\
+    let read = "[[phase]]\nname = \"read\"\nfile = \"a\"\nfilesize = \"1 GiB\"\nrw = \
+        \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\n\
                 limit = \"1s\"\n";
     let text = |needs: &str| format!("summary = \"s\"\nneeds = [{needs}]\n{read}");
     let statuses = |needs: &str| {
@@ -338,14 +356,21 @@ fn phases_that_cannot_be() {
 
 /// Both ways, with a reader beside.
 fn a_spare_takes_a_place() {
-    let reader = "[phase.reader]\nfilesize = \"32 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\ndirect = true\nrate = \"2 MB/s\"\n";
+    let reader = "[phase.reader]\nfilesize = \"32 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine \
+        = \"psync\"\ndirect = true\nrate = \"2 MB/s\"\n";
     let md = format!(
-        "[[phase]]\nname = \"fail\"\ncommand = [\"sh\", \"-c\", \"mdadm {{device}} --fail {{last}} && mdadm {{device}} --remove {{last}} && echo 1000000 >/proc/sys/dev/raid/speed_limit_min\"]\n\
-         [[phase]]\nname = \"rebuild\"\ncommand = [\"sh\", \"-c\", \"mdadm {{device}} --add {{spare}} && while [ $(cat /sys/block/md0/md/degraded) != 0 ]; do sleep 0.1; done\"]\n{reader}"
+        "[[phase]]\nname = \"fail\"\ncommand = [\"sh\", \"-c\", \"mdadm {{device}} --fail \
+         {{last}} && mdadm {{device}} --remove {{last}} && echo 1000000 \
+         >/proc/sys/dev/raid/speed_limit_min\"]\n\
+         [[phase]]\nname = \"rebuild\"\ncommand = [\"sh\", \"-c\", \"mdadm {{device}} --add \
+         {{spare}} && while [ $(cat /sys/block/md0/md/degraded) != 0 ]; do sleep 0.1; \
+         done\"]\n{reader}"
     );
     let btrfs = format!(
-        "[[phase]]\nname = \"fail\"\ncommand = [\"sh\", \"-c\", \"umount {{pool}} && btrfs device scan --forget && mount -t btrfs -o degraded {{device}} {{pool}}\"]\n\
-         [[phase]]\nname = \"rebuild\"\ncommand = [\"btrfs\", \"replace\", \"start\", \"-B\", \"2\", \"{{spare}}\", \"{{pool}}\"]\n{reader}"
+        "[[phase]]\nname = \"fail\"\ncommand = [\"sh\", \"-c\", \"umount {{pool}} && btrfs device \
+         scan --forget && mount -t btrfs -o degraded {{device}} {{pool}}\"]\n\
+         [[phase]]\nname = \"rebuild\"\ncommand = [\"btrfs\", \"replace\", \"start\", \"-B\", \
+         \"2\", \"{{spare}}\", \"{{pool}}\"]\n{reader}"
     );
     for (text, array) in [(md, "small-md"), (btrfs, "small-btrfs")] {
         let outcome = one(&text, array);

@@ -9,9 +9,10 @@ use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
+use disklab_runner::End;
 use disklab_runner::Installation;
 use disklab_runner::evidence;
-use disklab_runner::guest::{End, Guest};
+use disklab_runner::guest::Guest;
 use disklab_trace::TraceEntry;
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::{Path, PathBuf};
@@ -76,7 +77,9 @@ pub fn kernel_with_zfs() -> Result<Kernel, String> {
         kernel.has_option(Layout::ZFS) && kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
     };
     let is_here = |program: &&str| {
-        ["/usr/local/sbin", "/usr/sbin"].iter().any(|it| Path::new(it).join(program).is_file())
+        ["/usr/local/sbin", "/usr/sbin"]
+            .iter()
+            .any(|folder| Path::new(folder).join(program).is_file())
     };
     match ["zpool", "zfs"].iter().find(|program| !is_here(program)) {
         Some(program) => Err(format!("{program} is not installed")),
@@ -96,7 +99,7 @@ pub fn missing() -> Option<String> {
 }
 
 /// A guest's folder and what it is to be.
-pub struct Place {
+pub struct TestGuest {
     pub folder: tempfile::TempDir,
     pub machine: GuestMachine,
     /// Actions before what is measured.
@@ -136,7 +139,7 @@ pub fn program(command: &[&str]) -> Measured {
     Measured::Program { command: command.iter().map(|&word| word.to_owned()).collect(), gate: None }
 }
 
-impl Place {
+impl TestGuest {
     /// One disk of 64 MiB that takes 50 us, and `command` as what is measured.
     pub fn new(command: &[&str]) -> Self {
         Self {

@@ -29,7 +29,8 @@ fn trials(workloads: &[(&str, String)], axes: &str) -> Vec<Trial> {
 
 fn film(frames: u32, rate: &str, rw: &str) -> String {
     format!(
-        "summary = \"a film\"\nfilesize = \"600 MiB\"\n[player]\nframes = {frames}\nrate = \"{rate}\"\nrw = \"{rw}\"\nbs = \"64k\"\n"
+        "summary = \"a film\"\nfilesize = \"600 MiB\"\n[player]\nframes = {frames}\nrate = \
+         \"{rate}\"\nrw = \"{rw}\"\nbs = \"64k\"\n"
     )
 }
 
@@ -66,7 +67,8 @@ fn frames_come_in_time_or_are_lost() {
 }
 
 fn raw_readers_have_one_window() {
-    let readers = "summary = \"raw\"\nfilesize = \"64 MiB\"\nown_files = true\nraw = true\nrw = \"read\"\nbs = \"64k\"\n\
+    let readers = "summary = \"raw\"\nfilesize = \"64 MiB\"\nown_files = true\nraw = true\nrw = \
+        \"read\"\nbs = \"64k\"\n\
                    ioengine = \"psync\"\nnumjobs = 3\n";
     let axes =
         "array = [\"bfq-ssd\", \"single-constant\"]\nworkload = [\"raw\"]\nscheduler = [\"none\"]";
@@ -82,7 +84,8 @@ fn raw_readers_have_one_window() {
 fn a_scheduler_heeds_priorities() {
     let reader = |more: &str| {
         format!(
-            "summary = \"one\"\nfilesize = \"64 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\ndirect = true\n{more}"
+            "summary = \"one\"\nfilesize = \"64 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \
+             \"psync\"\ndirect = true\n{more}"
         )
     };
     let readers = [
@@ -93,7 +96,8 @@ fn a_scheduler_heeds_priorities() {
         ("beside", reader("numjobs = 4\n")),
     ];
     // Without what bfq gives to those that have just begun, whatever their weight.
-    let axes = "array = [\"bfq-hdd\"]\nworkload = [\"plain\", \"heavy\", \"light\", \"idle\"]\nbackground = [\"beside\"]\n\
+    let axes = "array = [\"bfq-hdd\"]\nworkload = [\"plain\", \"heavy\", \"light\", \
+        \"idle\"]\nbackground = [\"beside\"]\n\
                 scheduler = [\"bfq:low_latency=0\"]";
     let all = outcomes(&trials(&readers, axes));
     let iops: Vec<f64> =

@@ -94,20 +94,20 @@ fn md_does_not_wait() {
                 TraceEntry::Mark { .. } => None,
             })
             .collect();
-        let flushes: Vec<_> = served.iter().filter(|it| it.op == Op::Flush).collect();
+        let flushes: Vec<_> = served.iter().filter(|request| request.op == Op::Flush).collect();
         // The workload's own writes are of one block.
         let transactions: Vec<_> =
-            served.iter().filter(|it| it.op == Op::Write && it.sectors > 8).collect();
+            served.iter().filter(|write| write.op == Op::Write && write.sectors > 8).collect();
         let (mut ordered, mut overtaking) = (0, 0);
-        for commit in served.iter().filter(|it| it.op == Op::Write && it.sectors == 8) {
-            let before = transactions.iter().filter(|it| {
-                it.disk == commit.disk
-                    && it.sector + u64::from(it.sectors) == commit.sector
-                    && it.ended <= commit.submitted
+        for commit in served.iter().filter(|write| write.op == Op::Write && write.sectors == 8) {
+            let before = transactions.iter().filter(|write| {
+                write.disk == commit.disk
+                    && write.sector + u64::from(write.sectors) == commit.sector
+                    && write.ended <= commit.submitted
             });
-            let Some(since) = before.map(|it| it.ended).max() else { continue };
-            let mut between = flushes.iter().filter(|it| {
-                it.disk == commit.disk && (since..=commit.submitted).contains(&it.submitted)
+            let Some(since) = before.map(|write| write.ended).max() else { continue };
+            let mut between = flushes.iter().filter(|flush| {
+                flush.disk == commit.disk && (since..=commit.submitted).contains(&flush.submitted)
             });
             if between.clone().any(|flush| flush.ended <= commit.submitted) {
                 ordered += 1;
@@ -125,7 +125,8 @@ fn md_does_not_wait() {
     let (ordered, overtaking) = commits("hdd-md-raid1-ext4");
     assert!(
         overtaking > 10,
-        "{ordered}, {overtaking}: md waits for its flushes now; say so in docs/results/md-flush.md and put its array back above"
+        "{ordered}, {overtaking}: md waits for its flushes now; say so in \
+         docs/results/md-flush.md and put its array back above"
     );
 }
 

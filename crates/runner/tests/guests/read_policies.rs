@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::place::{self, Place, constant};
+use crate::place::{self, TestGuest, constant};
 use crate::repeatable::{SUITE, run_on, trials};
 use disklab_kernels::{Btrfs, Cache, Kernel};
 use disklab_read_policies::{Choice, policies};
@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
 
 /// Four disks of 300 MiB and a script that may use `pool PROFILE DISKS...` and `$sys`, the
 /// filesystem in sysfs.
-pub fn pool(script: &str) -> Place {
+pub fn pool(script: &str) -> TestGuest {
     let functions = "set -e
         pool() {
             profile=$1; shift
@@ -37,10 +37,11 @@ pub fn pool(script: &str) -> Place {
             head -c 40M /dev/urandom > /mnt/p/a; sync; echo 3 > /proc/sys/vm/drop_caches
         }
         load() {
-            fio --name=load --filename=/mnt/p/a --size=40M --rw=$1 --bs=$2 --iodepth=8 --numjobs=2 --direct=1 \
-                --ioengine=libaio --number_ios=$3 --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+            fio --name=load --filename=/mnt/p/a --size=40M --rw=$1 --bs=$2 --iodepth=8 \
+            --numjobs=2 --direct=1 --ioengine=libaio --number_ios=$3 --clocksource=clock_gettime \
+            --output=/mnt/trial/fio.txt
         }";
-    let mut place = Place::new(&["sh", "-c", &format!("{functions}\n{script}")]);
+    let mut place = TestGuest::new(&["sh", "-c", &format!("{functions}\n{script}")]);
     place.machine.disks = (0..4).map(|disk| constant(Bytes::mib(300), 50 + 20 * disk)).collect();
     for (index, disk) in place.machine.disks.iter_mut().enumerate() {
         disk.image = format!("{index}.img");
@@ -49,7 +50,7 @@ pub fn pool(script: &str) -> Place {
 }
 
 /// What the script said, line by line; it has to end well.
-pub fn said(place: &Place) -> Vec<String> {
+pub fn said(place: &TestGuest) -> Vec<String> {
     place.run().unwrap_or_else(|reason| panic!("{reason}\n{}", place.said()));
     place.said().lines().map(str::to_owned).collect()
 }
@@ -68,7 +69,8 @@ fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
     let script = format!(
         "pool raid1 /dev/vda /dev/vdb
          try() {{
-             if printf '%s' \"$1\" > $sys/read_policy 2>/dev/null; then echo \"$1 = $(cat $sys/read_policy)\"
+             if printf '%s' \"$1\" > $sys/read_policy 2>/dev/null; then echo \"$1 = $(cat \
+             $sys/read_policy)\"
              else echo \"$1 is refused\"; fi
          }}
          {}
@@ -178,8 +180,9 @@ fn read_stats_on(kernel: &Kernel) {
          for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
          echo devid:1 > $sys/read_policy
          stats
-         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 --ioengine=psync --randrepeat=0 \
-             --number_ios=500 --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 \
+         --ioengine=psync --randrepeat=0 --number_ios=500 --clocksource=clock_gettime \
+         --output=/mnt/trial/fio.txt
          stats
          echo x > $sys/devinfo/1/read_stats
          stats
@@ -203,7 +206,8 @@ fn read_stats_on(kernel: &Kernel) {
     assert_eq!(
         said[3],
         format!(
-            "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age {ios} count 0 ignored {ios}"
+            "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age {ios} count 0 \
+             ignored {ios}"
         )
     );
     assert_eq!(said[4], zero);
@@ -224,8 +228,9 @@ fn passed_over_on(kernel: &Kernel) {
         "pool raid1 /dev/vda /dev/vdb; files
          echo latency > $sys/read_policy
          for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
-         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 --ioengine=psync --randrepeat=0 \
-             --norandommap --io_size=100M --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 \
+         --ioengine=psync --randrepeat=0 --norandommap --io_size=100M --clocksource=clock_gettime \
+         --output=/mnt/trial/fio.txt
          cat $sys/devinfo/2/read_stats",
     );
     place.kernel = kernel.clone();
@@ -249,7 +254,8 @@ fn change_under_load_on(kernel: &Kernel) {
          load randrw 4k 20000 & reader=$!
          changes=0
          while kill -0 $reader 2>/dev/null; do
-             for policy in {}; do echo $policy > $sys/read_policy; sleep 0.001; changes=$((changes + 1)); done
+             for policy in {}; do echo $policy > $sys/read_policy; sleep 0.001; \
+             changes=$((changes + 1)); done
              echo 0 > $sys/devinfo/1/read_stats
          done
          wait $reader; echo changes $changes

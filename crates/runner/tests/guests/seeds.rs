@@ -1,6 +1,6 @@
 //! All chance in a guest comes from its seed; nothing of the host shows in it.
 
-use crate::place::Place;
+use crate::place::TestGuest;
 use disklab_protocol::action::{Action, Pids};
 use disklab_units::Seed;
 use libtest_mimic::Trial;
@@ -17,7 +17,7 @@ const CHANCE: &str = "head -c 16 /dev/urandom | od -An -tx1; cat /proc/sys/kerne
                       grep -m1 stack /proc/self/maps; echo $$; date +%s.%N; mktemp -u";
 
 fn chance(seed: u64, pids: u32) -> String {
-    let mut place = Place::shell(CHANCE);
+    let mut place = TestGuest::shell(CHANCE);
     place.machine.seed = Seed(seed);
     place.before.push(Action::Pids(Pids::Consume(pids)));
     place.run().unwrap();
@@ -36,14 +36,15 @@ fn randomness_is_the_seeds() {
 
 /// What of the host shows elsewhere: its environment, load and name; the age, numbers and order of
 /// its files, those of the trial's own folder too; its free space.
-const HOST: &str = "env | sort; cat /proc/uptime; hostname; cut -d' ' -f1-4 /proc/loadavg; cat /proc/cpuinfo /proc/mounts; \
-                    mkdir made; echo written > made/one; echo other > made/two; mv made/two made/three; ln -s one made/link; \
-                    stat . made made/* earlier earlier/* /etc/passwd /usr/bin/fio /usr/lib; ls -fai . made earlier; \
-                    grep bin/ /proc/self/maps; df . /; df -i . /; ls -lU --time-style=full-iso / | grep -v ' proc$'";
+const HOST: &str = "env | sort; cat /proc/uptime; hostname; cut -d' ' -f1-4 /proc/loadavg; cat \
+    /proc/cpuinfo /proc/mounts; mkdir made; echo written > made/one; echo other > made/two; mv \
+    made/two made/three; ln -s one made/link; stat . made made/* earlier earlier/* /etc/passwd \
+    /usr/bin/fio /usr/lib; ls -fai . made earlier; grep bin/ /proc/self/maps; df . /; df -i . /; \
+    ls -lU --time-style=full-iso / | grep -v ' proc$'";
 
 /// In a folder with files made in the order of `names`.
 fn seen_of_the_host(names: &[&str]) -> String {
-    let place = Place::shell(&format!("{{ {HOST}; }} >seen 2>&1"));
+    let place = TestGuest::shell(&format!("{{ {HOST}; }} >seen 2>&1"));
     std::fs::create_dir(place.path("earlier")).unwrap();
     for name in names {
         std::fs::write(place.path("earlier").join(name), "the same").unwrap();

@@ -1,7 +1,7 @@
 //! Snapshots beside what is measured: what is told of them is what is on the disks, and the replica
 //! holds what the pool does.
 
-use crate::place::{self, Place, constant};
+use crate::place::{self, TestGuest, constant};
 use crate::repeatable::{run_on, trials_of};
 use disklab_config::read::{TomlReader, TomlTable};
 use disklab_config::suite::metric;
@@ -32,8 +32,8 @@ pub fn tests() -> Vec<Test> {
 }
 
 /// 64 KiB of a file are written anew every 40 ms for three seconds, none of it compressible.
-const WRITER: &str = "i=0; while [ $i -lt 75 ]; do dd if=/dev/urandom of=/mnt/pool/test bs=64k count=1 \
-                      seek=$((i * 7 % 32)) conv=notrunc,fsync status=none; sleep 0.04; i=$((i + 1)); done";
+const WRITER: &str = "i=0; while [ $i -lt 75 ]; do dd if=/dev/urandom of=/mnt/pool/test bs=64k \
+    count=1 seek=$((i * 7 % 32)) conv=notrunc,fsync status=none; sleep 0.04; i=$((i + 1)); done";
 const EVERY: u64 = 200_000_000;
 const KEEP: usize = 4;
 
@@ -56,8 +56,8 @@ fn mkfs(disk: &str) -> Action {
 
 /// Two pools on a disk each, the replica's of this size, and snapshots that are replicated beside
 /// `script`.
-fn replicated(script: &str, size: Bytes) -> Place {
-    let mut place = Place::shell(script);
+fn replicated(script: &str, size: Bytes) -> TestGuest {
+    let mut place = TestGuest::shell(script);
     let replica = MachineDisk { image: "1.img".to_owned(), ..constant(size, 50) };
     place.machine.disks = vec![constant(Bytes::gib(1), 50), replica];
     let first = FirstSnapshot { tool: Tool::Btrfs, replicated: true };
@@ -81,7 +81,7 @@ fn replicated(script: &str, size: Bytes) -> Place {
     place
 }
 
-fn seen(place: &Place) -> (SnapshotSummary, Vec<Snapshot>) {
+fn seen(place: &TestGuest) -> (SnapshotSummary, Vec<Snapshot>) {
     let (mut all, mut each) = (None, Vec::new());
     for step in place.steps() {
         match step {
@@ -118,16 +118,24 @@ fn what_is_told_is_on_the_disks() {
     assert_eq!(taken as u64, seen.taken);
 
     // Another guest, without any of this, looks at what is there.
-    let there: Vec<u64> =
-        all.iter().filter(|it| it.deleted_ns.is_none()).map(|it| it.number).collect();
+    let there: Vec<u64> = all
+        .iter()
+        .filter(|snapshot| snapshot.deleted_ns.is_none())
+        .map(|snapshot| snapshot.number)
+        .collect();
     assert!(there.len() >= KEEP, "{there:?}");
-    let newest =
-        all.iter().filter(|it| it.replicated_ns.is_some()).map(|it| it.number).max().unwrap();
+    let newest = all
+        .iter()
+        .filter(|snapshot| snapshot.replicated_ns.is_some())
+        .map(|snapshot| snapshot.number)
+        .max()
+        .unwrap();
     let same = format!(
-        "cd {POOL}/.snapshots; echo $(ls | sort -n); diff -r -x .snapshots {newest} {REPLICA}/{newest} && echo same; \
-         cd {REPLICA}; echo $(ls | sort -n); for one in *; do sum=$(cksum < $one/test); echo $one $sum; done"
+        "cd {POOL}/.snapshots; echo $(ls | sort -n); diff -r -x .snapshots {newest} \
+         {REPLICA}/{newest} && echo same; cd {REPLICA}; echo $(ls | sort -n); for one in *; do \
+         sum=$(cksum < $one/test); echo $one $sum; done"
     );
-    let mut looking = Place::shell(&same);
+    let mut looking = TestGuest::shell(&same);
     looking.machine.disks.clone_from(&place.machine.disks);
     looking.before = vec![mount(Side::Pool), mount(Side::Replica)];
     for image in ["0.img", "1.img"] {

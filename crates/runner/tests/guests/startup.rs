@@ -38,7 +38,9 @@ summary = "a program with a library and a folder"
 [startup]
 command = ["sh", "-c", "echo no such luck >&2; exit 3"]
 limit = "LIMIT"
-files = ["300000 /bin/it", "0 /lib -> usr/lib", "2000000 /usr/lib/lib.so", "0 /etc/", "12 /etc/conf"]
+files = [
+    "300000 /bin/it", "0 /lib -> usr/lib", "2000000 /usr/lib/lib.so", "0 /etc/", "12 /etc/conf",
+]
 steps = """
 0 look 0
 0 read 0 0 4096
@@ -121,8 +123,8 @@ fn a_start_takes_as_long_again() {
     let times: Vec<f64> = first.iter().map(|(outcome, _)| measure(outcome, "start-up")).collect();
     let again: Vec<f64> = second.iter().map(|(outcome, _)| measure(outcome, "start-up")).collect();
     assert_eq!(
-        times.iter().map(|it| it.to_bits()).collect::<Vec<_>>(),
-        again.iter().map(|it| it.to_bits()).collect::<Vec<_>>()
+        times.iter().map(|time| time.to_bits()).collect::<Vec<_>>(),
+        again.iter().map(|time| time.to_bits()).collect::<Vec<_>>()
     );
     // 3 ms of computing, and about a dozen places of a disk that takes 12 ms on average for one
     // that is far.
@@ -139,8 +141,8 @@ fn idle_starts_keep_to_physics() {
     let programs = lab
         .workloads
         .values()
-        .filter(|it| it.startup().is_some())
-        .map(|it| format!("{:?}", it.name));
+        .filter(|workload| workload.startup().is_some())
+        .map(|workload| format!("{:?}", workload.name));
     let programs: Vec<String> = programs.collect();
     assert!(programs.len() >= 5, "{programs:?}");
     let axes = format!("array = [\"bfq-hdd\", \"bfq-ssd\"]\nworkload = [{}]", programs.join(", "));
@@ -202,7 +204,8 @@ fn idle_starts_keep_to_physics() {
 /// Two that compute side by side, one of them after the first has done something, and a fourth that
 /// nobody waits for.
 fn threads_of_a_start_wait_for_each_other() {
-    let steps = "0 look 0\nafter 1 1\nafter 2 1\n0 look 0\nthread 1\nafter 0 0\n2000000 look 0\nthread 2\nafter 1 0\nafter 0 1\n\
+    let steps = "0 look 0\nafter 1 1\nafter 2 1\n0 look 0\nthread 1\nafter 0 0\n2000000 look \
+        0\nthread 2\nafter 1 0\nafter 0 1\n\
                  3000000 look 0\nthread 3\nafter 2 1\n50000000 look 0\n";
     let (head, _) = START.split_once("0 look 0\n").unwrap();
     let text = format!("{head}{steps}\"\"\"\n").replace("LIMIT", "60s");
@@ -245,7 +248,8 @@ fn a_program_that_fails() {
 }
 
 fn a_workload_runs_beside_a_start() {
-    let axes = "array = [\"bfq-hdd\"]\nworkload = [\"start\"]\nbackground = [\"none\", \"readers\"]\nscheduler = [\"none\", \"bfq\"]";
+    let axes = "array = [\"bfq-hdd\"]\nworkload = [\"start\"]\nbackground = [\"none\", \
+        \"readers\"]\nscheduler = [\"none\", \"bfq\"]";
     let all = outcomes(&trials("60s", axes));
     let time = |at: usize| measure(&all[at].0, "start-up");
     assert!(time(2) > 2.0 * time(0), "beside readers {} ns, alone {} ns", time(2), time(0));
@@ -265,7 +269,8 @@ fn a_workload_runs_beside_a_start() {
 
 fn tunables_are_set_and_read_back() {
     let axes = "array = [\"bfq-ssd\"]\nworkload = [\"start\"]\n\
-                scheduler = [\"bfq:slice_idle=0,low_latency=0,read_ahead_kb=64\", \"none:nr_requests=7\"]";
+                scheduler = [\"bfq:slice_idle=0,low_latency=0,read_ahead_kb=64\", \
+                \"none:nr_requests=7\"]";
     let all = outcomes(&trials("60s", axes));
     let said = |at: usize| -> Vec<(String, String)> {
         let set = all[at].1.iter().filter(|step| step["step"] == "set");

@@ -15,13 +15,13 @@ use disklab_disks::Op;
 use disklab_protocol::closing::{self, Closing, DeviceCounts};
 use disklab_protocol::{Mark, names};
 use disklab_results::Remark;
-use disklab_runner::host::{account, disturbance};
+use disklab_runner::{account, disturbance};
 use disklab_trace::{Served, TraceEntry, find, open, pack};
-use place::{Loop, Mounted, fio, has, instance, loops};
+use place::{Mounted, TestDisk, fio, has, instance, loops};
 
 /// Watches `disks` while `load` runs in a phase `measure`; the account that comes of it.
 fn watched(
-    disks: &[Loop],
+    disks: &[TestDisk],
     traced: bool,
     folder: &Path,
     load: impl FnOnce(),
@@ -36,7 +36,7 @@ fn watched(
     account_of(disks, folder)
 }
 
-fn account_of(disks: &[Loop], folder: &Path) -> (Closing, Vec<Remark>) {
+fn account_of(disks: &[TestDisk], folder: &Path) -> (Closing, Vec<Remark>) {
     let devices: Vec<String> = (0..disks.len()).map(|i| format!("disk-{i}")).collect();
     let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
     let remarks = account::write(folder, &devices, false, false).unwrap();
@@ -98,8 +98,11 @@ fn random_reads_are_as_many_as_fio_and_the_kernel_count() {
     assert!(device.busy > disklab_units::Nanos(0) && device.busy <= phase.length());
     let requests = requests(folder.path());
     assert_eq!(requests.len(), 2000);
-    assert!(requests.iter().all(|it| it.op == Op::Read && it.sectors == 8 && it.sector < 64 << 11));
-    let places: std::collections::BTreeSet<u64> = requests.iter().map(|it| it.sector).collect();
+    assert!(requests.iter().all(|request| request.op == Op::Read
+        && request.sectors == 8
+        && request.sector < 64 << 11));
+    let places: std::collections::BTreeSet<u64> =
+        requests.iter().map(|request| request.sector).collect();
     assert!(places.len() > 1500, "fio reads each block once: {}", places.len());
     assert!(!folder.path().join(file_name(0)).exists(), "the kernel's pages are of no more use");
 }
@@ -121,8 +124,10 @@ fn sequential_writes_and_their_flushes() {
     let syncs = report["jobs"][0]["sync"]["total_ios"].as_u64().unwrap();
     assert!(syncs >= 15 && device.flushes == syncs, "{} flushes, {syncs} syncs", device.flushes);
     assert_eq!(device.not_sequential(), Some(0.0));
-    let flushes =
-        requests(folder.path()).iter().filter(|it| it.op == Op::Flush && it.sectors == 0).count();
+    let flushes = requests(folder.path())
+        .iter()
+        .filter(|request| request.op == Op::Flush && request.sectors == 0)
+        .count();
     assert_eq!(flushes as u64, syncs);
 }
 
@@ -141,8 +146,9 @@ fn discards_and_write_zeroes_are_told_apart() {
     });
     let [device] = measured(&closing) else { panic!("one disk") };
     assert_eq!((device.discards, device.writes, device.write_bytes), (1, 1, 2 << 20));
-    let is = |it: &&Served| {
-        matches!(it.op, Op::Discard | Op::WriteZeroes) && (it.sector, it.sectors) == (2048, 4096)
+    let is = |request: &&Served| {
+        matches!(request.op, Op::Discard | Op::WriteZeroes)
+            && (request.sector, request.sectors) == (2048, 4096)
     };
     assert_eq!(requests(folder.path()).iter().filter(is).count(), 2);
 }
@@ -160,7 +166,7 @@ fn disks_are_told_apart_and_those_that_are_not_watched_are_left_out() {
     assert_eq!(measured(&closing).iter().map(|disk| disk.reads).collect::<Vec<_>>(), [100, 300]);
     let phase = closing.phase("measure").unwrap();
     assert_eq!((phase.read_followers, phase.read_switches), (Some(399), Some(1)));
-    assert_eq!(requests(folder.path()).iter().filter(|it| it.disk == 1).count(), 300);
+    assert_eq!(requests(folder.path()).iter().filter(|request| request.disk == 1).count(), 300);
 }
 
 #[test]
@@ -181,7 +187,7 @@ fn a_partition_has_places_of_its_own() {
     let [device] = measured(&closing) else { panic!("one disk") };
     assert_eq!(device.read_bytes, 8 << 20, "what was read behind it is not its own");
     let requests = requests(folder.path());
-    assert_eq!(requests.iter().map(|it| it.sector).min(), Some(0));
+    assert_eq!(requests.iter().map(|request| request.sector).min(), Some(0));
 }
 
 #[test]

@@ -14,14 +14,14 @@ use disklab_units::Bytes;
 const CHILD: &str = "DISKLAB_TEST_INSTANCE";
 
 /// A disk that a test made.
-pub struct Loop {
+pub struct TestDisk {
     pub path: String,
     pub disk: Disk,
     undo: Option<Vec<String>>,
     _image: Option<tempfile::NamedTempFile>,
 }
 
-impl Drop for Loop {
+impl Drop for TestDisk {
     fn drop(&mut self) {
         if let Some([program, arguments @ ..]) = self.undo.as_deref() {
             let undone = Command::new(program).args(arguments).status();
@@ -33,7 +33,7 @@ impl Drop for Loop {
     }
 }
 
-impl Loop {
+impl TestDisk {
     fn new(path: &str, undo: Vec<String>, image: Option<tempfile::NamedTempFile>) -> Self {
         let name = path.trim_start_matches("/dev/").to_owned();
         let number = fs::read_to_string(format!("/sys/class/block/{name}/dev")).unwrap();
@@ -82,14 +82,14 @@ impl Loop {
 }
 
 /// So many loop devices of so many MiB, or the reason why there are none.
-pub fn loops(count: usize, mib: u64) -> Option<Vec<Loop>> {
+pub fn loops(count: usize, mib: u64) -> Option<Vec<TestDisk>> {
     if !is_root() || !has("losetup") || !has("fio") {
         return None;
     }
     (0..count).map(|_| attach(mib)).collect()
 }
 
-fn attach(mib: u64) -> Option<Loop> {
+fn attach(mib: u64) -> Option<TestDisk> {
     // Beside what is built: a tmpfs is no disk, and has little room.
     let image =
         tempfile::Builder::new().prefix("disk").tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -104,11 +104,15 @@ fn attach(mib: u64) -> Option<Loop> {
         return None;
     }
     let path = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
-    Some(Loop::new(&path, ["losetup", "--detach", &path].map(str::to_owned).into(), Some(image)))
+    Some(TestDisk::new(
+        &path,
+        ["losetup", "--detach", &path].map(str::to_owned).into(),
+        Some(image),
+    ))
 }
 
 /// A disk in memory, whose driver has no requests, only bios.
-pub fn zram(mib: u64) -> Option<Loop> {
+pub fn zram(mib: u64) -> Option<TestDisk> {
     if !is_root() || !has("fio") {
         return None;
     }
@@ -119,9 +123,10 @@ pub fn zram(mib: u64) -> Option<Loop> {
     let number = number.trim();
     fs::write(format!("/sys/class/block/zram{number}/disksize"), format!("{mib}M")).unwrap();
     let undo = format!(
-        "echo 1 > /sys/class/block/zram{number}/reset && echo {number} > /sys/class/zram-control/hot_remove"
+        "echo 1 > /sys/class/block/zram{number}/reset && echo {number} > \
+         /sys/class/zram-control/hot_remove"
     );
-    Some(Loop::new(
+    Some(TestDisk::new(
         &format!("/dev/zram{number}"),
         vec!["sh".to_owned(), "-c".to_owned(), undo],
         None,
@@ -164,7 +169,7 @@ pub fn instance() -> String {
 }
 
 /// Starts a watch in a process that aborts.
-pub fn leave_instance(name: &str, disk: &Loop) -> ExitStatus {
+pub fn leave_instance(name: &str, disk: &TestDisk) -> ExitStatus {
     let disk = serde_json::to_string(&disk.disk).unwrap();
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_is_killed", "--ignored"])
@@ -185,7 +190,7 @@ pub fn left_by_child() -> Option<(String, Disk)> {
 pub struct Mounted(tempfile::TempDir);
 
 impl Mounted {
-    pub fn btrfs_raid1(disks: &[Loop]) -> Self {
+    pub fn btrfs_raid1(disks: &[TestDisk]) -> Self {
         let run = |program: &str, arguments: &[&str]| {
             let run = Command::new(program).args(arguments).output().unwrap();
             assert!(run.status.success(), "{program}: {}", String::from_utf8_lossy(&run.stderr));

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use disklab_block_devices::Disk;
 use disklab_config::{Array, Filesystem, Lab, Layout, Md, Profile, Profiles};
-use disklab_runner::host::Place;
+use disklab_runner::host::HostPlace;
 use disklab_units::Bytes;
 use itertools::Itertools;
 use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, seek};
@@ -93,7 +93,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
     lab.arrays.insert(HERE.to_owned(), array);
     let uuid = mounted.uuid.filter(|_| mounted.fstype == Filesystem::Btrfs.as_str());
     let overrides = overrides.with("array", HERE)?;
-    Ok(HostQuestion { place: Place::At { path, disks, uuid }, lab, overrides })
+    Ok(HostQuestion { place: HostPlace::At { path, disks, uuid }, lab, overrides })
 }
 
 /// Where a file's first hole begins, or blocks that are reserved and not written.

@@ -1,0 +1,224 @@
+//! Facts of the host that could show in a result, or that help to read one.
+
+use super::{power_cut, stack};
+use crate::error::{Error, Result};
+use disklab_block_devices::PATH;
+use disklab_config::Trial;
+use disklab_protocol::digest::sha256_hex;
+use disklab_record::manifest::Fact;
+use rustix::thread::sched_getaffinity;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Versions of `fio`, which every trial runs in its guest, and of the C library that all programs
+/// there share.
+pub fn tools() -> Result<Vec<Fact>> {
+    let libc = Command::new("ldd").arg("--version").env("PATH", PATH).output();
+    let libc =
+        libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
+    let fio = program("fio")?;
+    check_fio(&fio)?;
+    Ok(vec![Fact::new("fio", fio), Fact::new("libc", libc)])
+}
+
+/// The first fio that tells percentiles of each kind of latency, which are asked for.
+const OLDEST_FIO: (u32, u32) = (3, 18);
+
+/// By its first word: `fio-3.33`, `fio-3.41-9-g1234`.
+fn check_fio(said: &str) -> Result<()> {
+    let version = said.split([' ', ',']).next().unwrap_or_default();
+    let numbers = || {
+        let (major, rest) = version.strip_prefix("fio-")?.split_once('.')?;
+        let minor = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    match numbers() {
+        Some(numbers) if numbers >= OLDEST_FIO => Ok(()),
+        _ => Err(Error::Fio {
+            found: version.to_owned(),
+            path: place("fio").unwrap_or_default(),
+            oldest: format!("{}.{}", OLDEST_FIO.0, OLDEST_FIO.1),
+        }),
+    }
+}
+
+/// Versions of the programs that undo what is made on disks of this machine. They are looked for
+/// before anything is made.
+pub fn undoing() -> Result<Vec<Fact>> {
+    ["blkid", "wipefs"].into_iter().map(tool).collect()
+}
+
+/// The programs that a trial runs besides fio: of its phases and its background, and what makes its
+/// disks and looks at them.
+pub fn programs(trial: &Trial) -> Vec<String> {
+    let beside =
+        trial.background.iter().flat_map(disklab_config::background::Background::programs).cloned();
+    let of_phases = trial
+        .workload
+        .phases()
+        .into_iter()
+        .flat_map(disklab_config::phases::Phases::programs)
+        .cloned();
+    beside.chain(of_phases).chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
+}
+
+/// Version of one of [`programs`].
+pub fn tool(name: &str) -> Result<Fact> {
+    Ok(Fact::new(name, program(name)?))
+}
+
+/// Why a trial cannot be carried out here: programs that it runs are not there, or its files find
+/// no place.
+pub fn obstacle(trial: &Trial) -> Option<String> {
+    let is_missing = |name: &String| place(name).is_none();
+    let missing: BTreeSet<String> = programs(trial).into_iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return trial.unfit.clone();
+    }
+    let names: Vec<String> = missing.into_iter().collect();
+    Some(format!("not installed here: {}; install it to run this trial", names.join(", ")))
+}
+
+/// Path at which the guest finds a program.
+fn place(name: &str) -> Option<PathBuf> {
+    // One with a path is looked for where that says.
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| is_program(path));
+    }
+    PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Versions of the programs that make the contents of disks: part of the keys of prepared disks.
+pub struct Makers(BTreeMap<String, String>);
+
+impl Makers {
+    pub fn find(trials: &[&Trial]) -> Result<Self> {
+        let names: BTreeSet<String> =
+            trials.iter().flat_map(|trial| stack::makers(trial)).collect();
+        let known = |name: String| program(&name).map(|version| (name, version));
+        names.into_iter().map(known).collect::<Result<_>>().map(Self)
+    }
+
+    /// Versions of the programs of one of the trials, in the order in which they are used.
+    pub fn of_one(&self, trial: &Trial) -> Vec<&str> {
+        stack::makers(trial)
+            .iter()
+            .filter_map(|name| self.0.get(name))
+            .map(String::as_str)
+            .collect()
+    }
+}
+
+/// The machine, for the reader.
+pub fn host() -> Vec<Fact> {
+    let system = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    // Those that this process may use.
+    let processors = sched_getaffinity(None).map_or(1, |set| set.count());
+    vec![
+        Fact::new("kernel", format!("{} {}", text(system.sysname()), text(system.release()))),
+        Fact::new("processor", model.map_or("unknown", |(_, model)| model)),
+        Fact::new("processors", processors.to_string()),
+    ]
+}
+
+/// A program's version, the digest of its file, and one over the libraries that it is linked with,
+/// if it is.
+fn program(name: &str) -> Result<String> {
+    let missing = |cause| Error::Tool { program: name.to_owned(), cause };
+    let nowhere = || std::io::Error::other(format!("it is in none of {}", PATH.replace(':', " ")));
+    let path = place(name).ok_or_else(|| missing(nowhere()))?;
+    let bytes = std::fs::read(&path).map_err(missing)?;
+    let out = Command::new(&path).arg("--version").output().map_err(missing)?;
+    let version = first_line(&out.stdout).unwrap_or_else(|| "unknown version".to_owned());
+    let libraries = libraries(&path).map_err(missing)?;
+    let libraries =
+        libraries.map_or_else(String::new, |digest| format!(", libraries {}", &digest[..16]));
+    Ok(format!("{version}, sha256 {}{libraries}", &sha256_hex(&bytes)[..16]))
+}
+
+/// A digest of the names and contents of the shared libraries that the loader gives a program; none
+/// of a static program or a script.
+fn libraries(program: &Path) -> std::io::Result<Option<String>> {
+    // The guest's environment has nothing that leads the loader elsewhere.
+    let out = Command::new("ldd")
+        .arg(program)
+        .env("PATH", PATH)
+        .env_remove("LD_LIBRARY_PATH")
+        .env_remove("LD_PRELOAD")
+        .output()?;
+    if !out.status.success() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&out.stdout);
+    let mut files: Vec<&str> = text.lines().filter_map(library).collect();
+    files.sort_unstable();
+    let mut digests = String::new();
+    for file in files {
+        let _ = writeln!(digests, "{file} {}", sha256_hex(&std::fs::read(file)?));
+    }
+    Ok((!digests.is_empty()).then(|| sha256_hex(digests.as_bytes())))
+}
+
+/// The file in a line of `ldd`: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the loader's
+/// `/lib64/ld.so (0x7f..)`.
+fn library(line: &str) -> Option<&str> {
+    let (file, _) =
+        line.split_once("=> ").map_or(line, |(_, file)| file).trim().rsplit_once(" (0x")?;
+    file.starts_with('/').then_some(file)
+}
+
+fn first_line(bytes: &[u8]) -> Option<String> {
+    let line = String::from_utf8_lossy(bytes).lines().next()?.trim().to_owned();
+    (!line.is_empty()).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_fio, libraries, library};
+    use std::path::Path;
+
+    #[test]
+    fn an_old_fio_and_what_is_none_are_refused() {
+        for said in ["fio-3.18, sha256 1", "fio-3.41-9-g1234, sha256 1", "fio-4.0-rc1"] {
+            check_fio(said).expect(said);
+        }
+        for said in ["fio-3.17, sha256 1", "fio-2.99", "fio 3.33", "unknown version, sha256 1", ""]
+        {
+            let why = check_fio(said).expect_err(said).to_string();
+            assert!(why.contains("3.18") && why.contains("install"), "{why}");
+        }
+    }
+
+    #[test]
+    fn lines_of_ldd() {
+        assert_eq!(library("\tlinux-vdso.so.1 (0x00007ffd1)"), None);
+        assert_eq!(
+            library("\tlibz.so.1 => /lib/x/libz.so.1 (0x00007f1)"),
+            Some("/lib/x/libz.so.1")
+        );
+        assert_eq!(
+            library("\t/lib64/ld-linux-x86-64.so.2 (0x00007f2)"),
+            Some("/lib64/ld-linux-x86-64.so.2")
+        );
+        assert_eq!(library("\tlibaio.so.1 => not found"), None);
+    }
+
+    #[test]
+    fn of_a_program_and_of_a_script() {
+        let program = std::env::current_exe().expect("this test");
+        let digest = libraries(&program).expect("ldd");
+        assert_eq!(digest.as_ref().map(String::len), Some(64));
+        assert_eq!(digest, libraries(&program).expect("ldd"));
+        assert_eq!(libraries(Path::new("/usr/bin/ldd")).expect("ldd"), None);
+    }
+}

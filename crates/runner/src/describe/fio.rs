@@ -1,0 +1,218 @@
+//! fio's words for what workloads ask of it.
+
+use super::stack;
+use disklab_config::Trial;
+use disklab_config::workload::{FioLoad, Job};
+use disklab_protocol::places::{POOL, TRIAL};
+use disklab_units::{Bytes, Nanos, Seed};
+
+/// The test file of a filesystem; where each job has its own, their numbers follow.
+pub const TEST_FILE: &str = "test";
+
+/// The test file of a workload that runs beside the measured one.
+const BACKGROUND_FILE: &str = "background";
+
+/// The file that fio opens at its start, if it has no file of its own to open.
+pub const GATE: &str = "/tmp/gate";
+
+/// The task of one fio.
+pub struct Load<'a> {
+    /// The workload's name.
+    name: &'a str,
+    pub fio: &'a FioLoad,
+    /// Its file; where each job has its own, their numbers follow.
+    file: &'static str,
+    output: String,
+    /// Name by which its seed is derived.
+    seed: &'static str,
+    ramp: Nanos,
+    runtime: Nanos,
+    /// Whether its start is waited for.
+    gated: bool,
+}
+
+impl<'a> Load<'a> {
+    pub fn measured(trial: &'a Trial) -> Option<Self> {
+        trial.workload.fio().map(|fio| Self::of_measured(trial, fio))
+    }
+
+    pub fn of_measured(trial: &'a Trial, fio: &'a FioLoad) -> Self {
+        Self {
+            name: &trial.workload.name,
+            fio,
+            file: TEST_FILE,
+            output: format!("{TRIAL}/{}", disklab_protocol::names::FIO),
+            seed: "fio",
+            ramp: if has_one_window(trial) { Nanos::ZERO } else { trial.ramp },
+            runtime: fio_runtime(trial),
+            gated: is_gated(trial),
+        }
+    }
+
+    /// The fio beside the measured workload, which runs until it is ended.
+    pub fn beside(trial: &'a Trial) -> Option<Self> {
+        let workload = trial.background.as_ref()?.workload.as_ref()?;
+        Some(Self {
+            name: &workload.name,
+            fio: workload.fio()?,
+            file: BACKGROUND_FILE,
+            output: "/tmp/background.json".to_owned(),
+            seed: "background",
+            ramp: Nanos::ZERO,
+            runtime: Nanos::from_secs(7 * 24 * 3600),
+            gated: false,
+        })
+    }
+
+    /// The names of its files in [`POOL`]; none where it reads the device itself.
+    pub fn files(&self) -> Vec<String> {
+        if self.fio.raw {
+            Vec::new()
+        } else if self.fio.own_files {
+            (0..self.fio.files()).map(|number| format!("{}.{number}", self.file)).collect()
+        } else {
+            vec![self.file.to_owned()]
+        }
+    }
+
+    /// Whether it reads a device itself.
+    pub fn is_bare(&self, trial: &Trial) -> bool {
+        self.fio.raw || trial.array.layout.filesystem().is_none()
+    }
+
+    /// fio's command line.
+    pub fn command(&self, trial: &Trial) -> Vec<String> {
+        let w = self.fio;
+        let mut arguments = program(&self.output, trial.seed.derive(self.seed));
+        if w.own_files {
+            // A definition for each job: fio has no other way to tell jobs their files.
+            let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
+            for (number, job) in each.enumerate() {
+                arguments.extend(self.job(trial, &Job { numjobs: 1, ..job.clone() }, number));
+            }
+        } else {
+            arguments.extend(w.jobs.iter().flat_map(|job| self.job(trial, job, 0)));
+        }
+        arguments
+    }
+
+    /// The options of one definition, on the file of this number.
+    fn job(&self, trial: &Trial, job: &Job, number: usize) -> Vec<String> {
+        let w = self.fio;
+        let bare = self.is_bare(trial);
+        let file = if bare {
+            stack::device(trial)
+        } else {
+            format!("{POOL}/{}", self.files().swap_remove(number))
+        };
+        let mut options = self::job(self.name, &file, w.file_size, job);
+        options.extend([
+            "--time_based".to_owned(),
+            format!("--runtime={}us", self.runtime.0.div_ceil(1000)),
+        ]);
+        if self.ramp.0 > 0 {
+            options.push(format!("--ramp_time={}us", self.ramp.0.div_ceil(1000)));
+        }
+        if bare && w.own_files {
+            // On a bare device, a part of its own.
+            options.push(format!("--offset={}", w.file_size.0 * number as u64));
+        }
+        if bare && number == 0 && self.gated {
+            // Just before its first request; what fio appends to write to a file is never come to.
+            options.push(format!("--exec_prerun=exec 3<{GATE}; exit 0;"));
+        }
+        options
+    }
+}
+
+/// All fios of a trial, the measured one first.
+pub fn loads(trial: &Trial) -> Vec<Load<'_>> {
+    Load::measured(trial).into_iter().chain(Load::beside(trial)).collect()
+}
+
+/// The measured fio's command, to run before it for no longer than this; None where something else
+/// is measured, or is to begin with cold caches.
+pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
+    let fio = trial.workload.fio().filter(|fio| fio.is_direct())?;
+    let load = Load {
+        output: "/tmp/warm-up.json".to_owned(),
+        // Not the requests that are measured.
+        seed: "warm-up",
+        ramp: Nanos::ZERO,
+        runtime,
+        gated: false,
+        ..Load::of_measured(trial, fio)
+    };
+    Some(load.command(trial))
+}
+
+/// Whether the workload's requests are not the only ones.
+pub fn is_accompanied(trial: &Trial) -> bool {
+    trial.background.is_some() || trial.power_cut.is_some()
+}
+
+/// Whether the disks' phase is a window of its own, the same for all jobs. fio ends each job's ramp
+/// with the first request that the job finishes after it: where a scheduler has jobs wait for
+/// seconds, they measure at different times, and their sum is more than the disks ever moved.
+pub fn has_one_window(trial: &Trial) -> bool {
+    trial.workload.fio().is_some_and(|fio| fio.own_files)
+}
+
+/// Whether fio is waited for, to see when it begins.
+pub fn is_gated(trial: &Trial) -> bool {
+    is_accompanied(trial) || has_one_window(trial)
+}
+
+/// How long fio measures: where the window is the disks', from its start on.
+pub fn fio_runtime(trial: &Trial) -> Nanos {
+    if has_one_window(trial) { trial.ramp + trial.runtime } else { trial.runtime }
+}
+
+/// The program, and what holds for all jobs. `--thread` and `--disk_util=0` save what fio's start
+/// costs and change nothing it measures; `clock_gettime` is virtual where the processor's own
+/// counter would be real.
+pub fn program(output: &str, seed: Seed) -> Vec<String> {
+    vec![
+        "fio".to_owned(),
+        "--clocksource=clock_gettime".to_owned(),
+        "--thread".to_owned(),
+        "--disk_util=0".to_owned(),
+        "--eta=never".to_owned(),
+        "--output-format=json+".to_owned(),
+        format!("--output={output}"),
+        // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads
+        // it as a number of at most 63 bits.
+        "--randrepeat=0".to_owned(),
+        format!("--randseed={}", seed.0 >> 1),
+        // Percentiles of the same latency that the mean is of.
+        "--lat_percentiles=1".to_owned(),
+        "--group_reporting".to_owned(),
+        "--exitall_on_error".to_owned(),
+    ]
+}
+
+/// A definition of jobs on a file, but for how long they run.
+pub fn job(name: &str, file: &str, size: Bytes, job: &Job) -> Vec<String> {
+    let mut options = vec![
+        format!("--name={name}"),
+        format!("--filename={file}"),
+        format!("--size={}", size.0),
+        format!("--rw={}", job.rw),
+        format!("--bs={}", job.bs.0),
+        format!("--ioengine={}", job.ioengine),
+        format!("--iodepth={}", job.iodepth),
+        format!("--numjobs={}", job.numjobs),
+        format!("--direct={}", u8::from(job.direct)),
+    ];
+    if job.rw.reads() && job.rw.writes() {
+        options.push(format!("--rwmixread={}", job.rwmixread));
+    }
+    options.extend(job.rate.map(|rate| format!("--rate={}", rate.0)));
+    let flags = [
+        ("norandommap", job.norandommap),
+        ("refill_buffers", job.refill_buffers),
+        ("zero_buffers", job.zero_buffers),
+    ];
+    options.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
+    options
+}

@@ -1,0 +1,126 @@
+//! In which order trials are carried out, where time itself changes what is measured: disks fill,
+//! warm up and wear, others come and go.
+//!
+//! In blocks: all cells once, with the first seed, then all once with the second, so that what
+//! drifts hits all cells alike. Within a block the order is drawn, by a number of the run's own and
+//! the block's; those that begin on the same prepared disks stay together, since preparing writes
+//! whole files.
+
+use super::place::only_reads;
+use crate::describe::plan::preparing_plan;
+use disklab_config::Trial;
+use disklab_units::{Random, Seed};
+use std::collections::BTreeMap;
+
+/// In the order in which they are carried out, by the seed of the run's order.
+pub fn in_blocks(trials: Vec<&Trial>, order: u32) -> Vec<&Trial> {
+    let mut blocks: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        blocks.entry(trial.seed_index).or_default().push(trial);
+    }
+    blocks.into_iter().flat_map(|(number, block)| shuffled((order, number), block)).collect()
+}
+
+fn shuffled((order, number): (u32, u32), block: Vec<&Trial>) -> Vec<&Trial> {
+    let mut random =
+        Random::new(Seed(u64::from(order) << 32 | u64::from(number)).derive("order of trials"));
+    let mut groups: Vec<(String, Vec<&Trial>)> = Vec::new();
+    for trial in block {
+        let key = key(trial);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(trial),
+            None => groups.push((key, vec![trial])),
+        }
+    }
+    shuffle(&mut groups, &mut random);
+    for (_, group) in &mut groups {
+        shuffle(group, &mut random);
+    }
+    groups.into_iter().flat_map(|(_, group)| group).collect()
+}
+
+/// The contents of the disks: the one rule by which the run, the dry run and the estimate know when
+/// the disks are made anew.
+#[derive(Debug, Default)]
+pub struct DiskContents {
+    /// Key of the contents. None before anything was made, and after a trial has changed it.
+    key: Option<String>,
+}
+
+impl DiskContents {
+    /// Whether a trial can begin on them.
+    pub fn fit(&self, trial: &Trial) -> bool {
+        self.key.as_ref() == Some(&key(trial))
+    }
+
+    /// Notes that what the trial begins on was made.
+    pub fn made(&mut self, trial: &Trial) {
+        self.key = Some(key(trial));
+    }
+
+    /// Notes that the trial was measured.
+    pub fn measured(&mut self, trial: &Trial) {
+        self.key.take_if(|_| !only_reads(trial));
+    }
+}
+
+/// Key of the contents of a trial's disks when it begins.
+fn key(trial: &Trial) -> String {
+    serde_json::to_string(&preparing_plan(trial)).unwrap_or_default()
+}
+
+/// Fisher and Yates's.
+fn shuffle<T>(things: &mut [T], random: &mut Random) {
+    for last in (1..things.len()).rev() {
+        things.swap(last, random.below(last as u64 + 1) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_blocks;
+    use disklab_config::{Lab, Suite, Trial};
+    use std::path::Path;
+
+    const SUITE: &str = r#"
+question = "In which order?"
+seeds = 3
+memory = "512 MiB"
+runtime = { rotational = "1 s", solid_state = "1 s" }
+[axes]
+array = ["constant-raid1"]
+workload = ["smoke-randread"]
+scheduler = ["none", "mq-deadline", "bfq", "kyber"]
+"#;
+
+    #[test]
+    fn blocks_are_whole_and_each_run_draws_its_own() {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
+        let trials: Vec<Trial> =
+            Suite::of_text("mine", "", SUITE, &[]).unwrap().trials(&lab).unwrap();
+        let drawn = |order| -> Vec<&str> {
+            in_blocks(trials.iter().collect(), order)
+                .iter()
+                .map(|trial| trial.id.as_str())
+                .collect()
+        };
+        assert_eq!(drawn(7), drawn(7));
+        assert!((0..4).map(drawn).any(|order| order != drawn(7)), "every run has the same order");
+        let cells = |ids: &[&str]| -> Vec<String> {
+            ids.iter().filter_map(|id| Some(id.rsplit_once("+s")?.0.to_owned())).collect()
+        };
+        let all: Vec<Vec<&str>> = (0..4).map(drawn).collect();
+        for ids in &all {
+            let seeds: Vec<Option<&str>> =
+                ids.iter().map(|id| Some(id.rsplit_once("+s")?.1)).collect();
+            assert_eq!(
+                seeds,
+                [["1"; 4], ["2"; 4], ["3"; 4]].concat().into_iter().map(Some).collect::<Vec<_>>()
+            );
+        }
+        assert!(
+            all.iter().any(|ids| cells(&ids[..4]) != cells(&ids[4..8])),
+            "all blocks have one order"
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! The machine of a trial: its disks, its seed, its power cuts.
+
+use disklab_config::Trial;
+use disklab_config::device::{Constant, Model};
+use disklab_config::power_cut::Flushes;
+use disklab_protocol::machine::{GuestMachine, MachineDisk, PowerCutPlan};
+use disklab_units::{Bytes, Nanos, Seed};
+
+/// The folder of the disks' data, in a trial's folder.
+pub const DISKS: &str = "disks";
+
+/// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
+pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
+    let disks = trial.devices.iter().enumerate();
+    let disks = disks.map(|(i, d)| MachineDisk {
+        device: d.name.clone(),
+        bytes: whole_blocks(d.used),
+        size: d.bytes,
+        model: d.model.clone(),
+        image: format!("{DISKS}/{i}.img"),
+    });
+    GuestMachine {
+        build: disklab_guest::BUILD.to_owned(),
+        seed: trial.seed,
+        disks: disks.collect(),
+        controller: trial
+            .array
+            .controller
+            .map(|controller| (controller, trial.array.devices.len())),
+        trace,
+        power_cuts: trial.power_cut.map(|cut| PowerCutPlan {
+            cuts: cut.cuts,
+            length_ns: trial.runtime.0,
+            ignore_flushes: cut.flushes == Flushes::Ignored,
+            folder: DISKS.into(),
+        }),
+    }
+}
+
+/// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time
+/// to speak of.
+pub fn preparing_machine(trial: &Trial) -> GuestMachine {
+    let mut machine = machine(trial, false);
+    machine.seed = Seed(0).derive("prepare");
+    machine.controller = None;
+    machine.power_cuts = None;
+    for disk in &mut machine.disks {
+        disk.model = Model::Constant(Constant {
+            latency: Nanos(1000),
+            servers: 32,
+            rotational: disk.model.rotational(),
+            queue_depth: 32,
+        });
+    }
+    machine
+}
+
+fn whole_blocks(bytes: Bytes) -> Bytes {
+    Bytes(bytes.0 / 4096 * 4096)
+}

@@ -1,0 +1,216 @@
+//! The filesystem with its test files on which trials begin: made when it is needed, and used until
+//! a trial changes it.
+
+use super::first;
+use super::settings::Host;
+use crate::describe::host::order::DiskContents;
+use crate::describe::host::place::{HostPlace, changes, named_again, places, test_path};
+use crate::describe::host::plan;
+use crate::error::{Error, Result};
+use crate::estimate;
+use crate::execute::executor::{Event, Events};
+use crate::execute::prepared::write_json;
+use crate::interpret::end::End;
+use crate::interpret::evidence::{self, Who};
+use disklab_block_devices::change::{Change, UndoNews};
+use disklab_block_devices::watch::instance_name;
+use disklab_block_devices::{Disk, Journal, guard};
+use disklab_config::Trial;
+use disklab_guest::real_machine::RealMachine;
+use disklab_protocol::action::Plan;
+use disklab_protocol::names;
+use disklab_units::{Bytes, Nanos};
+use rustix::fs::statvfs;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// Writing a file takes no longer than at this rate, a disk's or a card's slowest.
+const SLOWEST: f64 = 5e6;
+
+pub struct Prepared<'a> {
+    host: &'a Host,
+    /// For raw output of preparing: beside that of the trials.
+    record: PathBuf,
+    now: Option<Now>,
+    contents: DiskContents,
+    /// Whether nothing was made on the disks yet.
+    is_first: bool,
+}
+
+/// The present contents of the disks.
+struct Now {
+    journal: Journal,
+    uuid: Option<String>,
+    at: Option<PathBuf>,
+}
+
+impl<'a> Prepared<'a> {
+    pub fn new(host: &'a Host, record: &Path) -> Self {
+        Self {
+            host,
+            record: record.to_owned(),
+            now: None,
+            contents: DiskContents::default(),
+            is_first: true,
+        }
+    }
+
+    /// Path of trials in the user's filesystem, if they run in one.
+    pub fn path(&self) -> Option<&Path> {
+        self.now.as_ref()?.at.as_deref()
+    }
+
+    /// Makes what the trial begins on, unless it is there; the trial with its places.
+    pub fn ready(&mut self, trial: &Trial, events: Events) -> Result<Trial> {
+        self.check()?;
+        if !self.contents.fit(trial) {
+            self.undo(&mut |news| events(Event::Undoing { news }))?;
+            events(Event::Preparing { array: &trial.array.name });
+            self.make(trial)?;
+            events(Event::Prepared { array: &trial.array.name, fresh: true });
+        }
+        Ok(self.placed(trial))
+    }
+
+    /// Disks that were taken out, or are others by now, are not touched.
+    fn check(&self) -> Result<()> {
+        for disk in self.host.place.disks() {
+            let now = Disk::find(&disk.named).map_err(|cause| Error::NoDisk {
+                disk: disk.named.clone(),
+                cause: Box::new(cause),
+            })?;
+            if (now.number, &now.serial, now.bytes) != (disk.number, &disk.serial, disk.bytes) {
+                return Err(Error::OtherDisk { disk: disk.named.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn placed(&self, trial: &Trial) -> Trial {
+        let uuid = self.now.as_ref().and_then(|now| now.uuid.clone());
+        places(trial, &self.host.place, uuid)
+    }
+
+    fn make(&mut self, trial: &Trial) -> Result<()> {
+        let host = self.host;
+        let overwrite = self.may_be_lost();
+        if let HostPlace::Disks { disks, permission } = &host.place {
+            for disk in disks {
+                guard::may_write(disk, &permission.allow, &overwrite)?;
+            }
+        }
+        if let HostPlace::At { path, .. } = &host.place
+            && path.is_dir()
+        {
+            leave_room(path, trial)?;
+        }
+        let fresh = fresh_uuid()?;
+        let uuid = match &host.place {
+            HostPlace::Disks { .. } => Some(fresh.clone()),
+            HostPlace::At { uuid, .. } => uuid.clone(),
+        };
+        let at = test_path(&host.place, &fresh);
+        let placed = places(trial, &host.place, uuid.clone());
+        let journal = Journal::create(&host.state, &self.record)?;
+        let journal_path = journal.path().to_owned();
+        // From here on it is undone whatever happens; until it is whole, no trial begins on it.
+        let now = self.now.insert(Now { journal, uuid, at: at.clone() });
+        for change in changes(&placed, &host.place, at.as_deref()) {
+            now.journal.note(&change)?;
+            if let Change::Folder { path, .. } = &change {
+                fs::create_dir(path).map_err(Error::io("create", path))?;
+            }
+        }
+        let machine = host.machine(&journal_path, Some(overwrite), at);
+        if let Some(plan) = plan::preparing(&placed, &machine) {
+            self.run(&placed, &plan, &machine)?;
+        }
+        self.is_first = false;
+        self.contents.made(trial);
+        Ok(())
+    }
+
+    /// Disks that may hold something. Once they held what we made, there is nothing else to lose.
+    fn may_be_lost(&self) -> Vec<PathBuf> {
+        match &self.host.place {
+            HostPlace::Disks { disks, permission } if self.is_first => {
+                named_again(disks, permission)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn run(&self, trial: &Trial, plan: &Plan, machine: &RealMachine) -> Result<()> {
+        let folder = self.record.join("preparing");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
+        write_json(&folder.join(names::PLAN), plan)?;
+        write_json(&folder.join(names::HOST), machine)?;
+        let room = estimate::room(trial);
+        let bytes = (estimate::written(trial) + room).0 as f64 * f64::from(trial.array.copies());
+        let limit = Nanos::from_secs_f64(bytes / SLOWEST) + self.host.timeouts.overtime;
+        let end = first::run(&self.host.program, &folder, limit, self.host.stop, &mut |_| ())?;
+        if matches!(end, End::Stopped) || self.host.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        evidence::finished(&folder, &end, Who::First).map_err(|reason| Error::Prepare {
+            array: trial.array.name.clone(),
+            reason,
+            kept: folder.clone(),
+        })?;
+        fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))
+    }
+
+    /// Notes that a trial was measured on it.
+    pub fn used(&mut self, trial: &Trial) {
+        self.contents.measured(trial);
+    }
+
+    /// Undoes all that was made.
+    pub fn undo(&mut self, also: &mut dyn FnMut(UndoNews)) -> Result<()> {
+        self.contents = DiskContents::default();
+        let Some(now) = self.now.take() else { return Ok(()) };
+        let path = now.journal.path().to_owned();
+        if now.journal.undo(also)? { Ok(()) } else { Err(Error::NotUndone { journal: path }) }
+    }
+}
+
+/// A filesystem in use keeps this part of itself free, or this much, whichever is less.
+const MARGIN_PART: u64 = 10;
+
+const MARGIN: u64 = 1 << 30;
+
+/// Room that a trial may fill of a filesystem that is in use, and the margin that stays free there.
+pub fn room_at(path: &Path) -> Result<(Bytes, Bytes)> {
+    let stat = statvfs(path).map_err(|error| Error::io("look how full", path)(error.into()))?;
+    let margin = (stat.f_blocks.saturating_mul(stat.f_frsize) / MARGIN_PART).min(MARGIN);
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    Ok((Bytes(free.saturating_sub(margin)), Bytes(margin)))
+}
+
+/// Others may have filled it since the run began.
+fn leave_room(path: &Path, trial: &Trial) -> Result<()> {
+    let (room, margin) = room_at(path)?;
+    let needed = estimate::written(trial) + estimate::room(trial);
+    if needed > room {
+        return Err(Error::NoMargin { path: path.to_owned(), free: room + margin, needed, margin });
+    }
+    Ok(())
+}
+
+/// For a run on this machine: no other has it, nor had one that was killed.
+pub fn name() -> Result<String> {
+    let uuid = fresh_uuid()?;
+    Ok(format!(
+        "{}-{}",
+        instance_name(std::process::id()),
+        uuid.split('-').next().unwrap_or_default()
+    ))
+}
+
+fn fresh_uuid() -> Result<String> {
+    let path = Path::new("/proc/sys/kernel/random/uuid");
+    let uuid = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    Ok(uuid.trim().to_owned())
+}

@@ -1,0 +1,156 @@
+//! The commands and writes of a run on this machine, in order, printed from the plans that are
+//! carried out.
+
+use super::duration;
+use super::settings::Host;
+use crate::describe::facts;
+use crate::describe::host::order::{self, DiskContents};
+use crate::describe::host::place::{self, HostPlace};
+use crate::describe::host::plan;
+use disklab_block_devices::change::Change;
+use disklab_block_devices::environment::ASKS_HEALTH;
+use disklab_config::Trial;
+use disklab_guest::init::interpret;
+use disklab_guest::real_machine::{RealMachine, TRACING};
+use disklab_guest::shell;
+use disklab_protocol::action::Plan;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Stands for one that is drawn when it is needed.
+const UUID: &str = "00000000-0000-4000-8000-000000000000";
+
+/// A line each; those that begin with `#` say what is not a command.
+pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
+    let mut lines =
+        vec![
+        "# in a mount and a process namespace of its own: mounts and programs end with the trial, \
+         and the machine's files are read-only there"
+            .to_owned(),
+        format!("# {UUID} stands for what is drawn when it is needed"),
+        format!("# programs are those of {}, whatever your PATH says", disklab_block_devices::PATH),
+        format!("# what is changed is noted in {} first, and is undone behind each \
+            trial", host.state.display()),
+        format!("# before each trial nothing of ours runs for {}, and the disks are looked \
+            at", host.rest),
+        format!("# before and behind each trial, if it is installed, and for each disk: {} \
+            DISK", ASKS_HEALTH.join(" ")),
+    ];
+    let (out, possible): (Vec<_>, Vec<_>) =
+        trials.iter().partition(|trial| obstacle(trial, host).is_some());
+    for trial in out {
+        lines.push(format!(
+            "# {}: left out: {}",
+            trial.id,
+            obstacle(trial, host).unwrap_or_default()
+        ));
+    }
+    lines.push(format!(
+        "# the order of trials is drawn; `--order {}` draws this one again",
+        host.order
+    ));
+    // What undoes what was made on the disks.
+    let (mut contents, mut undo) = (DiskContents::default(), Vec::new());
+    let mut overwrite = again(&host.place);
+    for trial in order::in_blocks(possible, host.order) {
+        let uuid = match &host.place {
+            HostPlace::Disks { .. } => Some(UUID.to_owned()),
+            HostPlace::At { uuid, .. } => uuid.clone(),
+        };
+        let at = place::test_path(&host.place, UUID);
+        let placed = place::places(trial, &host.place, uuid);
+        let machine =
+            |overwrite| host.machine(&host.state.join("PID-0.journal"), overwrite, at.clone());
+        if !contents.fit(trial) {
+            lines.append(&mut undo);
+            lines.push(format!("# {}, on {}", trial.array.name, names(host)));
+            let changes = place::changes(&placed, &host.place, at.as_deref());
+            lines.extend(changes.iter().filter_map(made_at_once));
+            let machine = machine(Some(std::mem::take(&mut overwrite)));
+            let preparing = plan::preparing(&placed, &machine);
+            lines.extend(preparing.iter().flat_map(|plan| of_plan(plan, &machine)));
+            undo = changes.iter().rev().map(|change| undoing(change, &placed.places.md)).collect();
+            contents.made(trial);
+        }
+        lines.push(format!("# {}", trial.id));
+        let machine = machine(None);
+        lines.extend(of_plan(&plan::measuring(&placed, &machine, host.warm_up), &machine));
+        contents.measured(trial);
+    }
+    lines.append(&mut undo);
+    lines
+}
+
+/// How long that takes, roughly.
+pub fn time(host: &Host, trials: &[Trial]) -> Duration {
+    let possible = trials.iter().filter(|trial| obstacle(trial, host).is_none());
+    let (mut all, mut contents) = (Duration::ZERO, DiskContents::default());
+    for trial in order::in_blocks(possible.collect(), host.order) {
+        if !contents.fit(trial) {
+            all += duration::preparing(host, trial);
+            contents.made(trial);
+        }
+        all += duration::wall(host, trial);
+        contents.measured(trial);
+    }
+    all
+}
+
+fn obstacle(trial: &Trial, host: &Host) -> Option<String> {
+    let known = facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
+    known.or_else(|| plan::policy_not_had(trial, &host.place))
+}
+
+/// Disks that were named again, as they were named first.
+fn again(place: &HostPlace) -> Vec<PathBuf> {
+    let HostPlace::Disks { disks, permission } = place else { return Vec::new() };
+    place::named_again(disks, permission)
+}
+
+fn names(host: &Host) -> String {
+    let named: Vec<String> =
+        host.place.disks().iter().map(|disk| disk.named.display().to_string()).collect();
+    named.join(" ")
+}
+
+/// Folders are made by the run itself.
+fn made_at_once(change: &Change) -> Option<String> {
+    let Change::Folder { path, .. } = change else { return None };
+    Some(format!("mkdir {}", shell::word(&path.display().to_string())))
+}
+
+/// How a change is undone, if it was made.
+fn undoing(change: &Change, md: &str) -> String {
+    match change {
+        Change::Value { path, was, .. } => {
+            format!("echo {} > {}", shell::word(was), path.display())
+        }
+        Change::Md { .. } => format!("mdadm --quiet --stop /dev/{md}  # if it is there"),
+        Change::Made { disk, .. } => {
+            format!(
+                "wipefs --all --quiet /dev/{}  # if it still holds what was made there",
+                disk.name
+            )
+        }
+        Change::Pool { name, .. } => {
+            format!("zpool destroy -f {name}  # if it is there, and of these disks")
+        }
+        Change::Folder { path, .. } => {
+            format!("rm -r {}", shell::word(&path.display().to_string()))
+        }
+        Change::Cgroup { path } => format!("rmdir {}", path.display()),
+        Change::Tracing { instance } => format!("rmdir {TRACING}/{instance}"),
+    }
+}
+
+/// The command lines of a plan on this machine, with those that undo what it changes.
+fn of_plan(plan: &Plan, machine: &RealMachine) -> Vec<String> {
+    let changes = interpret::changes(plan, machine);
+    let undo = machine.changes().into_iter().chain(changes.iter().flatten().cloned());
+    let undo: Vec<String> = undo.map(|change| undoing(&change, "")).collect();
+    // The files of a filesystem that is not there yet cannot be read.
+    let unread = changes.iter().filter_map(|change| change.as_ref().err());
+    let unread = unread.map(|path| format!("# {path} gets back what it was"));
+    let lines = machine.lines().into_iter().chain(interpret::lines(plan, Some(machine)));
+    lines.chain(undo.into_iter().rev()).chain(unread).collect()
+}

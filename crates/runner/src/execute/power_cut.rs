@@ -1,0 +1,88 @@
+//! After a trial with power cuts: for each, a guest on the disks as the cut left them. It mounts
+//! the filesystem, looks for all that the witness was promised, reads everything there is, and has
+//! the filesystem's own checker look at it.
+
+use super::guest::A_DAY_AFTER;
+use super::prepared::write_json;
+use super::run::Run;
+use crate::describe::machine::{self, DISKS};
+use crate::describe::power_cut;
+use crate::error::{Error, Result};
+use crate::interpret::end::End;
+use crate::interpret::evidence::{self, Who};
+use crate::interpret::fsload;
+use crate::interpret::power_cut::Left;
+use crate::room::check_room;
+use disklab_config::Trial;
+use disklab_kernels::Kernel;
+use disklab_protocol::closing::{Closing, PowerCut};
+use disklab_protocol::machine::{GuestMachine, cut_images};
+use disklab_protocol::names;
+use disklab_units::{Bytes, Nanos};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// To read everything on a large, slow disk takes long.
+const LIMIT: Nanos = Nanos::from_secs(24 * 3600);
+
+/// Room that the account of a cut takes at most.
+const RAW_OUTPUT: Bytes = Bytes::mib(16);
+
+/// All cuts are looked at: their evidence is kept. The inner error says why nobody could look.
+pub fn look(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    folder: &Path,
+    closing: &Closing,
+) -> Result<std::result::Result<Left, String>> {
+    let mut left = Left::default();
+    for (number, cut) in closing.power_cuts.iter().enumerate() {
+        match look_at(run, trial, kernel, folder, number, cut)? {
+            Ok(took) => left.survived.push((took, cut.acknowledged)),
+            Err(_) if run.stop.load(Ordering::Relaxed) => return Ok(Err("interrupted".to_owned())),
+            Err(reason) => {
+                // Else a full disk of the host's would be the filesystem's fault.
+                if let Err(full) = check_room("what looks at a power cut", folder, RAW_OUTPUT) {
+                    return Ok(Err(full.to_string()));
+                }
+                left.lost.push((number + 1, cut.at, reason));
+            }
+        }
+    }
+    Ok(Ok(left))
+}
+
+fn look_at(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    folder: &Path,
+    number: usize,
+    cut: &PowerCut,
+) -> Result<std::result::Result<Option<Nanos>, String>> {
+    let place = cut_images(folder, number);
+    fs::create_dir(&place).map_err(Error::io("create", &place))?;
+    let disks = fs::canonicalize(cut_images(&folder.join(DISKS), number))
+        .map_err(Error::io("find", folder))?;
+    let link = place.join(DISKS);
+    std::os::unix::fs::symlink(&disks, &link).map_err(Error::io("link", &link))?;
+    let machine = GuestMachine { power_cuts: None, ..machine::machine(trial, false) };
+    write_json(&place.join(names::MACHINE), &machine)?;
+    let files = match fsload::promises(trial, folder, cut.promised) {
+        Ok(files) => files,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    write_json(&place.join(names::PLAN), &power_cut::plan(trial, cut.acknowledged, files))?;
+    let end = run.guest(kernel, &place, trial.memory, &[A_DAY_AFTER], LIMIT, &mut |_| ())?;
+    for clutter in [&link, &place.join(names::HEARTBEAT)] {
+        // A guest that ended at once has made no heartbeat.
+        let _ = fs::remove_file(clutter);
+    }
+    fs::remove_dir_all(&disks).map_err(Error::io("remove", &disks))?;
+    if matches!(end, End::Stopped) {
+        return Ok(Err("interrupted".to_owned()));
+    }
+    Ok(evidence::judge(&place, &end, Who::Guest).map(|_| evidence::mount_time(&place)))
+}

@@ -1,0 +1,181 @@
+//! Disks that are prepared once: a filesystem with its test file, made by the same kernel that will
+//! be measured, kept sparse in the cache, and copied for each trial.
+
+use super::guest::A_DAY_BEFORE;
+use super::image;
+use super::run::Run;
+use super::scratch::remove_folder;
+use crate::describe::facts::Makers;
+use crate::describe::machine::{DISKS, preparing_machine};
+use crate::describe::plan::preparing_plan;
+use crate::describe::startup;
+use crate::error::{Error, Result};
+use crate::estimate::room;
+use crate::interpret::end::End;
+use crate::interpret::evidence::{self, Who};
+use crate::room::check_room;
+use disklab_config::Trial;
+use disklab_kernels::{BuildStep, Claim, Kernel};
+use disklab_protocol::action::Plan;
+use disklab_protocol::machine::MachineDisk;
+use disklab_protocol::names;
+use disklab_units::{Bytes, Nanos};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Part of every key: what was prepared by an older format is not used.
+const FORMAT: u32 = 2;
+
+/// Beside prepared disks: their digests, written last.
+const DIGESTS: &str = "disks.sha256";
+
+/// To write 50 GiB takes a virtual minute or two at a microsecond a request.
+const LIMIT: Nanos = Nanos::from_secs(7200);
+
+/// The same for all, since what is prepared must not depend on which trial came first.
+const MEMORY: Bytes = Bytes::mib(512);
+
+/// All that decides what prepared disks hold.
+#[derive(Serialize)]
+struct Ingredients<'a> {
+    format: u32,
+    kernel: &'a str,
+    makers: &'a [&'a str],
+    disks: &'a [MachineDisk],
+    plan: &'a Plan,
+    /// Digest of the files of this machine that are put on the disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contents: Option<String>,
+}
+
+/// Prepared disks in the cache.
+#[derive(Debug)]
+pub struct Prepared {
+    folder: PathBuf,
+    /// False if they were there already.
+    pub fresh: bool,
+    /// Digest of what each disk holds.
+    pub digests: Vec<String>,
+}
+
+impl Prepared {
+    /// Links or copies the disks to `target`, an empty folder.
+    pub fn copy(&self, trial: &Trial, target: &Path) -> Result<()> {
+        let mut needed = Bytes::mib(64);
+        for i in 0..trial.devices.len() {
+            needed += image::allocated(&self.disk(i))?;
+        }
+        check_room(&format!("a copy of the disks of {}", trial.array.name), target, needed)?;
+        (0..trial.devices.len())
+            .try_for_each(|i| image::copy(&self.disk(i), &target.join(format!("{i}.img"))))
+    }
+
+    fn disk(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("{index}.img"))
+    }
+}
+
+/// Key of the disks from which trials start; the same for all trials that share them. None for bare
+/// disks.
+pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<String>> {
+    let Some(plan) = preparing_plan(trial) else { return Ok(None) };
+    let machine = preparing_machine(trial);
+    let all = Ingredients {
+        format: FORMAT,
+        kernel: &kernel.key,
+        makers: &makers.of_one(trial),
+        disks: &machine.disks,
+        plan: &plan,
+        contents: startup::contents(trial)?,
+    };
+    let text = serde_json::to_vec(&all)
+        .map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
+    Ok(Some(disklab_protocol::digest::sha256_hex(&text)[..16].to_owned()))
+}
+
+/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and
+/// waits.
+pub fn get(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    key: &str,
+    waiting: &mut dyn FnMut(BuildStep),
+) -> Result<Prepared> {
+    let (parent, stop) = (run.cache.disks(), run.stop);
+    let claim = Claim::take(&parent, key, stop, waiting)?;
+    let folder = parent.join(key);
+    if let Ok(expected) = fs::read_to_string(folder.join(DIGESTS))
+        && digests(&folder, trial.devices.len()).is_ok_and(|found| found == expected)
+    {
+        return Ok(Prepared { folder, fresh: false, digests: lines(&expected) });
+    }
+    // Damaged, or of an older format: a trial that began on it would give a wrong result.
+    remove_folder(&folder)?;
+    check_room(&format!("preparing the disks of {}", trial.array.name), &parent, room(trial))?;
+    let scratch = claim.scratch()?;
+    let path = scratch.path();
+    if let Err(reason) = make(run, trial, kernel, path)? {
+        let kept = parent.join(format!("{key}.failed"));
+        keep_evidence(path, &kept)?;
+        return Err(Error::Prepare { array: trial.array.name.clone(), reason, kept });
+    }
+    for i in 0..trial.devices.len() {
+        let to = path.join(format!("{i}.img"));
+        fs::rename(path.join(DISKS).join(format!("{i}.img")), &to)
+            .map_err(Error::io("move", &to))?;
+        File::open(&to).and_then(|disk| disk.sync_all()).map_err(Error::io("sync", &to))?;
+    }
+    let _ = fs::remove_dir(path.join(DISKS));
+    let (list, text) = (path.join(DIGESTS), digests(path, trial.devices.len())?);
+    fs::write(&list, &text).map_err(Error::io("write", &list))?;
+    fs::rename(path, &folder).map_err(Error::io("move the disks to", &folder))?;
+    File::open(&parent).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &parent))?;
+    Ok(Prepared { folder, fresh: true, digests: lines(&text) })
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Digests of what the disks hold, one a line.
+fn digests(folder: &Path, disks: usize) -> Result<String> {
+    let digest = |i| image::digest(&folder.join(format!("{i}.img"))).map(|digest| digest + "\n");
+    (0..disks).map(digest).collect()
+}
+
+/// Runs the guest that prepares; the inner error is why there are no disks.
+fn make(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    folder: &Path,
+) -> Result<std::result::Result<(), String>> {
+    let Some(plan) = preparing_plan(trial) else { return Ok(Ok(())) };
+    let disks = folder.join(DISKS);
+    fs::create_dir(&disks).map_err(Error::io("create", &disks))?;
+    write_json(&folder.join(names::MACHINE), &preparing_machine(trial))?;
+    write_json(&folder.join(names::PLAN), &plan)?;
+    let end = run.guest(kernel, folder, MEMORY, &[A_DAY_BEFORE], LIMIT, &mut |_| ())?;
+    if matches!(end, End::Stopped) {
+        return Err(Error::Interrupted);
+    }
+    Ok(evidence::judge(folder, &end, Who::Guest).map(drop))
+}
+
+fn keep_evidence(from: &Path, to: &Path) -> Result<()> {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).map_err(Error::io("create", to))?;
+    for name in [names::CONSOLE, names::STEPS, names::ACTIONS, names::MACHINE, names::PLAN] {
+        // What the guest did not get round to writing is not there.
+        let _ = fs::rename(from.join(name), to.join(name));
+    }
+    Ok(())
+}
+
+/// Writes a description for the guest.
+pub fn write_json(path: &Path, what: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_vec_pretty(what).map_err(|e| Error::io("write", path)(e.into()))?;
+    fs::write(path, text).map_err(Error::io("write", path))
+}

@@ -1,0 +1,125 @@
+//! The settings of a run in guests.
+
+use super::cpus;
+use super::guest::{Guest, Installation, Timeouts};
+use crate::describe::facts;
+use crate::error::{Error, Result};
+use crate::interpret::end::End;
+use disklab_config::{Layout, Trial};
+use disklab_guest::heartbeat::Heartbeat;
+use disklab_kernels::{Cache, Kernel};
+use disklab_units::{Bytes, Nanos};
+use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// In the cache: a file that every run locks, together with the others.
+pub const IN_USE: &str = "in-use";
+
+/// The settings of a run in guests.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// By the value of [`Trial::kernel`].
+    pub kernels: BTreeMap<String, Kernel>,
+    pub installation: Installation,
+    pub cache: Cache,
+    pub timeouts: Timeouts,
+    /// Guests at a time; each has a processor to itself. Results do not depend on it.
+    pub jobs: usize,
+    /// Whether the guests record every request. Nothing else depends on it.
+    pub trace: bool,
+    /// No trial begins after that.
+    pub deadline: Option<Instant>,
+    /// Set, by a signal handler say, to end the run.
+    pub stop: &'static AtomicBool,
+}
+
+impl Run {
+    /// Why a trial cannot be carried out here.
+    pub fn obstacle(&self, trial: &Trial) -> Option<String> {
+        facts::obstacle(trial).or_else(|| without_zfs(trial, self.kernel(trial)))
+    }
+
+    /// Locks the cache: while this is held, nobody takes prepared disks away (`disklab clean` asks
+    /// for the lock alone).
+    pub fn hold_cache(&self) -> Result<File> {
+        let path = self.cache.root().join(IN_USE);
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        flock(&file, FlockOperation::LockShared).map_err(|e| Error::io("lock", &path)(e.into()))?;
+        Ok(file)
+    }
+
+    /// Folder of the trials' disks: in the cache, so that copies can share what they do not change.
+    pub(crate) fn trials_folder(&self) -> PathBuf {
+        self.cache.root().join("trials")
+    }
+
+    pub(crate) fn kernel(&self, trial: &Trial) -> &Kernel {
+        &self.kernels[&trial.kernel]
+    }
+
+    /// Runs a guest in `folder` to its end; `limit` is when virtual time is past what can be right.
+    pub(crate) fn guest(
+        &self,
+        kernel: &Kernel,
+        folder: &Path,
+        memory: Bytes,
+        parameters: &[&str],
+        limit: Nanos,
+        seen: &mut dyn FnMut(Heartbeat),
+    ) -> Result<End> {
+        let (kernel, installation) = (&*kernel.path, &self.installation);
+        let guest = Guest { kernel, installation, folder, memory, guests: self.jobs, parameters };
+        guest.run(self.timeouts.silence, limit, self.stop, seen)
+    }
+
+    /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a
+    /// processor of its own. The first error ends it.
+    pub(crate) fn share(
+        &self,
+        count: usize,
+        work: &(dyn Fn(usize) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let failed = OnceLock::new();
+        let cpus = cpus::allowed();
+        std::thread::scope(|scope| {
+            for job in 0..self.jobs.clamp(1, count.max(1)) {
+                let (next, failed, cpu) = (&next, &failed, cpus[job % cpus.len()]);
+                scope.spawn(move || {
+                    cpus::keep_to(cpu);
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        if i >= count {
+                            return;
+                        }
+                        if let Err(error) = work(i) {
+                            next.store(count, Ordering::Relaxed);
+                            let _ = failed.set(error);
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+}
+
+/// Why a kernel cannot carry a trial out that wants OpenZFS. A run is not refused for it: few
+/// kernels have it.
+pub fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
+    let wanted = trial.array.layout == Layout::ZfsMirrors && !kernel.has_option(Layout::ZFS);
+    wanted.then(|| {
+        format!(
+            "Linux {} ({}) has no OpenZFS; `install/zfs-tree` puts it into a kernel's source, for \
+             `disklab kernel build --source`, and `--set kernel=...` takes that kernel",
+            kernel.version,
+            kernel.path.display()
+        )
+    })
+}

@@ -1,0 +1,86 @@
+//! Runs one trial in a guest, from its description to its outcome.
+
+use super::guest::Timeouts;
+use super::power_cut;
+use super::prepared::{Prepared, write_json};
+use super::run::Run;
+use super::scratch::Scratch;
+use crate::describe::machine::{DISKS, machine};
+use crate::describe::plan::plan;
+use crate::error::{Error, Result};
+use crate::estimate;
+use crate::interpret::evidence::{self, Who};
+use crate::interpret::outcome::{outcome, results};
+use crate::interpret::power_cut::Left;
+use crate::interpret::{fault, power_cut as cuts};
+use crate::room::check_room;
+use disklab_config::Trial;
+use disklab_guest::heartbeat::Heartbeat;
+use disklab_kernels::Kernel;
+use disklab_protocol::names;
+use disklab_record::{Outcome, Status};
+use disklab_units::{Bytes, Nanos};
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+/// Less than this, and a full disk would cut off even the account of what went wrong.
+const RAW_OUTPUT: Bytes = Bytes::mib(16);
+
+/// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's
+/// own failure is an outcome.
+pub fn run(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    disks: Option<&Prepared>,
+    folder: &Path,
+    seen: &mut dyn FnMut(Heartbeat),
+) -> Result<Outcome> {
+    let started = Instant::now();
+    check_room("the raw output of a trial", folder, RAW_OUTPUT)?;
+    let scratch = Scratch::create(&run.trials_folder())?;
+    if let Some(prepared) = disks {
+        prepared.copy(trial, scratch.path())?;
+    }
+    // A name in the trial's folder, so that its description is the same wherever the disks are.
+    let link = folder.join(DISKS);
+    std::os::unix::fs::symlink(scratch.path(), &link).map_err(Error::io("link", &link))?;
+    write_json(&folder.join(names::MACHINE), &machine(trial, run.trace))?;
+    write_json(&folder.join(names::PLAN), &plan(trial))?;
+
+    let limit = limit(trial, &run.timeouts);
+    let end = run.guest(kernel, folder, trial.memory, &[], limit, seen)?;
+    let virtual_ns = evidence::virtual_time(folder);
+    let results = results(trial, folder, &end, Who::Guest);
+    // While their disks are there.
+    let left = match &results {
+        Ok(results) => power_cut::look(run, trial, kernel, folder, &results.closing)?,
+        Err(_) => Ok(Left::default()),
+    };
+    let fault = fault::of_guest(folder, &end);
+    for clutter in [DISKS, names::HEARTBEAT] {
+        // A guest that ended at once has made no heartbeat.
+        let _ = fs::remove_file(folder.join(clutter));
+    }
+    let results = results.and_then(|mut results| {
+        let (of_cuts, not_survived) = cuts::results(trial, &results.closing, &left?)?;
+        results.measures.extend(of_cuts);
+        results.remarks.extend(not_survived);
+        Ok(results)
+    });
+    let mut outcome = outcome(trial, folder, &end, results, run.stop);
+    if outcome.status == Status::Failed {
+        // What could not be packed had been measured.
+        outcome.fault = outcome.fault.or(Some(fault));
+    }
+    outcome.virtual_ns = virtual_ns;
+    outcome.disks = disks.map(|prepared| prepared.digests.clone()).unwrap_or_default();
+    outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    Ok(outcome)
+}
+
+/// When a trial is given up: what it takes, and much more.
+pub fn limit(trial: &Trial, timeouts: &Timeouts) -> Nanos {
+    Nanos(estimate::virtual_time(trial).0 * 2 + timeouts.overtime.0)
+}

@@ -1,0 +1,289 @@
+//! What a guest left behind: a complete result, or the best account of why there is none.
+
+use super::end::End;
+use crate::room::check_room;
+use disklab_protocol::closing::{self, Closing};
+use disklab_protocol::names;
+use disklab_protocol::step::Step;
+use disklab_record::fingerprint::sha256_of;
+use disklab_units::{Bytes, Nanos};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// So much of the end of a console or of the steps is looked at.
+const TAIL: u64 = 256 << 10;
+/// With less free on the host, what is missing is missing for that.
+pub(crate) const LEAST_ROOM: Bytes = Bytes::mib(1);
+/// What the library and the first process begin their words with.
+pub(crate) const OURS: &str = "disklab: ";
+const PANIC: &str = "Kernel panic - not syncing: ";
+
+/// Who carries a plan out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// A guest, whose clock its disks move.
+    Guest,
+    /// The first process of a trial on this machine.
+    First,
+}
+
+impl Who {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::First => "trial's first process",
+        }
+    }
+}
+
+/// The closing record of a trial that did all it should; else the reason, for people.
+pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
+    ended_well(folder, end, who)?;
+    let closing = std::fs::read(folder.join(names::CLOSING)).map_err(|error| {
+        said(&tail(&folder.join(names::CONSOLE))).map_or_else(
+            || {
+                let who = who.name();
+                format!(
+                    "the {who} ended without the disks' closing record ({error}): its results \
+                    are not complete"
+                )
+            },
+            str::to_owned,
+        )
+    })?;
+    let closing = closing::parse(&closing).map_err(|incomplete| incomplete.to_string())?;
+    did_all(folder, who)?;
+    check_trace(folder, &closing)?;
+    Ok(closing)
+}
+
+/// That a plan in which nothing is measured was carried out.
+pub fn finished(folder: &Path, end: &End, who: Who) -> Result<(), String> {
+    ended_well(folder, end, who)?;
+    did_all(folder, who)
+}
+
+fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
+    let name = who.name();
+    let status = match end {
+        End::Stopped => return Err("interrupted".to_owned()),
+        End::Silent(silence) => {
+            return Err(explained(
+                folder,
+                &format!(
+                    "the guest hangs: neither its clock nor a request moved for {} s",
+                    silence.as_secs()
+                ),
+            ));
+        }
+        End::PastTime(limit) if who == Who::Guest => {
+            return Err(explained(
+                folder,
+                &format!(
+                    "the guest never ends: its clock is past {limit}, far beyond what the trial \
+                     takes"
+                ),
+            ));
+        }
+        End::PastTime(limit) => {
+            return Err(format!(
+                "given up after {limit}, far beyond what it takes (the last step that it \
+                 finished: {})",
+                last_step(&tail(&folder.join(names::STEPS)))
+                    .map_or_else(|| "start".to_owned(), |step| step.name())
+            ));
+        }
+        End::Talkative => {
+            return Err(explained(folder, "the guest's console filled up; it has gone wrong"));
+        }
+        End::Exited(status) => status,
+    };
+    let console = tail(&folder.join(names::CONSOLE));
+    if let Some(panic) = console.lines().rev().find_map(|line| line.split_once(PANIC)) {
+        return Err(format!("the guest kernel panicked: {}", panic.1.trim()));
+    }
+    if let Some(error) = failed_step(&tail(&folder.join(names::STEPS))) {
+        // What the library said is nearer to the cause: a full host disk is an I/O error in the
+        // guest.
+        let cause = said(&console).filter(|cause| !cause.starts_with("guest: ") && *cause != error);
+        return Err(cause.map_or(error.clone(), |cause| format!("{cause}; in the guest: {error}")));
+    }
+    if !status.success() {
+        let last = said(&console).or_else(|| console.lines().last()).map(str::to_owned);
+        let last = last.unwrap_or_else(|| no_words(folder));
+        return Err(format!("the {name}'s process died ({status}): {last}"));
+    }
+    Ok(())
+}
+
+fn did_all(folder: &Path, who: Who) -> Result<(), String> {
+    match last_step(&tail(&folder.join(names::STEPS))) {
+        Some(Step::Finished) => Ok(()),
+        _ => Err(format!("the {} ended before its plan did; see its console", who.name())),
+    }
+}
+
+/// Whether what counts has begun, on this machine.
+pub fn has_marked(folder: &Path) -> bool {
+    folder.join(names::MARKS).metadata().is_ok_and(|file| file.len() > 0)
+}
+
+/// Why a console is empty: on a full disk nothing can be said on it.
+fn no_words(folder: &Path) -> String {
+    match check_room("a console", folder, LEAST_ROOM) {
+        Ok(()) => "nothing on its console".to_owned(),
+        Err(_) => {
+            format!(
+                "its console could not be written: No space left on device in {}",
+                folder.display()
+            )
+        }
+    }
+}
+
+/// The trace must be the one that the library wrote.
+fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
+    let Some(expected) = &closing.trace_sha256 else { return Ok(()) };
+    let found = sha256_of(&folder.join(names::REQUESTS))
+        .map_err(|error| format!("{}: {error}", names::REQUESTS))?;
+    if found.as_ref() == Some(expected) {
+        Ok(())
+    } else {
+        Err(format!("{} is not what the disk library wrote: its SHA-256 differs", names::REQUESTS))
+    }
+}
+
+/// When the guest's clock stopped, if it got so far.
+pub fn virtual_time(folder: &Path) -> Option<Nanos> {
+    disklab_guest::heartbeat::Heartbeat::read(folder)
+        .ok()
+        .filter(|beat| beat.now > 0)
+        .map(|beat| Nanos(beat.now))
+}
+
+/// How long mounting took, where the guest did.
+pub fn mount_time(folder: &Path) -> Option<Nanos> {
+    let steps = Step::read_all(tail(&folder.join(names::STEPS)).as_bytes());
+    steps.into_iter().find_map(|step| match step {
+        Step::Mounted { took_ns, .. } => took_ns.map(Nanos),
+        _ => None,
+    })
+}
+
+fn explained(folder: &Path, what: &str) -> String {
+    let time = virtual_time(folder).unwrap_or_default();
+    let last = last_step(&tail(&folder.join(names::STEPS)));
+    if let Some(Step::PhaseBegun { phase }) = last {
+        return format!(
+            "phase {phase}: {what} (virtual time {time}); a program that only computes takes no \
+             virtual time, so that it comes to no limit"
+        );
+    }
+    let after = last.map_or_else(|| "start".to_owned(), |step| step.name());
+    format!("{what} (virtual time {time}; the last step that it finished: {after})")
+}
+
+fn last_step(steps: &str) -> Option<Step> {
+    Step::read(steps.lines().last()?)
+}
+
+pub(crate) fn failed_step(steps: &str) -> Option<String> {
+    match last_step(steps)? {
+        Step::Failed { error } => Some(error),
+        _ => None,
+    }
+}
+
+/// The first thing of ours on a console: what follows is often its consequence.
+/// A library whose memory was written over says in which line it noticed.
+fn said(console: &str) -> Option<&str> {
+    let ours = console.lines().find_map(|line| line.strip_prefix(OURS));
+    ours.or_else(|| console.lines().find(|line| line.contains(" panicked at ")))
+}
+
+pub(crate) fn tail(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(path) {
+        let length = file.metadata().map_or(0, |meta| meta.len());
+        // A file that cannot be read has no end to look at; what is missing shows in the reason.
+        let _ = file.seek(SeekFrom::Start(length.saturating_sub(TAIL)));
+        let _ = file.take(TAIL).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+    use std::time::Duration;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn reason(files: &[(&str, &str)], end: &End) -> String {
+        judge(folder(files).path(), end, Who::Guest).unwrap_err()
+    }
+
+    fn exited(code: i32) -> End {
+        End::Exited(ExitStatus::from_raw(code << 8))
+    }
+
+    #[test]
+    fn the_nearest_cause_is_told() {
+        let failed = (
+            names::STEPS,
+            "{\"step\":\"mounted\"}\n{\"step\":\"failed\",\"error\":\"measure: fio failed\"}\n",
+        );
+        assert_eq!(reason(&[failed], &exited(0)), "measure: fio failed");
+        let full = (names::CONSOLE, "disklab: write of disks/0.img: No space left on device\n");
+        assert_eq!(
+            reason(&[failed, full], &exited(0)),
+            "write of disks/0.img: No space left on device; in the guest: measure: fio failed"
+        );
+        let panicked = (
+            names::CONSOLE,
+            "[ 1.0] Kernel panic - not syncing: sysrq triggered crash\n[ 1.0] CPU: 0\n",
+        );
+        assert_eq!(
+            reason(&[panicked], &exited(1)),
+            "the guest kernel panicked: sysrq triggered crash"
+        );
+        let killed = End::Exited(ExitStatus::from_raw(11));
+        assert!(reason(&[], &killed).starts_with("the guest's process died (signal: 11"));
+        assert!(reason(&[], &exited(0)).contains("without the disks' closing record"));
+    }
+
+    #[test]
+    fn a_guest_that_was_given_up_says_where() {
+        let steps = (names::STEPS, "{\"step\":\"mounted\",\"filesystem\":\"btrfs\"}\n");
+        let text = reason(&[steps], &End::Silent(Duration::from_secs(60)));
+        assert!(
+            text.contains("hangs") && text.contains("60 s") && text.contains("finished: mounted"),
+            "{text}"
+        );
+        let begun = (
+            names::STEPS,
+            "{\"step\":\"mounted\"}\n{\"step\":\"phase begun\",\"phase\":\"loop\"}\n",
+        );
+        let text = reason(&[begun], &End::Silent(Duration::from_secs(60)));
+        assert!(
+            text.starts_with("phase loop: the guest hangs") && text.contains("comes to no limit"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_cut_closing_record_is_no_result() {
+        let finished = (names::STEPS, "{\"step\":\"finished\"}\n");
+        let text = reason(&[finished, (names::CLOSING, "{\"schema\":1")], &exited(0));
+        assert!(!text.is_empty());
+    }
+}

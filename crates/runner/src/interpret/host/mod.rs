@@ -1,0 +1,7 @@
+//! What this machine's disks did in a trial.
+
+pub mod account;
+mod counted;
+pub mod disturbance;
+pub mod noted;
+mod traced;

@@ -1,0 +1,45 @@
+//! What there is to say of a trial by the steps that its first process wrote.
+
+use crate::describe::host::plan::{choice, not_had};
+use disklab_protocol::names;
+use disklab_protocol::step::Step;
+use disklab_results::{Remark, device_errors};
+use disklab_units::Nanos;
+use std::fs;
+use std::path::Path;
+
+/// Remarks on a trial that has ended in `folder`.
+pub fn remarks(folder: &Path) -> Vec<Remark> {
+    let steps = steps(folder);
+    let remarks = steps.iter().filter_map(|step| match step {
+        Step::Warmed { steady: false, took_ns, off_percent, rise_percent, .. } => {
+            Some(Remark::NotSteady {
+                within: Nanos(*took_ns),
+                off_percent: *off_percent,
+                rise_percent: *rise_percent,
+            })
+        }
+        Step::Caches { dropped: false, error } => {
+            Some(Remark::CachesKept { why: error.clone().unwrap_or_default() })
+        }
+        _ => None,
+    });
+    // A load is warmed up after caches were dropped, and is reported before.
+    let (not_steady, kept): (Vec<_>, Vec<_>) =
+        remarks.partition(|remark| matches!(remark, Remark::NotSteady { .. }));
+    not_steady.into_iter().chain(kept).chain(device_errors::remarks(&steps)).collect()
+}
+
+/// A choice that this machine's kernel does not have, and why a trial that wants it cannot be.
+pub fn lacking(folder: &Path) -> Option<(String, String)> {
+    steps(folder).iter().rev().find_map(|step| match step {
+        Step::Lacking { path, value, has } => {
+            Some((choice(value).to_owned(), not_had(value, path, has)))
+        }
+        _ => None,
+    })
+}
+
+fn steps(folder: &Path) -> Vec<Step> {
+    Step::read_all(&fs::read(folder.join(names::STEPS)).unwrap_or_default())
+}

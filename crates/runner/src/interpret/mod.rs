@@ -1,0 +1,17 @@
+//! Interprets what a trial left: from its raw files to its measures, or to the nearest cause of its
+//! failure.
+//!
+//! Nothing here runs a trial.
+
+pub mod end;
+pub mod evidence;
+pub mod fault;
+pub mod fsload;
+pub mod host;
+pub mod outcome;
+mod phases;
+mod player;
+pub mod power_cut;
+mod snapshots;
+mod startup;
+mod throughput;

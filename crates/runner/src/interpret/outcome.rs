@@ -1,0 +1,118 @@
+//! What became of a trial, from the raw files that it left.
+
+use super::end::End;
+use super::evidence::{self, Who};
+use super::{fsload, phases, player, snapshots, startup, throughput};
+use crate::describe::fio::{fio_runtime, has_one_window, is_accompanied};
+use disklab_config::Trial;
+use disklab_config::suite::Metadata;
+use disklab_config::workload::WorkloadKind;
+use disklab_protocol::closing::Closing;
+use disklab_protocol::names;
+use disklab_protocol::step::Step;
+use disklab_record::outcome::{Cell, Fault};
+use disklab_record::{Outcome, Status};
+use disklab_results::integrity::Clock;
+use disklab_results::measure::Measures;
+use disklab_results::sample::{self, RequestedLoad};
+use disklab_results::{Remark, Sample, fio, read_stats};
+use disklab_units::Bytes;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What became of a trial, by its results, or by the reason why it has none.
+pub fn outcome(
+    trial: &Trial,
+    folder: &Path,
+    end: &End,
+    results: Result<TrialResults, String>,
+    stop: &AtomicBool,
+) -> Outcome {
+    let mut outcome = blank(trial);
+    // Of one that failed, too; what keeps it from being packed, such as a full disk, is a failure
+    // of the trial.
+    let packed = disklab_trace::pack(folder)
+        .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
+    let is_unpacked = results.is_ok() && packed.is_err();
+    match results.and_then(|results| packed.map(|()| results)) {
+        Ok(TrialResults { sample, remarks, measures, .. }) => {
+            outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);
+            outcome.status = if outcome.reason.is_some() { Status::Failed } else { Status::Ok };
+            (outcome.sample, outcome.remarks, outcome.measures) = (sample, remarks, measures);
+        }
+        Err(reason) => {
+            // One that a signal reached before us ended in its own way.
+            let stopped = matches!(end, End::Stopped) || stop.load(Ordering::Relaxed);
+            outcome.status = if stopped { Status::Interrupted } else { Status::Failed };
+            outcome.reason = Some(reason);
+            outcome.fault = is_unpacked.then_some(Fault::Machine);
+        }
+    }
+    outcome
+}
+
+/// The outcome of a trial that was not carried out.
+pub fn not_run(trial: &Trial, status: Status, reason: String) -> Outcome {
+    Outcome { status, reason: Some(reason), ..blank(trial) }
+}
+
+fn blank(trial: &Trial) -> Outcome {
+    let cell = Cell(trial.cell.clone());
+    Outcome::new(trial.id.clone(), cell, trial.seed_index, trial.seed, Status::Failed)
+}
+
+/// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of
+/// 16 KiB each.
+const COLD: u64 = 4 * (16 << 10);
+
+/// What a trial's raw files say.
+pub struct TrialResults {
+    /// fio's numbers, where it was fio.
+    sample: Option<Sample>,
+    /// What is odd about the numbers.
+    pub remarks: Vec<Remark>,
+    pub measures: Measures,
+    pub closing: Closing,
+}
+
+pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<TrialResults, String> {
+    let closing = evidence::judge(folder, end, who)?;
+    let text = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
+    let steps = Step::read_all(&text);
+    let mut measures = throughput::measures(trial, &closing);
+    measures.extend(snapshots::measures(trial, &steps)?);
+    let with_remark = |(own, late): (Measures, Option<Remark>)| (own, late.into_iter().collect());
+    let (own, mut remarks) = match &trial.workload.kind {
+        WorkloadKind::Phases(phases) => phases::measures(phases, folder, &steps, &closing)?,
+        WorkloadKind::Player { player, .. } => with_remark(player::measures(player, &steps)?),
+        WorkloadKind::Startup(_) => with_remark(startup::measures(&steps)?),
+        WorkloadKind::FileLoad(_) => (fsload::measures(folder)?, Vec::new()),
+        WorkloadKind::Fio(_) => (Measures::new(), Vec::new()),
+    };
+    measures.extend(own);
+    let Some(w) = trial.workload.fio() else {
+        return Ok(TrialResults { sample: None, remarks, measures, closing });
+    };
+    let path = folder.join(names::FIO);
+    let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;
+    let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
+    let direct = w.is_direct();
+    let blocks: BTreeSet<Bytes> = w.jobs.iter().map(|job| job.bs).collect();
+    let asked = RequestedLoad {
+        in_flight: (direct && w.jobs.iter().all(|job| job.rate.is_none())).then(|| w.depth()),
+        direct,
+        alone: !is_accompanied(trial),
+        runtime: fio_runtime(trial),
+        jobs: w.numjobs(),
+        has_one_window: has_one_window(trial),
+        block: blocks.first().filter(|_| blocks.len() == 1).map(|block| block.0),
+        clock: if who == Who::Guest { Clock::Virtual } else { Clock::Real },
+        besides: if trial.metadata == Metadata::Warm { 0 } else { COLD },
+    };
+    let (mut sample, odd) = sample::join(&report, &closing, &asked);
+    remarks.extend(odd);
+    remarks.extend(read_stats::add(&steps, &mut sample));
+    Ok(TrialResults { sample: Some(sample), remarks, measures, closing })
+}

@@ -1,0 +1,72 @@
+//! Power cuts: what a trial's cuts add to its results.
+
+use disklab_config::Trial;
+use disklab_config::suite::metric::SURVIVED;
+use disklab_protocol::closing::Closing;
+use disklab_results::Remark;
+use disklab_results::measure::{Better, Measure, Measures};
+use disklab_units::Nanos;
+
+/// Of one cut: none survived is not told from less than this.
+const HALF: f64 = 0.5;
+
+/// What a trial's cuts left.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// How long mounting took, and how many records had been promised, after each cut that was
+    /// survived.
+    pub survived: Vec<(Option<Nanos>, u64)>,
+    /// What was not there after the others: of each its number, from 1 on, when it was, and the
+    /// reason.
+    pub lost: Vec<(usize, Nanos, String)>,
+}
+
+/// What a trial's cuts add to its results, and to what is said beside them. An error if there were
+/// none, of those that were asked for.
+pub fn results(
+    trial: &Trial,
+    closing: &Closing,
+    left: &Left,
+) -> Result<(Measures, Option<Remark>), String> {
+    let Some(asked) = trial.power_cut else { return Ok((Measures::new(), None)) };
+    let cuts = &closing.power_cuts;
+    if cuts.len() < asked.cuts as usize {
+        return Err(format!(
+            "of {} power cuts, only {} came before the guest's end",
+            asked.cuts,
+            cuts.len()
+        ));
+    }
+    let unflushed = cuts.iter().map(|cut| cut.lost).max().unwrap_or_default();
+    // What the disks lost is no merit of the filesystem's; that there was something to lose shows
+    // in it.
+    let unflushed = Measure { better: Better::Lower, ..Measure::rate(unflushed as f64, "blocks") };
+    let survived = Measure {
+        least: Some(HALF),
+        of: Some(cuts.len() as f64),
+        ..Measure::rate(left.survived.len() as f64, "cuts")
+    };
+    let mut measures = Measures::from([
+        (SURVIVED.to_owned(), survived),
+        ("unflushed blocks lost".to_owned(), unflushed),
+    ]);
+    if let Some(slowest) = left.survived.iter().filter_map(|(took, _)| *took).max() {
+        measures.insert("slowest mount after a cut".to_owned(), Measure::time(slowest.0 as f64));
+    }
+    if let Some(records) = left.survived.iter().map(|(_, records)| *records).max() {
+        let records = Measure::rate(records as f64, "records");
+        measures.insert("fsynced records, all found".to_owned(), records);
+    }
+    Ok((measures, left.remark(cuts.len())))
+}
+
+impl Left {
+    fn remark(&self, cuts: usize) -> Option<Remark> {
+        let (number, at, reason) = self.lost.first()?;
+        Some(Remark::NotSurvived {
+            cuts: cuts as u64,
+            lost: self.lost.len() as u64,
+            first: format!("cut {number}, at {at}: {reason}"),
+        })
+    }
+}
