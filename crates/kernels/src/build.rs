@@ -151,7 +151,9 @@ impl Build<'_> {
         let version = material.version(&tree)?;
         let (files, patches) = recipe.size(&version);
         report(BuildStep::Inserting { files, patches });
-        recipe.insert(&tree, &version, &scratch.path().join("patches"), self.runner())?;
+        for insertion in &recipe.insertions {
+            insertion.insert(&tree, &version, &scratch.path().join("patches"), self.runner())?;
+        }
         let compilation = Compilation {
             tree: &tree,
             objects: &scratch.path().join("objects"),

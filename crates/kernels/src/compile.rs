@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::config::Fragment;
@@ -75,18 +75,14 @@ impl Compilation<'_> {
         let mut make = self.make();
         make.arg(format!("-j{}", self.jobs)).arg("linux");
         report(BuildStep::Compiling { done, total: expected, remaining: None });
-        let status = self.logged(&mut make, &mut |line| {
+        self.logged(&mut make, &mut |line| {
             if line.starts_with(COMPILED) {
                 done += 1;
                 let total = expected.max(done + 1);
-                report(BuildStep::Compiling {
-                    done,
-                    total,
-                    remaining: remaining(start.elapsed(), done, total),
-                });
+                let remaining = remaining(start.elapsed(), done, total);
+                report(BuildStep::Compiling { done, total, remaining });
             }
         })?;
-        self.check(status)?;
         Ok(done)
     }
 
@@ -101,13 +97,12 @@ impl Compilation<'_> {
     }
 
     fn succeed(&self, make: &mut Command) -> Result<()> {
-        let status = self.logged(make, &mut |_| {})?;
-        self.check(status)
+        self.logged(make, &mut |_| {})
     }
 
     /// Runs a make in an environment of its own: nothing that a user or an outer make set changes
     /// the kernel, and the same source gives the same bytes on any day and machine.
-    fn logged(&self, make: &mut Command, watch: &mut dyn FnMut(&str)) -> Result<ExitStatus> {
+    fn logged(&self, make: &mut Command, watch: &mut dyn FnMut(&str)) -> Result<()> {
         make.env_clear();
         for name in ["PATH", "HOME", "TMPDIR"] {
             make.envs(std::env::var_os(name).map(|value| (name, value)));
@@ -134,10 +129,6 @@ impl Compilation<'_> {
             }
         })?;
         written.map_err(Error::io("write to the log", self.log))?;
-        Ok(status)
-    }
-
-    fn check(&self, status: ExitStatus) -> Result<()> {
         if status.success() {
             return Ok(());
         }

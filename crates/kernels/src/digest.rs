@@ -12,7 +12,7 @@ pub(crate) struct Fields(Sha256);
 
 impl Fields {
     /// `what` keeps digests of different things apart.
-    pub fn of(what: &str) -> Self {
+    pub fn new(what: &str) -> Self {
         let mut fields = Self(Sha256::new());
         fields.add(what);
         fields
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn fields_do_not_run_together() {
         let digest = |parts: &[&str]| {
-            let mut fields = Fields::of("test");
+            let mut fields = Fields::new("test");
             for part in parts {
                 fields.add(part);
             }

@@ -17,7 +17,7 @@ pub(crate) struct BuildKey(String);
 impl BuildKey {
     /// `source` is the digest of the source's bytes (the version is one of them).
     pub fn new(source: &str, recipe: &Recipe, compiler: &str) -> Self {
-        let mut fields = Fields::of("guest kernel");
+        let mut fields = Fields::new("guest kernel");
         fields.add(FORMAT).add(source).add(recipe.digest()).add(compiler);
         Self(fields.finish())
     }

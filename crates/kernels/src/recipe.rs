@@ -39,7 +39,7 @@ pub enum Btrfs {
 
 #[derive(Debug)]
 pub(crate) struct Recipe {
-    insertions: Vec<Insertion>,
+    pub insertions: Vec<Insertion>,
 }
 
 /// A folder with `config`, `files` and `patches`.
@@ -77,7 +77,7 @@ impl Recipe {
 
     /// Stands for every byte of it.
     pub fn digest(&self) -> String {
-        let mut fields = Fields::of("recipe");
+        let mut fields = Fields::new("recipe");
         for insertion in &self.insertions {
             insertion.add_to(&mut fields);
         }
@@ -89,20 +89,6 @@ impl Recipe {
         self.insertions.iter().fold((0, 0), |(files, patches), insertion| {
             (files + insertion.files.len(), patches + insertion.patches_for(version).len())
         })
-    }
-
-    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is
-    /// spoilt on error.
-    pub fn insert(
-        &self,
-        tree: &Path,
-        version: &Version,
-        scratch: &Path,
-        runner: Runner,
-    ) -> Result<()> {
-        self.insertions
-            .iter()
-            .try_for_each(|insertion| insertion.insert(tree, version, scratch, runner))
     }
 }
 
@@ -299,12 +285,10 @@ mod tests {
         fs::write(tree.join("f"), "one\n").unwrap();
         let stop = AtomicBool::new(false);
         let version = version.parse().unwrap();
-        Recipe::read(share, Btrfs::Mainline)?.insert(
-            &tree,
-            &version,
-            &folder.path().join("p"),
-            Runner { stop: &stop },
-        )?;
+        for insertion in &Recipe::read(share, Btrfs::Mainline)?.insertions {
+            let scratch = folder.path().join("p");
+            insertion.insert(&tree, &version, &scratch, Runner { stop: &stop })?;
+        }
         file::text(&tree.join("f"))
     }
 

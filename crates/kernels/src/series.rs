@@ -31,11 +31,7 @@ pub struct PatchSeries<'a> {
 }
 
 /// A mail: its file's name and its text.
-#[derive(Debug, PartialEq, Eq)]
-struct Mail {
-    name: String,
-    text: String,
-}
+type Mail = (String, String);
 
 impl PatchSeries<'_> {
     /// Writes the series for a source into the folder `out`, which is made and must hold nothing;
@@ -61,12 +57,11 @@ impl PatchSeries<'_> {
             material.excerpt(&insertion.folders(), &scratch.path().join("source"), runner)?;
         let version = material.version(&tree)?;
         insertion.insert(&tree, &version, &scratch.path().join("patches"), runner)?;
-        let mails = mails(&insertion, &version, self.author);
         file::create_folder(out)?;
         let mut written = Vec::new();
-        for mail in mails {
-            let path = out.join(mail.name);
-            file::write_synced(&path, mail.text.as_bytes())?;
+        for (name, text) in mails(&insertion, &version, self.author) {
+            let path = out.join(name);
+            file::write_synced(&path, text.as_bytes())?;
             written.push(path);
         }
         Ok((version, written))
@@ -136,7 +131,7 @@ fn mail(number: usize, count: usize, author: &str, message: &str, diff: &str) ->
         .split(|letter: char| !letter.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
-    Mail { name: format!("{number:04}-{}.patch", words.join("-")), text }
+    (format!("{number:04}-{}.patch", words.join("-")), text)
 }
 
 /// The diff that makes a file.
@@ -159,9 +154,9 @@ mod tests {
     #[test]
     fn a_mail_has_what_git_am_reads() {
         let diff = new_file(Path::new("a/b.c"), "one\ntwo\n");
-        let mail = mail(2, 3, "A B <a@b>", "btrfs: a seam\n\nWhy.\n\n", &diff);
-        assert_eq!(mail.name, "0002-btrfs-a-seam.patch");
-        let lines: Vec<&str> = mail.text.lines().collect();
+        let (name, text) = mail(2, 3, "A B <a@b>", "btrfs: a seam\n\nWhy.\n\n", &diff);
+        assert_eq!(name, "0002-btrfs-a-seam.patch");
+        let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[1..6],
             ["From: A B <a@b>", "Subject: [PATCH 2/3] btrfs: a seam", "", "Why.", ""]

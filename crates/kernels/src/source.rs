@@ -151,7 +151,7 @@ impl Material {
                 (provenance, digest, Form::Tree(tree))
             }
             KernelSource::Revision(revision) => {
-                let mut fields = Fields::of("revision");
+                let mut fields = Fields::new("revision");
                 fields.add(&revision.tree);
                 let digest = fields.finish();
                 let provenance = Provenance::Tree {

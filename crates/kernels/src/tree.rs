@@ -139,7 +139,7 @@ fn walk(root: &Path, below: &Path, runner: Runner) -> Result<Vec<PathBuf>> {
 
 /// Hashes names, kinds and contents; times and owners do not matter to a build.
 fn hash(root: &Path, paths: &[PathBuf], runner: Runner) -> Result<String> {
-    let mut fields = Fields::of("tree");
+    let mut fields = Fields::new("tree");
     for path in paths {
         runner.check()?;
         let full = root.join(path);

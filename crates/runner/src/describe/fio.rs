@@ -32,10 +32,6 @@ pub struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    pub fn measured(trial: &'a Trial) -> Option<Self> {
-        trial.workload.fio().map(|fio| Self::of_measured(trial, fio))
-    }
-
     pub fn of_measured(trial: &'a Trial, fio: &'a FioLoad) -> Self {
         Self {
             name: &trial.workload.name,
@@ -127,7 +123,8 @@ impl<'a> Load<'a> {
 
 /// All fios of a trial, the measured one first.
 pub fn loads(trial: &Trial) -> Vec<Load<'_>> {
-    Load::measured(trial).into_iter().chain(Load::beside(trial)).collect()
+    let measured = trial.workload.fio().map(|fio| Load::of_measured(trial, fio));
+    measured.into_iter().chain(Load::beside(trial)).collect()
 }
 
 /// The measured fio's command, to run before it for no longer than this; None where something else

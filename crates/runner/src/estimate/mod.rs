@@ -203,19 +203,15 @@ pub fn preparing(trial: &Trial) -> Duration {
         .background
         .as_ref()
         .and_then(|background| background.snapshots?.replicate_every)
-        .map_or(0, |_| files(trial).0);
+        .map_or(0, |_| written(trial).0);
     START
         + SEND_GIBIBYTE.mul_f64(sent as f64 / f64::from(1 << 30))
-        + PREPARE_GIBIBYTE.mul_f64(files(trial).0 as f64 / f64::from(1 << 30))
+        + PREPARE_GIBIBYTE.mul_f64(written(trial).0 as f64 / f64::from(1 << 30))
         + PREPARE_FRAGMENT.mul_f64(fragments as f64)
 }
 
 /// All that is written before anything is measured.
 pub fn written(trial: &Trial) -> Bytes {
-    files(trial)
-}
-
-fn files(trial: &Trial) -> Bytes {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let room = trial.background.as_ref().map(|background| background.room).unwrap_or_default();
     trial.workload.bytes() + beside.map(disklab_config::Workload::bytes).unwrap_or_default() + room

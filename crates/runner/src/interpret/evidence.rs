@@ -1,4 +1,4 @@
-//! What a guest left behind: a complete result, or the best account of why there is none.
+//! Judges what a guest left: a complete result, or the nearest cause of its failure.
 
 use super::end::End;
 use crate::room::check_room;
@@ -10,16 +10,17 @@ use disklab_units::{Bytes, Nanos};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::process::ExitStatus;
 
 /// So much of the end of a console or of the steps is looked at.
 const TAIL: u64 = 256 << 10;
 /// With less free on the host, what is missing is missing for that.
 pub(crate) const LEAST_ROOM: Bytes = Bytes::mib(1);
-/// What the library and the first process begin their words with.
+/// Beginning of the messages of the library and the first process.
 pub(crate) const OURS: &str = "disklab: ";
 const PANIC: &str = "Kernel panic - not syncing: ";
 
-/// Who carries a plan out.
+/// The process that carries a plan out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// A guest, whose clock its disks move.
@@ -58,52 +59,41 @@ pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
     Ok(closing)
 }
 
-/// That a plan in which nothing is measured was carried out.
+/// Checks that a plan in which nothing is measured was carried out.
 pub fn finished(folder: &Path, end: &End, who: Who) -> Result<(), String> {
     ended_well(folder, end, who)?;
     did_all(folder, who)
 }
 
 fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
-    let name = who.name();
-    let status = match end {
+    let what = match end {
+        End::Exited(status) => return exited_well(folder, *status, who),
         End::Stopped => return Err("interrupted".to_owned()),
-        End::Silent(silence) => {
-            return Err(explained(
-                folder,
-                &format!(
-                    "the guest hangs: neither its clock nor a request moved for {} s",
-                    silence.as_secs()
-                ),
-            ));
-        }
-        End::PastTime(limit) if who == Who::Guest => {
-            return Err(explained(
-                folder,
-                &format!(
-                    "the guest never ends: its clock is past {limit}, far beyond what the trial \
-                     takes"
-                ),
-            ));
-        }
-        End::PastTime(limit) => {
+        End::PastTime(limit) if who == Who::First => {
             return Err(format!(
                 "given up after {limit}, far beyond what it takes (the last step that it \
                  finished: {})",
-                last_step(&tail(&folder.join(names::STEPS)))
-                    .map_or_else(|| "start".to_owned(), |step| step.name())
+                step_name(last_step(folder))
             ));
         }
-        End::Talkative => {
-            return Err(explained(folder, "the guest's console filled up; it has gone wrong"));
-        }
-        End::Exited(status) => status,
+        End::PastTime(limit) => format!(
+            "the guest never ends: its clock is past {limit}, far beyond what the trial takes"
+        ),
+        End::Silent(silence) => format!(
+            "the guest hangs: neither its clock nor a request moved for {} s",
+            silence.as_secs()
+        ),
+        End::Talkative => "the guest's console filled up; it has gone wrong".to_owned(),
     };
+    Err(explained(folder, &what))
+}
+
+fn exited_well(folder: &Path, status: ExitStatus, who: Who) -> Result<(), String> {
     let console = tail(&folder.join(names::CONSOLE));
     if let Some(panic) = console.lines().rev().find_map(|line| line.split_once(PANIC)) {
         return Err(format!("the guest kernel panicked: {}", panic.1.trim()));
     }
-    if let Some(error) = failed_step(&tail(&folder.join(names::STEPS))) {
+    if let Some(error) = failed_step(folder) {
         // What the library said is nearer to the cause: a full host disk is an I/O error in the
         // guest.
         let cause = said(&console).filter(|cause| !cause.starts_with("guest: ") && *cause != error);
@@ -112,13 +102,13 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
     if !status.success() {
         let last = said(&console).or_else(|| console.lines().last()).map(str::to_owned);
         let last = last.unwrap_or_else(|| no_words(folder));
-        return Err(format!("the {name}'s process died ({status}): {last}"));
+        return Err(format!("the {}'s process died ({status}): {last}", who.name()));
     }
     Ok(())
 }
 
 fn did_all(folder: &Path, who: Who) -> Result<(), String> {
-    match last_step(&tail(&folder.join(names::STEPS))) {
+    match last_step(folder) {
         Some(Step::Finished) => Ok(()),
         _ => Err(format!("the {} ended before its plan did; see its console", who.name())),
     }
@@ -173,23 +163,27 @@ pub fn mount_time(folder: &Path) -> Option<Nanos> {
 
 fn explained(folder: &Path, what: &str) -> String {
     let time = virtual_time(folder).unwrap_or_default();
-    let last = last_step(&tail(&folder.join(names::STEPS)));
+    let last = last_step(folder);
     if let Some(Step::PhaseBegun { phase }) = last {
         return format!(
             "phase {phase}: {what} (virtual time {time}); a program that only computes takes no \
              virtual time, so that it comes to no limit"
         );
     }
-    let after = last.map_or_else(|| "start".to_owned(), |step| step.name());
+    let after = step_name(last);
     format!("{what} (virtual time {time}; the last step that it finished: {after})")
 }
 
-fn last_step(steps: &str) -> Option<Step> {
-    Step::read(steps.lines().last()?)
+fn step_name(step: Option<Step>) -> String {
+    step.map_or_else(|| "start".to_owned(), |step| step.name())
 }
 
-pub(crate) fn failed_step(steps: &str) -> Option<String> {
-    match last_step(steps)? {
+fn last_step(folder: &Path) -> Option<Step> {
+    Step::read(tail(&folder.join(names::STEPS)).lines().last()?)
+}
+
+pub(crate) fn failed_step(folder: &Path) -> Option<String> {
+    match last_step(folder)? {
         Step::Failed { error } => Some(error),
         _ => None,
     }
@@ -217,7 +211,6 @@ pub(crate) fn tail(path: &Path) -> String {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
     use std::time::Duration;
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {

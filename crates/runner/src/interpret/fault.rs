@@ -1,5 +1,5 @@
-//! Whose fault it is that a trial has no result. What is the trial's own comes again on every
-//! machine; what may be the machine's is worth another one.
+//! Says whether the machine or the trial is at fault if a trial has no result. A fault of the trial
+//! comes again on every machine; a fault of the machine is worth a try on another one.
 
 use super::end::End;
 use super::evidence::{LEAST_ROOM, OURS, failed_step, tail, virtual_time};
@@ -14,12 +14,13 @@ use std::path::Path;
 
 /// How the library ends what the host's system says.
 const OF_THE_HOST: &str = "(os error ";
-/// What a guest kernel says whose memory is a file that could not grow.
+/// Messages of a guest kernel whose memory is a file that could not grow.
 const NO_MEMORY: [&str; 2] = ["Bus error - the host", "Kernel mode signal 7"];
 /// The same of a program in it.
 const BUS_ERROR: &str = "SIGBUS";
 
-/// Of a guest that ended so, and left no result in `folder`. Asked while its disks are there.
+/// The fault of a guest that ended so, and left no result in `folder`. Call it while its disks are
+/// there.
 pub fn of_guest(folder: &Path, end: &End) -> Fault {
     let is_machines = match end {
         // A machine that is too slow looks like this, too.
@@ -34,7 +35,7 @@ pub fn of_guest(folder: &Path, end: &End) -> Fault {
     if is_machines { Fault::Machine } else { of_what_is_left(folder) }
 }
 
-/// Of disks that could not be prepared, or a trial that never began.
+/// The fault of disks that could not be prepared, or of a trial that never began.
 pub fn of_error(error: &Error) -> Fault {
     match error {
         Error::Prepare { kept, .. } => of_what_is_left(kept),
@@ -48,7 +49,7 @@ fn of_what_is_left(folder: &Path) -> Fault {
         (line.starts_with(OURS) && line.contains(OF_THE_HOST))
             || NO_MEMORY.iter().any(|words| line.contains(words))
     };
-    let step = failed_step(&tail(&folder.join(names::STEPS)));
+    let step = failed_step(folder);
     // Nothing can be said on a full disk.
     let is_full = |place: &Path| check_room("", place, LEAST_ROOM).is_err();
     let disks = folder.join(DISKS);

@@ -40,7 +40,7 @@ pub fn measures(folder: &Path) -> Result<Measures, String> {
     Ok(measures)
 }
 
-/// What it had been promised before the note with this number; nothing where the load is another.
+/// Promises to the load before the note with this number; empty if the load is another.
 pub fn promises(trial: &Trial, folder: &Path, number: u64) -> Result<Vec<Promise>, String> {
     match trial.workload.file_load() {
         Some(load) => Ok(promised(load, seed(trial), &report(folder)?.notes, number)),

@@ -1,4 +1,4 @@
-//! What became of a trial, from the raw files that it left.
+//! Makes the outcome of a trial from the raw files that it left.
 
 use super::end::End;
 use super::evidence::{self, Who};
@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What became of a trial, by its results, or by the reason why it has none.
+/// Makes an outcome from a trial's results, or from the reason why it has none.
 pub fn outcome(
     trial: &Trial,
     folder: &Path,
@@ -63,15 +63,15 @@ fn blank(trial: &Trial) -> Outcome {
     Outcome::new(trial.id.clone(), cell, trial.seed_index, trial.seed, Status::Failed)
 }
 
-/// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of
-/// 16 KiB each.
+/// Bytes of btrfs's trees for a read whose checksum is not in memory: a leaf and the nodes above
+/// it, of 16 KiB each.
 const COLD: u64 = 4 * (16 << 10);
 
-/// What a trial's raw files say.
+/// The results of a trial.
 pub struct TrialResults {
     /// fio's numbers, where it was fio.
     sample: Option<Sample>,
-    /// What is odd about the numbers.
+    /// Remarks on odd numbers.
     pub remarks: Vec<Remark>,
     pub measures: Measures,
     pub closing: Closing,

@@ -13,7 +13,7 @@ use disklab_units::Nanos;
 use std::fs;
 use std::path::Path;
 
-/// As many are above p99 then as are above p99.9 of ten times as many.
+/// Requests for a p99: as many lie above it as above the p99.9 of ten times as many.
 const ENOUGH_FOR_P99: u64 = ENOUGH_FOR_P99_9 / 10;
 
 /// The numbers of all phases that were done, or given up. The error says why there are none.
@@ -112,7 +112,7 @@ fn moved(phase: &closing::PhaseCounts) -> (u64, u64) {
     (sum(|device| device.read_bytes), sum(|device| device.write_bytes))
 }
 
-/// What a program's output says, by names without the program's.
+/// Numbers that a program's output says, by names without the program's.
 fn numbers_of(numbers: PrintedNumbers, said: &str) -> Result<Vec<(String, Measure)>, String> {
     let (program, rows) = match numbers {
         PrintedNumbers::Dbench => {
@@ -130,7 +130,7 @@ fn numbers_of(numbers: PrintedNumbers, said: &str) -> Result<Vec<(String, Measur
     Ok(last.measures.into_iter().map(short).collect())
 }
 
-/// Those of a report, unless fio failed.
+/// Jobs of a report; an error if fio failed.
 fn jobs(report: &str, whose: &str) -> Result<Vec<Job>, String> {
     let jobs =
         collect::parse(report.as_bytes()).map_err(|e| format!("{whose}'s report: {e}"))?.jobs;

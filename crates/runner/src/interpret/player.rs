@@ -7,10 +7,10 @@ use disklab_results::Remark;
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::Nanos;
 
-/// Of a frame: none that is lost cannot be told from less than half of one.
+/// Half a frame: fewer lost frames cannot be told from none.
 const HALF: f64 = 0.5;
 
-/// What became of its frames. The error says why there is nothing.
+/// Measures of its frames. The error says why there are none.
 pub fn measures(player: &Player, steps: &[Step]) -> Result<(Measures, Option<Remark>), String> {
     let last = steps.iter().rev().find_map(|step| match step {
         Step::Player { played } => Some(played),

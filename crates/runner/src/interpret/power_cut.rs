@@ -7,17 +7,16 @@ use disklab_results::Remark;
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::Nanos;
 
-/// Of one cut: none survived is not told from less than this.
+/// Half a cut: fewer that survive cannot be told from none.
 const HALF: f64 = 0.5;
 
-/// What a trial's cuts left.
+/// What a trial's cuts left on its disks.
 #[derive(Debug, Default)]
 pub struct Left {
     /// How long mounting took, and how many records had been promised, after each cut that was
     /// survived.
     pub survived: Vec<(Option<Nanos>, u64)>,
-    /// What was not there after the others: of each its number, from 1 on, when it was, and the
-    /// reason.
+    /// The other cuts: number, from 1 on, time, and the reason why the cut was not survived.
     pub lost: Vec<(usize, Nanos, String)>,
 }
 

@@ -1,14 +1,14 @@
-//! What became of the snapshots of a trial, and how much fuller its filesystems got.
+//! Measures of a trial's snapshots, and of the growth of its filesystems.
 
 use disklab_config::Trial;
 use disklab_config::suite::metric;
 use disklab_protocol::step::{SnapshotSummary, SpaceUsed, Step};
 use disklab_results::measure::{Better, Measure, Measures};
 
-/// Of a snapshot: that none was missed cannot be told from less than half of one.
+/// Half a snapshot: fewer missed snapshots cannot be told from none.
 const HALF: f64 = 0.5;
 
-/// Nothing where there were none. The error says why there is nothing where there should be.
+/// Returns no measures for a trial without snapshots. The error says why measures are missing.
 pub fn measures(trial: &Trial, steps: &[Step]) -> Result<Measures, String> {
     let mut measures = Measures::new();
     if trial.background.as_ref().is_some_and(|background| background.snapshots.is_some()) {
@@ -17,8 +17,7 @@ pub fn measures(trial: &Trial, steps: &[Step]) -> Result<Measures, String> {
             _ => None,
         });
         let seen = seen.ok_or("the guest says nothing of snapshots")?;
-        measures.extend(taken(seen).map(|(name, measure)| (name.to_owned(), measure)));
-        measures.extend(replicated(seen).map(|(name, measure)| (name.to_owned(), measure)));
+        add_taken(seen, &mut measures);
     }
     let used = steps.iter().filter_map(|step| match step {
         Step::Space { used } => Some(used),
@@ -38,31 +37,21 @@ pub fn measures(trial: &Trial, steps: &[Step]) -> Result<Measures, String> {
     Ok(measures)
 }
 
-fn taken(seen: &SnapshotSummary) -> impl Iterator<Item = (&'static str, Measure)> {
-    let delays = [
-        (metric::SNAPSHOT_DELAY, seen.mean_delay_ns),
-        (metric::LONGEST_SNAPSHOT_DELAY, seen.longest_delay_ns),
-    ];
-    // Of none there is no delay.
-    let delays = delays.map(|(name, ns)| (name, Measure::time(ns as f64))).into_iter();
-    let delays = delays.filter(|_| seen.taken > 0).collect::<Vec<_>>();
-    [(metric::SNAPSHOTS_TAKEN, share(seen.taken, seen.due))].into_iter().chain(delays)
-}
-
-fn replicated(seen: &SnapshotSummary) -> impl Iterator<Item = (&'static str, Measure)> {
-    let all = seen.replication.as_ref().map(|replication| {
-        let lags = [
-            (metric::REPLICATION_LAG, replication.mean_lag_ns),
-            (metric::LONGEST_REPLICATION_LAG, replication.longest_lag_ns),
-        ];
-        let lags = lags.map(|(name, ns)| (name, Measure::time(ns as f64))).into_iter();
-        let shares = [
-            (metric::SNAPSHOTS_REPLICATED, share(replication.replicated, seen.due)),
-            (metric::REPLICATIONS_DONE, share(replication.done, replication.due)),
-        ];
-        shares.into_iter().chain(lags.filter(|_| replication.replicated > 0)).collect::<Vec<_>>()
-    });
-    all.into_iter().flatten()
+fn add_taken(seen: &SnapshotSummary, measures: &mut Measures) {
+    let mut add = |name: &str, measure| measures.insert(name.to_owned(), measure);
+    add(metric::SNAPSHOTS_TAKEN, share(seen.taken, seen.due));
+    // A delay is undefined if no snapshot was taken.
+    if seen.taken > 0 {
+        add(metric::SNAPSHOT_DELAY, Measure::time(seen.mean_delay_ns as f64));
+        add(metric::LONGEST_SNAPSHOT_DELAY, Measure::time(seen.longest_delay_ns as f64));
+    }
+    let Some(replication) = &seen.replication else { return };
+    add(metric::SNAPSHOTS_REPLICATED, share(replication.replicated, seen.due));
+    add(metric::REPLICATIONS_DONE, share(replication.done, replication.due));
+    if replication.replicated > 0 {
+        add(metric::REPLICATION_LAG, Measure::time(replication.mean_lag_ns as f64));
+        add(metric::LONGEST_REPLICATION_LAG, Measure::time(replication.longest_lag_ns as f64));
+    }
 }
 
 /// Per cent of those that were due.

@@ -1,5 +1,5 @@
-//! What the disks moved for jobs that have files of their own, or that run beside something else,
-//! over the same window for all: what the BFQ suite "S" has iostat tell.
+//! Throughput of the disks over one window for all jobs, for jobs that have files of their own or
+//! that run beside something else: what iostat reports for the BFQ suite "S".
 
 use crate::describe::fio::has_one_window;
 use disklab_config::Trial;

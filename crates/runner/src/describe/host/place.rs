@@ -32,6 +32,14 @@ impl HostPlace {
             Self::Disks { disks, .. } | Self::At { disks, .. } => disks,
         }
     }
+
+    /// UUID of the filesystem: `fresh` for one that is made, else its own.
+    pub fn uuid(&self, fresh: &str) -> Option<String> {
+        match self {
+            Self::Disks { .. } => Some(fresh.to_owned()),
+            Self::At { uuid, .. } => uuid.clone(),
+        }
+    }
 }
 
 /// Below a folder of the user's: what is ours begins so, with what nobody else would draw.
@@ -74,7 +82,8 @@ pub fn places(trial: &Trial, place: &HostPlace, uuid: Option<String>) -> Trial {
 }
 
 /// Disks that were named once more, by the names that they were given first.
-pub fn named_again(disks: &[Disk], permission: &Permission) -> Vec<PathBuf> {
+pub fn named_again(place: &HostPlace) -> Vec<PathBuf> {
+    let HostPlace::Disks { disks, permission } = place else { return Vec::new() };
     let is_again = |disk: &&Disk| {
         let same = |path: &PathBuf| Disk::find(path).is_ok_and(|again| again.number == disk.number);
         permission.overwrite.iter().any(same)

@@ -94,7 +94,8 @@ impl<'a> Prepared<'a> {
 
     fn make(&mut self, trial: &Trial) -> Result<()> {
         let host = self.host;
-        let overwrite = self.may_be_lost();
+        // Disks that may hold something. Once they held what we made, there is nothing else to lose.
+        let overwrite = if self.is_first { named_again(&host.place) } else { Vec::new() };
         if let HostPlace::Disks { disks, permission } = &host.place {
             for disk in disks {
                 guard::may_write(disk, &permission.allow, &overwrite)?;
@@ -106,10 +107,7 @@ impl<'a> Prepared<'a> {
             leave_room(path, trial)?;
         }
         let fresh = fresh_uuid()?;
-        let uuid = match &host.place {
-            HostPlace::Disks { .. } => Some(fresh.clone()),
-            HostPlace::At { uuid, .. } => uuid.clone(),
-        };
+        let uuid = host.place.uuid(&fresh);
         let at = test_path(&host.place, &fresh);
         let placed = places(trial, &host.place, uuid.clone());
         let journal = Journal::create(&host.state, &self.record)?;
@@ -129,16 +127,6 @@ impl<'a> Prepared<'a> {
         self.is_first = false;
         self.contents.made(trial);
         Ok(())
-    }
-
-    /// Disks that may hold something. Once they held what we made, there is nothing else to lose.
-    fn may_be_lost(&self) -> Vec<PathBuf> {
-        match &self.host.place {
-            HostPlace::Disks { disks, permission } if self.is_first => {
-                named_again(disks, permission)
-            }
-            _ => Vec::new(),
-        }
     }
 
     fn run(&self, trial: &Trial, plan: &Plan, machine: &RealMachine) -> Result<()> {

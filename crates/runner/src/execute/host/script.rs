@@ -5,7 +5,7 @@ use super::duration;
 use super::settings::Host;
 use crate::describe::facts;
 use crate::describe::host::order::{self, DiskContents};
-use crate::describe::host::place::{self, HostPlace};
+use crate::describe::host::place;
 use crate::describe::host::plan;
 use disklab_block_devices::change::Change;
 use disklab_block_devices::environment::ASKS_HEALTH;
@@ -14,7 +14,6 @@ use disklab_guest::init::interpret;
 use disklab_guest::real_machine::{RealMachine, TRACING};
 use disklab_guest::shell;
 use disklab_protocol::action::Plan;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Stands for one that is drawn when it is needed.
@@ -51,12 +50,9 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     ));
     // What undoes what was made on the disks.
     let (mut contents, mut undo) = (DiskContents::default(), Vec::new());
-    let mut overwrite = again(&host.place);
+    let mut overwrite = place::named_again(&host.place);
     for trial in order::in_blocks(possible, host.order) {
-        let uuid = match &host.place {
-            HostPlace::Disks { .. } => Some(UUID.to_owned()),
-            HostPlace::At { uuid, .. } => uuid.clone(),
-        };
+        let uuid = host.place.uuid(UUID);
         let at = place::test_path(&host.place, UUID);
         let placed = place::places(trial, &host.place, uuid);
         let machine =
@@ -99,12 +95,6 @@ pub fn time(host: &Host, trials: &[Trial]) -> Duration {
 fn obstacle(trial: &Trial, host: &Host) -> Option<String> {
     let known = facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
     known.or_else(|| plan::policy_not_had(trial, &host.place))
-}
-
-/// Disks that were named again, as they were named first.
-fn again(place: &HostPlace) -> Vec<PathBuf> {
-    let HostPlace::Disks { disks, permission } = place else { return Vec::new() };
-    place::named_again(disks, permission)
 }
 
 fn names(host: &Host) -> String {

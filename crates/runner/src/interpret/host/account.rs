@@ -86,7 +86,7 @@ fn requests(
     Ok(read.ok())
 }
 
-/// What each disk did while it was watched, as the kernel counts it.
+/// Counts of each disk while it was watched, as the kernel has them.
 fn done(watched: &WatchAccount) -> impl Iterator<Item = Stat> {
     watched.after.iter().zip(&watched.before).map(|(after, before)| after.since(before))
 }

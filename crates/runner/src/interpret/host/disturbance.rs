@@ -9,36 +9,38 @@ use disklab_results::Remark;
 use disklab_results::remark::Others;
 use disklab_units::Nanos;
 
-/// What a time of rest before a trial says of it.
+/// Remarks on requests in the time of rest before a trial.
 pub fn at_rest(activity: &[Activity]) -> Vec<Remark> {
     let disturbing = activity.iter().filter(|activity| activity.disturbs());
-    disturbing
-        .map(|activity| Remark::Disturbed {
-            device: activity.name.clone(),
-            requests: activity.requests,
-            bytes: activity.bytes,
-            within: activity.within,
-            others: Others::Before,
-        })
-        .collect()
+    disturbing.map(|activity| disturbed(activity, Others::Before)).collect()
 }
 
-/// What happened during it beside a partition, on the same disk.
+fn disturbed(activity: &Activity, others: Others) -> Remark {
+    Remark::Disturbed {
+        device: activity.name.clone(),
+        requests: activity.requests,
+        bytes: activity.bytes,
+        within: activity.within,
+        others,
+    }
+}
+
+/// Remarks on requests to other partitions of the same disk during the trial.
 pub fn beside(watched: &WatchAccount) -> Vec<Remark> {
     let within = Nanos(watched.ended_ns.saturating_sub(watched.began_ns));
     let each = watched.disks.iter().zip(&watched.beside).filter(|(disk, _)| disk.is_part());
     at_rest(&each.map(|(disk, done)| Activity::new(&disk.disk, within, done)).collect::<Vec<_>>())
 }
 
-/// Of what the disks read, one part in so many may be nobody's; and so many bytes in any case.
+/// Part of the disks' reads that may belong to no process; and bytes that may in any case.
 const NOBODYS_PART: u64 = 10;
 const NOBODYS: u64 = 16 << 20;
 
-/// What others read while a trial was measured: more than its own processes have. Kernel threads
-/// read a little for them; so that where the kernel itself is at work beside it, this tells
+/// Remarks on reads of others while a trial was measured: reads beyond those of its own processes.
+/// Kernel threads read a little for the trial; if the kernel itself works beside it, this says
 /// nothing.
 pub fn read(marks: &[ObservedMark]) -> Vec<Remark> {
-    let of_phase = |(begun, end): (&ObservedMark, &ObservedMark)| {
+    let in_phase = |(_, begun, end): (&str, &ObservedMark, &ObservedMark)| {
         let own = end.own_read?.saturating_sub(begun.own_read?);
         let done: Vec<Stat> =
             end.disks.iter().zip(&begun.disks).map(|(end, begun)| end.since(begun)).collect();
@@ -49,36 +51,26 @@ pub fn read(marks: &[ObservedMark]) -> Vec<Remark> {
         (read > known.saturating_add(written))
             .then_some(Remark::OthersRead { own_bytes: own, disks_bytes: read })
     };
-    counted::spans(marks).into_iter().filter_map(|(_, begun, end)| of_phase((begun, end))).collect()
+    counted::spans(marks).into_iter().filter_map(in_phase).collect()
 }
 
 /// A filesystem that is there writes a line of its journal now and then.
 const FEW: u64 = 16;
 
-/// What others wrote to disks of a filesystem that they use, too, while a trial was measured that
-/// does not write.
+/// Remarks on writes of others, while a trial was measured that does not write, to disks of a
+/// filesystem that they use too.
 pub fn wrote(watched: &WatchAccount, marks: &[ObservedMark]) -> Vec<Remark> {
-    let of_phase = |(begun, end): (&ObservedMark, &ObservedMark)| {
+    let mut remarks = Vec::new();
+    for (_, begun, end) in counted::spans(marks) {
         let within = Nanos(end.at_ns.saturating_sub(begun.at_ns));
-        let each = watched.disks.iter().zip(end.disks.iter().zip(&begun.disks));
-        let wrote = each.filter_map(|(disk, (end, begun))| {
-            let done = end.since(begun);
-            let writes =
-                Stat { writes: done.writes, write_sectors: done.write_sectors, ..Stat::default() };
-            let activity = Activity::new(&disk.name, within, &writes);
-            (activity.disturbs() && activity.requests > FEW).then(|| Remark::Disturbed {
-                device: disk.name.clone(),
-                requests: activity.requests,
-                bytes: activity.bytes,
-                within,
-                others: Others::Wrote,
-            })
-        });
-        wrote.collect::<Vec<_>>()
-    };
-    counted::spans(marks)
-        .into_iter()
-        .map(|(_, begun, end)| (begun, end))
-        .flat_map(of_phase)
-        .collect()
+        for (disk, (end, begun)) in watched.disks.iter().zip(end.disks.iter().zip(&begun.disks)) {
+            let Stat { writes, write_sectors, .. } = end.since(begun);
+            let done = Stat { writes, write_sectors, ..Stat::default() };
+            let activity = Activity::new(&disk.name, within, &done);
+            if activity.disturbs() && activity.requests > FEW {
+                remarks.push(disturbed(&activity, Others::Wrote));
+            }
+        }
+    }
+    remarks
 }

@@ -1,4 +1,4 @@
-//! What this machine's disks did in a trial.
+//! Reads what this machine's disks did in a trial.
 
 pub mod account;
 mod counted;

@@ -1,4 +1,4 @@
-//! What there is to say of a trial by the steps that its first process wrote.
+//! Remarks on a trial from the steps that its first process wrote.
 
 use crate::describe::host::plan::{choice, not_had};
 use disklab_protocol::names;

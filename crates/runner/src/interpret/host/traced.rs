@@ -20,16 +20,16 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
-/// Of each CPU's file so much is read at a time.
+/// Bytes of a CPU's file that are read at a time.
 const BUFFER: usize = 256 << 10;
 
 pub struct Traced {
     pub phases: Vec<PhaseCounts>,
-    /// That ended while the disks were watched.
+    /// Number of requests that ended while the disks were watched.
     pub requests: u64,
-    /// Of [`names::REQUESTS`].
+    /// SHA-256 of [`names::REQUESTS`].
     pub sha256: String,
-    /// Of each disk: those requests, as far as the kernel counts the same.
+    /// Counts of these requests for each disk, as far as the kernel counts the same.
     pub ended: Vec<Stat>,
 }
 
@@ -145,12 +145,12 @@ impl<'a> Counting<'a> {
         let stat = &mut self.ended[disk];
         match op {
             Op::Read => {
-                (stat.reads, stat.read_sectors) =
-                    (stat.reads + 1, stat.read_sectors + u64::from(sectors));
+                stat.reads += 1;
+                stat.read_sectors += u64::from(sectors);
             }
             Op::Write | Op::WriteZeroes => {
-                (stat.writes, stat.write_sectors) =
-                    (stat.writes + 1, stat.write_sectors + u64::from(sectors));
+                stat.writes += 1;
+                stat.write_sectors += u64::from(sectors);
             }
             Op::Flush => stat.flushes += 1,
             Op::Discard => stat.discards += 1,
