@@ -169,23 +169,16 @@ pub fn fio_runtime(trial: &Trial) -> Nanos {
 /// costs and change nothing it measures; `clock_gettime` is virtual where the processor's own
 /// counter would be real.
 pub fn program(output: &str, seed: Seed) -> Vec<String> {
-    vec![
-        "fio".to_owned(),
-        "--clocksource=clock_gettime".to_owned(),
-        "--thread".to_owned(),
-        "--disk_util=0".to_owned(),
-        "--eta=never".to_owned(),
-        "--output-format=json+".to_owned(),
-        format!("--output={output}"),
-        // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads
-        // it as a number of at most 63 bits.
-        "--randrepeat=0".to_owned(),
-        format!("--randseed={}", seed.0 >> 1),
-        // Percentiles of the same latency that the mean is of.
-        "--lat_percentiles=1".to_owned(),
-        "--group_reporting".to_owned(),
-        "--exitall_on_error".to_owned(),
-    ]
+    let mut fio = stack::words(
+        "fio --clocksource=clock_gettime --thread --disk_util=0 --eta=never --output-format=json+",
+    );
+    fio.push(format!("--output={output}"));
+    // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads it
+    // as a number of at most 63 bits.
+    fio.extend(["--randrepeat=0".to_owned(), format!("--randseed={}", seed.0 >> 1)]);
+    // Percentiles of the same latency that the mean is of.
+    fio.extend(stack::words("--lat_percentiles=1 --group_reporting --exitall_on_error"));
+    fio
 }
 
 /// A definition of jobs on a file, but for how long they run.

@@ -16,54 +16,43 @@ const VERIFIED_SIZE: Bytes = Bytes::mib(16);
 /// So many of its blocks a second: the disks are mostly the workload's.
 const REWRITES: u32 = 100;
 
-/// fio's options for the file that it verifies.
-fn verified(options: &[&str]) -> Vec<String> {
-    let fixed = [
-        "fio",
-        "--clocksource=clock_gettime",
-        "--thread",
-        "--disk_util=0",
-        "--eta=never",
-        "--name=verified",
-        "--bs=4k",
-        "--direct=1",
-        "--verify=crc32c",
-        "--verify_state_save=0",
-    ];
-    let place = [format!("--filename={POOL}/{VERIFIED}"), format!("--size={}", VERIFIED_SIZE.0)];
-    fixed.iter().chain(options).map(|&word| word.to_owned()).chain(place).collect()
+/// fio's command on the file that it verifies.
+fn verified(options: &str) -> Vec<String> {
+    stack::words(&format!(
+        "fio --clocksource=clock_gettime --thread --disk_util=0 --eta=never --name=verified \
+         --bs=4k --direct=1 --verify=crc32c --verify_state_save=0 {options} \
+         --filename={POOL}/{VERIFIED} --size={}",
+        VERIFIED_SIZE.0
+    ))
 }
 
 /// Writes it once, before anything is measured.
 pub fn lay_out() -> Vec<String> {
-    verified(&["--rw=write", "--do_verify=0", "--end_fsync=1"])
+    verified("--rw=write --do_verify=0 --end_fsync=1")
 }
 
 /// Goes on writing it at random.
 pub fn rewrite(trial: &Trial) -> Vec<String> {
-    let seed = format!("--randseed={}", trial.seed.derive("verified").0 >> 1);
-    let rate = format!("--rate_iops={REWRITES}");
-    let options =
-        ["--rw=randwrite", "--do_verify=0", "--norandommap", "--randrepeat=0", "--time_based"];
-    let until_ended = ["--runtime=30d", &seed, &rate];
-    verified(&[options.as_slice(), &until_ended].concat())
+    verified(&format!(
+        "--rw=randwrite --do_verify=0 --norandommap --randrepeat=0 --time_based --runtime=30d \
+         --randseed={} --rate_iops={REWRITES}",
+        trial.seed.derive("verified").0 >> 1
+    ))
 }
 
 /// The plan of the guest after a cut.
 pub fn plan(trial: &Trial, promised: u64, files: Vec<Promise>) -> Plan {
-    let verify = verified(&["--rw=read", "--verify_fatal=1"]);
+    let verify = verified("--rw=read --verify_fatal=1");
     let scrub = match trial.array.layout.filesystem() {
-        Some(Filesystem::Btrfs) => {
-            Some(stack::words(&["btrfs", "scrub", "start", "-B", "-r", POOL]))
-        }
-        Some(Filesystem::Zfs) => Some(stack::words(&["zpool", "scrub", "-w", ZFS_POOL])),
+        Some(Filesystem::Btrfs) => Some(format!("btrfs scrub start -B -r {POOL}")),
+        Some(Filesystem::Zfs) => Some(format!("zpool scrub -w {ZFS_POOL}")),
         _ => None,
     };
     let mut actions: Vec<Action> = device_settings(trial).into_iter().map(Action::Set).collect();
     actions.extend(stack::below(trial, false));
     actions.extend(stack::mount(trial).map(Action::Mount));
     actions.push(Action::CheckSurvival(CheckSurvival { promised, files }));
-    let look = scrub.into_iter().chain([verify]);
+    let look = scrub.map(|command| stack::words(&command)).into_iter().chain([verify]);
     actions.extend(look.map(|command| stack::run("look", command)));
     let unmount = Unmount { all: vec![Side::Pool] };
     actions.extend(stack::mount(trial).map(|_| Action::Unmount(unmount)));

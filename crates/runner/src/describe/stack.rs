@@ -48,9 +48,9 @@ pub fn below(trial: &Trial, make: bool) -> Vec<Action> {
 /// Actions that end those, so that they are found clean.
 pub fn stop_below(trial: &Trial) -> Vec<Action> {
     let pools = pools(trial, false).into_iter();
-    let pools = pools.map(|(name, _)| run("zpool", words(&["zpool", "export", &name])));
+    let pools = pools.map(|(name, _)| run("zpool", words(&format!("zpool export {name}"))));
     let raid = trial.array.layout.raid();
-    let raid = raid.map(|_| run("md", words(&["mdadm", "--quiet", "--stop", &md(trial)])));
+    let raid = raid.map(|_| run("md", words(&format!("mdadm --quiet --stop {}", md(trial)))));
     pools.chain(raid).collect()
 }
 
@@ -98,11 +98,9 @@ fn cache(trial: &Trial, make: bool) -> Option<Bcache> {
     trial.array.cache.as_ref()?;
     let disks: Vec<_> = (0..trial.array.devices.len()).map(|i| disk_path(trial, i)).collect();
     let cache = disk_path(trial, disks.len());
-    let words = || {
-        let words = ["make-bcache", "--block", "4k", "--cache", &cache, "--bdev"].into_iter();
-        words.chain(disks.iter().map(String::as_str)).map(str::to_owned).collect()
-    };
-    Some(Bcache::Start { make: make.then(words), disks, cache })
+    let command =
+        || words(&format!("make-bcache --block 4k --cache {cache} --bdev {}", disks.join(" ")));
+    Some(Bcache::Start { make: make.then(command), disks, cache })
 }
 
 /// The mode of each disk that is cached.
@@ -141,20 +139,22 @@ pub fn device(trial: &Trial) -> String {
 fn raid(trial: &Trial, make: bool) -> Option<StartRaid> {
     let level = trial.array.layout.raid()?;
     let disks = pool_paths(trial);
-    let count = format!("--raid-devices={}", disks.len());
     let md = md(trial);
-    let created = ["--create", &md, "--run", "--assume-clean", "--homehost=any", "--name=0"];
-    let found = ["--assemble", &md, "--run"];
-    let mut start = words(&["mdadm", "--quiet"]);
+    let mut start = if make {
+        words(&format!(
+            "mdadm --quiet --create {md} --run --assume-clean --homehost=any --name=0 --level={} \
+             --raid-devices={}",
+            level.as_str(),
+            disks.len()
+        ))
+    } else {
+        words(&format!("mdadm --quiet --assemble {md} --run"))
+    };
     if make {
-        start.extend(words(&created));
-        start.extend([format!("--level={}", level.as_str()), count]);
         start.extend(trial.places.uuid.as_ref().map(|uuid| format!("--uuid={uuid}")));
         // Where there are copies, as mdadm itself proposes: after a power cut only what was being
         // written is copied.
         start.extend((level != Md::Raid0).then(|| "--bitmap=internal".to_owned()));
-    } else {
-        start.extend(words(&found));
     }
     start.extend(disks);
     Some(StartRaid { command: start })
@@ -198,21 +198,22 @@ fn pool(
     let nodes = own_nodes.unwrap_or_else(|| ZFS_NODES.into());
     let folder = nodes.display().to_string();
     let command = if make {
-        let options =
-            ["-o", "ashift=12", "-o", "cachefile=none", "-O", "compression=off", "-O", "atime=off"];
+        let create = words(&format!(
+            "zpool create -f -o ashift=12 -o cachefile=none -O compression=off -O atime=off \
+             -m none {name}"
+        ));
         let node = |disk: &String| format!("{folder}/{disk}");
         let mirror = |pair: &[String]| {
             ["mirror".to_owned()].into_iter().chain(pair.iter().map(node)).collect()
         };
         let mirrors = disks.chunks(2).flat_map(|pair| -> Vec<String> { mirror(pair) });
-        let create = words(&["zpool", "create", "-f"]).into_iter().chain(words(&options));
-        create.chain(words(&["-m", "none", name])).chain(mirrors).collect()
+        create.into_iter().chain(mirrors).collect()
     } else {
         // On a real machine it is looked for on its own disks alone.
         let each = disks.iter().map(|disk| format!("{folder}/{disk}"));
         let places = if is_own { each.collect() } else { vec![folder] };
         let places = places.into_iter().flat_map(|place| ["-d".to_owned(), place]);
-        let import = words(&["zpool", "import", "-N", "-o", "cachefile=none"]).into_iter();
+        let import = words("zpool import -N -o cachefile=none").into_iter();
         import.chain(places).chain([name.to_owned()]).collect()
     };
     (name.to_owned(), StartPool { disks: disks.to_vec(), nodes, command })
@@ -221,39 +222,33 @@ fn pool(
 /// A dataset that mount(2) takes.
 fn dataset(pool: &str, places: &Places) -> Vec<String> {
     let name = zfs_data(&pool_name(pool, places));
-    words(&["zfs", "create", "-o", "mountpoint=legacy", &name])
+    words(&format!("zfs create -o mountpoint=legacy {name}"))
 }
 
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is
 /// measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
-    let (start, paths): (&[&str], _) = match trial.array.layout {
-        Layout::Btrfs(profiles) => {
-            return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial)));
-        }
+    let uuid = trial.places.uuid.as_deref();
+    let filesystem = match trial.array.layout {
+        Layout::Btrfs(profiles) => return Some(mkfs_btrfs(profiles, uuid, pool_paths(trial))),
         Layout::ZfsMirrors => return Some(dataset(ZFS_POOL, &trial.places)),
-        Layout::On { filesystem, .. } => {
-            let start: &[&str] = match filesystem? {
-                Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
-                Filesystem::Ext4 => {
-                    &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]
-                }
-                Filesystem::Xfs => &["mkfs.xfs", "-q", "-f"],
-                // Is never on another device.
-                Filesystem::Zfs => return None,
-            };
-            (start, vec![device(trial)])
-        }
+        Layout::On { filesystem, .. } => filesystem?,
     };
-    let marked =
-        trial.places.uuid.iter().flat_map(|uuid| mark(trial.array.layout.filesystem(), uuid));
-    Some(words(start).into_iter().chain(marked).chain(paths).collect())
+    let start = match filesystem {
+        Filesystem::Btrfs => "mkfs.btrfs -q -f",
+        Filesystem::Ext4 => "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0",
+        Filesystem::Xfs => "mkfs.xfs -q -f",
+        // Is never on another device.
+        Filesystem::Zfs => return None,
+    };
+    let marked = uuid.iter().flat_map(|uuid| mark(filesystem, uuid));
+    Some(words(start).into_iter().chain(marked).chain([device(trial)]).collect())
 }
 
 /// How a filesystem is given a UUID.
-fn mark(filesystem: Option<Filesystem>, uuid: &str) -> [String; 2] {
+fn mark(filesystem: Filesystem, uuid: &str) -> [String; 2] {
     match filesystem {
-        Some(Filesystem::Xfs) => ["-m".to_owned(), format!("uuid={uuid}")],
+        Filesystem::Xfs => ["-m".to_owned(), format!("uuid={uuid}")],
         _ => ["-U".to_owned(), uuid.to_owned()],
     }
 }
@@ -263,8 +258,9 @@ fn mkfs_btrfs(
     uuid: Option<&str>,
     paths: Vec<String>,
 ) -> Vec<String> {
-    let start = words(&["mkfs.btrfs", "-q", "-f", "-d", data.as_str(), "-m", metadata.as_str()]);
-    let marked = uuid.iter().flat_map(|uuid| mark(Some(Filesystem::Btrfs), uuid));
+    let (data, metadata) = (data.as_str(), metadata.as_str());
+    let start = words(&format!("mkfs.btrfs -q -f -d {data} -m {metadata}"));
+    let marked = uuid.iter().flat_map(|uuid| mark(Filesystem::Btrfs, uuid));
     start.into_iter().chain(marked).chain(paths).collect()
 }
 
@@ -303,10 +299,10 @@ pub fn makers(trial: &Trial) -> Vec<String> {
 
 /// Looks whether the unmounted filesystem is whole, and changes nothing.
 pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
-    let start: &[&str] = match trial.array.layout.filesystem()? {
-        Filesystem::Btrfs => &["btrfs", "check", "--readonly", "--check-data-csum"],
-        Filesystem::Ext4 => &["e2fsck", "-f", "-n"],
-        Filesystem::Xfs => &["xfs_repair", "-n"],
+    let start = match trial.array.layout.filesystem()? {
+        Filesystem::Btrfs => "btrfs check --readonly --check-data-csum",
+        Filesystem::Ext4 => "e2fsck -f -n",
+        Filesystem::Xfs => "xfs_repair -n",
         // It has none; a scrub reads all of the mounted pool.
         Filesystem::Zfs => return None,
     };
@@ -373,8 +369,9 @@ fn mounted(
     }
 }
 
-pub fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+/// The words of a command line without quotes.
+pub fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

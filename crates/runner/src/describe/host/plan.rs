@@ -269,8 +269,7 @@ fn release(machine: &RealMachine, start: Vec<Action>) -> Vec<Action> {
     let again = machine.overwrite.iter().flatten();
     let disks = again.filter_map(|path| machine.disks.iter().find(|disk| disk.named == *path));
     let wipes = disks.map(|disk| {
-        let device = format!("/dev/{}", disk.name);
-        stack::run("wipe", stack::words(&["wipefs", "--all", "--quiet", &device]))
+        stack::run("wipe", stack::words(&format!("wipefs --all --quiet /dev/{}", disk.name)))
     });
     release.into_iter().chain(wipes).chain(start).collect()
 }
