@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::interpret::outcome::not_run;
 use disklab_config::Trial;
 use disklab_record::{Outcome, Status, Writer};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Counts the outcomes of a run, and tells whoever watches it.
@@ -35,7 +36,7 @@ impl<'a> Tally<'a> {
         writer: &Writer,
         obstacle: &dyn Fn(&Trial) -> Option<String>,
     ) -> Result<Vec<&'t Trial>> {
-        let remaining = writer.remaining();
+        let remaining: BTreeSet<String> = writer.remaining().into_iter().collect();
         let mut possible = Vec::new();
         for trial in trials.iter().filter(|trial| remaining.contains(&trial.id)) {
             match obstacle(trial) {
