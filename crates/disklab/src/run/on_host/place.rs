@@ -3,14 +3,14 @@
 use disklab_block_devices::Disk;
 use disklab_config::device::Constant;
 use disklab_config::{Device, Lab, Model};
-use disklab_runner::host::Place;
+use disklab_runner::host::HostPlace;
 use disklab_units::{Bytes, Nanos};
 
 use crate::question::Overrides;
 
 /// What a run on this machine is asked, and on what.
 pub struct HostQuestion {
-    pub place: Place,
+    pub place: HostPlace,
     pub lab: Lab,
     /// For the question, in the place of those of the command line.
     pub overrides: Overrides,
