@@ -59,7 +59,7 @@ pub struct Curve {
 
 impl Curve {
     /// Returns the point at a percentile.
-    pub fn at(&self, percent: f64) -> Option<CurvePoint> {
+    pub fn point(&self, percent: f64) -> Option<CurvePoint> {
         self.points.iter().find(|point| (point.percent - percent).abs() < 1e-9).copied()
     }
 

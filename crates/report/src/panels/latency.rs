@@ -100,7 +100,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
 /// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median over seeds
 /// that verdicts are of.
 fn medians(curves: &[Curve], side: RequestKind) -> Option<String> {
-    let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.at(99.0)?.of_all)));
+    let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.point(99.0)?.of_all)));
     let told: Vec<String> = curves.iter().filter_map(p99).collect();
     let whose = match side {
         RequestKind::All => "p99 of all seeds together",
@@ -180,7 +180,7 @@ fn time(ns: f64) -> String {
 fn says(curves: &[Curve]) -> String {
     let one = |curve: &Curve| {
         let at = |percent: f64| {
-            curve.at(percent).map_or_else(|| "unknown".to_owned(), |point| time(point.of_all))
+            curve.point(percent).map_or_else(|| "unknown".to_owned(), |point| time(point.of_all))
         };
         format!("{}: half within {}, 99 % within {}", curve.choice, at(50.0), at(99.0))
     };
@@ -196,11 +196,11 @@ fn table(curves: &[Curve], view: &View) -> (Vec<f64>, NumbersTable) {
     let mut percents = Vec::new();
     for &percent in view.table {
         let field = |curve: &Curve| {
-            let Some(point) = curve.at(percent) else { return "-".to_owned() };
+            let Some(point) = curve.point(percent) else { return "-".to_owned() };
             let [all, least, most] = [point.of_all, point.least, point.greatest].map(time);
             format!("{all} ({least} to {most})")
         };
-        if curves.iter().any(|curve| curve.at(percent).is_some()) {
+        if curves.iter().any(|curve| curve.point(percent).is_some()) {
             percents.push(percent);
             table.row(percent.to_string(), curves.iter().map(field));
         }

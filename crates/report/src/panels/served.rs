@@ -162,7 +162,7 @@ impl ChoiceService {
             let over = |value: fn(&DeviceSample) -> Option<f64>| {
                 Spread::of(samples.iter().filter_map(|sample| value(sample.devices.get(index)?)))
             };
-            let field = |(_, _, value, show): &Column| told(over(*value), show);
+            let field = |(_, _, value, show): &Column| with_range(over(*value), show);
             let model = named.device.iter().map(|device| format!(" ({device})"));
             DiskService {
                 name: named.name.clone(),
@@ -297,7 +297,8 @@ fn table(compared: &str, choices: &[ChoiceService]) -> NumbersTable {
             choice.disks.iter().enumerate()
         {
             // It is of all disks together.
-            let switches = if at == 0 { told(choice.switches, percent) } else { String::new() };
+            let switches =
+                if at == 0 { with_range(choice.switches, percent) } else { String::new() };
             let row = [disk].into_iter().chain(fields).chain([&switches]);
             table.row(&choice.name, row.chain(of_btrfs.iter().filter(|_| has_stats)));
         }
@@ -306,7 +307,7 @@ fn table(compared: &str, choices: &[ChoiceService]) -> NumbersTable {
 }
 
 /// The median, with the range where there is one.
-pub fn told(spread: Option<Spread>, show: impl Fn(f64) -> String) -> String {
+pub fn with_range(spread: Option<Spread>, show: impl Fn(f64) -> String) -> String {
     let Some(Spread { min, median, max }) = spread else { return "–".to_owned() };
     let (low, middle, high) = (show(min), show(median), show(max));
     if low == high { middle } else { format!("{middle} ({low} to {high})") }

@@ -15,7 +15,7 @@ use crate::chart::NumbersTable;
 use crate::disks;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::verdict;
-use crate::panels::served::told;
+use crate::panels::served::with_range;
 use crate::source::{CellChoice, Group, ReportSource};
 
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
@@ -161,7 +161,7 @@ fn table(baseline: &Recorded, explained: &[(&Recorded, Separation)]) -> NumbersT
         if fact.baseline.is_none() && own.iter().all(|fact| fact.treatment.is_none()) {
             continue;
         }
-        let told = |spread: Option<Spread>| told(spread, |value| fact.unit.show(value));
+        let told = |spread: Option<Spread>| with_range(spread, |value| fact.unit.show(value));
         let apart = |fact: &Fact| if fact.apart { " *" } else { "" };
         let own = own.into_iter().map(|fact| told(fact.treatment) + apart(fact));
         table.row(fact.name, [told(fact.baseline)].into_iter().chain(own));
