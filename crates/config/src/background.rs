@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::command::{TREE, read_command, read_commands};
+use crate::command::{TREE, read_command};
 use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::fsload::Fsload;
 use crate::priority::Priority;
@@ -105,11 +105,12 @@ impl Background {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &TomlTable<'_, '_>, workloads: &Workloads) -> Option<Self> {
         let summary = table.required("summary");
-        let lead = table.required_table("lead").map(|lead| DiskTimes::read(&lead, &TIMES_BEFORE));
+        let lead =
+            table.required_table("lead").map(|lead| DiskTimes::from_table(&lead, &TIMES_BEFORE));
         let trees = table.table("trees").map(|trees| Trees::read(&trees));
         let has_trees = trees.is_some();
         let processes = table.read_tables("process", |one| Process::read(one, has_trees));
-        let prepare = read_commands(table, has_trees);
+        let prepare = table.read_tables("prepare", |prepare| read_command(prepare, has_trees));
         let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
         let priority = Priority::from_table(table);
         let fio_load = table.has("workload").then(|| workload(table, workloads));

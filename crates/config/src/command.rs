@@ -31,14 +31,6 @@ pub(crate) fn read_command(table: &TomlTable<'_, '_>, has_trees: bool) -> Option
     (!words.is_empty()).then(|| values(words))
 }
 
-/// Reads the commands that prepare disks, each under a `[[prepare]]` of its own.
-pub(crate) fn read_commands(
-    table: &TomlTable<'_, '_>,
-    has_trees: bool,
-) -> Option<Vec<Vec<String>>> {
-    table.read_tables("prepare", |table| read_command(table, has_trees))
-}
-
 /// A command with what its words stand for; `spare` where there is one.
 pub fn filled(
     command: &[String],

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::TomlTable;
+use crate::read::{TomlTable, from_table};
 
 /// A suite's word for the most preferred kernel that this machine can have.
 pub const NEWEST: &str = "newest";
@@ -19,41 +19,44 @@ pub const NEWEST: &str = "newest";
 /// letters at most.
 const LONGEST_PATH: usize = 120;
 
-/// A kernel series and where its source comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
-    /// Its file's name: `7.3`.
-    pub series: String,
-    /// One line for people.
-    pub summary: String,
-    /// The distribution's package with its source.
-    pub package: String,
-    /// 1 is tried first.
-    pub preference: u32,
+from_table! {
+    /// A kernel series and where its source comes from.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Kernel(name: &str) {
+        /// The name of its file: `7.3`.
+        pub series: String = with(|table, _| read_series(table, name)),
+        /// One line for people.
+        pub summary: String = required(),
+        /// The distribution's package with its source.
+        pub package: String = with(read_package),
+        /// 1 is tried first.
+        pub preference: u32 = within(1..=1000),
+    }
 }
 
 impl Kernel {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
-        let summary = table.required("summary");
-        let package = table.required::<String>("package");
-        let preference = table.within("preference", 1..=1000);
-        table.refuse_if(!is_series(name), "", || {
-            format!(
-                "`{name}` is not a kernel series such as 7.3, which the file must be named after"
-            )
-        });
-        let is_package =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
-        if let Some(package) = package.as_deref()
-            && (package.is_empty() || package.starts_with('-') || !package.bytes().all(is_package))
-        {
-            let package = package.escape_debug();
-            table.wrong("package", format!("`{package}` is not the name of a Debian package"));
-        }
-        let series = name.to_owned();
-        Some(Self { series, summary: summary?, package: package?, preference: preference? })
+        Self::from_table(table, name)
     }
+}
+
+fn read_series(table: &TomlTable<'_, '_>, name: &str) -> Option<String> {
+    table.refuse_if(!is_series(name), "", || {
+        format!("`{name}` is not a kernel series such as 7.3, which the file must be named after")
+    });
+    Some(name.to_owned())
+}
+
+fn read_package(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
+    let package: String = table.required(key)?;
+    let fits =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
+    let is_name = !package.is_empty() && !package.starts_with('-') && package.bytes().all(fits);
+    table.refuse_if(!is_name, key, || {
+        format!("`{}` is not the name of a Debian package", package.escape_debug())
+    });
+    Some(package)
 }
 
 /// Refuses a path that cannot be part of a trial's id and of the name of its folder.
@@ -61,16 +64,14 @@ pub(crate) fn check_path(path: &str) -> Result<(), String> {
     if let Some(letter) = path.chars().find(|letter| *letter == '+' || letter.is_control()) {
         return Err(format!(
             "a kernel's path cannot have `{}` in it, which separates values: name it by a link, or \
-             by another name of the \
-             revision",
+             by another name of the revision",
             letter.escape_debug()
         ));
     }
     if path.len() > LONGEST_PATH {
         return Err(format!(
             "a kernel's path is {LONGEST_PATH} letters long at most, being part of a folder's \
-             name, and this one has {}: \
-             name it by a link, or from a folder nearer to it",
+             name, and this one has {}: name it by a link, or from a folder nearer to it",
             path.len()
         ));
     }

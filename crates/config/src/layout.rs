@@ -35,8 +35,8 @@ choices! {
 }
 
 choices! {
-    /// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with
-    /// two near copies.
+    /// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10
+    /// with two near copies.
     pub enum Md: "RAID level" {
         Raid0 = "raid0",
         Raid1 = "raid1",
@@ -410,7 +410,8 @@ mod tests {
             let (sum, largest) = (sizes.iter().sum::<u64>(), *sizes.iter().max().unwrap());
             let bound = (sum as f64 / 2.0).min((sum - largest) as f64);
             let usable = usable("btrfs-raid1", &sizes);
-            prop_assert!(usable <= bound + 1e-9 && usable >= bound - sum as f64 / 1000.0, "{usable} of {bound}");
+            let nearly = bound - sum as f64 / 1000.0;
+            prop_assert!(usable <= bound + 1e-9 && usable >= nearly, "{usable} of {bound}");
         }
 
         #[test]

@@ -53,44 +53,52 @@ use disklab_units::{Bytes, Nanos};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::command::{read_command, read_commands};
+use crate::command::read_command;
 use crate::disk_times::DiskTimes;
 use crate::job::{FILES, JOBS, Job};
 use crate::metric_names as metric;
-use crate::read::{TomlTable, choices, given, read_named, values};
+use crate::read::{TomlTable, choices, from_table, given, read_named, values};
 
 /// The file of readers.
 pub const READER_FILE: &str = "reader";
 
-/// A workload that does one thing after the other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phases {
-    /// Virtual time that each system call takes while a phase is measured.
-    pub system_call: Nanos,
-    /// For commands.
-    pub numjobs: u32,
-    /// What programs write at most.
-    pub room: Bytes,
-    /// Programs that scripts start.
-    pub needs: Vec<String>,
-    /// All phases together take about so long.
-    pub expected: Option<DiskTimes>,
-    /// Run one after the other when the disks are prepared.
-    pub prepare: Vec<Vec<String>>,
-    /// At least one, each with a name of its own.
-    pub all: Vec<WorkloadPhase>,
+from_table! {
+    /// A workload that does one thing after the other.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Phases {
+        /// Virtual time that each system call takes while a phase is measured.
+        pub system_call: Nanos = within_or(SYSTEM_CALLS, Nanos::ZERO),
+        /// For commands.
+        pub numjobs: u32 = within_or(JOBS, 1),
+        /// What programs write at most.
+        pub room: Bytes = within_or(ROOM, Bytes::ZERO),
+        /// Programs that scripts start.
+        pub needs: Vec<String> = with(|table, key| Some(values(table.list(key)))),
+        /// All phases together take about so long.
+        pub expected: Option<DiskTimes> =
+            optional_table(|expected| DiskTimes::from_table(expected, &LIMITS)),
+        /// Run one after the other when the disks are prepared.
+        pub prepare: Vec<Vec<String>> = read_tables(|prepare| read_command(prepare, false)),
+        /// At least one, each with a name of its own.
+        pub all["phase"]: Vec<WorkloadPhase> = with(read_phases),
+    }
 }
 
-/// One of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkloadPhase {
-    pub name: String,
-    pub caches: Caches,
-    /// It is given up then.
-    pub limit: Nanos,
-    pub what: PhaseAction,
-    /// Beside it.
-    pub reader: Option<FileJob>,
+from_table! {
+    /// One phase of a workload.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct WorkloadPhase {
+        /// Part of the names of its results.
+        pub name: String = with(read_name),
+        /// Whether the page cache is dropped before the phase.
+        pub caches: Caches = with_default(Caches::default()),
+        /// It is given up then.
+        pub limit: Nanos = within_or(LIMITS, LIMIT),
+        /// What is measured.
+        pub what: PhaseAction = with(|table, _| PhaseAction::read(table)),
+        /// Beside it.
+        pub reader: Option<FileJob> = with(|table, key| given(read_reader(table, key))),
+    }
 }
 
 choices! {
@@ -116,14 +124,22 @@ pub enum PhaseAction {
     Remount,
 }
 
-/// A job of fio on one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileJob {
-    pub file: String,
-    pub file_size: Bytes,
-    pub job: Job,
-    /// It begins when all jobs before it have ended.
-    pub stonewall: bool,
+from_table! {
+    /// A job of fio on one file.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct FileJob(common_size: Option<Bytes>) {
+        /// Name of the file.
+        pub file: String = with(read_file_name),
+        /// Size of the file.
+        pub file_size["filesize"]: Bytes = with(|table, key| match common_size {
+            Some(size) if !table.has(key) => Some(size),
+            _ => table.within(key, FILES),
+        }),
+        /// What is done.
+        pub job: Job = with(|table, _| Job::read(table, file_size)),
+        /// It begins when all jobs before it have ended.
+        pub stonewall: bool = with_default(false),
+    }
 }
 
 const SYSTEM_CALLS: std::ops::RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_millis(1);
@@ -136,69 +152,9 @@ const MOST: usize = 32;
 const RESERVED: &str = "measure";
 
 impl Phases {
-    /// Reads what is beside the summary in a workload's file.
-    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let system_call = table.within_or("system_call", SYSTEM_CALLS, Nanos::ZERO);
-        let numjobs = table.within_or("numjobs", JOBS, 1);
-        let room = table.within_or("room", ROOM, Bytes::ZERO);
-        let needs = values(table.list("needs"));
-        let expected =
-            table.optional_table("expected", |expected| DiskTimes::read(expected, &LIMITS));
-        let prepare = read_commands(table, false);
-        let tables = table.tables("phase");
-        let twice = |name: &str| format!("`{name}` is there twice");
-        let all = read_named(&tables, "name", WorkloadPhase::read, |phase| &phase.name, twice);
-        if tables.is_empty() || tables.len() > MOST {
-            table.wrong("phase", format!("{} phases: from 1 to {MOST} are sensible", tables.len()));
-        }
-        let phases = Self {
-            system_call: system_call?,
-            numjobs: numjobs?,
-            room: room?,
-            needs,
-            expected: expected?,
-            prepare: prepare?,
-            all: all?,
-        };
-        phases.check_files(&tables);
-        Some(phases)
-    }
-
-    /// A file has its size from where it is made; nobody reads beyond that.
-    fn check_files(&self, tables: &[TomlTable<'_, '_>]) {
-        let mut sizes: BTreeMap<String, Bytes> = self.laid_out().into_iter().collect();
-        for (phase, table) in self.all.iter().zip(tables) {
-            for FileJob { file, file_size, job, stonewall: _ } in phase.jobs() {
-                let bytes = sizes.entry(file.clone()).or_insert(*file_size);
-                if job.makes() {
-                    *bytes = (*bytes).max(*file_size);
-                } else if *bytes < *file_size {
-                    let now = format!("which has {bytes} when this phase begins");
-                    table.wrong("filesize", format!("{file_size} of `{file}`, {now}"));
-                }
-            }
-        }
-    }
-
-    /// Files that are there when the first phase begins, with their sizes: those of readers, and
-    /// those that no phase makes before they are used.
+    /// Files that are there when the first phase begins, with their sizes.
     pub fn laid_out(&self) -> Vec<(String, Bytes)> {
-        let mut found: IndexMap<String, Bytes> = IndexMap::new();
-        let mut made: Vec<&str> = Vec::new();
-        for phase in &self.all {
-            let (makers, users): (Vec<_>, Vec<_>) =
-                phase.jobs().iter().partition(|load| load.job.makes());
-            // Of those that begin together, the one that reads needs it to be there.
-            for load in users.iter().filter(|load| !made.contains(&load.file.as_str())) {
-                let bytes = found.entry(load.file.clone()).or_default();
-                *bytes = (*bytes).max(load.file_size);
-            }
-            made.extend(makers.iter().map(|load| load.file.as_str()));
-        }
-        let readers = self.all.iter().filter_map(|phase| phase.reader.as_ref());
-        let largest = readers.map(|reader| reader.file_size).max();
-        found.extend(largest.map(|bytes| (READER_FILE.to_owned(), bytes)));
-        found.into_iter().collect()
+        laid_out(&self.all)
     }
 
     /// Of all files, and what programs write.
@@ -286,29 +242,66 @@ impl WorkloadPhase {
     pub fn writes(&self) -> bool {
         self.jobs().iter().any(|load| load.job.rw.writes())
     }
+}
 
-    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let name = table.required::<String>("name");
-        if let Some(name) = name.as_ref().filter(|name| !is_name(name)) {
-            let rule = "no phase's name: lower-case letters, digits and `-`";
-            table.wrong("name", format!("`{}` is {rule}", name.escape_debug()));
-        }
-        if name.as_deref() == Some(RESERVED) {
-            let message =
-                format!("`{RESERVED}` is what other workloads measure: name it otherwise");
-            table.wrong("name", message);
-        }
-        let caches = table.or("caches", Caches::default());
-        let limit = table.within_or("limit", LIMITS, LIMIT);
-        let what = PhaseAction::read(table);
-        let reader = table.table("reader").map(|reader| {
-            if table.has("remount") {
-                reader.wrong("", "there is no file to read while the filesystem is not mounted");
+fn read_phases(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<WorkloadPhase>> {
+    let tables = table.tables(key);
+    let twice = |name: &str| format!("`{name}` is there twice");
+    let phases = read_named(&tables, "name", WorkloadPhase::from_table, |phase| &phase.name, twice);
+    table.refuse_if(tables.is_empty() || tables.len() > MOST, key, || {
+        format!("{} phases: from 1 to {MOST} are sensible", tables.len())
+    });
+    check_files(phases.as_deref()?, &tables);
+    phases
+}
+
+/// A file has its size from where it is made; nobody reads beyond that.
+fn check_files(phases: &[WorkloadPhase], tables: &[TomlTable<'_, '_>]) {
+    let mut sizes: BTreeMap<String, Bytes> = laid_out(phases).into_iter().collect();
+    for (phase, table) in phases.iter().zip(tables) {
+        for FileJob { file, file_size, job, stonewall: _ } in phase.jobs() {
+            let bytes = sizes.entry(file.clone()).or_insert(*file_size);
+            if job.makes() {
+                *bytes = (*bytes).max(*file_size);
+            } else if *bytes < *file_size {
+                let now = format!("which has {bytes} when this phase begins");
+                table.wrong("filesize", format!("{file_size} of `{file}`, {now}"));
             }
-            read_reader(&reader)
-        });
-        Some(Self { name: name?, caches, limit: limit?, what: what?, reader: given(reader)? })
+        }
     }
+}
+
+/// Files that are there when the first phase begins, with their sizes: those of readers, and
+/// those that no phase makes before they are used.
+fn laid_out(phases: &[WorkloadPhase]) -> Vec<(String, Bytes)> {
+    let mut found: IndexMap<String, Bytes> = IndexMap::new();
+    let mut made: Vec<&str> = Vec::new();
+    for phase in phases {
+        let (makers, users): (Vec<_>, Vec<_>) =
+            phase.jobs().iter().partition(|load| load.job.makes());
+        // Of those that begin together, the one that reads needs it to be there.
+        for load in users.iter().filter(|load| !made.contains(&load.file.as_str())) {
+            let bytes = found.entry(load.file.clone()).or_default();
+            *bytes = (*bytes).max(load.file_size);
+        }
+        made.extend(makers.iter().map(|load| load.file.as_str()));
+    }
+    let readers = phases.iter().filter_map(|phase| phase.reader.as_ref());
+    let largest = readers.map(|reader| reader.file_size).max();
+    found.extend(largest.map(|bytes| (READER_FILE.to_owned(), bytes)));
+    found.into_iter().collect()
+}
+
+fn read_name(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
+    let name: String = table.required(key)?;
+    table.refuse_if(!is_name(&name), key, || {
+        let rule = "no phase's name: lower-case letters, digits and `-`";
+        format!("`{}` is {rule}", name.escape_debug())
+    });
+    table.refuse_if(name == RESERVED, key, || {
+        format!("`{RESERVED}` is what other workloads measure: name it otherwise")
+    });
+    Some(name)
 }
 
 impl PhaseAction {
@@ -337,48 +330,43 @@ impl PhaseAction {
 /// One job with its keys in the phase, or several in tables of their own.
 fn read_jobs(table: &TomlTable<'_, '_>) -> Option<Vec<FileJob>> {
     if !table.has("job") {
-        return FileJob::read(table, None).map(|job| vec![job]);
+        return FileJob::from_table(table, None).map(|job| vec![job]);
     }
     let file_size = table.has("filesize").then(|| table.within("filesize", FILES));
-    let jobs = table.read_tables("job", |job| FileJob::read(job, file_size.flatten()));
+    let jobs = table.read_tables("job", |job| FileJob::from_table(job, file_size.flatten()));
     jobs.filter(|jobs| !jobs.is_empty())
 }
 
-fn read_reader(table: &TomlTable<'_, '_>) -> Option<FileJob> {
+#[expect(clippy::option_option, reason = "left out and mistaken are two things")]
+fn read_reader(phase: &TomlTable<'_, '_>, key: &str) -> Option<Option<FileJob>> {
+    let table = phase.table(key)?;
+    if phase.has("remount") {
+        table.wrong("", "there is no file to read while the filesystem is not mounted");
+    }
     let file_size = table.within("filesize", FILES);
-    let job = Job::read(table, file_size);
+    let job = Job::read(&table, file_size);
     if job.as_ref().is_some_and(|job| job.rw.writes()) {
         table.wrong("rw", "a reader reads: read or randread");
     }
     let file = READER_FILE.to_owned();
-    Some(FileJob { file, file_size: file_size?, job: job?, stonewall: false })
+    let reader = |file_size| Some(FileJob { file, file_size, job: job?, stonewall: false });
+    Some(file_size.and_then(reader))
+}
+
+fn read_file_name(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
+    let name: String = table.required(key)?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_plain = !name.starts_with('.') && !name.is_empty() && name.bytes().all(fits);
+    table.refuse_if(!is_plain, key, || {
+        format!("`{}` is no plain name of a file", name.escape_debug())
+    });
+    table.refuse_if(name == READER_FILE, key, || {
+        format!("`{READER_FILE}` is the file of [phase.reader]: name it otherwise")
+    });
+    Some(name)
 }
 
 impl FileJob {
-    /// `file_size` is its phase's, if that has one for all.
-    fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
-        let file = table.required::<String>("file");
-        let is_plain = |name: &str| {
-            let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-            !name.starts_with('.') && !name.is_empty() && name.bytes().all(fits)
-        };
-        if let Some(name) = file.as_ref().filter(|name| !is_plain(name)) {
-            table.wrong("file", format!("`{}` is no plain name of a file", name.escape_debug()));
-        }
-        if file.as_deref() == Some(READER_FILE) {
-            let message =
-                format!("`{READER_FILE}` is the file of [phase.reader]: name it otherwise");
-            table.wrong("file", message);
-        }
-        let file_size = match file_size {
-            Some(common) if !table.has("filesize") => Some(common),
-            _ => table.within("filesize", FILES),
-        };
-        let job = Job::read(table, file_size);
-        let stonewall = table.or("stonewall", false);
-        Some(Self { file: file?, file_size: file_size?, job: job?, stonewall })
-    }
-
     /// What it reads and writes in all.
     pub fn bytes(&self) -> Bytes {
         self.file_size.saturating_mul(u64::from(self.job.numjobs))

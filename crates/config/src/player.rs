@@ -20,45 +20,49 @@ use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::job::{RATES, Rw};
-use crate::read::TomlTable;
+use crate::read::{TomlTable, from_table};
 
-/// What has deadlines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Player {
-    /// A second.
-    pub frames: u32,
-    /// Of what they need.
-    pub rate: Rate,
-    /// [`Rw::Read`] or [`Rw::Randread`].
-    pub rw: Rw,
-    pub bs: Bytes,
-    /// In frames, one at least.
-    pub ahead: u32,
+from_table! {
+    /// What has deadlines.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Player(file_size: Option<Bytes>) {
+        /// A second.
+        pub frames: u32 = within(FRAMES),
+        /// Of what they need.
+        pub rate: Rate = within(RATES),
+        /// [`Rw::Read`] or [`Rw::Randread`].
+        pub rw: Rw = with(read_rw),
+        /// Size of each read.
+        pub bs: Bytes = with(|table, key| read_bs(table, key, file_size)),
+        /// In frames, one at least.
+        pub ahead: u32 = with(|table, key| read_ahead(table, key, frames)),
+    }
 }
 
 const FRAMES: std::ops::RangeInclusive<u32> = 1..=1000;
 const AHEAD: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_secs(600);
 
-impl Player {
-    pub(crate) fn read(table: &TomlTable<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
-        let frames = table.within("frames", FRAMES);
-        let rate = table.within("rate", RATES);
-        let rw: Option<Rw> = table.required("rw");
-        let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
-        let ahead = table.optional_within("ahead", AHEAD);
-        if rw.is_some_and(Rw::writes) {
-            table.wrong("rw", "a player only reads: read or randread");
-        }
-        if let Some((bs, file_size)) = bs.zip(file_size).filter(|(bs, file_size)| bs > file_size) {
-            table.wrong("bs", format!("{bs} is more than filesize, {file_size}"));
-        }
-        let frames = frames?;
-        let whole =
-            |ahead: Nanos| (ahead.0 * u64::from(frames)).div_ceil(Nanos::from_secs(1).0).max(1);
-        let ahead = ahead?.map_or(1, whole);
-        Some(Self { frames, rate: rate?, rw: rw?, bs: bs?, ahead: u32::try_from(ahead).ok()? })
-    }
+fn read_rw(table: &TomlTable<'_, '_>, key: &str) -> Option<Rw> {
+    let rw: Rw = table.required(key)?;
+    table.refuse_if(rw.writes(), key, || "a player only reads: read or randread".to_owned());
+    Some(rw)
+}
 
+fn read_bs(table: &TomlTable<'_, '_>, key: &str, file_size: Option<Bytes>) -> Option<Bytes> {
+    let bs = table.within(key, Bytes(512)..=Bytes::mib(64))?;
+    if let Some(file_size) = file_size.filter(|file_size| bs > *file_size) {
+        table.wrong(key, format!("{bs} is more than filesize, {file_size}"));
+    }
+    Some(bs)
+}
+
+fn read_ahead(table: &TomlTable<'_, '_>, key: &str, frames: Option<u32>) -> Option<u32> {
+    let ahead = table.optional_within(key, AHEAD)?.unwrap_or_default();
+    let whole = (ahead.0 * u64::from(frames?)).div_ceil(Nanos::from_secs(1).0).max(1);
+    u32::try_from(whole).ok()
+}
+
+impl Player {
     /// How long a frame is shown.
     pub fn frame(&self) -> Nanos {
         Nanos(Nanos::from_secs(1).0 / u64::from(self.frames.max(1)))

@@ -59,7 +59,10 @@ impl Policy {
                 table.wrong_at(&need.place, format!("`{}` is {rule}", need.value.escape_debug()));
             }
         }
-        let parameters = read_parameters(table);
+        let twice = |key: &str| format!("`{key}` is there twice");
+        let tables = table.tables("parameter");
+        let read = PolicyParameter::from_table;
+        let parameters = read_named(&tables, "key", read, |parameter| &parameter.key, twice);
         Some(Self {
             name: name.to_owned(),
             summary: summary?,
@@ -67,11 +70,4 @@ impl Policy {
             needs: values(needs),
         })
     }
-}
-
-/// All of them, or none where one has a mistake.
-fn read_parameters(table: &TomlTable<'_, '_>) -> Option<Vec<PolicyParameter>> {
-    let twice = |key: &str| format!("`{key}` is there twice");
-    let tables = table.tables("parameter");
-    read_named(&tables, "key", PolicyParameter::read, |parameter| &parameter.key, twice)
 }

@@ -49,10 +49,8 @@ impl std::str::FromStr for Ioprio {
         if text == "idle" {
             return Ok(Self::Idle);
         }
-        let split = text
-            .split_once(':')
-            .and_then(|(class, level)| Some((class, level.parse::<u8>().ok()?)));
-        match split {
+        let split = text.split_once(':');
+        match split.and_then(|(class, level)| Some((class, level.parse::<u8>().ok()?))) {
             Some(("best-effort", level @ 0..=7)) => Ok(Self::BestEffort(level)),
             Some(("realtime", level @ 0..=7)) => Ok(Self::Realtime(level)),
             _ => Err(format!(

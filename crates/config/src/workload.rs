@@ -207,15 +207,15 @@ impl WorkloadKind {
             return Startup::read(&startup).map(Self::Startup);
         }
         if table.has("phase") {
-            return Phases::read(table).map(Self::Phases);
+            return Phases::from_table(table).map(Self::Phases);
         }
         if let Some(load) = table.table("fsload") {
-            return Fsload::read(&load).map(Self::FileLoad);
+            return Fsload::from_table(&load).map(Self::FileLoad);
         }
         let file_size = table.within("filesize", FILES);
         match table.table("player") {
             Some(player) => {
-                let player = Player::read(&player, file_size)?;
+                let player = Player::from_table(&player, file_size)?;
                 Some(Self::Player { file_size: file_size?, player })
             }
             None => FioLoad::read(table, file_size).map(Self::Fio),

@@ -1,8 +1,18 @@
-use crate::quantity::{Notation, notation, quantity};
+use crate::quantity::{Notation, quantity};
 
 quantity! {
     /// An amount of data in bytes.
-    Bytes
+    ///
+    /// A number with or without a unit; without, it is bytes.
+    Bytes,
+    written: Notation {
+        noun: "a size",
+        examples: "`4k`, `50 GiB` or `4 TB` \
+                   (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
+        units: UNITS,
+        suffix: "",
+        printed: PRINTED,
+    }
 }
 
 quantity! {
@@ -41,19 +51,6 @@ pub(crate) const UNITS: &[(&str, u64)] = &[
 /// IEC units: `512 B`, `4 KiB`, `3.64 TiB`.
 pub(crate) const PRINTED: &[(&str, u64)] =
     &[("B", 1), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)];
-
-// A number with or without a unit; without, it is bytes.
-notation!(
-    Bytes,
-    Notation {
-        noun: "a size",
-        examples: "`4k`, `50 GiB` or `4 TB` \
-                   (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
-        units: UNITS,
-        suffix: "",
-        printed: PRINTED,
-    }
-);
 
 impl Bytes {
     pub const fn kib(count: u64) -> Self {

@@ -1,18 +1,11 @@
-use crate::quantity::{Notation, notation, quantity};
+use crate::quantity::{Notation, quantity};
 
 quantity! {
     /// A length of time, or a point of virtual time since the guest's start, in nanoseconds.
-    Nanos
-}
-
-const MICRO: u64 = 1_000;
-const MILLI: u64 = 1_000_000;
-const SECOND: u64 = 1_000_000_000;
-
-// Printed as `7 ns`, `50 us`, `8.33 ms`, `20 s`: never minutes or hours, as in fio's output.
-notation!(
+    ///
+    /// Printed as `7 ns`, `50 us`, `8.33 ms`, `20 s`: never minutes or hours, as in fio's output.
     Nanos,
-    Notation {
+    written: Notation {
         noun: "a time",
         examples: "`20s`, `8.33 ms` or `50us`",
         units: &[
@@ -26,7 +19,11 @@ notation!(
         suffix: "",
         printed: &[("ns", 1), ("us", MICRO), ("ms", MILLI), ("s", SECOND)],
     }
-);
+}
+
+const MICRO: u64 = 1_000;
+const MILLI: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
 
 impl Nanos {
     pub const fn from_micros(micros: u64) -> Self {

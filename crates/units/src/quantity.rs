@@ -132,11 +132,12 @@ fn digits(value: u64, factor: u64) -> String {
     format!("{whole}.{}", fraction.trim_end_matches('0'))
 }
 
-/// Defines a counted quantity, and what all of them have. The operators overflow as those of plain
+/// Defines a counted quantity, and what all of them have; with a [`Notation`], also how it is read
+/// and printed. The operators overflow as those of plain
 /// integers do, which is a bug in the caller; where good input can overflow, use the `checked_` and
 /// `saturating_` forms.
 macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident $(, written: $notation:expr)?) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         #[derive(serde::Serialize, serde::Deserialize)]
@@ -177,26 +178,22 @@ macro_rules! quantity {
                 Self(self.0.saturating_mul(factor))
             }
         }
+
+        $(
+            impl std::str::FromStr for $name {
+                type Err = crate::quantity::ParseError;
+
+                fn from_str(text: &str) -> Result<Self, Self::Err> {
+                    $notation.parse(text).map(Self)
+                }
+            }
+
+            impl std::fmt::Display for $name {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.pad(&$notation.print(self.0))
+                }
+            }
+        )?
     };
 }
 pub(crate) use quantity;
-
-/// Reads and prints a quantity by its [`Notation`].
-macro_rules! notation {
-    ($name:ident, $notation:expr) => {
-        impl std::str::FromStr for $name {
-            type Err = crate::quantity::ParseError;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                $notation.parse(text).map(Self)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(&$notation.print(self.0))
-            }
-        }
-    };
-}
-pub(crate) use notation;

@@ -1,23 +1,20 @@
 use crate::bytes::{Bytes, PRINTED, UNITS};
 use crate::nanos::Nanos;
-use crate::quantity::{Notation, notation, quantity};
+use crate::quantity::{Notation, quantity};
 
 quantity! {
     /// A speed of transfer, in bytes a second.
-    Rate
-}
-
-// A size, with its unit, and `/s`; printed in IEC units.
-notation!(
+    ///
+    /// A size, with its unit, and `/s`; printed in IEC units.
     Rate,
-    Notation {
+    written: Notation {
         noun: "a rate",
         examples: "`210 MB/s` or `190 MiB/s`",
         units: UNITS,
         suffix: "/s",
         printed: PRINTED,
     }
-);
+}
 
 const NANOS_A_SECOND: u64 = 1_000_000_000;
 

@@ -201,12 +201,17 @@ fn ssd_numbers_that_cannot_be() {
 proptest! {
     /// Numbers of any size in place of good ones: refused or read, never a panic.
     #[test]
-    fn no_number_panics(line in 1..30usize, number: u64, unit in prop::sample::select(vec!["", "ns", "h", "TiB", "TB/s"])) {
+    fn no_number_panics(
+        line in 1..30usize,
+        number: u64,
+        unit in prop::sample::select(vec!["", "ns", "h", "TiB", "TB/s"]),
+    ) {
         for good in [HDD, SSD] {
             let mut lines: Vec<_> = good.lines().map(str::to_owned).collect();
             let Some(line) = lines.get_mut(line) else { continue };
             if let Some((key, _)) = line.clone().split_once(" = ") {
-                *line = if unit.is_empty() { format!("{key} = {number}") } else { format!("{key} = \"{number}{unit}\"") };
+                let quote = if unit.is_empty() { "" } else { "\"" };
+                *line = format!("{key} = {quote}{number}{unit}{quote}");
             }
             let _ = read(&lines.join("\n"));
         }

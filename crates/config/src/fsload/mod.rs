@@ -44,30 +44,40 @@ use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::job::JOBS;
-use crate::read::{Located, TomlTable, read_named};
+use crate::read::{TomlTable, from_table, read_named};
 pub use operation::Operation;
 pub use pick::Pick;
 pub use size::Size;
 pub use step::{FileAction, FileStep};
 
-/// Files, and what is done with them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fsload {
-    /// What each operation takes of a guest's only processor.
-    pub operation: Nanos,
-    /// Per cent of the `count` of each set.
-    pub scale: u32,
-    pub files: Vec<FileSet>,
-    pub threads: Vec<FileThreads>,
+from_table! {
+    /// Files, and what is done with them.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Fsload {
+        /// What each operation takes of a guest's only processor.
+        pub operation: Nanos = within_or(OPERATION, Nanos::from_micros(50)),
+        /// Per cent of the `count` of each set.
+        pub scale: u32 = within_or(1..=10_000, 100),
+        /// At least one set.
+        pub files: Vec<FileSet> = with(read_sets),
+        /// At least one kind of threads.
+        pub threads: Vec<FileThreads> =
+            with(|table, key| read_threads(table, key, files.as_deref())),
+    }
 }
 
-/// Files of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileSet {
-    /// Of its folder, too; files of folders that are made are named by it.
-    pub name: String,
-    pub size: Size,
-    pub place: FilePlace,
+from_table! {
+    /// Files of one kind.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct FileSet {
+        /// Name of the set and of its folder; files of folders that are made are named by it.
+        pub name: String =
+            with(|table, key| plain_name(table, key, "of the set, for the steps of threads")),
+        /// Sizes of the files.
+        pub size: Size = required(),
+        /// Where they are.
+        pub place: FilePlace = with(|table, _| FilePlace::read(table)),
+    }
 }
 
 /// Where the files of a set are.
@@ -80,18 +90,24 @@ pub enum FilePlace {
     Folders { most: u32 },
 }
 
-/// Threads that do the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileThreads {
-    pub name: String,
-    pub count: u32,
-    pub pick: Pick,
-    /// Whole files are read and written so much at a time.
-    pub io: Bytes,
-    /// After a loop that found nothing to work on.
-    pub idle: Nanos,
-    /// One of them is drawn each time.
-    pub loops: Vec<ThreadLoop>,
+from_table! {
+    /// Threads that do the same.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct FileThreads(sets: Option<&[(String, bool)]>) {
+        /// Part of the names of their results.
+        pub name: String =
+            with(|table, key| plain_name(table, key, "of the threads, for the results")),
+        /// How many threads do the same.
+        pub count: u32 = within_or(JOBS, 1),
+        /// How a file is chosen.
+        pub pick: Pick = with_default(Pick::default()),
+        /// Whole files are read and written so much at a time.
+        pub io: Bytes = within_or(Bytes(512)..=Bytes::mib(1), Bytes::mib(1)),
+        /// After a loop that found nothing to work on.
+        pub idle: Nanos = within_or(IDLE, Nanos::from_millis(10)),
+        /// One of them is drawn each time.
+        pub loops["either"]: Vec<ThreadLoop> = with(|table, key| read_loops(table, key, sets)),
+    }
 }
 
 /// Steps that a thread repeats, and how often they are drawn among its others.
@@ -107,35 +123,6 @@ const OPERATION: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos
 const IDLE: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(100)..=Nanos::from_secs(60);
 
 impl Fsload {
-    pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let operation = table.within_or("operation", OPERATION, Nanos::from_micros(50));
-        let scale = table.within_or("scale", 1..=10_000, 100);
-        let tables = table.tables("files");
-        if tables.is_empty() {
-            table.wrong("files", "there are none: a set of files is a `[[fsload.files]]`");
-        }
-        let twice = |_: &str| "another set has it".to_owned();
-        let files = read_named(&tables, "name", FileSet::read, |set| &set.name, twice);
-        let tables = table.tables("threads");
-        if tables.is_empty() {
-            table.wrong("threads", "there are none: threads are a `[[fsload.threads]]`");
-        }
-        let in_folders =
-            |set: &FileSet| (set.name.clone(), matches!(set.place, FilePlace::Folders { .. }));
-        // What steps say of sets with mistakes would only bring more of them.
-        let sets: Option<Vec<(String, bool)>> =
-            files.as_ref().map(|files| files.iter().map(in_folders).collect());
-        let read = |table: &TomlTable<'_, '_>| FileThreads::read(table, sets.as_deref());
-        let twice = |_: &str| "other threads have it: their results would be one".to_owned();
-        let threads = read_named(&tables, "name", read, |threads| &threads.name, twice)?;
-        Some(Self {
-            operation: operation?,
-            scale: scale?,
-            files: files.filter(|files| !files.is_empty())?,
-            threads: Some(threads).filter(|threads| !threads.is_empty())?,
-        })
-    }
-
     /// Without the threads: what is laid out does not depend on them.
     #[must_use]
     pub fn files_only(&self) -> Self {
@@ -171,78 +158,81 @@ impl Fsload {
     }
 }
 
-impl FileSet {
+fn read_sets(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<FileSet>> {
+    let tables = table.tables(key);
+    if tables.is_empty() {
+        table.wrong(key, "there are none: a set of files is a `[[fsload.files]]`");
+    }
+    let twice = |_: &str| "another set has it".to_owned();
+    read_named(&tables, "name", FileSet::from_table, |set| &set.name, twice)
+}
+
+fn read_threads(
+    table: &TomlTable<'_, '_>,
+    key: &str,
+    files: Option<&[FileSet]>,
+) -> Option<Vec<FileThreads>> {
+    let tables = table.tables(key);
+    if tables.is_empty() {
+        table.wrong(key, "there are none: threads are a `[[fsload.threads]]`");
+    }
+    let in_folders =
+        |set: &FileSet| (set.name.clone(), matches!(set.place, FilePlace::Folders { .. }));
+    // What steps say of sets with mistakes would only bring more of them.
+    let sets: Option<Vec<_>> = files.map(|files| files.iter().map(in_folders).collect());
+    let read = |table: &TomlTable<'_, '_>| FileThreads::from_table(table, sets.as_deref());
+    let twice = |_: &str| "other threads have it: their results would be one".to_owned();
+    read_named(&tables, "name", read, |threads| &threads.name, twice)
+}
+
+impl FilePlace {
     fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let name = table.located::<String>("name");
-        if !table.has("name") {
-            table.wrong("name", "is missing: of the set, for the steps of threads");
-        }
-        let size = table.required("size");
-        let place = if table.has("per_folder") {
+        if table.has("per_folder") {
             let most = table.within("per_folder", 1..=1_000_000);
             for key in ["count", "there", "width"].into_iter().filter(|key| table.has(key)) {
                 let sets = "a set that is laid out, and `per_folder` of one that threads make";
                 table.wrong(key, format!("is of {sets}"));
             }
-            most.map(|most| FilePlace::Folders { most })
-        } else {
-            let count = table.within("count", COUNTS);
-            let there = table.within_or("there", 0..=100, 100);
-            let width = table.within_or("width", 1..=u32::MAX, u32::MAX);
-            let tree = |((count, there), width)| FilePlace::Tree { count, there, width };
-            count.zip(there).zip(width).map(tree)
-        };
-        Some(Self { name: plain_name(table, name)?, size: size?, place: place? })
+            return most.map(|most| Self::Folders { most });
+        }
+        let count = table.within("count", COUNTS);
+        let there = table.within_or("there", 0..=100, 100);
+        let width = table.within_or("width", 1..=u32::MAX, u32::MAX);
+        Some(Self::Tree { count: count?, there: there?, width: width? })
     }
 }
 
 /// A name that is one of a folder too, and no part of a step.
-fn plain_name(table: &TomlTable<'_, '_>, name: Option<Located<String>>) -> Option<String> {
-    let Located { value, place } = name?;
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if value.starts_with(|c: char| c.is_ascii_lowercase())
-        && value.chars().all(is_plain)
-        && value.len() <= 60
-    {
-        return Some(value);
+fn plain_name(table: &TomlTable<'_, '_>, key: &str, whose: &str) -> Option<String> {
+    if !table.has(key) {
+        table.wrong(key, format!("is missing: {whose}"));
     }
-    let message = format!("`{}` is no name: small letters, digits and `-`", value.escape_debug());
-    table.wrong_at(&place, message);
-    None
+    let name: String = table.optional(key)?;
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_plain = begins && name.chars().all(fits) && name.len() <= 60;
+    table.refuse_if(!is_plain, key, || {
+        format!("`{}` is no name: small letters, digits and `-`", name.escape_debug())
+    });
+    is_plain.then_some(name)
 }
 
-impl FileThreads {
-    fn read(table: &TomlTable<'_, '_>, sets: Option<&[(String, bool)]>) -> Option<Self> {
-        let name = table.located::<String>("name");
-        if !table.has("name") {
-            table.wrong("name", "is missing: of the threads, for the results");
-        }
-        let count = table.within_or("count", JOBS, 1);
-        let pick = table.or("pick", Pick::default());
-        let io = table.within_or("io", Bytes(512)..=Bytes::mib(1), Bytes::mib(1));
-        let idle = table.within_or("idle", IDLE, Nanos::from_millis(10));
-        let weighted = |table: &TomlTable<'_, '_>| {
-            ThreadLoop::read(table, table.within_or("weight", 1..=1_000_000, 1)?, sets)
-        };
-        let either = table.read_tables("either", weighted);
-        let loops = if either.as_ref().is_some_and(Vec::is_empty) {
-            ThreadLoop::read(table, 1, sets).map(|only| vec![only])
-        } else {
-            if table.has("loop") {
-                let message = "and `[[fsload.threads.either]]` contradict each other: one of them";
-                table.wrong("loop", message);
-            }
-            either
-        };
-        Some(Self {
-            name: plain_name(table, name)?,
-            count: count?,
-            pick,
-            io: io?,
-            idle: idle?,
-            loops: loops?,
-        })
+fn read_loops(
+    table: &TomlTable<'_, '_>,
+    key: &str,
+    sets: Option<&[(String, bool)]>,
+) -> Option<Vec<ThreadLoop>> {
+    let either = table.read_tables(key, |either| {
+        ThreadLoop::read(either, either.within_or("weight", 1..=1_000_000, 1)?, sets)
+    });
+    if either.as_ref().is_some_and(Vec::is_empty) {
+        return ThreadLoop::read(table, 1, sets).map(|only| vec![only]);
     }
+    if table.has("loop") {
+        let message = "and `[[fsload.threads.either]]` contradict each other: one of them";
+        table.wrong("loop", message);
+    }
+    either
 }
 
 impl ThreadLoop {

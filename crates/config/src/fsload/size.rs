@@ -57,11 +57,7 @@ impl std::str::FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let size = if let Some((from, to)) = text.split_once(" to ") {
-            let (from, to) = (bytes(from)?, bytes(to)?);
-            if from > to {
-                return Err(format!("`{text}`: the smaller one comes first"));
-            }
-            Self::Uniform(from, to)
+            Self::Uniform(bytes(from)?, bytes(to)?)
         } else if let Some((shape, mean)) = shaped(text, "gamma ")? {
             Self::Gamma { shape, mean }
         } else if let Some((sigma, mean)) = shaped(text, "lognormal ")? {
@@ -69,6 +65,9 @@ impl std::str::FromStr for Size {
         } else {
             Self::Fixed(bytes(text)?)
         };
+        if matches!(size, Self::Uniform(from, to) if from > to) {
+            return Err(format!("`{text}`: the smaller one comes first"));
+        }
         if size.most() > LARGEST {
             return Err(format!("`{text}` is more than a file can have here: {LARGEST}"));
         }
@@ -98,16 +97,15 @@ fn shaped(text: &str, word: &str) -> Result<Option<(u32, Bytes)>, String> {
 impl std::fmt::Display for Size {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // In bytes where a round number of units would not be exact.
-        let exact = |size: Bytes| format!("{} B", size.0);
         let number = |thousandths: u32| f64::from(thousandths) / 1000.0;
         match *self {
-            Self::Fixed(size) => write!(out, "{}", exact(size)),
-            Self::Uniform(from, to) => write!(out, "{} to {}", exact(from), exact(to)),
-            Self::Gamma { shape, mean } => {
-                write!(out, "gamma {}, mean {}", number(shape), exact(mean))
+            Self::Fixed(Bytes(size)) => write!(out, "{size} B"),
+            Self::Uniform(Bytes(from), Bytes(to)) => write!(out, "{from} B to {to} B"),
+            Self::Gamma { shape, mean: Bytes(mean) } => {
+                write!(out, "gamma {}, mean {mean} B", number(shape))
             }
-            Self::Lognormal { sigma, mean } => {
-                write!(out, "lognormal {}, mean {}", number(sigma), exact(mean))
+            Self::Lognormal { sigma, mean: Bytes(mean) } => {
+                write!(out, "lognormal {}, mean {mean} B", number(sigma))
             }
         }
     }

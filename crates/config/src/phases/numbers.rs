@@ -16,10 +16,8 @@ impl PrintedNumbers {
         match self {
             Self::FsMark => ["files", "slowest"].map(str::to_owned).to_vec(),
             Self::Dbench => {
-                let each =
-                    |operation: &&str| [format!("{operation} mean"), format!("{operation} max")];
-                let of_all = ["throughput", "max"].map(str::to_owned);
-                of_all.into_iter().chain(DBENCH.iter().flat_map(each)).collect()
+                let each = DBENCH.map(|name| [format!("{name} mean"), format!("{name} max")]);
+                ["throughput", "max"].map(str::to_owned).into_iter().chain(each.concat()).collect()
             }
         }
     }

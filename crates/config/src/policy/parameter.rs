@@ -5,16 +5,20 @@ use std::fmt::Display;
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{FromToml, TomlTable, choices, in_range, unknown, values};
+use crate::read::{FromToml, TomlTable, choices, from_table, in_range, unknown, values};
 
-/// A value of a policy that can be set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicyParameter {
-    pub key: String,
-    /// One line for people.
-    pub summary: String,
-    #[serde(flatten)]
-    pub kind: ParameterKind,
+from_table! {
+    /// A value of a policy that can be set.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct PolicyParameter {
+        /// Key of the value.
+        pub key: String = with(read_key),
+        /// One line for people.
+        pub summary: String = required(),
+        /// What the value may be.
+        #[serde(flatten)]
+        pub kind: ParameterKind = with(ParameterKind::read),
+    }
 }
 
 /// What its value may be, and what holds where nothing is said.
@@ -45,22 +49,24 @@ choices! {
 /// btrfs rounds bytes up to its sector size.
 const SECTOR: u64 = 4096;
 
-impl PolicyParameter {
-    /// Reads one `[[parameter]]`.
-    pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
-        let key = table.required::<String>("key");
-        let summary = table.required("summary");
-        let kind = match table.required::<ParameterKindName>("kind") {
+fn read_key(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
+    let word: String = table.required(key)?;
+    table.refuse_if(!is_word(&word), key, || not_a_word(&word));
+    Some(word)
+}
+
+impl ParameterKind {
+    fn read(table: &TomlTable<'_, '_>, key: &str) -> Option<Self> {
+        match table.required::<ParameterKindName>(key) {
             Some(ParameterKindName::Number) => {
-                let number =
-                    |(least, most, default)| ParameterKind::Number { least, most, default };
-                range(table).map(number)
+                let (least, most, default) = range(table)?;
+                Some(Self::Number { least, most, default })
             }
             Some(ParameterKindName::Bytes) => {
-                let bytes = |(least, most, default)| ParameterKind::Bytes { least, most, default };
-                range(table).map(bytes)
+                let (least, most, default) = range(table)?;
+                Some(Self::Bytes { least, most, default })
             }
-            Some(ParameterKindName::Device) => Some(ParameterKind::Device),
+            Some(ParameterKindName::Device) => Some(Self::Device),
             Some(ParameterKindName::Word) => words(table),
             None => {
                 // Not also unknown.
@@ -69,13 +75,11 @@ impl PolicyParameter {
                 }
                 None
             }
-        };
-        if let Some(key) = key.as_deref().filter(|key| !is_word(key)) {
-            table.wrong("key", not_a_word(key));
         }
-        Some(Self { key: key?, summary: summary?, kind: kind? })
     }
+}
 
+impl PolicyParameter {
     /// The one spelling of a value of this parameter, on an array of so many devices.
     pub(super) fn canonical(&self, text: &str, devices: usize) -> Result<String, String> {
         match &self.kind {

@@ -2,11 +2,13 @@
 ///
 /// `field: Type = method(arguments)` calls that method of [`TomlTable`](super::TomlTable) with the
 /// field's name as the key, and `field["key"]` with another key. `from_table` reads all fields
-/// before the first that is missing ends it, so that all mistakes are found at once.
+/// before the first that is missing ends it, so that all mistakes are found at once. Names in
+/// parentheses behind that of the struct are further parameters of `from_table`; arguments may use
+/// them, and the fields above.
 macro_rules! from_table {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident {
+        $vis:vis struct $name:ident $(($($given:ident: $given_type:ty),+))? {
             $(
                 $(#[$field_meta:meta])*
                 $field_vis:vis $field:ident $([$key:literal])?: $type:ty =
@@ -23,7 +25,10 @@ macro_rules! from_table {
             /// The keys of the table, in the order of the fields.
             pub const KEYS: &[&str] = &[$([$($key,)? stringify!($field)][0]),+];
 
-            pub(crate) fn from_table(table: &$crate::read::TomlTable<'_, '_>) -> Option<Self> {
+            pub(crate) fn from_table(
+                table: &$crate::read::TomlTable<'_, '_>,
+                $($($given: $given_type),+)?
+            ) -> Option<Self> {
                 $(
                     let key = [$($key,)? stringify!($field)][0];
                     let $field: Option<$type> = table.$method(key, $($argument),*);

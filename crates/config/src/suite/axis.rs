@@ -93,7 +93,7 @@ impl SuiteAxis {
         values: Vec<Located<String>>,
     ) -> (Vec<Located<String>>, Vec<Diagnostic>) {
         match self {
-            Self::Named(axis) => axis.values(values),
+            Self::Named(axis) => sweep::each_once(values, |value| axis.canonical(value)),
             Self::Parameter(_) => sweep::each_once(values, sweep::canonical),
         }
     }
@@ -130,14 +130,6 @@ impl Axis {
             },
             Self::Array | Self::Workload | Self::Background | Self::Kernel => Ok(text.to_owned()),
         }
-    }
-
-    /// Makes the spelling of `values` canonical, and finds those that are wrong or there twice.
-    pub(super) fn values(
-        self,
-        values: Vec<Located<String>>,
-    ) -> (Vec<Located<String>>, Vec<Diagnostic>) {
-        sweep::each_once(values, |value| self.canonical(value))
     }
 }
 

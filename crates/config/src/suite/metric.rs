@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::fsload::{Fsload, Operation};
 pub use crate::metric_names::*;
-use crate::read::{Diagnostic, Located, SourcePlace, TomlTable, nearest, unknown};
+use crate::read::{Diagnostic, SourcePlace, nearest, unknown};
 use crate::workload::{Workload, WorkloadKind};
 
 /// Of an operation, besides [`OPS`].
@@ -24,12 +24,6 @@ const SNAPSHOTS: [&str; 9] = [
     POOL_GROWTH,
     REPLICA_GROWTH,
 ];
-
-/// Reads `metrics`; the first is what a run's last sentences are about. Empty: what is usual.
-/// Whether the suite's workloads have them is asked by [`check`].
-pub fn read(table: &TomlTable<'_, '_>) -> Vec<Located<String>> {
-    table.list("metrics")
-}
 
 /// What is measured by one of these workloads, of which some run beside others; `cuts` where the
 /// power goes, `snapshots` where some are taken.

@@ -129,13 +129,15 @@ impl Suite {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
         let memory = read_memory(table);
-        let times =
-            |key, sensible| table.optional_table(key, |times| DiskTimes::read(times, sensible));
+        let times = |key, sensible| {
+            table.optional_table(key, |times| DiskTimes::from_table(times, sensible))
+        };
         let runtime = times("runtime", &RUNTIME);
         let ramp = times("ramp", &TIMES_BEFORE);
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
-        let metrics = metric::read(table);
+        // The first is what a run's last sentences are about.
+        let metrics = table.list::<String>("metrics");
         let power_cut = table.optional_table("power_cut", PowerCut::from_table);
         let axes = read_axes(table);
         let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
@@ -279,9 +281,10 @@ fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
     let is_crossed =
         |axis: Axis| crossed.as_ref().is_some_and(|crossed| crossed.has(axis.as_str()));
     let named = |axis: Axis, values, fixed| {
+        let axis = SuiteAxis::Named(axis);
         let (values, mistakes) = axis.values(values);
         table.record(mistakes);
-        AxisValues { axis: SuiteAxis::Named(axis), values, fixed, along: false }
+        AxisValues { axis, values, fixed, along: false }
     };
     if let Some(crossed) = &crossed {
         let given = Axis::ALL.iter().filter(|&&axis| is_crossed(axis));

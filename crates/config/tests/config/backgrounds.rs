@@ -71,8 +71,10 @@ fn a_background_is_part_of_a_trial() {
 #[test]
 fn many_files_can_be_worked_on_beside_a_workload() {
     let lab = lab_with(NOISE);
-    let mail = "summary = \"mail\"\n[fsload]\n[[fsload.files]]\nname = \"mail\"\ncount = 1000\nsize = \"1 MiB\"\n\
-                [[fsload.threads]]\nname = \"mail\"\nloop = [\"open\", \"read whole\", \"close\"]\n";
+    let mail = "summary = \"mail\"\n[fsload]\n[[fsload.files]]\nname = \"mail\"\ncount = 1000\n\
+    size = \"1 MiB\"\n\
+                [[fsload.threads]]\nname = \"mail\"\n\
+                loop = [\"open\", \"read whole\", \"close\"]\n";
     lab.write("workloads/mail.toml", mail);
     let trials =
         |axes: &str| lab.trials(&lab.suite("[axes]\n", &format!("[axes]\n{axes}\n")).unwrap());
@@ -95,7 +97,8 @@ fn many_files_can_be_worked_on_beside_a_workload() {
 fn values_that_are_not_there() {
     assert_eq!(
         trials("background = [\"nois\"]").unwrap_err(),
-        "suites/question.toml:9:15: axes.background: there is no background `nois`; did you mean `noise`?"
+        "suites/question.toml:9:15: axes.background: there is no background `nois`; did you mean \
+         `noise`?"
     );
     let jobs = |jobs: &str| {
         trials(&format!("jobs = {jobs}")).unwrap_err().replace("suites/question.toml:9:", "")
@@ -129,7 +132,10 @@ fn a_background_needs_a_filesystem_and_room() {
     let suite = large.suite("array = [\"pair\", \"turning-pair\"]", pair).unwrap();
     let found = large.trials(&suite).unwrap_err();
     assert!(
-        found.contains("its files, 12 GiB with room to move them, and those of 1 GiB are more than array `pair` holds: 9 GiB"),
+        found.contains(
+            "its files, 12 GiB with room to move them, and those of 1 GiB are more \
+        than array `pair` holds: 9 GiB"
+        ),
         "{found}"
     );
 }
@@ -185,7 +191,8 @@ fn mistakes_in_a_background() {
     let found = mistakes(&NOISE[processes..], "");
     assert_eq!(
         found,
-        "1:1: a background needs a `workload`, [snapshots], or programs, each under a [[process]] of its own"
+        "1:1: a background needs a `workload`, [snapshots], or programs, each under a [[process]] \
+         of its own"
     );
 }
 

@@ -29,7 +29,10 @@ proptest! {
     }
 
     #[test]
-    fn no_override_panics(axis in "array|policy|kernel|[a-z]{0,6}", values in "[a-z0-9:,. -]{0,20}|\\PC{0,10}") {
+    fn no_override_panics(
+        axis in "array|policy|kernel|[a-z]{0,6}",
+        values in "[a-z0-9:,. -]{0,20}|\\PC{0,10}",
+    ) {
         let mut suite = read(SUITE).unwrap();
         if suite.set(&axis, &values).is_ok() {
             let _ = suite.trials(&LAB);

@@ -50,7 +50,8 @@ devices/plain.toml:6:15: constant.queue_depth: expected a whole number, found a 
     );
     assert_eq!(
         with("summary = \"x\"\nsize = \"1 GiB\"\n"),
-        "devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd], [card] and [constant]"
+        "devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd], [card] and \
+         [constant]"
     );
     assert_eq!(
         with("summary = \"x\"\nsize = \"1 GiB\"\n[constnat]\nlatency = \"50us\"\n"),
@@ -60,7 +61,8 @@ devices/plain.toml:3:2: constnat: unknown key; did you mean `constant`?"
     );
     assert_eq!(
         with(&format!("summary = \"x\"\nsize = \"1 GiB\"\n{rest}[ssd]\n")),
-        "devices/plain.toml:3:1: constant: a device has one of [hdd], [ssd], [card] and [constant]; [ssd] is here too"
+        "devices/plain.toml:3:1: constant: a device has one of [hdd], [ssd], [card] and \
+         [constant]; [ssd] is here too"
     );
 }
 
@@ -90,7 +92,8 @@ arrays/pair.toml:3:12: devices: there is no device `plan`; did you mean `plain`?
     );
     assert_eq!(
         with("join = \"single\"\ndevices = [\"plain\", \"plain\"]\n"),
-        "arrays/pair.toml:3:11: devices: single takes one device, here are 2; for several there are btrfs-single and md-raid0"
+        "arrays/pair.toml:3:11: devices: single takes one device, here are 2; for several there \
+         are btrfs-single and md-raid0"
     );
     assert_eq!(
         with("join = \"btrfs-raid1\"\ndevices = []\n"),
@@ -102,15 +105,18 @@ arrays/pair.toml:3:12: devices: there is no device `plan`; did you mean `plain`?
     );
     assert_eq!(
         with("join = \"btrfs-raid0\"\npart = \"1 MiB\"\ndevices = [\"plain\"]\n"),
-        "arrays/pair.toml:4:12: devices: 1 MiB of `plain` is too little for btrfs: at least 128 MiB of each"
+        "arrays/pair.toml:4:12: devices: 1 MiB of `plain` is too little for btrfs: at least 128 \
+         MiB of each"
     );
     assert_eq!(
         with("join = \"single\"\npart = \"0\"\ndevices = [\"plain\"]\n"),
-        "arrays/pair.toml:4:12: devices: 0 B of `plain` is too little for a disk: at least 4 KiB of each"
+        "arrays/pair.toml:4:12: devices: 0 B of `plain` is too little for a disk: at least 4 KiB \
+         of each"
     );
     assert_eq!(
         with(
-            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[controller]\nread = \"1 B/s\"\nwrit = \"2 MB/s\"\n"
+            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[controller]\n\
+             read = \"1 B/s\"\nwrit = \"2 MB/s\"\n"
         ),
         "\
 arrays/pair.toml:5:8: controller.read: 1 B/s is not sensible: from 977 KiB/s to 238 GiB/s is
@@ -118,23 +124,28 @@ arrays/pair.toml:6:1: controller.writ: unknown key; did you mean `write`?"
     );
     assert_eq!(
         with(
-            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\ndevice = \"plane\"\nmode = \"writeback\"\n"
+            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\n\
+             device = \"plane\"\nmode = \"writeback\"\n"
         ),
         "arrays/pair.toml:5:10: cache.device: there is no device `plane`; did you mean `plain`?"
     );
     assert_eq!(
         with(
-            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\ndevice = \"plain\"\npart = \"20 MiB\"\nmode = \"writback\"\n"
+            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\n\
+             device = \"plain\"\npart = \"20 MiB\"\nmode = \"writback\"\n"
         ),
         "\
-arrays/pair.toml:5:10: cache.device: 20 MiB of `plain` is too little for a cache: at least 1 GiB of each
+arrays/pair.toml:5:10: cache.device: 20 MiB of `plain` is too little for a cache: at least 1 GiB \
+of each
 arrays/pair.toml:7:8: cache.mode: there is no cache mode `writback`; did you mean `writeback`?"
     );
     assert_eq!(
         with(
-            "join = \"single\"\ndevices = [\"plain\"]\n[cache]\ndevice = \"plain\"\nmode = \"writeback\"\n"
+            "join = \"single\"\ndevices = [\"plain\"]\n[cache]\ndevice = \"plain\"\n\
+             mode = \"writeback\"\n"
         ),
-        "arrays/pair.toml:4:1: cache: a cache is in front of the disks of one btrfs; `single` has none"
+        "arrays/pair.toml:4:1: cache: a cache is in front of the disks of one btrfs; `single` has \
+         none"
     );
 }
 
@@ -151,10 +162,14 @@ workloads/random.toml:5:12: ioengine: there is no ioengine `libioa`; did you mea
 workloads/random.toml:6:1: iodept: unknown key; did you mean `iodepth`?"
     );
     assert_eq!(
-        with("rw = \"read\"\nbs = \"1000\"\nfilesize = \"1G\"\nioengine = \"psync\"\niodepth = 2\n"),
+        with(
+            "rw = \"read\"\nbs = \"1000\"\nfilesize = \"1G\"\nioengine = \"psync\"\n\
+        iodepth = 2\n"
+        ),
         "\
 workloads/random.toml:3:6: bs: 1000 bytes are not a whole number of 512-byte sectors
-workloads/random.toml:6:11: iodepth: psync waits for each request, so that only 1 makes sense; use numjobs for more"
+workloads/random.toml:6:11: iodepth: psync waits for each request, so that only 1 makes sense; \
+use numjobs for more"
     );
     assert_eq!(
         with("rw = \"read\"\nbs = \"1M\"\nfilesize = \"512k\"\nioengine = \"psync\"\n"),
@@ -174,7 +189,8 @@ fn parameters_of_policies() {
     let with = |text: &str| lab_with("policies/pid.toml", &format!("summary = \"x\"\n{text}"));
     assert_eq!(
         with("parameter = 3\n"),
-        "policies/pid.toml:2:13: parameter: expected tables, each under a `[[parameter]]` of its own"
+        "policies/pid.toml:2:13: parameter: expected tables, each under a `[[parameter]]` of its \
+         own"
     );
     let number = "kind = \"number\"\nleast = 5\nmost = 10\nsummary = \"s\"\n";
     assert_eq!(
@@ -183,16 +199,20 @@ fn parameters_of_policies() {
              [[parameter]]\nkey = \"B_\"\n{number}default = 3\n"
         )),
         "\
-policies/pid.toml:4:8: parameter.kind: there is no kind of parameter `nubmer`; did you mean `number`?
-policies/pid.toml:8:7: parameter.key: `B_` is not a word: lower-case letters, digits and `-`, a letter first
+policies/pid.toml:4:8: parameter.kind: there is no kind of parameter `nubmer`; did you mean \
+`number`?
+policies/pid.toml:8:7: parameter.key: `B_` is not a word: lower-case letters, digits and `-`, a \
+letter first
 policies/pid.toml:13:11: parameter.default: 3 is not sensible: from 5 to 10 is"
     );
     assert_eq!(
         with(
-            "[[parameter]]\nkey = \"a\"\nkind = \"word\"\nwords = [\"all\", \"a,b\"]\ndefault = \"al\"\nsummary = \"s\"\n"
+            "[[parameter]]\nkey = \"a\"\nkind = \"word\"\nwords = [\"all\", \"a,b\"]\n\
+             default = \"al\"\nsummary = \"s\"\n"
         ),
         "\
-policies/pid.toml:5:17: parameter.words: `a,b` is not a word: lower-case letters, digits and `-`, a letter first
+policies/pid.toml:5:17: parameter.words: `a,b` is not a word: lower-case letters, digits and `-`, \
+a letter first
 policies/pid.toml:6:11: parameter.default: there is no word `al`; did you mean `all`?"
     );
     let twice = format!("[[parameter]]\nkey = \"a\"\ndefault = 7\n{number}");
@@ -205,10 +225,15 @@ policies/pid.toml:6:11: parameter.default: there is no word `al`; did you mean `
 #[test]
 fn policies_and_kernels() {
     assert_eq!(
-        lab_with("policies/pid.toml", "summary = \"x\"\nargument = \"byte\"\nneeds = [\"CONFIG_X\"]\n"),
+        lab_with(
+            "policies/pid.toml",
+            "summary = \"x\"\nargument = \"byte\"\n\
+        needs = [\"CONFIG_X\"]\n"
+        ),
         "\
 policies/pid.toml:2:1: argument: unknown key; known: summary, needs, parameter
-policies/pid.toml:3:10: needs: `CONFIG_X` is not a kernel option without its CONFIG_, such as BTRFS_EXPERIMENTAL"
+policies/pid.toml:3:10: needs: `CONFIG_X` is not a kernel option without its CONFIG_, such as \
+BTRFS_EXPERIMENTAL"
     );
     assert_eq!(
         lab_with(
@@ -231,7 +256,8 @@ kernels/7.3.toml:3:14: preference: 0 is not sensible: from 1 to 1000 is"
             "kernels/newer.toml",
             "summary = \"x\"\npackage = \"linux-source-7.4\"\npreference = 3\n"
         ),
-        "kernels/newer.toml:1:1: `newer` is not a kernel series such as 7.3, which the file must be named after"
+        "kernels/newer.toml:1:1: `newer` is not a kernel series such as 7.3, which the file must \
+         be named after"
     );
 }
 
@@ -289,7 +315,8 @@ fn suites_by_themselves() {
         (
             "\"300ms\"",
             "\"300 days\"",
-            "4:47: runtime.solid_state: `300 days` has an unknown unit `days`: use one of ns, us, ms, s, min, h",
+            "4:47: runtime.solid_state: `300 days` has an unknown unit `days`: use one of ns, us, \
+             ms, s, min, h",
         ),
         (
             ", solid_state = \"300ms\"",
@@ -299,12 +326,14 @@ fn suites_by_themselves() {
         (
             "[axes]",
             "[axes]\ndevice = [\"x\"]",
-            "9:1: axes.device: unknown key; known: array, workload, jobs, background, policy, scheduler, kernel, memory, disks, runtime, ramp",
+            "9:1: axes.device: unknown key; known: array, workload, jobs, background, policy, \
+             scheduler, kernel, memory, disks, runtime, ramp",
         ),
         (
             "policy = [",
             "polcy = [",
-            "6:23: baseline.policy: the suite has no axis `policy`\nsuites/question.toml:11:1: axes.polcy: unknown key; did you mean `policy`?",
+            "6:23: baseline.policy: the suite has no axis `policy`\n\
+             suites/question.toml:11:1: axes.polcy: unknown key; did you mean `policy`?",
         ),
         (
             "workload = [\"random\"]\n",
@@ -325,7 +354,8 @@ fn suites_by_themselves() {
         (
             "\"round-robin:4k\"",
             "\"waiting:120,reads\"",
-            "11:18: axes.policy: after `waiting:`, `reads` is not key=value: only the first value may go without its key",
+            "11:18: axes.policy: after `waiting:`, `reads` is not key=value: only the first value \
+             may go without its key",
         ),
         (
             "\"round-robin:4k\"",
@@ -403,7 +433,8 @@ fn suites_in_their_lab() {
         (
             "\"round-robin:4k\"",
             "\"round-robin:lots\"",
-            "11:18: axes.policy: `bytes` of `round-robin`: `lots` is not a size: write `4k`, `50 GiB` or `4 TB` (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
+            "11:18: axes.policy: `bytes` of `round-robin`: `lots` is not a size: write `4k`, `50 \
+             GiB` or `4 TB` (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
         ),
         (
             "\"round-robin:4k\"",
@@ -428,7 +459,8 @@ fn suites_in_their_lab() {
         (
             "\"round-robin:4k\"",
             "\"waiting:count=raeds\"",
-            "11:18: axes.policy: `count` of `waiting`: there is no word `raeds`; did you mean `reads`?",
+            "11:18: axes.policy: `count` of `waiting`: there is no word `raeds`; did you mean \
+             `reads`?",
         ),
         (
             "\"round-robin:4k\"",
@@ -443,12 +475,14 @@ fn suites_in_their_lab() {
         (
             "\"round-robin:4k\"",
             "\"round-robin:5000\"",
-            "11:18: axes.policy: `bytes` of `round-robin`: 5000 bytes are not a multiple of 4096; the kernel would round them up",
+            "11:18: axes.policy: `bytes` of `round-robin`: 5000 bytes are not a multiple of 4096; \
+             the kernel would round them up",
         ),
         (
             "\"round-robin:4k\"",
             "\"round-robin:0\"",
-            "11:18: axes.policy: `bytes` of `round-robin`: 0 B is not sensible: from 4 KiB to 1 GiB is",
+            "11:18: axes.policy: `bytes` of `round-robin`: 0 B is not sensible: from 4 KiB to 1 \
+             GiB is",
         ),
         (
             "\"round-robin:4k\"",
@@ -458,12 +492,14 @@ fn suites_in_their_lab() {
         (
             "\"pair\", \"turning-pair\"",
             "\"alone\"",
-            "11:11: axes.policy: nothing uses this axis: none of the arrays has mirrors that a policy could choose from",
+            "11:11: axes.policy: nothing uses this axis: none of the arrays has mirrors that a \
+             policy could choose from",
         ),
         (
             "\"pair\", ",
             "\"pair\", \"alone\", ",
-            "9:18: axes.array: array `alone` (single) has no mirrors: its results would be the same for each policy; leave it out, or fix one policy",
+            "9:18: axes.array: array `alone` (single) has no mirrors: its results would be the \
+             same for each policy; leave it out, or fix one policy",
         ),
     ] {
         assert_eq!(
@@ -479,12 +515,14 @@ fn a_file_larger_than_the_array() {
     let lab = SmallLab::new();
     lab.write(
         "workloads/random.toml",
-        "summary = \"x\"\nrw = \"read\"\nbs = \"4k\"\nfilesize = \"10 GiB\"\nioengine = \"psync\"\n",
+        "summary = \"x\"\nrw = \"read\"\nbs = \"4k\"\nfilesize = \"10 GiB\"\n\
+         ioengine = \"psync\"\n",
     );
     let suite = lab.suite("\"pair\", \"turning-pair\"", "\"pair\"").unwrap();
     assert_eq!(
         lab.trials(&suite).unwrap_err(),
-        "suites/question.toml:10:13: axes.workload: its file of 10 GiB is larger than array `pair` holds: 9 GiB at most; smaller: \
+        "suites/question.toml:10:13: axes.workload: its file of 10 GiB is larger than array \
+         `pair` holds: 9 GiB at most; smaller: \
          --set workload.filesize=SIZE"
     );
 }

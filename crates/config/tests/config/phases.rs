@@ -81,7 +81,8 @@ fn trials(
     workloads: &str,
 ) -> Result<Vec<Trial>, String> {
     let suite = format!(
-        "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\n{lines}\n[axes]\narray = [{arrays}]\nworkload = [{workloads}]\n"
+        "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\n{lines}\n[axes]\narray = [{arrays}]\n\
+         workload = [{workloads}]\n"
     );
     lab.write("suites/phases.toml", &suite);
     let suite = lab.load().suite("phases").map_err(|mistakes| lab.relative(&mistakes))?;
@@ -181,7 +182,8 @@ fn mistakes_in_phases() {
         ),
         (
             "remount = true\n",
-            "remount = true\n[phase.reader]\nfilesize = \"1 MiB\"\nrw = \"read\"\nbs = \"4k\"\nioengine = \"psync\"\n",
+            "remount = true\n[phase.reader]\nfilesize = \"1 MiB\"\nrw = \"read\"\nbs = \"4k\"\n\
+             ioengine = \"psync\"\n",
             "no file to read while",
         ),
         ("system_call = \"5us\"", "system_call = \"5s\"", "system_call: 5 s is not sensible"),
@@ -243,7 +245,8 @@ fn metrics_are_those_of_the_suites_workloads() {
     let suite = |metric: &str| {
         let text = format!(
             "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nmetrics = [\"{metric}\"]\n\
-             runtime = {{ rotational = \"20s\", solid_state = \"300ms\" }}\n[axes]\narray = [\"pair\"]\nworkload = [\"phases\"]\n"
+             runtime = {{ rotational = \"20s\", solid_state = \"300ms\" }}\n[axes]\n\
+             array = [\"pair\"]\nworkload = [\"phases\"]\n"
         );
         lab.write("suites/set.toml", &text);
         let mut suite = lab.load().suite("set").unwrap();
@@ -265,7 +268,8 @@ fn what_finds_no_place_is_told_of() {
     let found = trials(&lab, "", "\"pair\"", "\"phases\"").unwrap_err();
     assert!(found.contains("larger than array `pair` holds: 9 GiB at most"), "{found}");
     // A spare for one of two arrays.
-    let spared = "summary = \"pair\"\njoin = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\nspares = [\"plain\"]\n";
+    let spared = "summary = \"pair\"\njoin = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n\
+    spares = [\"plain\"]\n";
     let lab = lab_with(&PHASES.replace("\"{jobs}\"]", "\"{spare}\"]"));
     lab.write("arrays/spared.toml", spared);
     let all = trials(&lab, "", "\"pair\", \"spared\"", "\"phases\"").unwrap();
@@ -289,7 +293,8 @@ fn programs_of_a_filesystem_are_for_that_filesystem() {
     lab.write("arrays/other.toml", "summary = \"ext4\"\njoin = \"ext4\"\ndevices = [\"plain\"]\n");
     lab.write(
         "backgrounds/scrub.toml",
-        "summary = \"scrub\"\nlead = { rotational = \"1s\", solid_state = \"1s\" }\n[[process]]\ncommand = [\"btrfs\", \"scrub\"]\n",
+        "summary = \"scrub\"\nlead = { rotational = \"1s\", solid_state = \"1s\" }\n[[process]]\n\
+         command = [\"btrfs\", \"scrub\"]\n",
     );
     let all = trials(&lab, "", "\"pair\", \"other\"", "\"phases\"").unwrap();
     let expected = "it runs `btrfs`, and array `other` (ext4) has no btrfs";
@@ -310,7 +315,8 @@ fn programs_of_a_filesystem_are_for_that_filesystem() {
 #[test]
 fn jobs_are_what_commands_get() {
     let lab = lab_with(PHASES);
-    let suite = "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\n[axes]\narray = [\"pair\"]\nworkload = [\"phases\"]\njobs = [1, 8]\n";
+    let suite = "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\n[axes]\narray = [\"pair\"]\n\
+    workload = [\"phases\"]\njobs = [1, 8]\n";
     lab.write("suites/jobs.toml", suite);
     let read = || lab.load().suite("jobs").unwrap();
     let all = lab.trials(&read()).unwrap();

@@ -58,7 +58,8 @@ fn lab() -> SmallLab {
     lab.write("workloads/start.toml", START);
     lab.write("workloads/film.toml", FILM);
     lab.write("backgrounds/beside.toml", BESIDE);
-    let raw = "summary = \"raw\"\nrw = \"read\"\nbs = \"4k\"\nfilesize = \"1 GiB\"\nioengine = \"psync\"\nraw = true\n";
+    let raw = "summary = \"raw\"\nrw = \"read\"\nbs = \"4k\"\nfilesize = \"1 GiB\"\n\
+    ioengine = \"psync\"\nraw = true\n";
     lab.write("workloads/raw.toml", raw);
     lab.write("arrays/ext4.toml", "summary = \"ext4\"\njoin = \"ext4\"\ndevices = [\"plain\"]\n");
     lab
@@ -195,7 +196,8 @@ fn what_plays_needs_a_time_and_a_film_that_lasts() {
     assert!(found.contains("there is no background `film`"), "{found}");
 }
 
-const FILES: &str = "summary = \"files\"\n[fsload]\nscale = 10\n[[fsload.files]]\nname = \"mail\"\ncount = 1000\n\
+const FILES: &str = "summary = \"files\"\n[fsload]\nscale = 10\n[[fsload.files]]\n\
+name = \"mail\"\ncount = 1000\n\
                      size = \"16 KiB\"\n[[fsload.threads]]\nname = \"mail\"\nloop = [\"stat\"]\n";
 
 #[test]
@@ -252,7 +254,8 @@ fn raw_readers_need_one_device_that_is_not_written() {
     );
     let all = lab.load().suite("raw").unwrap().trials(&lab.load()).unwrap();
     assert_eq!(all[0].workload.bytes(), Bytes(0));
-    let raw = "summary = \"raw\"\nrw = \"rw\"\nbs = \"4k\"\nfilesize = \"1 GiB\"\nioengine = \"psync\"\nraw = true\n";
+    let raw = "summary = \"raw\"\nrw = \"rw\"\nbs = \"4k\"\nfilesize = \"1 GiB\"\n\
+    ioengine = \"psync\"\nraw = true\n";
     let found = mistakes(("workloads/raw.toml", raw), "raw", "raw");
     assert!(found.contains("raw: is for readers"), "{found}");
 }

@@ -9,11 +9,13 @@ use disklab_config::{Lab, Suite, Trial};
 const FILES: &[(&str, &str)] = &[
     (
         "devices/plain.toml",
-        "summary = \"plain\"\nsize = \"10 GiB\"\n[constant]\nlatency = \"50us\"\nservers = 1\nqueue_depth = 32\n",
+        "summary = \"plain\"\nsize = \"10 GiB\"\n[constant]\nlatency = \"50us\"\nservers = 1\n\
+         queue_depth = 32\n",
     ),
     (
         "devices/turning.toml",
-        "summary = \"turning\"\nsize = \"1 TB\"\n[constant]\nlatency = \"8ms\"\nservers = 1\nqueue_depth = 32\nrotational = true\n",
+        "summary = \"turning\"\nsize = \"1 TB\"\n[constant]\nlatency = \"8ms\"\nservers = 1\n\
+         queue_depth = 32\nrotational = true\n",
     ),
     (
         "arrays/pair.toml",
@@ -21,25 +23,31 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "arrays/turning-pair.toml",
-        "summary = \"pair\"\njoin = \"btrfs-raid1\"\npart = \"20 GiB\"\ndevices = [\"turning\", \"turning\"]\n",
+        "summary = \"pair\"\njoin = \"btrfs-raid1\"\npart = \"20 GiB\"\n\
+         devices = [\"turning\", \"turning\"]\n",
     ),
     ("arrays/alone.toml", "summary = \"alone\"\njoin = \"single\"\ndevices = [\"plain\"]\n"),
     (
         "workloads/random.toml",
-        "summary = \"random\"\nrw = \"randread\"\nbs = \"4k\"\nfilesize = \"1 GiB\"\nioengine = \"libaio\"\n",
+        "summary = \"random\"\nrw = \"randread\"\nbs = \"4k\"\nfilesize = \"1 GiB\"\n\
+         ioengine = \"libaio\"\n",
     ),
     (
         "workloads/sequential.toml",
-        "summary = \"sequential\"\nrw = \"read\"\nbs = \"1M\"\nfilesize = \"1 GiB\"\nioengine = \"psync\"\n",
+        "summary = \"sequential\"\nrw = \"read\"\nbs = \"1M\"\nfilesize = \"1 GiB\"\n\
+         ioengine = \"psync\"\n",
     ),
     ("policies/pid.toml", "summary = \"pid\"\n"),
     (
         "policies/round-robin.toml",
-        "summary = \"turns\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n[[parameter]]\nkey = \"bytes\"\nkind = \"bytes\"\nleast = \"1 B\"\nmost = \"1 GiB\"\ndefault = \"256 KiB\"\nsummary = \"a turn\"\n",
+        "summary = \"turns\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n[[parameter]]\nkey = \"bytes\"\n\
+         kind = \"bytes\"\nleast = \"1 B\"\nmost = \"1 GiB\"\ndefault = \"256 KiB\"\n\
+         summary = \"a turn\"\n",
     ),
     (
         "policies/devid.toml",
-        "summary = \"one\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n[[parameter]]\nkey = \"device\"\nkind = \"device\"\nsummary = \"id\"\n",
+        "summary = \"one\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n[[parameter]]\nkey = \"device\"\n\
+         kind = \"device\"\nsummary = \"id\"\n",
     ),
     ("policies/waiting.toml", WAITING),
     ("kernels/7.3.toml", "summary = \"7.3\"\npackage = \"linux-source-7.3\"\npreference = 1\n"),

@@ -43,7 +43,8 @@ fn suite(axes: &str) -> Result<Vec<Trial>, String> {
 fn asked(axes: &str) -> Result<(Vec<Trial>, Vec<String>), String> {
     let lab = SmallLab::new();
     lab.write("devices/disk.toml", DISK);
-    let pair = "summary = \"pair\"\njoin = \"btrfs-raid1\"\npart = \"20 GiB\"\ndevices = [\"disk\", \"disk\"]\n";
+    let pair = "summary = \"pair\"\njoin = \"btrfs-raid1\"\npart = \"20 GiB\"\n\
+    devices = [\"disk\", \"disk\"]\n";
     lab.write("arrays/disks.toml", pair);
     let own = format!("array = [\"disks\"]\nworkload = [\"random\"]\n{axes}\n");
     let all =
@@ -87,7 +88,8 @@ fn one_disk_of_several_becomes_slower() {
 #[test]
 fn any_key_of_a_file_can_be_an_axis() {
     let all = trials(&format!(
-        "{PID}\"device.seek_average\" = {{ linear = [\"4 ms\", \"0.012s\"], steps = 3 }}\n\"device.queue_depth\" = [1, 32]\n\
+        "{PID}\"device.seek_average\" = {{ linear = [\"4 ms\", \"0.012s\"], steps = 3 }}\n\
+         \"device.queue_depth\" = [1, 32]\n\
          \"workload.iodepth\" = [1, 8]\nmemory = [\"256 MiB\", \"0.5 GiB\"]"
     ));
     assert_eq!(all.len(), 3 * 2 * 2 * 2);
@@ -114,13 +116,15 @@ fn any_key_of_a_file_can_be_an_axis() {
 #[test]
 fn values_of_policies_and_schedulers() {
     let all = trials(
-        "policy = [\"pid\", \"waiting\", \"waiting:count=reads\"]\nscheduler = [\"bfq:low_latency=0\"]\n\
+        "policy = [\"pid\", \"waiting\", \"waiting:count=reads\"]\n\
+         scheduler = [\"bfq:low_latency=0\"]\n\
          \"scheduler.slice_idle\" = [0, 8]",
     );
     assert_eq!(all.len(), 6);
     assert_eq!(all[1].scheduler.to_string(), "bfq:slice_idle=8,low_latency=0");
     let margins = trials(
-        "policy = [\"waiting\", \"waiting:count=reads\"]\n\"policy.margin\" = { linear = [100, 300], steps = 4 }",
+        "policy = [\"waiting\", \"waiting:count=reads\"]\n\
+         \"policy.margin\" = { linear = [100, 300], steps = 4 }",
     );
     assert_eq!(values(&margins[..4], "policy.margin"), ["100", "167", "233", "300"]);
     let set: Vec<String> =
@@ -206,7 +210,8 @@ fn jobs_and_times_are_numbers_too() {
 
 #[test]
 fn a_workload_in_the_background_has_keys() {
-    let axes = "policy = [\"pid\"]\nbackground = [\"none\", \"random\"]\n\"background.iodepth\" = [2, 8]\nramp = [\"3 s\"]";
+    let axes = "policy = [\"pid\"]\nbackground = [\"none\", \"random\"]\n\
+    \"background.iodepth\" = [2, 8]\nramp = [\"3 s\"]";
     let all = trials(axes);
     let depth =
         |trial: &Trial| Some(trial.background.as_ref()?.workload.as_ref()?.jobs()[0].iodepth);
@@ -232,7 +237,8 @@ fn a_factor_is_one_to_what_is_set_beside_it() {
 #[test]
 fn samples_that_round_to_the_same_are_told() {
     let axes = format!(
-        "{PID}[hypercube]\nsamples = 100\ndisks = {{ linear = [2, 3] }}\n\"workload.iodepth\" = {{ linear = [1, 3] }}"
+        "{PID}[hypercube]\nsamples = 100\ndisks = {{ linear = [2, 3] }}\n\
+         \"workload.iodepth\" = {{ linear = [1, 3] }}"
     );
     let (all, said) = asked(&axes).unwrap();
     assert_eq!(all.len(), 6);
