@@ -1,8 +1,5 @@
-//! Signs of life: one page in the trial's folder that the guest writes and the one who started it
-//! reads.
-//!
-//! The kernel stores virtual time there whenever it moves, the library the number of requests and
-//! whether they are being measured. No message, no lock: three words, each stored whole.
+//! The guest's side of its heartbeat ([`disklab_protocol::heartbeat`]): a mapped page, in which the
+//! kernel stores virtual time whenever it moves.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use std::fs::File;
@@ -12,28 +9,6 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 
 const PAGE: usize = 4096;
-
-/// Progress of a guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Heartbeat {
-    /// Virtual ns since boot.
-    pub now: u64,
-    /// Requests that all disks have completed.
-    pub requests: u64,
-    /// A phase of the trial has begun (and may be over).
-    pub measured: bool,
-}
-
-impl Heartbeat {
-    /// All zero while the guest has not begun.
-    pub fn read(folder: &Path) -> io::Result<Self> {
-        let mut words = [0; 24];
-        File::open(folder.join(disklab_protocol::names::HEARTBEAT))?
-            .read_exact_at(&mut words, 0)?;
-        let word = |i: usize| u64::from_le_bytes(words[i..i + 8].try_into().unwrap_or_default());
-        Ok(Self { now: word(0), requests: word(8), measured: word(16) != 0 })
-    }
-}
 
 /// The guest's end.
 #[derive(Debug)]
@@ -84,6 +59,7 @@ impl HeartbeatPage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use disklab_protocol::heartbeat::Heartbeat;
 
     #[test]
     fn what_is_written_can_be_read() {

@@ -3,6 +3,7 @@
 pub mod action;
 pub mod closing;
 pub mod digest;
+pub mod heartbeat;
 pub mod machine;
 pub mod mark;
 pub mod measure;

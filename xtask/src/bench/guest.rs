@@ -2,9 +2,9 @@
 
 use anyhow::{Context, ensure};
 use disklab_config::device::{Constant, Model};
-use disklab_guest::heartbeat::Heartbeat;
 use disklab_kernels::{Cache, Kernel, Share};
 use disklab_protocol::action::{Action, Pids, Plan};
+use disklab_protocol::heartbeat::Heartbeat;
 use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::interpret::end::End;
-use disklab_guest::heartbeat::Heartbeat;
+use disklab_protocol::heartbeat::Heartbeat;
 use disklab_protocol::names;
 use disklab_units::{Bytes, Nanos};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};

@@ -11,7 +11,7 @@ use crate::estimate;
 use crate::interpret::fault;
 use crate::interpret::outcome::not_run;
 use disklab_config::Trial;
-use disklab_guest::heartbeat::Heartbeat;
+use disklab_protocol::heartbeat::Heartbeat;
 use disklab_record::outcome::{Cell, Fault};
 use disklab_record::{Outcome, Status, Writer};
 use disklab_units::Nanos;

@@ -146,7 +146,7 @@ fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
 
 /// When the guest's clock stopped, if it got so far.
 pub fn virtual_time(folder: &Path) -> Option<Nanos> {
-    disklab_guest::heartbeat::Heartbeat::read(folder)
+    disklab_protocol::heartbeat::Heartbeat::read(folder)
         .ok()
         .filter(|beat| beat.now > 0)
         .map(|beat| Nanos(beat.now))

@@ -2,9 +2,9 @@
 //! behind.
 
 use crate::place::{self, TestGuest, constant};
-use disklab_guest::heartbeat::Heartbeat;
 use disklab_guest::interface::INTERFACE;
 use disklab_protocol::action::{Action, Program, Unmount};
+use disklab_protocol::heartbeat::Heartbeat;
 use disklab_protocol::places::Side;
 use disklab_protocol::setup::{Mount, Setting};
 use disklab_runner::End;

@@ -1,0 +1,32 @@
+//! Signs of life of a guest, [`names::HEARTBEAT`]: one page that the guest writes and the program
+//! reads.
+//!
+//! The kernel stores virtual time there whenever it moves, the disk library the number of requests
+//! and whether they are being measured. No message, no lock: three words, each stored whole.
+
+use crate::names;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Progress of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Heartbeat {
+    /// Virtual ns since boot.
+    pub now: u64,
+    /// Requests that all disks have completed.
+    pub requests: u64,
+    /// A phase of the trial has begun (and may be over).
+    pub measured: bool,
+}
+
+impl Heartbeat {
+    /// All zero while the guest has not begun.
+    pub fn read(folder: &Path) -> io::Result<Self> {
+        let mut words = [0; 24];
+        File::open(folder.join(names::HEARTBEAT))?.read_exact_at(&mut words, 0)?;
+        let word = |i: usize| u64::from_le_bytes(words[i..i + 8].try_into().unwrap_or_default());
+        Ok(Self { now: word(0), requests: word(8), measured: word(16) != 0 })
+    }
+}
