@@ -236,8 +236,8 @@ impl Books {
         self.note(taken, Some(held))
     }
 
-    /// It is about to be changed in a way that no promise outlives; the number of the note, if
-    /// there is one to take back.
+    /// Takes back the promise of a file that is about to change; returns the number of the note, if
+    /// there was a promise.
     pub fn take_back(&mut self, taken: &Taken) -> Option<u64> {
         let slot = &mut self.sets[taken.set].slots[taken.slot];
         std::mem::take(&mut slot.promised).then(|| self.note(taken, None)).flatten()

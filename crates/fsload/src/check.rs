@@ -1,5 +1,5 @@
-//! What is on the disk, held against the account: every file that should be there, with each of its
-//! bytes, and no other.
+//! Compares the disk with the account: every file that should be there, with each of its bytes, and
+//! no other.
 
 use crate::Failure;
 use crate::content::ContentKey;

@@ -1,5 +1,5 @@
-//! Where the files of a set are, and what there is before anything runs. It depends on the
-//! description alone, so that disks can be prepared once for all seeds.
+//! The folders and the first files of a set. They depend on the description alone, so that disks
+//! can be prepared once for all seeds.
 
 use crate::Failure;
 use crate::content::ContentKey;
@@ -39,7 +39,8 @@ fn seed() -> Seed {
     Seed(0).derive("fsload files")
 }
 
-/// Of a file that was written anew so many times since it was laid out; `seed` is the trial's.
+/// Returns the key of a file that was overwritten so many times since it was laid out. `seed` is
+/// the trial's.
 pub fn key(seed: Seed, set: usize, slot: u64, generation: u32) -> ContentKey {
     ContentKey::new(if generation == 0 { self::seed() } else { seed }, set, slot, generation)
 }

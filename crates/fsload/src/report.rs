@@ -12,8 +12,7 @@ pub struct LoadReport {
     pub threads: Vec<Loops>,
     /// Files of each set at the end, by the account.
     pub files: Vec<Files>,
-    /// Of fsync and of what ends its promises, in their order; empty where no power cut asks for
-    /// them.
+    /// Notes of promises and of their ends, in order; empty if no power cut needs them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }

@@ -24,8 +24,8 @@ pub fn thousandths(number: u32) -> f64 {
     f64::from(number) / 1000.0
 }
 
-/// Of this shape, with scale 1 (Marsaglia and Tsang, "A simple method for generating gamma
-/// variables", 2000).
+/// Draws a gamma variable of this shape and scale 1 (Marsaglia and Tsang, "A simple method for
+/// generating gamma variables", 2000).
 pub fn gamma(shape: f64, random: &mut Random) -> f64 {
     if shape < 1.0 {
         // Their way to shapes below 1.

@@ -166,7 +166,7 @@ impl Data {
         }
     }
 
-    /// Of the blocks of so many bytes that have a part from `start` to `end`, those that may hold
+    /// Returns the blocks of so many bytes that have a part from `start` to `end` and may hold
     /// other than zeroes.
     pub fn written_blocks(&self, start: u64, end: u64, block: u64) -> Vec<u64> {
         let mut blocks = Vec::new();

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use std::mem::{offset_of, size_of};
 
-    /// As gcc lays out the structures of disklab.h on x86-64.
+    /// The numbers are those of gcc for the structures of disklab.h on x86-64.
     #[test]
     fn structures_are_laid_out_as_in_c() {
         assert_eq!(

@@ -1,5 +1,5 @@
-//! What runs inside a trial: the library of modelled disks that the guest kernel loads, and the
-//! guest's first process.
+//! Code that runs inside a trial: the library of modelled disks that the guest kernel loads, and
+//! the guest's first process.
 //!
 //! The kernel's side of the library is `guest-kernel/files/arch/um/drivers/disklab_*.c`;
 //! [`interface`] is the seam. A trial is a folder. The guest's process is started in it and uses

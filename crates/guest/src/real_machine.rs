@@ -1,4 +1,4 @@
-//! What a first process on a real machine needs besides its plan, since it is not alone there.
+//! The description of a trial on a real machine, where the first process is not alone.
 
 use disklab_block_devices::Disk;
 use disklab_block_devices::change::Change;
@@ -17,8 +17,8 @@ pub const TEST_FILE: &str = "test";
 pub struct RealMachine {
     /// In the trial's order. They are watched while it is measured.
     pub disks: Vec<Disk>,
-    /// What is made in the kernel for this run has this name, or one that begins so: an instance
-    /// of tracing, cgroups.
+    /// The name, or the beginning of the names, of all that is made in the kernel for this run: an
+    /// instance of tracing, cgroups.
     pub name: String,
     /// Every request of the disks is noted.
     pub trace: bool,

@@ -9,7 +9,7 @@
 use disklab_units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a disk writes whole or not at all: the physical block that the guest's kernel is told of.
+/// Bytes that a disk writes whole or not at all: the physical block that the guest's kernel knows.
 pub const BLOCK: u64 = 4096;
 
 /// The contents of a block; None is zeroes.
@@ -22,8 +22,8 @@ pub struct Volatile {
     room: usize,
     /// Flushes are answered, and nothing is done.
     ignores_flushes: bool,
-    /// Of each block that is not as it was at the last flush: the contents that the medium may
-    /// hold, but for the newest.
+    /// Blocks that are not as they were at the last flush, with the contents that the medium may
+    /// hold besides the newest.
     blocks: BTreeMap<u64, UnkeptBlock>,
     /// The writes of those contents, oldest first: number and block.
     order: VecDeque<(u64, u64)>,
@@ -37,7 +37,7 @@ pub struct Volatile {
 struct UnkeptBlock {
     /// The write that made the content which the disk answers with.
     newest: u64,
-    /// Those before it, each with the number of its write. The first is on the medium, whatever
+    /// Older contents, each with the number of its write. The first is on the medium, whatever
     /// write that was.
     older: VecDeque<(u64, Content)>,
 }
@@ -130,7 +130,7 @@ mod tests {
             self.volatile.flush_ended(0);
         }
 
-        /// What the medium may hold of a block, oldest first.
+        /// Returns the contents of a block that the medium may hold, oldest first.
         fn may_hold(&self, block: usize) -> Vec<u8> {
             let byte = |content: &Content| content.as_ref().map_or(0, |bytes| bytes[0]);
             let unsure = self.volatile.unsure().find(|(number, _)| *number == block as u64);

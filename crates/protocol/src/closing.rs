@@ -74,8 +74,8 @@ pub struct PhaseCounts {
     pub devices: Vec<DeviceCounts>,
 }
 
-/// What one disk did in one phase. Fields that are `None` were not counted: the kernel's own counts
-/// of a real disk lack them.
+/// Counts of a disk in a phase. Fields that are `None` were not counted: the kernel's own counts of
+/// a real disk lack them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCounts {
     /// The guest kernel's name of the disk: `vda`.
@@ -104,8 +104,8 @@ pub struct DeviceCounts {
     /// Reads and writes that arrived in the phase, except the disk's first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followers: Option<u64>,
-    /// Of those, the ones that did not begin where the read or write before them, in order of
-    /// arrival, ended.
+    /// Followers that did not begin where the read or write before them, in order of arrival,
+    /// ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<u64>,
     /// Sum over the followers: the distance from there, either way, in sectors of 512 bytes.

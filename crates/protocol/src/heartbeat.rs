@@ -22,7 +22,7 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// All zero while the guest has not begun.
+    /// Reads the heartbeat in a trial's folder; all is zero while the guest has not begun.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let mut words = [0; 24];
         File::open(folder.join(names::HEARTBEAT))?.read_exact_at(&mut words, 0)?;

@@ -1,4 +1,4 @@
-//! What an action [`crate::action::Action::Measure`] measures, and the warm-up before it.
+//! The measurement of an action [`crate::action::Action::Measure`], and the warm-up before it.
 
 use crate::setup::{Mount, Setting, ZeroFile};
 use disklab_config::fsload::Fsload;
@@ -37,8 +37,8 @@ pub enum Measured {
     /// The program and its arguments; it has to end well.
     Program {
         command: Vec<String>,
-        /// Where a background makes requests too. Without it, all requests from the program's
-        /// start to its end are its.
+        /// The gate that tells when the program begins, if a background makes requests too. Without
+        /// it, all requests from the program's start to its end are the program's.
         gate: Option<Gate>,
     },
     /// A start-up, of which the time is taken; whatever becomes of it is a result.
@@ -111,7 +111,7 @@ impl PlannedPhase {
     }
 }
 
-/// What a phase measures.
+/// The work of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum PhaseWork {

@@ -35,5 +35,5 @@ pub const SURROUNDINGS: &str = "environment.json";
 /// The commands that the first process ran and the files that it wrote, one a line, as
 /// `run --on host --dry-run` prints them.
 pub const ACTIONS: &str = "actions.log";
-/// What a first process on a real machine needs besides its plan; the program writes it.
+/// The description of a trial on a real machine for its first process; the program writes it.
 pub const HOST: &str = "host.json";

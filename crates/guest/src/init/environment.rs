@@ -34,8 +34,8 @@ pub trait Environment: Send + Sync {
     /// Notes what writing a setting to `path` is about to change.
     fn note_setting(&self, path: &Path, setting: &Setting) -> Result<(), Failure>;
 
-    /// What the kernel offers at `path` instead of the setting's choice. None where it has the
-    /// choice, or where it has to have it.
+    /// Returns what the kernel offers instead of the setting's choice. None if it has the choice,
+    /// or has to have it.
     fn lacks(&self, setting: &Setting) -> Option<String>;
 
     /// Makes cgroups writable for the trial.

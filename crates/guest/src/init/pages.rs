@@ -1,5 +1,5 @@
-//! What a program reads of its files: each access to their pages, in order, by the kernel's own
-//! events, and which of its threads and processes wait for which.
+//! Records what a program reads of its files: each access to their pages, in order, by the kernel's
+//! own events, and which of its threads and processes wait for which.
 
 use super::filesystem::mounted;
 use super::steps::{self, Failure, on};

@@ -1,4 +1,5 @@
-//! What programs ask of an I/O scheduler: an I/O priority, and a cgroup of their own with a weight.
+//! Requests of programs to an I/O scheduler: an I/O priority, and a cgroup of their own with a
+//! weight.
 
 use super::io_context::IoContext;
 use super::perform::{Perform, Session};
@@ -38,8 +39,8 @@ impl Perform for SetPriorities {
         Ok(control.into_iter().chain(cgroups.map(|(path, _)| Change::Cgroup { path })).collect())
     }
 
-    /// As soon as one has a weight, each has a cgroup: what the first process starts is otherwise
-    /// in the one that it is in itself.
+    /// If one has a weight, both have a cgroup: programs otherwise start in the cgroup of the first
+    /// process.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         let environment = session.environment.as_ref();
         if self.is_weighted() {

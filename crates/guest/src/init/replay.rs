@@ -1,5 +1,5 @@
-//! What was recorded of a program's start, done again: each of its threads does its steps in order,
-//! and waits where it waited.
+//! Replays the recorded start of a program: each of its threads does its steps in order, and waits
+//! where it waited.
 
 use disklab_config::startup::{StartupAction, StartupEntry, StartupStep, StartupThreads};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};

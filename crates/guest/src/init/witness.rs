@@ -34,7 +34,8 @@ const NEXT: &str = "next";
 const RECORD: usize = 1000;
 /// Between two records, so that the disks are mostly the workload's.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Of new files: as many as fit into [`disklab_config::power_cut::WITNESS`] with room to spare.
+/// The most records: their new files fit into [`disklab_config::power_cut::WITNESS`] with room to
+/// spare.
 const MOST_RECORDS: u64 = 30_000;
 
 impl Perform for StartWitness {
