@@ -164,7 +164,7 @@ fn compare_one(
     // would be the survivors'.
     let median = |outcomes: &[&Outcome]| {
         let values = outcomes.iter().filter_map(|outcome| metric.of(outcome));
-        Spread::of(values).map(|spread| spread.median)
+        Spread::over(values).map(|spread| spread.median)
     };
     let limit = |outcomes: &[&Outcome]| {
         let given_up = outcomes.iter().filter(|outcome| metric.is_given_up(outcome));

@@ -65,7 +65,7 @@ fn changes(series: &[Beside]) -> Vec<LevelChange> {
     let ends: Vec<usize> = std::iter::once(0).chain(cuts).chain([series.len()]).collect();
     let level = |piece: &[usize]| {
         let piece = series[piece[0]..piece[1]].iter();
-        Spread::of(piece.map(|beside| beside.off)).map_or(0.0, |spread| spread.median)
+        Spread::over(piece.map(|beside| beside.off)).map_or(0.0, |spread| spread.median)
     };
     let levels: Vec<f64> = ends.windows(2).map(level).collect();
     let change = |(pair, &at): (&[f64], &usize)| LevelChange {

@@ -151,7 +151,7 @@ fn medians(trials: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     let places = trials.iter().map(Vec::len).max().unwrap_or(0);
     let median = |place: usize| {
         let all = trials.iter().filter_map(|trial| trial.get(place).copied().flatten());
-        Spread::of(all).map(|share| share.median)
+        Spread::over(all).map(|share| share.median)
     };
     (0..places).map(median).collect()
 }

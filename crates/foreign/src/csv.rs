@@ -8,12 +8,15 @@
 
 mod column;
 
+use std::collections::BTreeSet;
+
 use disklab_units::Nanos;
 
+use crate::directions::{Directions, rates_together};
 use crate::format::Unreadable;
 use crate::load_name::NamedLoad;
 use crate::row::ResultRow;
-use column::{AskedOption, CsvColumn, CsvDirection, CsvNumber};
+use column::{AskedOption, CsvColumn, CsvNumber};
 use disklab_results::integrity::{Claim, DirectionClaim, Latency};
 use disklab_results::measure::Measure;
 use disklab_results::remark::Remark;
@@ -23,18 +26,15 @@ const LARGEST_NUMBER: f64 = 1e18;
 
 pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
-    let heads = reader.headers().map_err(|error| at(&error))?.clone();
-    let twice = heads
-        .iter()
-        .enumerate()
-        .find(|(at, head)| heads.iter().take(*at).any(|known| known == *head));
-    if let Some((_, name)) = twice {
+    let heads = reader.headers().map_err(|error| unreadable(&error))?.clone();
+    let mut known = BTreeSet::new();
+    if let Some(name) = heads.iter().find(|name| !known.insert(*name)) {
         let name: String = name.chars().take(100).collect();
         return Err(Unreadable::whole(format!(
             "two columns are called `{name}`; give one of them another name, or leave it out"
         )));
     }
-    let columns: Vec<CsvColumn> = heads.iter().map(CsvColumn::of).collect();
+    let columns: Vec<CsvColumn> = heads.iter().map(CsvColumn::named).collect();
     if !columns.iter().any(|column| matches!(column, CsvColumn::CsvNumber(..))) {
         let columns = heads.iter().take(20).collect::<Vec<_>>().join(", ");
         let columns: String = columns.chars().take(400).collect();
@@ -45,7 +45,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     }
     let mut rows = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| at(&error))?;
+        let record = record.map_err(|error| unreadable(&error))?;
         let line = record.position().map_or(0, |position| {
             // Of a line that ends in CR LF, the reader has the LF before it still.
             let before = bytes.get(position.byte() as usize) == Some(&b'\n');
@@ -62,7 +62,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     Ok(rows)
 }
 
-fn at(error: &csv::Error) -> Unreadable {
+fn unreadable(error: &csv::Error) -> Unreadable {
     let line = error.position().map_or(1, csv::Position::line);
     Unreadable::line(line, error.to_string())
 }
@@ -73,7 +73,7 @@ fn row<'a>(
     line: u64,
 ) -> Result<ResultRow, String> {
     let mut row = ResultRow { place: format!("line {line}"), ..ResultRow::default() };
-    let mut parts: Vec<(CsvDirection, DirectionClaim)> = Vec::new();
+    let mut parts = Directions::new();
     let mut named = NamedLoad::default();
     let (mut iodepth, mut numjobs) = (None, None);
     for (column, (head, field)) in columns.iter().zip(fields) {
@@ -81,13 +81,8 @@ fn row<'a>(
             if matches!(field, "" | "-" | "NA" | "N/A" | "n/a" | "nan" | "NaN") {
                 return Ok(None);
             }
-            let value: f64 =
-                field.parse().map_err(|_| format!("`{head}`: {field:?} is no number"))?;
-            if value.is_finite() {
-                Ok(Some(value))
-            } else {
-                Err(format!("`{head}`: {field:?} is no number"))
-            }
+            let value = field.parse().ok().filter(|value: &f64| value.is_finite());
+            value.map(Some).ok_or_else(|| format!("`{head}`: {field:?} is no number"))
         };
         match column {
             CsvColumn::CsvNumber(direction, kind, scale) => {
@@ -95,14 +90,8 @@ fn row<'a>(
                 if value.abs() > LARGEST_NUMBER {
                     return Err(format!("`{head}`: {field:?} cannot be measured"));
                 }
-                let at =
-                    parts.iter().position(|(known, _)| known == direction).unwrap_or_else(|| {
-                        parts.push((*direction, DirectionClaim::default()));
-                        parts.len() - 1
-                    });
-                put(&mut parts[at].1, *kind, value);
-                row.measures
-                    .insert(format!("{}{}", direction.prefix(), kind.name()), kind.measure(value));
+                put(parts.entry(*direction).or_default(), *kind, value);
+                row.measures.insert(format!("{direction}{}", kind.name()), kind.measure(value));
             }
             CsvColumn::AskedOption(asked) => {
                 let value = number()?;
@@ -121,7 +110,7 @@ fn row<'a>(
             CsvColumn::Repeat => row.repeat = field.parse().ok(),
             CsvColumn::Axis => {
                 row.cell.push((head.to_owned(), field.to_owned()));
-                let own = NamedLoad::of(field);
+                let own = NamedLoad::parse(field);
                 named.block = named.block.or(own.block);
                 named.iodepth = named.iodepth.or(own.iodepth);
                 named.numjobs = named.numjobs.or(own.numjobs);
@@ -130,14 +119,16 @@ fn row<'a>(
     }
     let depth: Option<u32> = iodepth.or(named.iodepth);
     let jobs: u32 = numjobs.or(named.numjobs).unwrap_or(1);
-    together(&parts, &mut row);
+    if parts.len() > 1 && !parts.contains_key("") {
+        row.measures.extend(rates_together(&parts));
+    }
     if row.measures.values().all(|measure| measure.value == 0.0) {
         row.remarks.push(Remark::NoRequests);
     }
     row.claim = Claim {
         in_flight: depth.map(|depth| depth.saturating_mul(jobs)),
         block: named.block,
-        parts: parts.into_iter().map(|(_, part)| sorted(part)).collect(),
+        parts: parts.into_values().map(sorted).collect(),
         ..row.claim
     };
     Ok(row)
@@ -161,21 +152,6 @@ fn sorted(mut part: DirectionClaim) -> DirectionClaim {
     let Latency { percentiles, .. } = &mut part.latency;
     percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     part
-}
-
-/// Rates of reads and writes together, where a table has them apart.
-fn together(parts: &[(CsvDirection, DirectionClaim)], row: &mut ResultRow) {
-    if parts.len() < 2 || parts.iter().any(|(direction, _)| *direction == CsvDirection::All) {
-        return;
-    }
-    for (kind, of) in [
-        (CsvNumber::Iops, (|part| part.iops) as fn(&DirectionClaim) -> Option<f64>),
-        (CsvNumber::Bandwidth, |part| part.bytes_per_second),
-    ] {
-        if let Some(sum) = parts.iter().map(|(_, part)| of(part)).sum::<Option<f64>>() {
-            row.measures.insert(kind.name(), kind.measure(sum));
-        }
-    }
 }
 
 impl CsvNumber {
@@ -214,7 +190,8 @@ mod tests {
 
     #[test]
     fn numbers_and_names_make_a_claim() {
-        let text = "policy,workload,jobs,read_iops,write_iops,read_lat_mean_ms,seed\npid,randrw-4k-qd8,2,1000,-,4,3\n";
+        let text = "policy,workload,jobs,read_iops,write_iops,read_lat_mean_ms,seed\n\
+                    pid,randrw-4k-qd8,2,1000,-,4,3\n";
         let row = parse(text.as_bytes()).expect("a table").remove(0);
         assert_eq!(
             (row.claim.in_flight, row.claim.block, row.repeat),

@@ -2,68 +2,59 @@
 
 use disklab_results::integrity::DirectionClaim;
 use disklab_results::measure::{Measure, Measures};
+use indexmap::IndexMap;
 
-/// The numbers of one direction.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DirectionNumbers {
-    /// `read`, `write`, `trim`, or `mixed` for all in one.
-    pub direction: &'static str,
-    pub part: DirectionClaim,
-}
+/// The numbers of each direction: `read`, `write`, `trim`, or `mixed` for all in one.
+pub type Directions = IndexMap<&'static str, DirectionClaim>;
 
 /// Percentiles that become measures.
 const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
 
-/// Of one direction, or of all: with their names alone. Of several: each with its direction before
-/// it, and rates and mean of all without; percentiles of several cannot be put together.
-pub fn measures(told: &[DirectionNumbers]) -> Measures {
-    if let [only] = told {
-        return of_part("", &only.part).collect();
+/// Returns the numbers as measures. The numbers of a single direction have their names alone. The
+/// numbers of several have their direction before them, and the rates and the mean of all together
+/// have their names alone; percentiles of several directions cannot be put together.
+pub fn measures(directions: &Directions) -> Measures {
+    if directions.len() == 1 {
+        return directions.values().flat_map(|part| of_part("", part)).collect();
     }
-    let apart = told.iter().flat_map(|told| of_part(told.direction, &told.part));
-    apart.chain(together(told)).collect()
+    let apart = directions.iter().flat_map(|(name, part)| of_part(&format!("{name} "), part));
+    let waited = sum(directions, |part| Some(part.iops? * part.mean?));
+    let iops = sum(directions, |part| part.iops).filter(|iops| *iops > 0.0);
+    let mean = waited.zip(iops).map(|(waited, iops)| waited / iops);
+    let mean = mean.map(|value| ("mean".to_owned(), Measure::time(value)));
+    apart.chain(rates_together(directions)).chain(mean).collect()
 }
 
-fn of_part(direction: &str, part: &DirectionClaim) -> impl Iterator<Item = (String, Measure)> {
-    let prefix = if direction.is_empty() { String::new() } else { format!("{direction} ") };
+fn of_part(prefix: &str, part: &DirectionClaim) -> Vec<(String, Measure)> {
     let latency = &part.latency;
     let percentile = |percent: f64| {
         let same = |(known, _): &&(f64, f64)| (known - percent).abs() < 1e-6;
         let (_, ns) = latency.percentiles.iter().find(same)?;
-        Some((format!("p{percent}"), Measure::time(*ns)))
+        Some((format!("{prefix}p{percent}"), Measure::time(*ns)))
     };
-    let named = |name: &str, measure: Option<Measure>| Some((name.to_owned(), measure?));
-    let found: Vec<_> = [
+    let named = |name: &str, measure: Option<Measure>| Some((format!("{prefix}{name}"), measure?));
+    let numbers = [
         named("iops", part.iops.map(|value| Measure::rate(value, "1/s"))),
         named("bandwidth", part.bytes_per_second.map(|value| Measure::rate(value, "bytes/s"))),
         named("mean", part.mean.map(Measure::time)),
         named("min", latency.min.map(Measure::time)),
         named("max", latency.max.map(Measure::time)),
-    ]
-    .into_iter()
-    .chain(PERCENTS.map(percentile))
-    .flatten()
-    .collect();
-    found.into_iter().map(move |(name, measure)| (format!("{prefix}{name}"), measure))
+    ];
+    numbers.into_iter().chain(PERCENTS.map(percentile)).flatten().collect()
 }
 
-fn together(told: &[DirectionNumbers]) -> Vec<(String, Measure)> {
-    let sum = |of: fn(&DirectionClaim) -> Option<f64>| {
-        told.iter().map(|told| of(&told.part)).sum::<Option<f64>>()
-    };
-    let iops = sum(|part| part.iops).filter(|_| !told.is_empty());
-    let bandwidth = sum(|part| part.bytes_per_second).filter(|_| !told.is_empty());
-    let waited = sum(|part| Some(part.iops? * part.mean?));
-    let mean = waited.zip(iops.filter(|iops| *iops > 0.0)).map(|(waited, iops)| waited / iops);
-    let rate = |name: &str, value: f64, unit: &str| (name.to_owned(), Measure::rate(value, unit));
-    [
-        iops.map(|value| rate("iops", value, "1/s")),
-        bandwidth.map(|value| rate("bandwidth", value, "bytes/s")),
-        mean.map(|value| ("mean".to_owned(), Measure::time(value))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+/// The rates of all directions together, as far as each has them.
+pub fn rates_together(directions: &Directions) -> impl Iterator<Item = (String, Measure)> {
+    let iops = sum(directions, |part| part.iops).map(|sum| ("iops", sum, "1/s"));
+    let bandwidth = sum(directions, |part| part.bytes_per_second);
+    let bandwidth = bandwidth.map(|sum| ("bandwidth", sum, "bytes/s"));
+    let rates = iops.into_iter().chain(bandwidth);
+    rates.map(|(name, sum, unit)| (name.to_owned(), Measure::rate(sum, unit)))
+}
+
+fn sum(directions: &Directions, number: fn(&DirectionClaim) -> Option<f64>) -> Option<f64> {
+    let sum = directions.values().map(number).sum::<Option<f64>>();
+    sum.filter(|_| !directions.is_empty())
 }
 
 #[cfg(test)]
@@ -71,28 +62,20 @@ mod tests {
     use super::*;
     use disklab_results::integrity::Latency;
 
-    fn told(direction: &'static str, iops: f64, mean: f64) -> DirectionNumbers {
+    fn part(iops: f64, mean: f64) -> DirectionClaim {
         let latency = Latency { percentiles: vec![(99.9, 7.0)], ..Latency::default() };
-        DirectionNumbers {
-            direction,
-            part: DirectionClaim {
-                iops: Some(iops),
-                mean: Some(mean),
-                latency,
-                ..DirectionClaim::default()
-            },
-        }
+        DirectionClaim { iops: Some(iops), mean: Some(mean), latency, ..DirectionClaim::default() }
     }
 
     #[test]
     fn one_direction_needs_no_name_and_several_are_also_told_together() {
         let value =
             |measures: &Measures, name: &str| measures.get(name).map(|measure| measure.value);
-        let one = measures(&[told("read", 10.0, 5.0)]);
+        let one = measures(&[("read", part(10.0, 5.0))].into());
         assert_eq!((value(&one, "iops"), value(&one, "p99.9")), (Some(10.0), Some(7.0)));
-        let two = measures(&[told("read", 10.0, 5.0), told("write", 30.0, 9.0)]);
+        let two = measures(&[("read", part(10.0, 5.0)), ("write", part(30.0, 9.0))].into());
         assert_eq!((value(&two, "iops"), value(&two, "mean")), (Some(40.0), Some(8.0)));
         assert_eq!((value(&two, "write p99.9"), value(&two, "p99.9")), (Some(7.0), None));
-        assert!(measures(&[]).is_empty());
+        assert!(measures(&Directions::new()).is_empty());
     }
 }

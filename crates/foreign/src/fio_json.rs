@@ -207,8 +207,8 @@ mod tests {
         rows(&parse(text.as_bytes()).expect("a report")).remove(0)
     }
 
-    const READ: &str = r#""iops":2000.0,"bw_bytes":8192000,"io_bytes":8192000,"total_ios":2000,"runtime":1000,
-        "lat_ns":{"mean":4000000.0,"min":1000,"max":9000000,"N":2000}"#;
+    const READ: &str = r#""iops":2000.0,"bw_bytes":8192000,"io_bytes":8192000,"total_ios":2000,
+        "runtime":1000,"lat_ns":{"mean":4000000.0,"min":1000,"max":9000000,"N":2000}"#;
 
     #[test]
     fn what_was_asked_is_in_the_options() {
@@ -262,7 +262,8 @@ mod tests {
     #[test]
     fn syncs_are_no_short_reads() {
         let text = format!(
-            r#"{{"jobs":[{{"jobname":"a","job options":{{}},"read":{{"short_ios":7}},"write":{{{READ}}},"sync":{{"total_ios":7}}}},
+            r#"{{"jobs":[{{"jobname":"a","job options":{{}},"read":{{"short_ios":7}},
+                "write":{{{READ}}},"sync":{{"total_ios":7}}}},
                 {{"groupid":4294967295,"read":{{{READ}}}}}]}}"#
         );
         let rows = rows(&parse(text.as_bytes()).expect("a report"));

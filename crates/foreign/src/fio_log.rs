@@ -12,7 +12,7 @@ mod entries;
 
 use disklab_units::Nanos;
 
-use crate::directions::{DirectionNumbers, measures};
+use crate::directions::{Directions, measures};
 use crate::format::{Claimed, File, Unreadable};
 use crate::row::ResultRow;
 use disklab_results::fio;
@@ -23,7 +23,7 @@ use entries::{DIRECTIONS, FioLog, KINDS, LogEntry, LogName, is_log};
 
 /// The first of a job's logs in the order of names has the results, the others are read with it.
 pub fn claims(file: &File) -> Claimed {
-    let Some(name) = LogName::of(file.name()).filter(|_| is_log(file.bytes)) else {
+    let Some(name) = LogName::parse(file.name()).filter(|_| is_log(file.bytes)) else {
         return Claimed::No;
     };
     let mut before = KINDS.iter().take_while(|kind| **kind != name.kind);
@@ -34,7 +34,7 @@ pub fn claims(file: &File) -> Claimed {
 
 pub fn read(file: &File) -> Result<Vec<ResultRow>, Unreadable> {
     let empty = || Unreadable::whole("it has no entry");
-    let name = LogName::of(file.name()).ok_or_else(empty)?;
+    let name = LogName::parse(file.name()).ok_or_else(empty)?;
     let mut logs = Vec::new();
     for kind in KINDS {
         let other = name.of_kind(kind);
@@ -82,10 +82,8 @@ impl Window {
 
 impl Logs {
     fn kind(&self, kind: &str) -> Option<&FioLog> {
-        self.logs
-            .iter()
-            .find(|(known, log)| *known == kind && !log.entries.is_empty())
-            .map(|(_, log)| log)
+        let own = |(known, log): &&(&str, FioLog)| *known == kind && !log.entries.is_empty();
+        self.logs.iter().find(own).map(|(_, log)| log)
     }
 
     /// Averages begin one of them before the first.
@@ -121,18 +119,16 @@ impl Logs {
     }
 
     fn of_averages(&self, window: Window) -> ResultRow {
-        let told: Vec<DirectionNumbers> = DIRECTIONS
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| self.logs.iter().any(|(_, log)| log.of(*index).next().is_some()))
-            .map(|(index, direction)| DirectionNumbers {
-                direction,
-                part: self.part(index, window),
-            })
-            .collect();
-        let parts = told.iter().map(|told| told.part.clone()).collect();
+        let has = |index: usize| {
+            self.logs.iter().any(|(_, log)| log.in_direction(index).next().is_some())
+        };
+        let directions = (0..).zip(DIRECTIONS).filter(|(index, _)| has(*index));
+        let directions: Directions =
+            directions.map(|(index, name)| (name, self.part(index, window))).collect();
+        let measures = measures(&directions);
+        let parts = directions.into_values().collect();
         let claim = Claim { ran: Some(window.nanos()), parts, ..Claim::default() };
-        ResultRow { measures: measures(&told), claim, ..ResultRow::default() }
+        ResultRow { measures, claim, ..ResultRow::default() }
     }
 
     fn part(&self, direction: usize, window: Window) -> DirectionClaim {
@@ -144,7 +140,7 @@ impl Logs {
             (mean("iops"), mean("bw").map(|kib| kib * 1024.0))
         };
         let rates: Vec<&LogEntry> =
-            self.kind("iops").map(|log| log.of(direction).collect()).unwrap_or_default();
+            self.kind("iops").map(|log| log.in_direction(direction).collect()).unwrap_or_default();
         // So many requests a second there were: by the average that ended next to it.
         let busy = |entry: &LogEntry| {
             let after = rates.partition_point(|rate| rate.ms < entry.ms);
@@ -170,17 +166,17 @@ fn rates(log: &FioLog, direction: usize, window: Window) -> (Option<f64>, Option
         return (None, None);
     }
     let seconds = window.length() as f64 / 1000.0;
-    let later = || log.of(direction).filter(|entry| entry.ms > window.first);
+    let later = || log.in_direction(direction).filter(|entry| entry.ms > window.first);
     let bytes: f64 = later().map(|entry| entry.bytes as f64).sum();
     (Some(later().count() as f64 / seconds), Some(bytes / seconds))
 }
 
 fn of_direction(lat: &FioLog, direction: usize, window: Window) -> Option<fio::Direction> {
-    let requests = lat.of(direction).count() as u64;
+    let requests = lat.in_direction(direction).count() as u64;
     if requests == 0 {
         return Some(fio::Direction::default());
     }
-    let values = || lat.of(direction).map(|entry| entry.value);
+    let values = || lat.in_direction(direction).map(|entry| entry.value);
     let mean = values().map(|ns| ns as f64).sum::<f64>() / requests as f64;
     let squares: f64 = values().map(|ns| (ns as f64 - mean).powi(2)).sum();
     let (iops, bytes_per_second) = rates(lat, direction, window);
@@ -196,7 +192,9 @@ fn of_direction(lat: &FioLog, direction: usize, window: Window) -> Option<fio::D
     Some(fio::Direction {
         iops: iops?,
         bw_bytes: bytes_per_second? as u64,
-        io_bytes: lat.of(direction).fold(0, |sum: u64, entry| sum.saturating_add(entry.bytes)),
+        io_bytes: lat
+            .in_direction(direction)
+            .fold(0, |sum: u64, entry| sum.saturating_add(entry.bytes)),
         total_ios: requests,
         runtime: window.nanos(),
         lat: latency,
@@ -206,7 +204,7 @@ fn of_direction(lat: &FioLog, direction: usize, window: Window) -> Option<fio::D
 
 /// The mean of averages, each for the time that it is of, and `busy` in it.
 fn weighted(log: &FioLog, direction: usize, busy: impl Fn(&LogEntry) -> f64) -> Option<f64> {
-    let entries: Vec<&LogEntry> = log.of(direction).collect();
+    let entries: Vec<&LogEntry> = log.in_direction(direction).collect();
     let span = |at: usize| Some(entries.get(at + 1)?.ms - entries.get(at)?.ms);
     // The first one is as long as the second, or all since the start.
     let first = span(0).unwrap_or(1).min(entries.first()?.ms).max(1);

@@ -6,11 +6,12 @@
 
 use disklab_units::Nanos;
 
-use crate::directions::{DirectionNumbers, measures};
+use crate::directions::{Directions, measures};
 use crate::format::Unreadable;
 use crate::grouped::grouped;
 use crate::row::ResultRow;
 use disklab_results::integrity::{Claim, DirectionClaim, Latency};
+use disklab_results::measure::cell_of;
 use disklab_results::remark::Remark;
 
 /// Beyond any rate or time that can be measured; keeps sums and products finite.
@@ -36,7 +37,7 @@ struct Job {
     name: String,
     group: u64,
     errno: i64,
-    told: Vec<DirectionNumbers>,
+    told: Directions,
     ran: Nanos,
 }
 
@@ -108,20 +109,10 @@ impl<'a> Fields<'a> {
             _ => return Err(self.wrong("two directions in version 3, three in 4 and 5")),
         };
         let ran = sections.iter().map(|(_, ran)| *ran).max().unwrap_or_default();
-        let told = names
-            .iter()
-            .zip(sections)
-            .map(|(&direction, (part, _))| DirectionNumbers { direction, part });
-        let did = |told: &DirectionNumbers| told.part.bytes.is_some_and(|bytes| bytes > 0);
-        Ok(Job {
-            line: self.line,
-            version: fio,
-            name,
-            group,
-            errno,
-            told: told.filter(did).collect(),
-            ran,
-        })
+        let parts = sections.into_iter().map(|(part, _)| part);
+        let told = names.iter().copied().zip(parts);
+        let told = told.filter(|(_, part)| part.bytes.is_some_and(|bytes| bytes > 0)).collect();
+        Ok(Job { line: self.line, version: fio, name, group, errno, told, ran })
     }
 
     /// What one direction did, and for how long.
@@ -206,14 +197,11 @@ fn row(jobs: &[Job]) -> Option<ResultRow> {
     }
     Some(ResultRow {
         place: format!("line {} ({})", first.line, first.name),
-        cell: vec![
-            ("job".to_owned(), first.name.clone()),
-            ("fio".to_owned(), first.version.clone()),
-        ],
+        cell: cell_of([("job", Some(&*first.name)), ("fio", Some(&*first.version))]),
         measures: measures(&together(jobs)),
         claim: Claim {
             ran: jobs.iter().map(|job| job.ran).max(),
-            parts: jobs.iter().flat_map(|job| &job.told).map(|told| claimed(&told.part)).collect(),
+            parts: jobs.iter().flat_map(|job| job.told.values()).map(claimed).collect(),
             ..Claim::default()
         },
         remarks,
@@ -222,13 +210,11 @@ fn row(jobs: &[Job]) -> Option<ResultRow> {
 }
 
 /// All jobs of a direction as one.
-fn together(jobs: &[Job]) -> Vec<DirectionNumbers> {
-    let mut all: Vec<DirectionNumbers> = Vec::new();
-    for told in jobs.iter().flat_map(|job| &job.told) {
-        match all.iter_mut().find(|known| known.direction == told.direction) {
-            Some(known) => known.part = both(&known.part, &told.part),
-            None => all.push(told.clone()),
-        }
+fn together(jobs: &[Job]) -> Directions {
+    let mut all = Directions::new();
+    for (direction, part) in jobs.iter().flat_map(|job| &job.told) {
+        let known = all.get(direction).map(|known| both(known, part));
+        all.insert(*direction, known.unwrap_or_else(|| part.clone()));
     }
     all
 }
@@ -271,7 +257,8 @@ mod tests {
     fn section(kib: u32) -> String {
         let percentiles = ";50.000000%=80;99.000000%=90".to_owned() + &";0%=0".repeat(18);
         format!(
-            ";{kib};4000;1000;100;1;2;1.5;0.1;70;95;81.0;2.0{percentiles};72;97;82.5;2.0;0;0;0.000000%;0.0;0.0"
+            ";{kib};4000;1000;100;1;2;1.5;0.1;70;95;81.0;2.0{percentiles}\
+             ;72;97;82.5;2.0;0;0;0.000000%;0.0;0.0"
         )
     }
 

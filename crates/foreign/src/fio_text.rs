@@ -46,7 +46,8 @@ mod tests {
     use disklab_results::integrity::check;
 
     const ONE: &str = "\
-a: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8
+a: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, \
+ioengine=libaio, iodepth=8
 fio-3.36
 Starting 1 process
 

@@ -54,38 +54,22 @@ impl Unreadable {
     }
 }
 
+/// A line without the marks of a quotation in mail, and without blanks at its end.
+pub(crate) fn unquoted(line: &str) -> &str {
+    line.trim_start_matches(['>', ' ', '\t']).trim_end()
+}
+
+/// What a file of a format says, or why it cannot be read.
+pub type Rows = Result<Vec<ResultRow>, Unreadable>;
+
 pub struct ResultFormat {
     /// As people call it.
     pub name: &'static str,
     /// Whether its rows say all that tells their cells apart, so that the name of the file does
     /// not.
     pub tells_cells: bool,
-    pub(crate) reader: FormatReader,
-}
-
-pub(crate) enum FormatReader {
-    /// A file stands by itself and is known by its first bytes.
-    Head { is: fn(&[u8]) -> bool, parse: Parse },
-    /// Names of files count too, and several files may be read together.
-    Folder { claims: fn(&File) -> Claimed, read: fn(&File) -> Result<Vec<ResultRow>, Unreadable> },
-}
-
-pub(crate) type Parse = fn(&[u8]) -> Result<Vec<ResultRow>, Unreadable>;
-
-impl ResultFormat {
-    pub fn claims(&self, file: &File) -> Claimed {
-        match self.reader {
-            FormatReader::Head { is, .. } if is(file.head()) => Claimed::Results,
-            FormatReader::Head { .. } => Claimed::No,
-            FormatReader::Folder { claims, .. } => claims(file),
-        }
-    }
-
-    /// The rows of a file that it claims.
-    pub fn read(&self, file: &File) -> Result<Vec<ResultRow>, Unreadable> {
-        match self.reader {
-            FormatReader::Head { parse, .. } => parse(file.bytes),
-            FormatReader::Folder { read, .. } => read(file),
-        }
-    }
+    /// Whether a file is of this format.
+    pub claims: fn(&File) -> Claimed,
+    /// Reads the rows of a file that it claims.
+    pub read: fn(&File) -> Rows,
 }

@@ -7,50 +7,38 @@
 
 mod metric;
 
-use crate::directions::DirectionNumbers;
-use crate::format::Unreadable;
+use crate::directions::Directions;
+use crate::format::{Unreadable, unquoted};
 use crate::row::ResultRow;
-use disklab_results::integrity::{Claim, DirectionClaim};
+use disklab_results::integrity::Claim;
+use disklab_results::measure::cell_of;
 use disklab_results::remark::Remark;
 use metric::Metric;
 
-fn unquoted(line: &str) -> &str {
-    line.trim_start_matches(['>', ' ', '\t']).trim_end()
-}
-
 fn is_head(line: &str) -> bool {
-    let mut words = unquoted(line).split_whitespace();
-    [words.next(), words.next(), words.next()]
-        == [Some("metric"), Some("baseline"), Some("current")]
+    unquoted(line).split_whitespace().take(3).eq(["metric", "baseline", "current"])
 }
 
 pub fn is_comparison(head: &[u8]) -> bool {
     String::from_utf8_lossy(head).lines().any(is_head)
 }
 
-/// RunNumbers of one run, as they come.
+/// The numbers of one run, as they come.
 #[derive(Default)]
 struct RunNumbers {
     row: ResultRow,
-    parts: Vec<DirectionNumbers>,
+    parts: Directions,
 }
 
 impl RunNumbers {
     fn put(&mut self, name: &str, value: f64) {
-        let metric = Metric::of(name);
+        let metric = Metric::named(name);
         if let Some(direction) = metric.direction {
             // A load that does not write has zeros for its writes.
             if value == 0.0 {
                 return;
             }
-            let known = self.parts.iter().position(|told| told.direction == direction);
-            let at = known.unwrap_or(self.parts.len());
-            if known.is_none() {
-                self.parts.push(DirectionNumbers { direction, part: DirectionClaim::default() });
-            }
-            if let Some(told) = self.parts.get_mut(at) {
-                metric.claim(value, &mut told.part);
-            }
+            metric.claim(value, self.parts.entry(direction).or_default());
         }
         self.row.measures.insert(metric.name.clone(), metric.measure(value));
     }
@@ -59,8 +47,7 @@ impl RunNumbers {
         if of_fio && self.parts.is_empty() {
             self.row.remarks.push(Remark::NoRequests);
         }
-        let parts = self.parts.into_iter().map(|told| told.part).collect();
-        self.row.claim = Claim { parts, ..Claim::default() };
+        self.row.claim = Claim { parts: self.parts.into_values().collect(), ..Claim::default() };
         self.row
     }
 }
@@ -101,14 +88,8 @@ pub fn comparison(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
 }
 
 fn begin(line: usize, run: &str, config: Option<&str>, test: Option<&str>) -> RunNumbers {
-    let told = [("test", test), ("config", config), ("run", Some(run))];
-    let cell =
-        told.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?.to_owned())));
-    let row = ResultRow {
-        place: format!("line {line}, {run}"),
-        cell: cell.collect(),
-        ..ResultRow::default()
-    };
+    let cell = cell_of([("test", test), ("config", config), ("run", Some(run))]);
+    let row = ResultRow { place: format!("line {line}, {run}"), cell, ..ResultRow::default() };
     RunNumbers { row, ..RunNumbers::default() }
 }
 
@@ -220,7 +201,8 @@ write_lat_ns_mean       366556.19     243308.48      14154.51   -33.62% *
 
     #[test]
     fn exported_rows_have_their_runs() {
-        let text = "id,name,kernel,config,read_iops,read_lat_ns_mean,read_lat_ns_max,write_iops,write_lat_ns_mean,sys_cpu\n\
+        let text = "id,name,kernel,config,read_iops,read_lat_ns_mean,read_lat_ns_max,\
+                    write_iops,write_lat_ns_mean,sys_cpu\n\
                     7,dio-randread,6.9,btrfs,1000.5,20000,90000,0,0,3.5\n";
         assert!(is_exported(text.as_bytes()));
         let rows = exported(text.as_bytes()).unwrap();

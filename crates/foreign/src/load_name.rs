@@ -12,7 +12,7 @@ pub struct NamedLoad {
 }
 
 impl NamedLoad {
-    pub fn of(name: &str) -> Self {
+    pub fn parse(name: &str) -> Self {
         let mut load = Self::default();
         let name = name.to_ascii_lowercase();
         for part in name.split(|letter: char| !letter.is_ascii_alphanumeric()) {
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn names_of_the_field() {
         let load = |name| {
-            let NamedLoad { block, iodepth, numjobs } = NamedLoad::of(name);
+            let NamedLoad { block, iodepth, numjobs } = NamedLoad::parse(name);
             (block, iodepth, numjobs)
         };
         assert_eq!(load("RandRead_4k_QD1"), (Some(4096), Some(1), None));

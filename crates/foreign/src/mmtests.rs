@@ -9,7 +9,7 @@
 //! one of its versions to the next. Of the raw logs those of fio, dbench and fs_mark are read as
 //! such, once they are unpacked.
 
-use crate::format::Unreadable;
+use crate::format::{Unreadable, unquoted};
 use crate::row::ResultRow;
 use disklab_results::measure::{Better, Measure, Measures};
 
@@ -27,13 +27,8 @@ pub fn is_mmtests(head: &[u8]) -> bool {
     text.lines().filter_map(of_table).any(|line| line.columns.len() > 1)
 }
 
-/// Without the marks of a quotation.
-fn unquoted(line: &str) -> &str {
-    line.trim_start_matches(['>', ' ', '\t'])
-}
-
 fn of_table(line: &str) -> Option<TableLine<'_>> {
-    let line = unquoted(line).trim_end();
+    let line = unquoted(line);
     let mut pieces = line.split('%');
     let after = pieces.next_back()?;
     let closed = after.starts_with([')', '*']);
@@ -72,7 +67,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let mut inside = false;
     for (index, line) in text.lines().enumerate() {
         let Some(found) = of_table(line) else {
-            above = [above[1], above[2], unquoted(line).trim_end()];
+            above = [above[1], above[2], unquoted(line)];
             inside = false;
             continue;
         };
@@ -131,17 +126,7 @@ fn measures(table: &ComparisonTable, column: usize) -> Measures {
     let measure = |line: &TableLine| {
         let &(value, _) = line.columns.get(column)?;
         let name = line.name.split_whitespace().collect::<Vec<_>>().join(" ");
-        Some((
-            name,
-            Measure {
-                value,
-                unit: String::new(),
-                better: better(line),
-                censored: false,
-                least: None,
-                of: None,
-            },
-        ))
+        Some((name, Measure::new(value, "", better(line))))
     };
     table.lines.iter().filter_map(measure).collect()
 }

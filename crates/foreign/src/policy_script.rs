@@ -12,8 +12,9 @@ use crate::fio_text;
 use crate::format::{Claimed, File, Unreadable};
 use crate::row::ResultRow;
 use disklab_results::measure::Measure;
-use disklab_results::read_stats::{self, ReadStatsChange};
+use disklab_results::read_stats;
 use disklab_results::remark::Remark;
+use disklab_results::sample::ReadStatsChange;
 
 const FIO: &str = "_fio.txt";
 const READ_STATS: &str = "_readstats.txt";
@@ -36,7 +37,7 @@ struct Test<'a> {
 }
 
 impl<'a> Test<'a> {
-    fn of(name: &'a str, ending: &str) -> Option<Self> {
+    fn parse(name: &'a str, ending: &str) -> Option<Self> {
         let id = name.strip_suffix(ending)?;
         let (defrag, rest) = id.strip_prefix("defrag_")?.split_once("_policy_")?;
         let (policy, workload) = rest.split_once("_fio_")?;
@@ -47,7 +48,7 @@ impl<'a> Test<'a> {
 
 pub fn claims(file: &File) -> Claimed {
     let name = file.name();
-    if Test::of(name, FIO).is_some() {
+    if Test::parse(name, FIO).is_some() {
         return Claimed::Results;
     }
     let beside = match name {
@@ -55,13 +56,13 @@ pub fn claims(file: &File) -> Claimed {
         DEFRAG_LOG => {
             (file.beside)(LOG).is_some_and(|log| String::from_utf8_lossy(&log).contains(SETTING))
         }
-        _ => Test::of(name, READ_STATS).is_some(),
+        _ => Test::parse(name, READ_STATS).is_some(),
     };
     if beside { Claimed::Beside } else { Claimed::No }
 }
 
 pub fn read(file: &File) -> Result<Vec<ResultRow>, Unreadable> {
-    let test = Test::of(file.name(), FIO).ok_or_else(|| {
+    let test = Test::parse(file.name(), FIO).ok_or_else(|| {
         Unreadable::whole("its name is not `defrag_on_policy_NAME_fio_LOAD_fio.txt`")
     })?;
     let mut rows = fio_text::parse(file.bytes)?;
@@ -147,14 +148,8 @@ fn changes(text: &str) -> (Changes, Vec<Remark>) {
     let (mut changes, mut remarks) = (Changes::new(), Vec::new());
     let (Some(after), Some(before)) = (dumps.pop(), dumps.pop()) else { return (changes, remarks) };
     for (id, says) in after {
-        let change = before
-            .get(&id)
-            .ok_or_else(|| "they were kept only once".to_owned())
-            .and_then(|before| read_stats::change(before, says));
-        match change {
-            Ok(change) => {
-                changes.insert(id, change);
-            }
+        match read_stats::change(before.get(&id).copied(), Some(says)) {
+            Ok(change) => drop(changes.insert(id, change)),
             Err(problem) => remarks.push(Remark::ReadStats { device_id: id, problem }),
         }
     }
@@ -182,16 +177,19 @@ mod tests {
 ";
     const STATS: &str = "\
 --- Timestamp: 2025-05-04 10:50:40.1 ---
-/sys/fs/btrfs/u/devinfo/1/read_stats:cumulative ios 10 wait 1000 avg 100 checkpoint ios 4 wait 480 avg 120 age 3 count 1 ignored 7
+/sys/fs/btrfs/u/devinfo/1/read_stats:cumulative ios 10 wait 1000 avg 100 \
+checkpoint ios 4 wait 480 avg 120 age 3 count 1 ignored 7
 /sys/fs/btrfs/u/devinfo/2/read_stats:ios 10 wait 1000 avg 100
 --- End Stats ---
 --- Timestamp: 2025-05-04 10:52:41.1 ---
-/sys/fs/btrfs/u/devinfo/1/read_stats:cumulative ios 30 wait 9000 avg 300 checkpoint ios 2 wait 100 avg 50 age 5 count 2 ignored 9
+/sys/fs/btrfs/u/devinfo/1/read_stats:cumulative ios 30 wait 9000 avg 300 \
+checkpoint ios 2 wait 100 avg 50 age 5 count 2 ignored 9
 /sys/fs/btrfs/u/devinfo/2/read_stats:ios 20 wait 3000 avg 150
 --- End Stats ---
 ";
     const TEXT: &str = "\
-RandRead_4k_QD1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1
+RandRead_4k_QD1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, \
+ioengine=libaio, iodepth=1
 RandRead_4k_QD1: (groupid=0, jobs=1): err= 0: pid=7: Sun May  4 10:52:41 2025
   read: IOPS=100, BW=400KiB/s (410kB/s)(46.9MiB/120000msec)
      lat (usec): min=58, max=32000, avg=9990.22, stdev=2436.54

@@ -9,18 +9,29 @@ use disklab_foreign::{FORMATS, File, format_of};
 use disklab_results::integrity;
 use proptest::prelude::*;
 
-const COMPARISON: &str = "btrfs test results\ntest results\n metric baseline current stdev diff\n=====\n\
-    write_bw_bytes 42935768.20 64318451.10 1609415.05 49.80% *\nwrite_lat_ns_max 1.01e+08 90516129 3910102.06 -10.29%\n";
+const COMPARISON: &str = "btrfs test results\ntest results\n metric baseline current stdev diff\n\
+    =====\n\
+    write_bw_bytes 42935768.20 64318451.10 1609415.05 49.80% *\n\
+    write_lat_ns_max 1.01e+08 90516129 3910102.06 -10.29%\n";
 const EXPORTED: &str =
     "id,name,read_iops,read_lat_ns_mean,write_iops,write_lat_ns_mean\n7,x,1000.5,20000,0,0\n";
 const TABLE: &str = "dbench4\n   5.8.0-rc1   5.8.0-rc1\n  vanilla   v1r1\n\
-    Amean     1        64.29 (   0.00%)       73.11 * -13.70%*\nHmean     64     1828.72 (   0.00%)     1865.99 (   2.04%)\n";
-const DBENCH: &str = " Operation      Count    AvgLat    MaxLat\n ----\n Flush           8564    44.629   180.862\n\n\
+    Amean     1        64.29 (   0.00%)       73.11 * -13.70%*\n\
+    Hmean     64     1828.72 (   0.00%)     1865.99 (   2.04%)\n";
+const DBENCH: &str = " Operation      Count    AvgLat    MaxLat\n ----\n \
+    Flush           8564    44.629   180.862\n\n\
     Throughput 124.27 MB/sec (sync open)  32 clients  16 procs  max_latency=180.919 ms\n";
-const FS_MARK: &str = "# 3.3, 16 thread(s) starting\nFSUse%  Count  Size  Files/sec  App Overhead\n 0 1600000 4096 1000.0 11654020\n";
-const READ_STATS: &str = "--- Timestamp: 1 ---\n/d/devinfo/1/read_stats:cumulative ios 10 wait 1000 avg 100 checkpoint ios 4 wait 480 avg 120 age 3 count 1 ignored 7\n\
-    --- End Stats ---\n--- Timestamp: 2 ---\n/d/devinfo/1/read_stats:cumulative ios 30 wait 9000 avg 300 checkpoint ios 2 wait 100 avg 50 age 5 count 2 ignored 9\n";
-const LOG: &str = "1 - ===== Starting tests with Defrag off =====\n1 - Setting read policy to: pid\n1 - Current policy: pid [queue]\n";
+const FS_MARK: &str = "# 3.3, 16 thread(s) starting\n\
+    FSUse%  Count  Size  Files/sec  App Overhead\n \
+    0 1600000 4096 1000.0 11654020\n";
+const READ_STATS: &str = "--- Timestamp: 1 ---\n\
+    /d/devinfo/1/read_stats:cumulative ios 10 wait 1000 avg 100 \
+    checkpoint ios 4 wait 480 avg 120 age 3 count 1 ignored 7\n\
+    --- End Stats ---\n--- Timestamp: 2 ---\n\
+    /d/devinfo/1/read_stats:cumulative ios 30 wait 9000 avg 300 \
+    checkpoint ios 2 wait 100 avg 50 age 5 count 2 ignored 9\n";
+const LOG: &str = "1 - ===== Starting tests with Defrag off =====\n\
+    1 - Setting read policy to: pid\n1 - Current policy: pid [queue]\n";
 
 const POLICY_TEXT: &str = "defrag_off_policy_pid_fio_randread_4k_qd1_fio.txt";
 
@@ -53,7 +64,7 @@ fn read_by_all(name: &str, bytes: &[u8], beside: &[u8]) {
     let file = File { path: name, bytes, beside: &other };
     let _ = format_of(&file);
     for format in FORMATS {
-        for row in format.read(&file).unwrap_or_default() {
+        for row in (format.read)(&file).unwrap_or_default() {
             assert_sound(&row);
         }
     }
@@ -99,7 +110,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400), name in "(a_lat.1.log|a.csv|a)") {
+    fn any_bytes(
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+        name in "(a_lat.1.log|a.csv|a)"
+    ) {
         read_by_all(&name, &bytes, &bytes);
     }
 
@@ -114,7 +128,10 @@ proptest! {
     }
 
     #[test]
-    fn the_largest_numbers(which in 0_usize..13, number in "(99999999999999999999|18446744073709551615|1e300|1e18|0|nan)") {
+    fn the_largest_numbers(
+        which in 0_usize..13,
+        number in "(99999999999999999999|18446744073709551615|1e300|1e18|0|nan)"
+    ) {
         let (name, bytes) = originals().swap_remove(which);
         let text = String::from_utf8_lossy(&bytes);
         let digit = |letter: char| letter.is_ascii_digit();
@@ -147,7 +164,7 @@ fn each_is_claimed_by_its_format() {
     let named = |(name, bytes): &(String, Vec<u8>)| {
         let file = File { path: name, bytes, beside: &|_| None };
         let (format, _) = format_of(&file);
-        let rows = format.map(|format| format.read(&file).map(|rows| rows.len()));
+        let rows = format.map(|format| (format.read)(&file).map(|rows| rows.len()));
         (format.map(|format| format.name), rows)
     };
     let found: Vec<_> = originals().iter().map(named).collect();

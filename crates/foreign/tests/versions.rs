@@ -41,9 +41,9 @@ fn read(version: &str, name: &str, bytes: &[u8]) -> Option<Result<Vec<ResultRow>
     let beside = |other: &str| self::bytes(version, other);
     let file = File { path: name, bytes, beside: &beside };
     match format_of(&file) {
-        (Some(format), Claimed::Results) => Some(format.read(&file)),
+        (Some(format), Claimed::Results) => Some((format.read)(&file)),
         (Some(format), Claimed::Beside) => {
-            let _ = format.read(&file);
+            let _ = (format.read)(&file);
             None
         }
         _ => None,

@@ -187,7 +187,7 @@ fn merged(trials: &[Histogram]) -> Option<(u64, Vec<CurvePoint>)> {
     let merged = Histogram::from_bins(bins.collect()).filter(|merged| !merged.bins().is_empty())?;
     let point = |percent: f64| {
         let of_trial = |trial: &Histogram| trial.percentile(percent).map(|ns| ns as f64);
-        let seeds = Spread::of(trials.iter().filter_map(of_trial))?;
+        let seeds = Spread::over(trials.iter().filter_map(of_trial))?;
         let of_all = merged.percentile(percent)? as f64;
         Some(CurvePoint { percent, of_all, least: seeds.min, greatest: seeds.max })
     };
@@ -208,7 +208,7 @@ fn recorded(choice: &CellChoice, side: RequestKind) -> Vec<CurvePoint> {
     let samples = choice.results().filter_map(|(_, outcome)| told(outcome.sample.as_ref()?));
     let all: Vec<Percentiles> = samples.collect();
     let of = |(at, percent): (usize, f64)| {
-        let seeds = Spread::of(all.iter().filter_map(|one| Some(one[at]?.0 as f64)))?;
+        let seeds = Spread::over(all.iter().filter_map(|one| Some(one[at]?.0 as f64)))?;
         Some(CurvePoint { percent, of_all: seeds.median, least: seeds.min, greatest: seeds.max })
     };
     let points = [50.0, 99.0, 99.9].into_iter().enumerate().filter_map(of);

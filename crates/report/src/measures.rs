@@ -42,7 +42,7 @@ pub fn over(outcomes: &[&Outcome]) -> Vec<NamedNumbers> {
     names.dedup_by(|(one, _), (other, _)| one == other);
     let spread = |(name, unit): (&String, &String)| {
         let found = || ok().filter_map(|outcome| outcome.measures.get(name));
-        let spread = Spread::of(found().map(|measure| measure.value))?;
+        let spread = Spread::over(found().map(|measure| measure.value))?;
         let censored = found().filter(|measure| measure.censored).count();
         let of: Option<f64> = found().map(|measure| measure.of).sum();
         let sum = of.map(|of| (found().map(|measure| measure.value).sum(), of));

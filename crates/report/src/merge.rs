@@ -268,13 +268,13 @@ impl CellNumbers {
 impl FioNumbers {
     fn new(samples: &[&DirectionSample]) -> Option<Self> {
         let over = |value: fn(&DirectionSample) -> f64| {
-            Spread::of(samples.iter().map(|sample| value(sample)))
+            Spread::over(samples.iter().map(|sample| value(sample)))
         };
         // A percentile that one seed lacks would be a median of others.
         let percentile = |value: fn(&DirectionSample) -> Option<Nanos>| {
             let values: Option<Vec<f64>> =
                 samples.iter().map(|sample| Some(value(sample)?.0 as f64)).collect();
-            values.and_then(Spread::of)
+            values.and_then(Spread::over)
         };
         Some(Self {
             iops: over(|sample| sample.iops)?,
@@ -295,8 +295,8 @@ fn disks(samples: &[&Sample]) -> Vec<DiskNumbers> {
         Some(DiskNumbers {
             name: disk.name.clone(),
             device: disk.device.clone(),
-            read_share: Spread::of(all().filter_map(|disk| disk.read_share)),
-            utilisation: Spread::of(all().map(|disk| disk.utilisation))?,
+            read_share: Spread::over(all().filter_map(|disk| disk.read_share)),
+            utilisation: Spread::over(all().map(|disk| disk.utilisation))?,
         })
     };
     first.devices.iter().enumerate().filter_map(disk).collect()

@@ -14,15 +14,13 @@ pub fn remarks(steps: &[Step]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (device_id, [before, after]) in kept(steps, FILE) {
         let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let now = counts(&after);
-        let more = now.filter_map(|(what, now)| {
-            let then =
-                counts(&before).find(|(name, _)| *name == what).map_or(0, |(_, count)| count);
-            now.checked_sub(then)
-                .filter(|errors| *errors > 0)
-                .map(|errors| (what.to_owned(), errors))
-        });
-        remarks.extend(more.map(|(what, errors)| Remark::DeviceErrors { device_id, what, errors }));
+        for (what, now) in counts(&after) {
+            let then = counts(&before).find(|(name, _)| *name == what).map_or(0, |(_, then)| then);
+            if now > then {
+                let (what, errors) = (what.to_owned(), now - then);
+                remarks.push(Remark::DeviceErrors { device_id, what, errors });
+            }
+        }
     }
     remarks
 }
@@ -46,7 +44,8 @@ mod tests {
         };
         let text = |write: u64| {
             format!(
-                "write_errs {write}\nread_errs 4\nflush_errs 0\ncorruption_errs 0\ngeneration_errs 0"
+                "write_errs {write}\nread_errs 4\nflush_errs 0\n\
+                 corruption_errs 0\ngeneration_errs 0"
             )
         };
         let steps = [

@@ -143,9 +143,12 @@ impl Latency {
         let same = |&&(reported, _): &&(f64, u64)| (reported - percent).abs() < 1e-6;
         self.reported.iter().find(same).map(|&(_, ns)| Nanos(ns))
     }
-}
 
-impl Latency {
+    /// Whether any percentile is known.
+    pub(crate) fn has_percentiles(&self) -> bool {
+        self.histogram.is_some() || !self.reported.is_empty()
+    }
+
     /// With what some versions of fio leave out, or print though it is of no request.
     fn of_requests(mut self, requests: u64) -> Self {
         // Older versions print no N: then it is of all requests, if it is of any.
@@ -289,7 +292,8 @@ pub enum FioError {
     #[error("fio reported no result, only: {messages}")]
     NoJson { messages: String },
     #[error(
-        "fio's report, line {line}, column {column}: {message}; it is cut short, or of a fio not known here"
+        "fio's report, line {line}, column {column}: {message}; it is cut short, or of a fio not \
+         known here"
     )]
     Json { line: usize, column: usize, message: String },
     #[error("fio's report names no job")]

@@ -2,7 +2,7 @@
 //! below `FSUse%`. One row for each start of it: files a second over all iterations, and in the
 //! slowest.
 
-use crate::measure::{BenchmarkRun, Measure};
+use crate::measure::{BenchmarkRun, Measure, cell_of};
 
 const HEAD: &str = "FSUse%";
 
@@ -25,7 +25,8 @@ struct FsMarkRun<'a> {
     line: usize,
     threads: Option<&'a str>,
     size: Option<&'a str>,
-    files_per_second: Vec<f64>,
+    /// Files a second, by iteration.
+    rates: Vec<f64>,
 }
 
 pub fn parse(bytes: &[u8]) -> Result<Vec<BenchmarkRun>, FsMarkError> {
@@ -36,17 +37,12 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<BenchmarkRun>, FsMarkError> {
         if let Some((before, _)) = line.split_once(" thread(s)") {
             threads = before.split_whitespace().next_back();
         } else if is_head(line) {
-            runs.push(FsMarkRun {
-                line: index + 1,
-                threads,
-                size: None,
-                files_per_second: Vec::new(),
-            });
+            runs.push(FsMarkRun { line: index + 1, threads, size: None, rates: Vec::new() });
         } else if let Some(run) = runs.last_mut()
             && let Some((size, rate)) = iteration(line)
         {
             run.size = Some(size);
-            run.files_per_second.push(rate);
+            run.rates.push(rate);
         }
     }
     runs.iter().map(|run| benchmark_run(run).ok_or(FsMarkError { line: run.line })).collect()
@@ -62,18 +58,15 @@ fn iteration(line: &str) -> Option<(&str, f64)> {
 }
 
 fn benchmark_run(run: &FsMarkRun) -> Option<BenchmarkRun> {
-    let rates = &run.files_per_second;
-    let slowest = rates.iter().copied().min_by(f64::total_cmp)?;
+    let slowest = run.rates.iter().copied().min_by(f64::total_cmp)?;
     // Each iteration makes as many files, and takes its own time.
-    let over_all = rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
+    let over_all = run.rates.len() as f64 / run.rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
     let measure =
         |name: &str, value: f64| (format!("fs_mark {name}"), Measure::rate(value, "files/s"));
-    let told = [("benchmark", Some("fs_mark")), ("threads", run.threads), ("size", run.size)];
-    let cell =
-        told.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?.to_owned())));
+    let cell = [("benchmark", Some("fs_mark")), ("threads", run.threads), ("size", run.size)];
     Some(BenchmarkRun {
         line: run.line,
-        cell: cell.collect(),
+        cell: cell_of(cell),
         measures: [measure("files", over_all), measure("slowest", slowest)].into(),
     })
 }

@@ -14,6 +14,14 @@ pub struct BenchmarkRun {
     pub measures: Measures,
 }
 
+/// The axes whose values are known, with these.
+pub fn cell_of<'a>(
+    values: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+) -> Vec<(String, String)> {
+    let known = |(axis, value): (&str, Option<&str>)| Some((axis.to_owned(), value?.to_owned()));
+    values.into_iter().filter_map(known).collect()
+}
+
 /// By name.
 pub type Measures = BTreeMap<String, Measure>;
 
@@ -46,27 +54,18 @@ pub enum Better {
 }
 
 impl Measure {
+    /// A number that was not given up, and is no count of so many.
+    pub fn new(value: f64, unit: &str, better: Better) -> Self {
+        Self { value, unit: unit.to_owned(), better, censored: false, least: None, of: None }
+    }
+
     /// More is better, as with rates.
     pub fn rate(value: f64, unit: &str) -> Self {
-        Self {
-            value,
-            unit: unit.to_owned(),
-            better: Better::Higher,
-            censored: false,
-            least: None,
-            of: None,
-        }
+        Self::new(value, unit, Better::Higher)
     }
 
     /// Less is better, as with latencies, in ns.
     pub fn time(ns: f64) -> Self {
-        Self {
-            value: ns,
-            unit: "ns".to_owned(),
-            better: Better::Lower,
-            censored: false,
-            least: None,
-            of: None,
-        }
+        Self::new(ns, "ns", Better::Lower)
     }
 }

@@ -10,10 +10,9 @@ use std::collections::BTreeMap;
 use disklab_protocol::action::When;
 use disklab_protocol::step::Step;
 use disklab_units::Nanos;
-use serde::{Deserialize, Serialize};
 
 use crate::remark::Remark;
-use crate::sample::Sample;
+use crate::sample::{ReadStatsChange, Sample};
 
 /// The statistics of one device at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,39 +30,12 @@ struct ReadStats {
     ignored: i64,
 }
 
-/// What became of a device's statistics over the measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadStatsChange {
-    /// Reads that ended in it.
-    pub ios: u64,
-    /// How long they took together, from btrfs to btrfs.
-    pub wait_ns: Nanos,
-    /// Their mean. None without reads.
-    pub avg_ns: Option<Nanos>,
-    /// Checkpoints taken.
-    pub checkpoints: u64,
-    /// How many times more it was passed over than chosen; negative where it was chosen more often.
-    pub ignored: i64,
-    /// In the end: how many times it was passed over since it was last chosen; negative while it is
-    /// tried again.
-    pub age: i64,
-    /// In the end: the mean latency since the last checkpoint, which policies go by.
-    pub checkpoint_avg_ns: Nanos,
-}
-
-/// Puts what became of the statistics into the sample's devices, of which btrfs counts from 1. `steps` is what the
-/// first process wrote; what of it cannot be understood is a remark.
+/// Puts what became of the statistics into the sample's devices, which btrfs counts from 1. `steps`
+/// is what the first process wrote; what of it cannot be understood is a remark.
 pub fn add(steps: &[Step], sample: &mut Sample) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (id, [before, after]) in kept(steps, "read_stats") {
-        let (Some(before), Some(after)) = (&before, &after) else {
-            remarks.push(Remark::ReadStats {
-                device_id: id,
-                problem: "they were kept only once".to_owned(),
-            });
-            continue;
-        };
-        match change(before, after) {
+        match change(before.as_deref(), after.as_deref()) {
             Ok(change) => {
                 let index = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
                 if let Some(device) = index.and_then(|index| sample.devices.get_mut(index)) {
@@ -92,8 +64,9 @@ pub(crate) fn kept(steps: &[Step], file: &str) -> BTreeMap<u64, [Option<String>;
     kept
 }
 
-/// What became of a device's line, or what is wrong with it.
-pub fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
+/// Returns what became of a device's line between two moments, or what is wrong with it.
+pub fn change(before: Option<&str>, after: Option<&str>) -> Result<ReadStatsChange, String> {
+    let (before, after) = before.zip(after).ok_or("they were kept only once")?;
     let (before, after) = (parse(before)?, parse(after)?);
     let more = |what: &str, before: u64, after: u64| {
         after
@@ -113,29 +86,30 @@ pub fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
     })
 }
 
+/// The line; `N` stands for a number.
+const FORM: &str =
+    "cumulative ios N wait N avg N checkpoint ios N wait N avg N age N count N ignored N";
+
 fn parse(line: &str) -> Result<ReadStats, String> {
     let mut words = line.split_whitespace();
-    let mut number = |names: &[&str]| -> Result<i128, String> {
-        for name in names {
-            if words.next() != Some(name) {
-                return Err(format!("`{name}` is not where it should be in {line:?}"));
-            }
+    let (mut numbers, mut read, mut name) = ([0_i128; 9], 0, "");
+    for expected in FORM.split(' ') {
+        let word = words.next();
+        if expected == "N" {
+            let number = word.and_then(|word| word.parse().ok());
+            numbers[read] = number.ok_or_else(|| format!("no number for `{name}` in {line:?}"))?;
+            read += 1;
+        } else if word == Some(expected) {
+            name = expected;
+        } else {
+            return Err(format!("`{expected}` is not where it should be in {line:?}"));
         }
-        let last = names.last().unwrap_or(&"");
-        words
-            .next()
-            .and_then(|word| word.parse().ok())
-            .ok_or_else(|| format!("no number for `{last}` in {line:?}"))
-    };
-    let cumulative = [number(&["cumulative", "ios"])?, number(&["wait"])?, number(&["avg"])?];
-    let checkpoint = [number(&["checkpoint", "ios"])?, number(&["wait"])?, number(&["avg"])?];
-    let [age, count, ignored] = [number(&["age"])?, number(&["count"])?, number(&["ignored"])?];
+    }
     if words.next().is_some() {
         return Err(format!("more than was expected in {line:?}"));
     }
     let beyond = |_| format!("a number beyond 64 bits in {line:?}");
-    let [ios, wait, _] = cumulative;
-    let [_, _, checkpoint_avg] = checkpoint;
+    let [ios, wait, _, _, _, checkpoint_avg, age, count, ignored] = numbers;
     Ok(ReadStats {
         ios: ios.try_into().map_err(beyond)?,
         wait: wait.try_into().map_err(beyond)?,
@@ -152,8 +126,14 @@ mod tests {
 
     use super::*;
 
-    const BEFORE: &str = "cumulative ios 10 wait 1000 avg 100 checkpoint ios 4 wait 480 avg 120 age 3 count 1 ignored 7";
-    const AFTER: &str = "cumulative ios 30 wait 9000 avg 300 checkpoint ios 2 wait 100 avg 50 age -98 count 2 ignored -5\n";
+    const BEFORE: &str = "cumulative ios 10 wait 1000 avg 100 checkpoint ios 4 wait 480 \
+                          avg 120 age 3 count 1 ignored 7";
+    const AFTER: &str = "cumulative ios 30 wait 9000 avg 300 checkpoint ios 2 wait 100 \
+                         avg 50 age -98 count 2 ignored -5\n";
+
+    fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
+        super::change(Some(before), Some(after))
+    }
 
     #[test]
     fn two_moments_make_a_change() {
@@ -165,7 +145,7 @@ mod tests {
         assert_eq!((change.checkpoints, change.ignored, change.age), (1, -12, -98));
         assert_eq!(change.checkpoint_avg_ns, Nanos(50));
         assert_eq!(
-            super::change(BEFORE, BEFORE).unwrap().avg_ns,
+            super::change(Some(BEFORE), Some(BEFORE)).unwrap().avg_ns,
             None,
             "without reads there is no mean"
         );
@@ -201,10 +181,11 @@ mod tests {
             "half a li".to_owned(),
         ];
         let mut sample: Sample = serde_json::from_str(
-            r#"{"iops":1,"bw_bytes":1,"requests":1,"lat_mean_ns":1,"percentiles_of":null,"p50_ns":null,"p99_ns":null,
-                "p99_9_ns":null,"devices":[
+            r#"{"iops":1,"bw_bytes":1,"requests":1,"lat_mean_ns":1,"percentiles_of":null,
+                "p50_ns":null,"p99_ns":null,"p99_9_ns":null,"devices":[
                 {"name":"vda","device":null,"reads":0,"writes":0,"read_share":null,"utilisation":0},
-                {"name":"vdb","device":null,"reads":0,"writes":0,"read_share":null,"utilisation":0}]}"#,
+                {"name":"vdb","device":null,"reads":0,"writes":0,
+                "read_share":null,"utilisation":0}]}"#,
         )
         .expect("a sample of before there were these statistics");
         let remarks = add(&Step::read_all(steps.concat().as_bytes()), &mut sample);

@@ -61,7 +61,8 @@ pub enum Remark {
     /// Little's law does not hold: the requests in flight by rate times latency, against those kept
     /// in flight.
     #[error(
-        "rate times latency gives {measured:.2} requests in flight instead of {asked} (Little's law)"
+        "rate times latency gives {measured:.2} requests in flight instead of {asked} \
+         (Little's law)"
     )]
     InFlight { measured: f64, asked: u32 },
     /// Bandwidth over IOPS, or bytes over requests, is another number of bytes than a request was

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::fio::{Direction, Fio, Job, Latency};
 use crate::histogram::Histogram;
 use crate::integrity::{self, Claim, Clock, DirectionClaim};
-use crate::read_stats::ReadStatsChange;
 use crate::remark::Remark;
 
 /// Fewer requests than this hold no thousandth.
@@ -136,11 +135,31 @@ pub struct DeviceSample {
     pub read_stats: Option<ReadStatsChange>,
 }
 
+/// What became of a device's statistics over the measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadStatsChange {
+    /// Reads that ended in it.
+    pub ios: u64,
+    /// How long they took together, from btrfs to btrfs.
+    pub wait_ns: Nanos,
+    /// Their mean. None without reads.
+    pub avg_ns: Option<Nanos>,
+    /// Checkpoints taken.
+    pub checkpoints: u64,
+    /// How many times more it was passed over than chosen; negative where it was chosen more often.
+    pub ignored: i64,
+    /// In the end: how many times it was passed over since it was last chosen; negative while it is
+    /// tried again.
+    pub age: i64,
+    /// In the end: the mean latency since the last checkpoint, which policies go by.
+    pub checkpoint_avg_ns: Nanos,
+}
+
 /// What jobs that ran together claim, without what they were asked for.
 pub fn claim_of(jobs: &[&Job]) -> Claim {
     Claim {
-        ran: measured(jobs).map(|direction| direction.runtime).max(),
-        parts: measured(jobs).map(part).collect(),
+        ran: measured(jobs).iter().map(|direction| direction.runtime).max(),
+        parts: measured(jobs).into_iter().map(part).collect(),
         ..Claim::default()
     }
 }
@@ -157,8 +176,7 @@ pub fn of_jobs(jobs: &[&Job]) -> (Sample, Vec<Remark>) {
 
 fn part(direction: &Direction) -> DirectionClaim {
     let kinds = [&direction.lat, &direction.clat];
-    let told = |latency: &&&Latency| latency.histogram.is_some() || !latency.reported.is_empty();
-    let latency = kinds.iter().find(told).copied().unwrap_or(&direction.lat);
+    let latency = kinds.into_iter().find(|kind| kind.has_percentiles()).unwrap_or(&direction.lat);
     let seen = latency.count > 0 || latency.max > Nanos(0);
     let mut percents: Vec<f64> = latency.reported.iter().map(|(percent, _)| *percent).collect();
     percents.sort_by(f64::total_cmp);
@@ -221,8 +239,17 @@ pub fn of_disks(closing: &Closing) -> Option<Sample> {
 }
 
 /// The directions of all jobs in which anything was measured.
-fn measured<'a>(jobs: &'a [&Job]) -> impl Iterator<Item = &'a Direction> {
-    jobs.iter().flat_map(|job| job.directions()).filter(|direction| direction.total_ios > 0)
+fn measured<'a>(jobs: &[&'a Job]) -> Vec<&'a Direction> {
+    with_requests(jobs.iter().flat_map(|job| job.directions()))
+}
+
+/// The reads of all jobs, say (`|job| &job.read`), in which anything was measured.
+fn measured_in<'a>(jobs: &[&'a Job], direction: fn(&Job) -> &Direction) -> Vec<&'a Direction> {
+    with_requests(jobs.iter().map(|job| direction(job)))
+}
+
+fn with_requests<'a>(directions: impl Iterator<Item = &'a Direction>) -> Vec<&'a Direction> {
+    directions.filter(|direction| direction.total_ios > 0).collect()
 }
 
 fn sum(values: impl Iterator<Item = u64>) -> u64 {
@@ -230,39 +257,35 @@ fn sum(values: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn numbers_of(jobs: &[&Job]) -> Sample {
-    let all: Vec<_> = measured(jobs).collect();
-    let of = |pick: fn(&Job) -> &Direction| -> Vec<_> {
-        jobs.iter().map(|job| pick(job)).filter(|direction| direction.total_ios > 0).collect()
+    let alone = |direction| {
+        let directions = measured_in(jobs, direction);
+        (!directions.is_empty()).then(|| numbers(&directions).0)
     };
-    let alone = |directions: &[&Direction]| {
-        (!directions.is_empty()).then(|| numbers(directions, Tail::of(directions).as_ref()))
-    };
-    let tail = Tail::of(&all);
-    let DirectionSample { iops, bw_bytes, requests, lat_mean_ns, p50_ns, p99_ns, p99_9_ns } =
-        numbers(&all, tail.as_ref());
+    let (all, percentiles_of) = numbers(&measured(jobs));
+    let DirectionSample { iops, bw_bytes, requests, lat_mean_ns, p50_ns, p99_ns, p99_9_ns } = all;
     Sample {
         iops,
         bw_bytes,
         requests,
         lat_mean_ns,
-        percentiles_of: tail.as_ref().map(|tail| tail.kind),
+        percentiles_of,
         p50_ns,
         p99_ns,
         p99_9_ns,
-        read: alone(&of(|job| &job.read)),
-        write: alone(&of(|job| &job.write)),
-        read_switches: None,
-        devices: Vec::new(),
+        read: alone(|job| &job.read),
+        write: alone(|job| &job.write),
+        ..Sample::default()
     }
 }
 
-/// Of some directions together.
-fn numbers(directions: &[&Direction], tail: Option<&Tail>) -> DirectionSample {
+/// The numbers of some directions together, and which latencies their percentiles are of.
+fn numbers(directions: &[&Direction]) -> (DirectionSample, Option<LatencyKind>) {
+    let tail = tail(directions);
     let weights: f64 = directions.iter().map(|direction| direction.lat.count as f64).sum();
     let weighted: f64 =
         directions.iter().map(|direction| direction.lat.mean_ns * direction.lat.count as f64).sum();
-    let percentile = |percent| tail.and_then(|tail| tail.latency.percentile(percent));
-    DirectionSample {
+    let percentile = |percent| tail.as_ref().and_then(|(_, latency)| latency.percentile(percent));
+    let numbers = DirectionSample {
         iops: directions.iter().map(|direction| direction.iops).sum(),
         bw_bytes: sum(directions.iter().map(|direction| direction.bw_bytes)),
         requests: sum(directions.iter().map(|direction| direction.total_ios)),
@@ -270,61 +293,43 @@ fn numbers(directions: &[&Direction], tail: Option<&Tail>) -> DirectionSample {
         p50_ns: percentile(50.0),
         p99_ns: percentile(99.0),
         p99_9_ns: percentile(99.9),
-    }
+    };
+    (numbers, tail.map(|(kind, _)| kind))
 }
 
-/// The latencies of all jobs and directions together that a sample's percentiles are computed from.
-/// `None` where fio gave none that hold for all.
+/// Returns the latencies of all jobs and directions together, from which a sample's percentiles are
+/// computed, or None if fio gave none that hold for all.
 pub fn latency_of(jobs: &[&Job]) -> Option<(LatencyKind, Latency)> {
-    Tail::of(&measured(jobs).collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
+    tail(&measured(jobs))
 }
 
-/// The same of one direction, `|job| &job.read`.
+/// Returns the latencies of one direction of all jobs, such as `|job| &job.read`.
 pub fn latency_in(
     jobs: &[&Job],
     direction: fn(&Job) -> &Direction,
 ) -> Option<(LatencyKind, Latency)> {
-    let all = jobs.iter().map(|job| direction(job)).filter(|direction| direction.total_ios > 0);
-    Tail::of(&all.collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
+    tail(&measured_in(jobs, direction))
 }
 
-/// The latencies that the percentiles are computed from.
-struct Tail {
-    kind: LatencyKind,
-    latency: Latency,
+/// Returns the latencies that percentiles are computed from. Prefers `lat`, because the mean is of
+/// `lat`.
+fn tail(directions: &[&Direction]) -> Option<(LatencyKind, Latency)> {
+    let kinds: [(LatencyKind, fn(&Direction) -> &Latency); 2] = [
+        (LatencyKind::Lat, |direction| &direction.lat),
+        (LatencyKind::Clat, |direction| &direction.clat),
+    ];
+    kinds.into_iter().find_map(|(kind, pick)| {
+        let latencies: Vec<&Latency> = directions.iter().map(|direction| pick(direction)).collect();
+        Some((kind, together(&latencies)?))
+    })
 }
 
-impl Tail {
-    /// `lat` is preferred, because the mean is of it; histograms of several jobs and directions are
-    /// added up. Percentiles that fio computed itself cannot be added, and are used only when one
-    /// job had one direction.
-    fn of(directions: &[&Direction]) -> Option<Self> {
-        let latencies =
-            |kind| directions.iter().map(|direction| direction.latency(kind)).collect::<Vec<_>>();
-        [LatencyKind::Lat, LatencyKind::Clat].into_iter().find_map(|kind| {
-            let latency = match latencies(kind).as_slice() {
-                [] => return None,
-                [only] => {
-                    (only.histogram.is_some() || !only.reported.is_empty()).then(|| (*only).clone())
-                }
-                several => together(several),
-            };
-            latency.map(|latency| Self { kind, latency })
-        })
-    }
-}
-
-impl Direction {
-    fn latency(&self, kind: LatencyKind) -> &Latency {
-        match kind {
-            LatencyKind::Lat => &self.lat,
-            LatencyKind::Clat => &self.clat,
-        }
-    }
-}
-
-/// The histograms added up, when each has one.
+/// Adds the histograms up, when each has one. Percentiles that fio computed itself cannot be added,
+/// and are used only when one job had one direction.
 fn together(latencies: &[&Latency]) -> Option<Latency> {
+    if let [only] = latencies {
+        return only.has_percentiles().then(|| (*only).clone());
+    }
     let mut all = Histogram::default();
     for latency in latencies {
         all = all.merged(latency.histogram.as_ref()?)?;
@@ -382,18 +387,12 @@ fn judge_counts(sample: &Sample, remarks: &mut Vec<Remark>) {
     }
 }
 
-fn measured_writes(fio: &Fio) -> bool {
-    fio.jobs.iter().any(|job| job.write.total_ios > 0)
-}
-
 fn judge_disks(fio: &Fio, phase: &PhaseCounts, asked: &RequestedLoad, remarks: &mut Vec<Remark>) {
-    for device in phase.devices.iter().filter(|device| device.busy > phase.length()) {
-        let device_name = device.name.clone();
-        remarks.push(Remark::BusyBeyondPhase {
-            device: device_name,
-            busy: device.busy,
-            phase: phase.length(),
-        });
+    for DeviceCounts { name, busy, .. } in &phase.devices {
+        let (device, busy, phase) = (name.clone(), *busy, phase.length());
+        if busy > phase {
+            remarks.push(Remark::BusyBeyondPhase { device, busy, phase });
+        }
     }
     let is_long = phase.length().0 as f64 > asked.runtime.0 as f64 * APART;
     if asked.alone && !asked.has_one_window && asked.jobs > 1 && is_long {
@@ -418,12 +417,10 @@ fn judge_disks(fio: &Fio, phase: &PhaseCounts, asked: &RequestedLoad, remarks: &
     let requests = sum(fio.jobs.iter().map(|job| job.read.total_ios));
     let known = requests.saturating_mul(asked.besides).saturating_add(fio_bytes - at_least);
     let at_most = fio_bytes.saturating_add(known.saturating_mul(2)).saturating_add(UNASKED);
-    if disks_bytes > at_most && !measured_writes(fio) {
-        remarks.push(Remark::ReadBesides {
-            fio_bytes,
-            disks_bytes,
-            known_bytes: at_most - fio_bytes,
-        });
+    let writes = fio.jobs.iter().any(|job| job.write.total_ios > 0);
+    if disks_bytes > at_most && !writes {
+        let known_bytes = at_most - fio_bytes;
+        remarks.push(Remark::ReadBesides { fio_bytes, disks_bytes, known_bytes });
     }
     let (fio_bytes, at_least) = moved(|job| &job.write);
     let disks_bytes = sum(phase.devices.iter().map(|device| device.write_bytes));

@@ -13,7 +13,7 @@ pub struct Spread {
 
 impl Spread {
     /// `None` of no values.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn over(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
         let (&min, &max) = (values.first()?, values.last()?);
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_median_is_in_the_middle() {
-        let spread = |values: &[f64]| Spread::of(values.iter().copied());
+        let spread = |values: &[f64]| Spread::over(values.iter().copied());
         assert_eq!(spread(&[]), None);
         assert_eq!(spread(&[5.0]), Some(Spread { min: 5.0, median: 5.0, max: 5.0 }));
         assert_eq!(spread(&[9.0, 1.0, 2.0]), Some(Spread { min: 1.0, median: 2.0, max: 9.0 }));

@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn the_first_process_may_end_before_others() {
-        let text =
-            b"7 1.0 execve(\"/bin/sh\", [\"sh\"], 0x7 /* 4 vars */) = 0\n8 1.1 +++ exited with 3 +++\n";
+        let text = b"7 1.0 execve(\"/bin/sh\", [\"sh\"], 0x7 /* 4 vars */) = 0\n\
+              8 1.1 +++ exited with 3 +++\n";
         assert_eq!(first_exit(text), None);
         assert_eq!(
             first_exit(&[text.as_slice(), b"7 1.2 +++ exited with 0 +++\n"].concat()),

@@ -13,7 +13,8 @@ const REPORTS: [&[u8]; 3] = [
     include_bytes!("data/failed.json"),
 ];
 const CLOSING: &str = concat!(
-    r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":3,"phases":[{"name":"measure","begin_ns":2,"end_ns":8,"#,
+    r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":3,"phases":["#,
+    r#"{"name":"measure","begin_ns":2,"end_ns":8,"#,
     r#""devices":[{"name":"vda","reads":3,"writes":0,"read_bytes":12288,"write_bytes":0,"#,
     r#""busy_ns":5,"wait_ns":7,"service_ns":4,"model":{"seeks":2}}]}]}"#
 );

@@ -103,7 +103,7 @@ fn summary_row(place: &CellPlace, source: &str, counts: Counts) -> Vec<String> {
 fn ours<'a>(merged: &Merged<'a>, place: &CellPlace, policies: &[&'a str]) -> Vec<Ours<'a>> {
     let of = |policy: &&'a str| {
         let samples = merged.samples(place, policy);
-        let spread = Spread::of(samples.iter().map(|(_, sample)| sample.iops))?;
+        let spread = Spread::over(samples.iter().map(|(_, sample)| sample.iops))?;
         Some((Side { policy, samples }, spread))
     };
     policies.iter().filter_map(of).collect()

@@ -168,7 +168,7 @@ fn two_runs(theirs: &Published, first: &Published) -> String {
         }
     }
     let range = |(place, what, ratios): (&CellPlace, Is, Vec<f64>)| {
-        let Spread { min, max, .. } = Spread::of(ratios)?;
+        let Spread { min, max, .. } = Spread::over(ratios)?;
         let what = if what == Is::Iops { "IOPS" } else { "KiB/s" };
         let beside =
             if alone(place) { String::new() } else { format!(" beside {}", place.background) };
@@ -194,7 +194,7 @@ fn alone(place: &CellPlace) -> bool {
 /// Of all published rows of some places.
 fn iops(theirs: &Published, wanted: impl Fn(&CellPlace) -> bool) -> Option<Spread> {
     let rows = theirs.rows.iter().filter(|row| wanted(&row.place));
-    Spread::of(rows.filter_map(|row| row.value(&READS, Is::Iops)))
+    Spread::over(rows.filter_map(|row| row.value(&READS, Is::Iops)))
 }
 
 /// As they are published.

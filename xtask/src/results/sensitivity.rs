@@ -46,7 +46,7 @@ fn base(policy: &str) -> &str {
 
 fn rows(merged: &Merged, place: &CellPlace) -> Vec<Vec<String>> {
     let spread = |policy: &str| {
-        Spread::of(merged.samples(place, policy).iter().map(|(_, sample)| sample.iops))
+        Spread::over(merged.samples(place, policy).iter().map(|(_, sample)| sample.iops))
     };
     let mut rows = Vec::new();
     for choice in merged.policies.iter().filter(|policy| policy.contains(':')) {

@@ -61,7 +61,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> V
         // A number that one seed lacks would be a median of the others.
         let values: Option<Vec<f64>> =
             samples.iter().map(|(_, sample)| (column.ours)(sample)).collect();
-        let Some(spread) = values.and_then(Spread::of) else { return Shown::text("-") };
+        let Some(spread) = values.and_then(Spread::over) else { return Shown::text("-") };
         Shown { value: Some(spread.median), number: digits(spread.median), rest: range(&spread) }
     };
     kind.columns.iter().enumerate().map(cell).collect()

@@ -72,7 +72,7 @@ impl<'a> Sides<'a> {
     ) -> Fact {
         let (ours, theirs) = (values(self.treatment), values(self.baseline));
         let enough = ours.len().min(theirs.len()) >= FEWEST;
-        let (treatment, baseline) = (Spread::of(ours), Spread::of(theirs));
+        let (treatment, baseline) = (Spread::over(ours), Spread::over(theirs));
         let apart = match (&treatment, &baseline) {
             (Some(one), Some(other)) if enough => {
                 !one.overlaps(other) && !near(one.median, other.median, self.smallest)

@@ -95,7 +95,7 @@ fn requests_of_disks(Sides { treatment, baseline, .. }: Sides) -> String {
             let disks: u64 = sample.devices.iter().map(|disk| disk.reads + disk.writes).sum();
             disks as f64 / sample.requests.max(1) as f64
         });
-        Spread::of(each).map_or_else(|| "-".to_owned(), |each| digits(each.median))
+        Spread::over(each).map_or_else(|| "-".to_owned(), |each| digits(each.median))
     };
     let (one, other) = (of_side(treatment), of_side(baseline));
     format!(

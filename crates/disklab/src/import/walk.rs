@@ -168,7 +168,7 @@ fn read(there: &NamedFile) -> Result<FileContent, String> {
         }
         _ => return Ok(FileContent::Unknown),
     };
-    let mut rows = format.read(&file).map_err(|reason| format!("{}: {reason}", format.name))?;
+    let mut rows = (format.read)(&file).map_err(|reason| format!("{}: {reason}", format.name))?;
     for row in &mut rows {
         let found = integrity::check(&row.claim);
         row.remarks.extend(found);

@@ -9,6 +9,7 @@ use disklab_report::measures::NamedNumbers;
 use disklab_report::merge::{CellRow, FioNumbers, MergedRecord};
 use disklab_results::Spread;
 use disklab_units::prose::digits;
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::words;
@@ -50,14 +51,11 @@ pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumb
                 let both = cell.measured.as_ref().zip(other.measured.as_ref());
                 let is_own =
                     |known: &Cell| cell.outcomes.iter().any(|outcome| outcome.cell == *known);
-                let pairs = twice
-                    .iter()
-                    .find(|(known, _)| is_own(known))
-                    .map_or(&[][..], |(_, pairs)| pairs);
-                let fio = both
-                    .into_iter()
-                    .flat_map(|(one, other)| of_fio(&name, &one.all, &other.all, pairs));
-                rows.extend(fio);
+                let pairs = twice.iter().find(|(known, _)| is_own(known));
+                let pairs = pairs.map_or(&[][..], |(_, pairs)| pairs);
+                if let Some((one, other)) = both {
+                    rows.extend(of_fio(&name, &one.all, &other.all, pairs));
+                }
                 rows.extend(of_others(&name, &cell.measures, &other.measures, pairs));
             }
             if rows.len() == before {
@@ -106,12 +104,12 @@ fn of_others<'a>(
     })
 }
 
-fn of_fio<'a>(
-    cell: &'a str,
-    measured: &'a FioNumbers,
-    predicted: &'a FioNumbers,
-    pairs: &'a [RepeatedTrial],
-) -> impl Iterator<Item = PredictedNumber> + 'a {
+fn of_fio(
+    cell: &str,
+    measured: &FioNumbers,
+    predicted: &FioNumbers,
+    pairs: &[RepeatedTrial],
+) -> Vec<PredictedNumber> {
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
     let count = |value: f64| digits(value);
     let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
@@ -134,32 +132,23 @@ fn of_fio<'a>(
             shown,
         })
     };
-    told.into_iter().filter_map(row).collect::<Vec<_>>().into_iter()
+    told.into_iter().filter_map(row).collect()
 }
 
 /// Cells with measurements that no verdict rests on: others used the disks, say. With how many of
 /// how many, and the first reason.
 pub fn in_doubt(measured: &Record) -> Vec<String> {
-    let mut cells: Vec<(String, Vec<&Outcome>)> = Vec::new();
+    let mut cells: IndexMap<String, Vec<&Outcome>> = IndexMap::new();
     for outcome in measured.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
         let values: Vec<&str> = outcome.cell.0.iter().map(|(_, value)| value.as_str()).collect();
-        let name = values.join(", ");
-        match cells.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, own)) => own.push(outcome),
-            None => cells.push((name, vec![outcome])),
-        }
+        cells.entry(values.join(", ")).or_default().push(outcome);
     }
     let told = cells.into_iter().filter_map(|(name, own)| {
         let ok = own.iter().filter(|outcome| outcome.status == Status::Ok);
         let doubtful: Vec<&&Outcome> = ok.clone().filter(|outcome| !outcome.is_sound()).collect();
-        let why = doubtful
-            .first()?
-            .remarks
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("; ");
-        Some(format!("{name}: {} of {}: {why}", doubtful.len(), words::count(ok.count(), "trial")))
+        let why: Vec<String> = doubtful.first()?.remarks.iter().map(ToString::to_string).collect();
+        let (why, all) = (why.join("; "), words::count(ok.count(), "trial"));
+        Some(format!("{name}: {} of {all}: {why}", doubtful.len()))
     });
     told.collect()
 }
@@ -199,7 +188,10 @@ mod tests {
     fn errors_are_told_beside_the_noise_of_what_was_measured() {
         let folder = tempfile::tempdir().expect("a folder");
         let sound = json!([]);
-        let disturbed = json!([{ "kind": "disturbed", "device": "sdb", "requests": 90, "bytes": 4096, "within": 1_000_000_000 }]);
+        let disturbed = json!([{
+            "kind": "disturbed", "device": "sdb", "requests": 90, "bytes": 4096,
+            "within": 1_000_000_000,
+        }]);
         let measured = record(
             &folder.path().join("measured"),
             vec![
@@ -236,7 +228,7 @@ mod tests {
     }
 
     fn measured(name: &str, value: f64, censored: usize) -> NamedNumbers {
-        let spread = Spread::of([value]).expect("a value");
+        let spread = Spread::over([value]).expect("a value");
         NamedNumbers { name: name.to_owned(), unit: "s".to_owned(), spread, censored, sum: None }
     }
 

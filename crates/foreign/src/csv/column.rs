@@ -1,23 +1,5 @@
 //! What a column is, by its name.
 
-/// By whom it was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CsvDirection {
-    All,
-    Read,
-    Write,
-}
-
-impl CsvDirection {
-    pub const fn prefix(self) -> &'static str {
-        match self {
-            Self::All => "",
-            Self::Read => "read ",
-            Self::Write => "write ",
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsvNumber {
     Iops,
@@ -54,15 +36,16 @@ pub enum AskedOption {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CsvColumn {
-    /// What its values times this are: in 1/s, bytes/s or ns.
-    CsvNumber(CsvDirection, CsvNumber, f64),
+    /// A number of one direction (`read `, `write `) or, with an empty word, of all. Its values
+    /// times this are in 1/s, bytes/s or ns.
+    CsvNumber(&'static str, CsvNumber, f64),
     AskedOption(AskedOption),
     Repeat,
     Axis,
 }
 
 impl CsvColumn {
-    pub fn of(head: &str) -> Self {
+    pub fn named(head: &str) -> Self {
         let head = head.to_ascii_lowercase().replace([' ', '-', '/', '.'], "_");
         match head.as_str() {
             "iodepth" | "depth" | "qd" => return Self::AskedOption(AskedOption::Iodepth),
@@ -71,10 +54,10 @@ impl CsvColumn {
             "seed" | "repeat" | "run" | "iteration" => return Self::Repeat,
             _ => {}
         }
-        let directions = [("read_", CsvDirection::Read), ("write_", CsvDirection::Write)];
+        let directions = [("read_", "read "), ("write_", "write ")];
         let direction =
             directions.iter().find_map(|(word, is)| Some((head.strip_prefix(word)?, *is)));
-        let (rest, direction) = direction.unwrap_or((&head, CsvDirection::All));
+        let (rest, direction) = direction.unwrap_or((&head, ""));
         number(rest).map_or(Self::Axis, |(number, scale)| Self::CsvNumber(direction, number, scale))
     }
 }
@@ -142,19 +125,19 @@ mod tests {
 
     #[test]
     fn names_of_columns() {
-        use CsvDirection::{All, Read, Write};
+        let (all, read, write) = ("", "read ", "write ");
         let number = |direction, number, scale| CsvColumn::CsvNumber(direction, number, scale);
         for (head, is) in [
-            ("iops", number(All, CsvNumber::Iops, 1.0)),
-            ("read_iops", number(Read, CsvNumber::Iops, 1.0)),
-            ("bw_kib_s", number(All, CsvNumber::Bandwidth, 1024.0)),
-            ("Bandwidth MB/s", number(All, CsvNumber::Bandwidth, 1e6)),
-            ("bw_bytes", number(All, CsvNumber::Bandwidth, 1.0)),
-            ("write_lat_mean_ms", number(Write, CsvNumber::Mean, 1e6)),
-            ("lat_p99_9_ms", number(All, CsvNumber::Percentile(99_900), 1e6)),
-            ("p99.9 us", number(All, CsvNumber::Percentile(99_900), 1e3)),
-            ("latency_ms", number(All, CsvNumber::Mean, 1e6)),
-            ("lat_max_s", number(All, CsvNumber::Max, 1e9)),
+            ("iops", number(all, CsvNumber::Iops, 1.0)),
+            ("read_iops", number(read, CsvNumber::Iops, 1.0)),
+            ("bw_kib_s", number(all, CsvNumber::Bandwidth, 1024.0)),
+            ("Bandwidth MB/s", number(all, CsvNumber::Bandwidth, 1e6)),
+            ("bw_bytes", number(all, CsvNumber::Bandwidth, 1.0)),
+            ("write_lat_mean_ms", number(write, CsvNumber::Mean, 1e6)),
+            ("lat_p99_9_ms", number(all, CsvNumber::Percentile(99_900), 1e6)),
+            ("p99.9 us", number(all, CsvNumber::Percentile(99_900), 1e3)),
+            ("latency_ms", number(all, CsvNumber::Mean, 1e6)),
+            ("lat_max_s", number(all, CsvNumber::Max, 1e9)),
             ("jobs", CsvColumn::AskedOption(AskedOption::Numjobs)),
             ("QD", CsvColumn::AskedOption(AskedOption::Iodepth)),
             ("seed", CsvColumn::Repeat),
@@ -163,7 +146,7 @@ mod tests {
             ("bw", CsvColumn::Axis),
             ("lat_p101_ms", CsvColumn::Axis),
         ] {
-            assert_eq!(CsvColumn::of(head), is, "{head}");
+            assert_eq!(CsvColumn::named(head), is, "{head}");
         }
         assert_eq!(CsvNumber::Percentile(99_900).name(), "p99.9");
     }

@@ -16,7 +16,7 @@ pub struct LogName<'a> {
 }
 
 impl<'a> LogName<'a> {
-    pub fn of(file: &'a str) -> Option<Self> {
+    pub fn parse(file: &'a str) -> Option<Self> {
         let stem = file.strip_suffix(".log")?;
         let is_number =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -75,7 +75,7 @@ impl FioLog {
         !self.entries.is_empty() && self.entries.iter().all(|entry| entry.bytes > 0)
     }
 
-    pub fn of(&self, direction: usize) -> impl Iterator<Item = &LogEntry> {
+    pub fn in_direction(&self, direction: usize) -> impl Iterator<Item = &LogEntry> {
         self.entries.iter().filter(move |entry| entry.direction == direction)
     }
 }
@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn names_of_logs() {
-        let name = |file| LogName::of(file).map(|log| (log.name, log.kind, log.number));
+        let name = |file| LogName::parse(file).map(|log| (log.name, log.kind, log.number));
         assert_eq!(name("a_b_lat.12.log"), Some(("a_b", "lat", Some("12"))));
         assert_eq!(name("a.1_bw.log"), Some(("a.1", "bw", None)));
-        assert_eq!(LogName::of("a_lat.1.log").unwrap().of_kind("bw"), "a_bw.1.log");
+        assert_eq!(LogName::parse("a_lat.1.log").unwrap().of_kind("bw"), "a_bw.1.log");
         assert_eq!(
             ["a_clat_hist.1.log", "_lat.1.log", "a_lat.1.txt", "benchmark.log"].map(name),
             [None; 4]

@@ -57,7 +57,7 @@ pub enum PrintedLatency {
 }
 
 impl PrintedLatency {
-    fn of(name: &str) -> Self {
+    fn named(name: &str) -> Self {
         match name {
             "slat" => Self::Slat,
             "clat" => Self::Clat,
@@ -177,13 +177,13 @@ pub fn latency(line: &str) -> Option<(PrintedLatency, fio::Latency)> {
         stddev_ns: ns(stdev)?,
         ..fio::Latency::default()
     };
-    Some((PrintedLatency::of(name), latency))
+    Some((PrintedLatency::named(name), latency))
 }
 
 /// `clat percentiles (usec):` with what is a unit in ns; the lines that begin with `|` follow.
 pub fn percentiles_begin(line: &str) -> Option<(PrintedLatency, f64)> {
     let (name, rest) = line.trim().split_once(" percentiles (")?;
-    Some((PrintedLatency::of(name), nanos_of(rest.strip_suffix("):")?)?))
+    Some((PrintedLatency::named(name), nanos_of(rest.strip_suffix("):")?)?))
 }
 
 /// `|  1.00th=[   53],  5.00th=[   72],`: (percent, ns), where it is such a line.
@@ -222,16 +222,14 @@ pub fn issued(line: &str) -> Option<Issued> {
 /// requests were in flight as would have been with `iodepth` of them all the time.
 pub fn kept(line: &str, iodepth: u32) -> Option<f64> {
     let shares = line.trim().strip_prefix("IO depths")?.trim_start().strip_prefix(':')?;
-    let at_most_64 = iodepth.clamp(1, 64).ilog2();
-    let named = if at_most_64 == 6 { ">=64".to_owned() } else { (1_u32 << at_most_64).to_string() };
-    let share = shares.split(',').filter_map(|part| part.trim().split_once('='));
-    let value = |part: &str| part.strip_suffix('%')?.parse::<f64>().ok();
-    // `>=64=0.0%` splits at its first `=`.
-    let found =
-        if named == ">=64" { shares.rsplit_once(">=64=").map(|(_, part)| part) } else { None };
-    let found =
-        found.or_else(|| share.into_iter().find(|(name, _)| *name == named).map(|(_, part)| part));
-    value(found?.trim()).map(|percent| percent / 100.0)
+    // `>=64=0.0%` splits at its last `=`.
+    let named = match iodepth.clamp(1, 64).ilog2() {
+        6 => ">=64".to_owned(),
+        power => (1_u32 << power).to_string(),
+    };
+    let mut shares = shares.split(',').filter_map(|part| part.trim().rsplit_once('='));
+    let (_, share) = shares.find(|(name, _)| *name == named)?;
+    share.trim().strip_suffix('%')?.parse::<f64>().ok().map(|percent| percent / 100.0)
 }
 
 #[cfg(test)]
@@ -240,8 +238,8 @@ mod tests {
 
     #[test]
     fn what_is_to_run() {
-        let line = "a: b: (g=2): rw=randrw, bs=(R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB, (T) 64.0KiB-64.0KiB, \
-                    ioengine=io_uring, iodepth=12";
+        let line = "a: b: (g=2): rw=randrw, bs=(R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB, \
+                    (T) 64.0KiB-64.0KiB, ioengine=io_uring, iodepth=12";
         let declared = declared(line).unwrap();
         assert_eq!(
             (declared.name.as_str(), declared.group, declared.rw.as_str()),
@@ -262,7 +260,8 @@ mod tests {
             header("x: (groupid=0, jobs=4): err= 0: pid=9: Sun Nov 22 07:53:35 2026"),
             Some(("x".into(), 4, 0, 9))
         );
-        let failed = "x: (groupid=0, jobs=1): err=28 (file:io_u.c:1876, func=io_u error, error=No space): pid=16: Sun";
+        let failed = "x: (groupid=0, jobs=1): err=28 (file:io_u.c:1876, func=io_u error, \
+                      error=No space): pid=16: Sun";
         assert_eq!(header(failed), Some(("x".into(), 1, 28, 16)));
         assert_eq!(header("x: (groupid=0, jobs=1): err="), None);
     }

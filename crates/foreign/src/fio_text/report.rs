@@ -33,17 +33,6 @@ struct Latencies {
     lat: fio::Latency,
 }
 
-impl Latencies {
-    fn of(&mut self, kind: PrintedLatency) -> Option<&mut fio::Latency> {
-        match kind {
-            PrintedLatency::Slat => Some(&mut self.slat),
-            PrintedLatency::Clat => Some(&mut self.clat),
-            PrintedLatency::Lat => Some(&mut self.lat),
-            PrintedLatency::Other => None,
-        }
-    }
-}
-
 pub fn runs(bytes: &[u8]) -> Result<Vec<FioRun>, Unreadable> {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = TextReader { runs: vec![FioRun::default()], job: None, percentiles: None };
@@ -100,12 +89,9 @@ impl TextReader {
     }
 
     fn declare(&mut self, declared: Declared) {
-        let begun = self.runs.last().is_none_or(|run| !run.reported.is_empty());
-        if begun {
-            self.runs.push(FioRun::default());
-        }
-        if let Some(run) = self.runs.last_mut() {
-            run.declared.push(declared);
+        match self.runs.last_mut().filter(|run| run.reported.is_empty()) {
+            Some(run) => run.declared.push(declared),
+            None => self.runs.push(FioRun { declared: vec![declared], ..FioRun::default() }),
         }
     }
 
@@ -140,9 +126,7 @@ impl Reported {
             if line.trim_start().starts_with('|') {
                 let values =
                     line::percentiles(line, unit).ok_or("percentiles: `| 99.00th=[  123],`")?;
-                if let Some((_, latencies)) = self.directions.last_mut()
-                    && let Some(latency) = latencies.of(kind)
-                {
+                if let Some(latency) = self.latency_mut(kind) {
                     latency.reported.extend(values);
                 }
                 return Ok(());
@@ -155,9 +139,7 @@ impl Reported {
         } else if line::is_latency(line) {
             let expected = "`clat (usec): min=N, max=N, avg=N, stdev=N`";
             let (kind, latency) = line::latency(line).ok_or(expected)?;
-            if let Some((_, latencies)) = self.directions.last_mut()
-                && let Some(place) = latencies.of(kind)
-            {
+            if let Some(place) = self.latency_mut(kind) {
                 *place = latency;
             }
         } else if let Some(begun) = line::percentiles_begin(line) {
@@ -171,6 +153,17 @@ impl Reported {
             self.synced = true;
         }
         Ok(())
+    }
+
+    /// A latency of the direction that is being reported.
+    fn latency_mut(&mut self, kind: PrintedLatency) -> Option<&mut fio::Latency> {
+        let (_, latencies) = self.directions.last_mut()?;
+        match kind {
+            PrintedLatency::Slat => Some(&mut latencies.slat),
+            PrintedLatency::Clat => Some(&mut latencies.clat),
+            PrintedLatency::Lat => Some(&mut latencies.lat),
+            PrintedLatency::Other => None,
+        }
     }
 
     /// As if it had been in fio's JSON.

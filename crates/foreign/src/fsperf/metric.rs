@@ -17,14 +17,13 @@ pub struct Metric<'a> {
 const HIGHER: [&str; 3] = ["bytes", "_iops", "throughput"];
 
 impl<'a> Metric<'a> {
-    pub fn of(own: &'a str) -> Self {
+    pub fn named(own: &'a str) -> Self {
         let split = |direction: &'static str| {
             let kind = own.strip_prefix(direction)?.strip_prefix('_')?;
-            Some((direction, kind))
+            Some((Some(direction), kind))
         };
-        let Some((direction, kind)) = ["read", "write"].into_iter().find_map(split) else {
-            return Self { name: own.to_owned(), direction: None, own, kind: "" };
-        };
+        let split = ["read", "write"].into_iter().find_map(split);
+        let (direction, kind) = split.unwrap_or_default();
         let measure = match kind {
             "iops" => "iops",
             "bw_bytes" => "bandwidth",
@@ -33,9 +32,10 @@ impl<'a> Metric<'a> {
             "lat_ns_max" => "max",
             "clat_ns_p50" => "p50",
             "clat_ns_p99" => "p99",
-            _ => return Self { name: own.to_owned(), direction: Some(direction), own, kind },
+            _ => return Self { name: own.to_owned(), direction, own, kind },
         };
-        Self { name: format!("{direction} {measure}"), direction: Some(direction), own, kind }
+        let name = format!("{} {measure}", direction.unwrap_or_default());
+        Self { name, direction, own, kind }
     }
 
     pub fn measure(&self, value: f64) -> Measure {
@@ -52,7 +52,7 @@ impl<'a> Metric<'a> {
             _ => "",
         };
         let better = if higher { Better::Higher } else { Better::Lower };
-        Measure { value, unit: unit.to_owned(), better, censored: false, least: None, of: None }
+        Measure::new(value, unit, better)
     }
 
     pub fn claim(&self, value: f64, part: &mut DirectionClaim) {

@@ -160,7 +160,7 @@ impl ChoiceService {
         let widest = samples.iter().max_by_key(|sample| sample.devices.len())?;
         let disk = |(index, named): (usize, &DeviceSample)| {
             let over = |value: fn(&DeviceSample) -> Option<f64>| {
-                Spread::of(samples.iter().filter_map(|sample| value(sample.devices.get(index)?)))
+                Spread::over(samples.iter().filter_map(|sample| value(sample.devices.get(index)?)))
             };
             let field = |(_, _, value, show): &Column| with_range(over(*value), show);
             let model = named.device.iter().map(|device| format!(" ({device})"));
@@ -180,7 +180,7 @@ impl ChoiceService {
             name: choice.value.clone(),
             seeds: samples.iter().map(shares).collect(),
             disks,
-            switches: Spread::of(samples.iter().filter_map(|sample| sample.read_switches)),
+            switches: Spread::over(samples.iter().filter_map(|sample| sample.read_switches)),
             has_stats: all.any(|disk| disk.read_stats.is_some()),
         })
     }

@@ -58,7 +58,7 @@ impl<'a> CellChoice<'a> {
 
     /// Over the seeds of [`CellChoice::results`].
     pub fn spread(&self, metric: &Metric) -> Option<Spread> {
-        Spread::of(self.outcomes().filter_map(|outcome| metric.of(outcome)))
+        Spread::over(self.outcomes().filter_map(|outcome| metric.of(outcome)))
     }
 
     /// The outcomes of [`CellChoice::results`].
