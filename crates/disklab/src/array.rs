@@ -3,7 +3,6 @@
 mod draft;
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -62,11 +61,7 @@ pub fn array(args: &ArrayArgs, screen: &Screen) -> Result<Exit, Failure> {
     match output {
         Some(output) => whole_file::write_text(output, &file)?,
         None if screen.json => {}
-        None => {
-            let mut out = screen.out();
-            out.write_all(file.as_bytes())?;
-            out.flush()?;
-        }
+        None => screen.print(|out| Ok(out.write_all(file.as_bytes())?))?,
     }
     Ok(Exit::Ok)
 }

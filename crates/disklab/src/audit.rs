@@ -1,15 +1,17 @@
 //! `disklab audit`: what is wrong with somebody's results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use disklab_record::{Record, Status};
 use disklab_results::Remark;
 use disklab_units::prose::count;
+use indexmap::IndexMap;
 use serde::Serialize;
+use serde_json::json;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::import::walk::look;
 use crate::records;
 use crate::screen::{Paint, Screen};
@@ -74,53 +76,45 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         unreadable = looked.unreadable;
         unknown = looked.unknown.len();
         for read in looked.read {
-            let file = read.path.display().to_string();
-            rows.extend(
-                read.rows
-                    .into_iter()
-                    .map(|row| audited(file.clone(), row.place, row.cell, None, &row.remarks)),
-            );
+            let file = || read.path.display().to_string();
+            let found = read.rows.into_iter();
+            rows.extend(found.map(|row| audited(file(), row.place, row.cell, None, &row.remarks)));
         }
     }
     for (path, reason) in &unreadable {
         screen.remark(&format!("cannot be read: {}: {reason}", path.display()));
     }
     if rows.is_empty() {
-        let unknown = match unknown {
-            0 => String::new(),
-            unknown => format!("; {} of no format known here", count(unknown, "file")),
-        };
-        return Err(Failure::mistaken(format!("no results to audit{unknown}")));
+        return Err(match unknown {
+            0 => mistaken!("no results to audit"),
+            _ => {
+                mistaken!("no results to audit; {} of no format known here", count(unknown, "file"))
+            }
+        });
     }
-    if let Some(axis) =
-        args.by.as_ref().filter(|axis| rows.iter().all(|row| !row.cell.contains_key(*axis)))
-    {
-        let mut axes: Vec<&str> =
-            rows.iter().flat_map(|row| row.cell.keys().map(String::as_str)).collect();
-        axes.sort_unstable();
-        axes.dedup();
-        return Err(Failure::mistaken(format!(
-            "--by: no row has an axis `{axis}`; there are {}",
-            axes.join(", ")
-        )));
+    let axes: BTreeSet<&str> =
+        rows.iter().flat_map(|row| row.cell.keys().map(String::as_str)).collect();
+    if let Some(axis) = args.by.as_deref().filter(|axis| !axes.contains(axis)) {
+        let axes = axes.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(mistaken!("--by: no row has an axis `{axis}`; there are {axes}"));
     }
     let wrong = rows.iter().any(|row| !row.doubts.is_empty()) || !unreadable.is_empty();
     let exit = if wrong { Exit::Failed } else { Exit::Ok };
-    if screen.json {
-        screen.json(&serde_json::json!({
-            "rows": rows.len(),
-            "cannot_be_true": rows.iter().filter(|row| !row.doubts.is_empty()).count(),
-            "by": by(&rows, args.by.as_deref()).map(|(axis, groups)| serde_json::json!({
-                "axis": axis, "groups": groups,
-            })),
-            "audited": rows,
-            "unreadable": unreadable,
-        }))?;
-        return Ok(exit);
-    }
-    let mut out = screen.out();
-    print(&rows, args.by.as_deref(), screen, &mut out)?;
-    out.flush()?;
+    let all = Tally::count(&rows);
+    let by = by(&rows, args.by.as_deref());
+    let groups = by.as_ref().map(|(axis, groups)| json!({ "axis": axis, "groups": groups }));
+    let document = json!({
+        "rows": all.rows, "cannot_be_true": all.cannot_be_true, "by": groups, "audited": rows,
+        "unreadable": unreadable,
+    });
+    screen.present(&document, |out| {
+        print(&rows, screen, out)?;
+        if let Some((axis, groups)) = by {
+            writeln!(out, "{}", screen.paint(&format!("by {axis}"), Paint::Strong))?;
+            groups.iter().try_for_each(|(value, tally)| writeln!(out, "  {value}: {tally}"))?;
+        }
+        Ok(writeln!(out, "{}", screen.paint(&all.to_string(), Paint::Strong))?)
+    })?;
     Ok(exit)
 }
 
@@ -180,12 +174,16 @@ struct Tally {
 }
 
 impl Tally {
-    fn of<'a>(rows: impl IntoIterator<Item = &'a Audited>) -> Self {
-        rows.into_iter().fold(Self::default(), |tally, row| Self {
-            rows: tally.rows + 1,
-            cannot_be_true: tally.cannot_be_true + usize::from(!row.doubts.is_empty()),
-            without_result: tally.without_result + usize::from(row.without_result.is_some()),
-        })
+    fn count<'a>(rows: impl IntoIterator<Item = &'a Audited>) -> Self {
+        let mut tally = Self::default();
+        rows.into_iter().for_each(|row| tally.add(row));
+        tally
+    }
+
+    fn add(&mut self, row: &Audited) {
+        self.rows += 1;
+        self.cannot_be_true += usize::from(!row.doubts.is_empty());
+        self.without_result += usize::from(row.without_result.is_some());
     }
 }
 
@@ -205,32 +203,23 @@ const MOST_GROUPS: usize = 12;
 
 /// The rows by the values of an axis, in the order in which they come.
 fn by(rows: &[Audited], wanted: Option<&str>) -> Option<(String, Vec<(String, Tally)>)> {
-    let values = |axis: &str| {
-        let mut values: Vec<String> = Vec::new();
-        for value in rows.iter().filter_map(|row| row.cell.get(axis)) {
-            if !values.contains(value) {
-                values.push(value.clone());
+    let groups = |axis: &str| {
+        let mut groups: IndexMap<String, Tally> = IndexMap::new();
+        for row in rows {
+            if let Some(value) = row.cell.get(axis) {
+                groups.entry(value.clone()).or_default().add(row);
             }
         }
-        values
+        groups
     };
-    let few = |(axis, _): &&(String, String)| (2..=MOST_GROUPS).contains(&values(axis).len());
+    let few = |(axis, _): &&(String, String)| (2..=MOST_GROUPS).contains(&groups(axis).len());
     let first = || rows.first()?.values.iter().find(few).map(|(axis, _)| axis.clone());
     let chosen = wanted.map(str::to_owned).or_else(first)?;
-    let groups = values(&chosen).into_iter().map(|value| {
-        let tally = Tally::of(rows.iter().filter(|row| row.cell.get(&chosen) == Some(&value)));
-        (value, tally)
-    });
-    let groups = groups.collect();
+    let groups = groups(&chosen).into_iter().collect();
     Some((chosen, groups))
 }
 
-fn print(
-    rows: &[Audited],
-    wanted: Option<&str>,
-    screen: &Screen,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn print(rows: &[Audited], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let mut file = "";
     for row in rows.iter().filter(|row| !row.doubts.is_empty() || row.without_result.is_some()) {
         if row.file != file {
@@ -246,12 +235,5 @@ fn print(
             writeln!(out, "    {}", doubt.said)?;
         }
     }
-    if let Some((axis, groups)) = by(rows, wanted) {
-        writeln!(out, "{}", screen.paint(&format!("by {axis}"), Paint::Strong))?;
-        for (value, tally) in groups {
-            writeln!(out, "  {value}: {tally}")?;
-        }
-    }
-    writeln!(out, "{}", screen.paint(&Tally::of(rows).to_string(), Paint::Strong))?;
     Ok(())
 }

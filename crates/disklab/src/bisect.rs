@@ -158,10 +158,9 @@ fn begin(args: &BisectArgs, home: &Home) -> Result<(PathBuf, BisectionQuestion),
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum BisectionEnd {
-    First {
-        commit: String,
-        subject: String,
-    },
+    /// The first commit with other results.
+    First { commit: String, subject: String },
+    /// The first commit is one of these.
     Among(Vec<String>),
     /// The ends are the same.
     Nothing(String),
@@ -231,7 +230,7 @@ fn ends(bench: &RevisionBench) -> Result<Result<Ends, BisectionEnd>, Failure> {
     for &upto in &looks {
         let (first, second) =
             (bench.measure(&good, &kernel, upto)?, bench.measure(&bad, &other, upto)?);
-        match Ends::of(&first, &second, asked, &asked.metric(bench.home)?, alpha)? {
+        match Ends::compare(&first, &second, asked, &asked.metric(bench.home)?, alpha)? {
             EndsSeen::Apart(ends) => return Ok(Ok(ends)),
             EndsSeen::Alike(what) => return Ok(Err(BisectionEnd::Nothing(what))),
             EndsSeen::Open(what) if Some(&upto) == looks.last() => {

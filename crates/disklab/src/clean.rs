@@ -68,7 +68,7 @@ pub fn clean(args: &CleanArgs, screen: &Screen) -> Result<Exit, Failure> {
         )),
     }
     let cache = Cache::open()?;
-    let contents = CacheContents::of(&cache)?;
+    let contents = CacheContents::look(&cache)?;
     if contents.in_use
         && (args.covers(CacheKind::Kernel) || args.covers(CacheKind::Disks))
         && !args.dry_run

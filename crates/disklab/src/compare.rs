@@ -8,12 +8,12 @@ use disklab_compare::{
     CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, SequentialDesign, Trust,
     answer, check_measured, conclusion, default_metrics, interim_plan, machine, match_trials,
 };
-use disklab_record::Record;
+use indexmap::IndexMap;
 
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Align, TextTable};
+use crate::table::{Align, TextTable, left, right};
 use crate::words;
 
 /// Hold a run's cells against its suite's baseline, or runs against a first one.
@@ -143,7 +143,7 @@ pub fn axis_value(text: &str) -> Result<(String, String), String> {
 
 pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let runs = std::iter::once(&args.run).chain(&args.others);
-    let records = runs.map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
+    let records = runs.map(|run| records::open(run)).collect::<Result<Vec<_>, _>>()?;
     let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
     let (_, matched) = match_trials(&indexes, args.baseline.clone(), args.of.trust())?;
     let metrics = args.of.metrics(&indexes);
@@ -172,20 +172,11 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             screen.json(&told)?;
             return Ok(Exit::Ok);
         }
-        Format::Csv => {
-            writeln!(out, "{}", HEAD.map(|(name, _)| csv(name)).join(","))?;
-            for row in comparisons.iter().map(row) {
-                writeln!(out, "{}", row.map(|field| csv(&field)).join(","))?;
-            }
-        }
+        Format::Csv => out.write_all(&csv_table(&comparisons)?)?,
         Format::Markdown => {
             let rule = HEAD.map(|(_, side)| if side == Align::Right { "---:" } else { "---" });
-            writeln!(
-                out,
-                "| {} |\n| {} |",
-                HEAD.map(|(name, _)| name).join(" | "),
-                rule.join(" | ")
-            )?;
+            let names = HEAD.map(|(name, _)| name).join(" | ");
+            writeln!(out, "| {names} |\n| {} |", rule.join(" | "))?;
             for row in comparisons.iter().map(row) {
                 writeln!(out, "| {} |", row.map(|field| field.replace('|', "\\|")).join(" | "))?;
             }
@@ -218,28 +209,24 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-pub fn open(run: &str) -> Result<Record, Failure> {
-    Ok(Record::open(&records::find(run)?)?)
-}
-
 const HEAD: [(&str, Align); 10] = [
-    ("cell", Align::Left),
-    ("metric", Align::Left),
-    ("of", Align::Left),
-    ("against", Align::Left),
-    ("trials", Align::Right),
-    ("median", Align::Right),
-    ("baseline", Align::Right),
-    ("change, %", Align::Right),
-    ("interval, %", Align::Right),
-    ("verdict", Align::Left),
+    left("cell"),
+    left("metric"),
+    left("of"),
+    left("against"),
+    right("trials"),
+    right("median"),
+    right("baseline"),
+    right("change, %"),
+    right("interval, %"),
+    left("verdict"),
 ];
 
 /// Medians are IOPS, bytes a second or ns.
 fn row(comparison: &Comparison) -> [String; 10] {
-    let number =
-        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.6}"));
+    let number = |value: Option<f64>| words::or_dash(value.map(|value| format!("{value:.6}")));
     let change = comparison.change;
+    let interval = change.map(|change| format!("{:.6} to {:.6}", change.low, change.high));
     [
         answer::values(&comparison.cell),
         comparison.metric.name().to_owned(),
@@ -249,10 +236,7 @@ fn row(comparison: &Comparison) -> [String; 10] {
         number(comparison.treatment_median),
         number(comparison.baseline_median),
         number(change.map(|change| change.percent)),
-        change.map_or_else(
-            || "-".to_owned(),
-            |change| format!("{:.6} to {:.6}", change.low, change.high),
-        ),
+        words::or_dash(interval),
         comparison.verdict.to_string(),
     ]
 }
@@ -265,51 +249,40 @@ fn verdict(comparison: &Comparison) -> String {
     )
 }
 
-fn csv(field: &str) -> String {
-    if field.contains([',', '"', '\n']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
+fn csv_table(comparisons: &[Comparison]) -> Result<Vec<u8>, Failure> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let mut write = || -> csv::Result<()> {
+        table.write_record(HEAD.map(|(name, _)| name))?;
+        comparisons.iter().try_for_each(|comparison| table.write_record(row(comparison)))
+    };
+    write().map_err(Failure::cannot)?;
+    table.into_inner().map_err(Failure::cannot)
 }
 
 fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut heads: Vec<(String, &Comparison)> = Vec::new();
+    let mut groups: IndexMap<String, Vec<&Comparison>> = IndexMap::new();
     for comparison in comparisons {
-        let parts = [answer::values(&comparison.cell), comparison.metric.name().to_owned()];
-        let head =
-            parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ");
-        if heads.iter().all(|(known, _)| *known != head) {
-            heads.push((head, comparison));
-        }
+        let (cell, metric) = (answer::values(&comparison.cell), comparison.metric.name());
+        let head = if cell.is_empty() { metric.to_owned() } else { format!("{cell}: {metric}") };
+        groups.entry(head).or_default().push(comparison);
     }
-    for (index, (head, first)) in heads.iter().enumerate() {
+    for (index, (head, own)) in groups.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
         writeln!(out, "{}", screen.paint(head, Paint::Strong))?;
         let columns = [
-            ("", Align::Left),
-            ("trials", Align::Right),
-            ("median", Align::Right),
-            ("change", Align::Right),
-            ("interval", Align::Right),
-            ("verdict", Align::Left),
+            left(""),
+            right("trials"),
+            right("median"),
+            right("change"),
+            right("interval"),
+            left("verdict"),
         ];
         let mut table = TextTable::new(&columns, screen.color);
-        let same = |comparison: &&Comparison| {
-            comparison.cell == first.cell && comparison.metric == first.metric
-        };
-        let own: Vec<&Comparison> = comparisons.iter().filter(same).collect();
-        table.row([
-            first.baseline.clone(),
-            String::new(),
-            first.medians_in_words().1,
-            String::new(),
-            String::new(),
-            "baseline".to_owned(),
-        ]);
-        for comparison in &own {
+        let (baseline, (_, median)) = (own[0].baseline.as_str(), own[0].medians_in_words());
+        table.row([baseline, "", &median, "", "", "baseline"]);
+        for comparison in own {
             let (change, interval) = answer::change_and_interval(comparison.change);
             table.row([
                 comparison.treatment.clone(),
@@ -321,10 +294,10 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
             ]);
         }
         table.print(screen, "  ", out)?;
-        for remark in own.iter().flat_map(|comparison| {
-            comparison.remarks.iter().map(move |remark| (comparison, remark))
-        }) {
-            writeln!(out, "    {}: {}", remark.0.treatment, remark.1)?;
+        for comparison in own {
+            for remark in &comparison.remarks {
+                writeln!(out, "    {}: {remark}", comparison.treatment)?;
+            }
         }
     }
     Ok(())

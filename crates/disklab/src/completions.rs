@@ -1,7 +1,5 @@
 //! `disklab completions`: what a shell needs to complete our command line.
 
-use std::io::Write;
-
 use clap::Command;
 use clap_complete::Shell;
 
@@ -25,8 +23,6 @@ pub fn completions(
     // clap_complete panics where it cannot write, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "disklab", &mut script);
-    let mut out = screen.out();
-    out.write_all(&script)?;
-    out.flush()?;
+    screen.print(|out| Ok(out.write_all(&script)?))?;
     Ok(Exit::Ok)
 }

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
 use crate::table::{TextTable, left, right};
+use crate::words::or_dash;
 
 /// List this machine's disks, and which of them may be written.
 ///
@@ -34,7 +35,7 @@ struct SeenDisk {
 }
 
 impl SeenDisk {
-    fn of(disk: Disk, allow: &Allow) -> Self {
+    fn look(disk: Disk, allow: &Allow) -> Self {
         let used_by = used_by(&disk).unwrap_or_else(|refusal| vec![refusal.why.to_string()]);
         let free = is_free(&disk, &[]).map_err(|refusal| refusal.why);
         let listed = allow.permits(&disk);
@@ -57,7 +58,7 @@ impl SeenDisk {
 pub fn devices(args: &DevicesArgs, screen: &Screen) -> Result<Exit, Failure> {
     let allow = Allow::load(args.allow.as_deref())?;
     let seen: Vec<SeenDisk> =
-        Disk::all()?.into_iter().map(|disk| SeenDisk::of(disk, &allow)).collect();
+        Disk::all()?.into_iter().map(|disk| SeenDisk::look(disk, &allow)).collect();
     let devices: Vec<_> = seen.iter().map(SeenDisk::json).collect();
     screen.present(&json!({ "allow_file": allow.file, "devices": devices }), |out| {
         print(screen, &allow, &seen, out)
@@ -83,20 +84,18 @@ fn print(
         left("written"),
     ];
     let mut table = TextTable::new(&columns, screen.color);
-    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     for SeenDisk { disk, used_by, why, lines } in seen {
         let written = match (why, lines) {
             (None, _) => "if named",
             (_, Some(_)) => "if listed",
             _ => "no",
         };
-        let used_by = if used_by.is_empty() { "-".to_owned() } else { used_by.join(", ") };
         table.row([
             disk.named.display().to_string(),
             disk.bytes.to_string(),
-            or_none(&disk.model),
-            or_none(&disk.serial),
-            used_by,
+            or_dash(disk.model.as_ref()),
+            or_dash(disk.serial.as_ref()),
+            or_dash((!used_by.is_empty()).then(|| used_by.join(", "))),
             written.to_owned(),
         ]);
     }

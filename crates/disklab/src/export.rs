@@ -117,10 +117,11 @@ fn tell(
         *rows += own;
         *files += 1;
     }
-    let files: Vec<_> = done
-        .iter()
-        .map(|file| json!({ "table": file.table, "path": file.path, "rows": file.rows }))
-        .collect();
+    let files = done.iter();
+    let files = files.map(
+        |Exported { table, path, rows, .. }| json!({ "table": table, "path": path, "rows": rows }),
+    );
+    let files: Vec<_> = files.collect();
     let document = json!({ "folder": args.output, "files": files, "records": tallies });
     screen.present(&document, |out| {
         for (table, (rows, files)) in rows {

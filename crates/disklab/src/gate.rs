@@ -13,10 +13,11 @@ use disklab_stats::{Error, Finding, Gate, GateTest, GateVerdict};
 use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
 
-use crate::compare::{Of, open, share};
+use crate::compare::{Of, share};
 use crate::exit::{Exit, Failure};
+use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Align, TextTable};
+use crate::table::{TextTable, left, right};
 
 /// Fail where a run got worse than another by more than is allowed.
 ///
@@ -88,7 +89,7 @@ const fn word(passage: GateVerdict) -> &'static str {
 }
 
 pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let records = [open(&args.against)?, open(&args.run)?];
+    let records = [records::open(&args.against)?, records::open(&args.run)?];
     let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
     let (_, matched) = match_trials(&indexes, None, args.of.trust())?;
     let metrics = args.of.metrics(&indexes);
@@ -105,19 +106,14 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         Exit::Ok
     };
     let answer = answer_in_words(&crossed, args);
-    if screen.json {
-        screen.json(&serde_json::json!({
-            "alpha": args.of.alpha,
-            "max_regression": args.max_regression,
-            "answer": answer,
-            "cells": crossed,
-        }))?;
-        return Ok(exit);
-    }
-    let mut out = screen.out();
-    print(&crossed, screen, &mut out)?;
-    writeln!(out, "\n{answer}.")?;
-    out.flush()?;
+    let document = serde_json::json!({
+        "alpha": args.of.alpha, "max_regression": args.max_regression, "answer": answer,
+        "cells": crossed,
+    });
+    screen.present(&document, |out| {
+        print(&crossed, screen, out)?;
+        Ok(writeln!(out, "\n{answer}.")?)
+    })?;
     Ok(exit)
 }
 
@@ -128,11 +124,8 @@ fn cross(
     alpha: f64,
 ) -> Result<Vec<Crossed>, Error> {
     let cells = matched.len() * metrics.len();
-    let rule = DecisionRule {
-        alpha,
-        smallest_effect: args.max_regression,
-        error_control: ErrorControl::Fwer,
-    };
+    let (smallest_effect, error_control) = (args.max_regression, ErrorControl::Fwer);
+    let rule = DecisionRule { alpha, smallest_effect, error_control };
     let mut crossed = Vec::new();
     let mut found: Vec<(usize, Gate, GateTest)> = Vec::new();
     for matched in matched {
@@ -142,12 +135,12 @@ fn cross(
             let finding = if matched.paired { Finding::paired } else { Finding::unpaired };
             let crossing = finding(&treatment, &baseline, gate.least_alpha(cells))
                 .and_then(|finding| gate.test(&finding));
-            let change = crossing
-                .as_ref()
-                .ok()
-                .map(|crossing| RelativeChange::from_log_ratio(crossing.log_ratio));
+            let mut change = None;
             match crossing {
-                Ok(crossing) => found.push((crossed.len(), gate, crossing)),
+                Ok(crossing) => {
+                    change = Some(RelativeChange::from_log_ratio(crossing.log_ratio));
+                    found.push((crossed.len(), gate, crossing));
+                }
                 Err(error) => remarks.push(error.to_string()),
             }
             crossed.push(Crossed {
@@ -177,12 +170,12 @@ fn cross(
 
 fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let columns = [
-        ("cell", Align::Left),
-        ("metric", Align::Left),
-        ("trials", Align::Right),
-        ("change", Align::Right),
-        ("interval", Align::Right),
-        ("", Align::Left),
+        left("cell"),
+        left("metric"),
+        right("trials"),
+        right("change"),
+        right("interval"),
+        left(""),
     ];
     let mut table = TextTable::new(&columns, screen.color);
     for cell in crossed {
@@ -216,19 +209,12 @@ fn plain(percent: f64) -> f64 {
 }
 
 fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
-    let number =
-        |passage: GateVerdict| crossed.iter().filter(|cell| cell.passage == passage).count();
-    let counts = [
-        (GateVerdict::Passed, "passed in"),
-        (GateVerdict::Regressed, "regression in"),
-        (GateVerdict::Undecided, "undecided in"),
-    ];
-    let counts: Vec<String> = counts
-        .iter()
-        .map(|(passage, told)| (number(*passage), told))
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, told)| format!("{told} {number}"))
-        .collect();
+    let verdicts = [GateVerdict::Passed, GateVerdict::Regressed, GateVerdict::Undecided];
+    let counts = verdicts.map(|passage| {
+        let number = crossed.iter().filter(|cell| cell.passage == passage).count();
+        (number > 0).then(|| format!("{} in {number}", word(passage)))
+    });
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
     format!(
         "{} of {}; {} % worse is too much, at {} % certainty",
         listed(&counts),
@@ -246,14 +232,9 @@ mod tests {
     use super::*;
 
     fn outcomes(values: &[f64]) -> Vec<Outcome> {
-        let outcome = |(seed, value): (u32, &f64)| {
-            let text = format!(
-                r#"{{"trial":"x+s{seed}","cell":{{}},"seed_index":{seed},"seed":{seed},"status":"ok","reason":null,"virtual_ns":null,
-                "wall_ms":0,"sample":null,"remarks":[],"raw":null}}"#
-            );
-            let mut outcome: Outcome = serde_json::from_str(&text).expect("an outcome");
-            outcome.measures.insert("ops".to_owned(), Measure::rate(*value, "1/s"));
-            outcome
+        let outcome = |(seed, value): (u32, &f64)| Outcome {
+            measures: [("ops".to_owned(), Measure::rate(*value, "1/s"))].into(),
+            ..disklab_testkit::outcome(format!("x+s{seed}"), &[], seed)
         };
         (1..).zip(values).map(outcome).collect()
     }

@@ -5,7 +5,7 @@ mod pattern;
 pub mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use disklab_foreign::FORMATS;
 use disklab_foreign::ResultRow;
@@ -15,6 +15,7 @@ use disklab_record::outcome::{Cell, FoundAt};
 use disklab_record::{Manifest, Outcome, Record, Status};
 use disklab_units::Seed;
 use disklab_units::prose::{count, listed};
+use indexmap::IndexSet;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure, mistaken};
@@ -78,14 +79,20 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
              measured, docs/FORMAT.md says what to call it"
         ));
     }
-    let folder = folder(args.out.as_deref())?;
+    let folder = match &args.out {
+        Some(out) if out.exists() => {
+            return Err(mistaken!("--out: {} is there already; name a new folder", out.display()));
+        }
+        Some(out) => out.clone(),
+        None => records::new_folder(NAME),
+    };
     let sources: Vec<Source> = looked
         .read
         .iter()
         .enumerate()
-        .map(|(index, read)| Source {
-            name: source_name(index, &read.path),
-            path: read.path.clone(),
+        .map(|(index, ReadFile { path, .. })| Source {
+            name: source_name(index, path),
+            path: path.clone(),
         })
         .collect();
     Record::import(&folder, &manifest(&looked, &outcomes), &outcomes, &sources)?;
@@ -93,7 +100,10 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let ok = outcomes.iter().filter(is_ok);
     let failed = outcomes.len() - ok.clone().count();
     let doubtful = ok.filter(|outcome| !outcome.is_sound()).count();
-    let file = |ReadFile { path, format, rows, .. }: &ReadFile| json!({ "path": path, "format": format.name, "rows": rows.len() });
+    let file = |ReadFile { path, format, rows, .. }: &ReadFile| {
+        let (format, rows) = (format.name, rows.len());
+        json!({ "path": path, "format": format, "rows": rows })
+    };
     let document = json!({
         "record": folder,
         "rows": outcomes.len(),
@@ -139,20 +149,6 @@ fn nothing(looked: &FoundFiles, paths: &[PathBuf]) -> Failure {
     mistaken!("no results in {named}{why}")
 }
 
-fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(out) = out {
-        if out.exists() {
-            return Err(mistaken!("--out: {} is there already; name a new folder", out.display()));
-        }
-        return Ok(out.to_owned());
-    }
-    let first = records::name_now(NAME);
-    let others = (2..=u32::MAX).map(|n| format!("{first}-{n}"));
-    let all = std::iter::once(first.clone()).chain(others);
-    let mut folders = all.map(|name| Path::new(records::FOLDER).join(name));
-    Ok(folders.find(|folder| !folder.exists()).unwrap_or_default())
-}
-
 fn manifest(looked: &FoundFiles, outcomes: &[Outcome]) -> Manifest {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let trials = outcomes.iter().map(|outcome| outcome.trial.clone()).collect();
@@ -173,13 +169,9 @@ fn manifest(looked: &FoundFiles, outcomes: &[Outcome]) -> Manifest {
 
 /// In the order in which they are met.
 fn axes(outcomes: &[Outcome]) -> Vec<&str> {
-    let mut axes: Vec<&str> = Vec::new();
-    for (axis, _) in outcomes.iter().flat_map(|outcome| &outcome.cell.0) {
-        if !axes.contains(&axis.as_str()) {
-            axes.push(axis);
-        }
-    }
-    axes
+    let values = outcomes.iter().flat_map(|outcome| &outcome.cell.0);
+    let axes: IndexSet<&str> = values.map(|(axis, _)| axis.as_str()).collect();
+    axes.into_iter().collect()
 }
 
 fn numbers(outcomes: &[Outcome]) -> Vec<&str> {
@@ -219,12 +211,9 @@ fn outcomes(
         let (axes, seed) = of_path(file, pattern)?;
         for row in &file.rows {
             let mut cell = axes.clone();
-            cell.extend(
-                row.cell
-                    .iter()
-                    .filter(|(axis, _)| axes.iter().all(|(known, _)| known != axis))
-                    .cloned(),
-            );
+            let is_new =
+                |(axis, _): &&(String, String)| axes.iter().all(|(known, _)| known != axis);
+            cell.extend(row.cell.iter().filter(is_new).cloned());
             let wanted = seed.or(row.repeat);
             let repeat = repeats.entry(cell.clone()).or_default().next(wanted);
             renumbered += usize::from(wanted.is_some_and(|wanted| wanted != repeat));

@@ -1,5 +1,6 @@
 //! `disklab kernel`: guest kernels, built once and kept.
 
+mod choice;
 mod patch;
 pub mod progress;
 
@@ -8,16 +9,16 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use disklab_config::kernel::NEWEST;
-use disklab_config::read::unknown;
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, KernelSource, Share, find, list};
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Failure, mistaken};
+use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::limits::AtATime;
 use crate::screen::Screen;
 use crate::table::{TextTable, left};
 use crate::{signals, words};
+use choice::{could_be, source, unknown_kernel};
 use progress::BuildProgress;
 
 /// Build guest kernels, list them, find them.
@@ -98,7 +99,7 @@ fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let cache = &Cache::open()?;
     let (btrfs, jobs) = (btrfs(args.mainline_btrfs), args.jobs.unwrap_or_default().get());
     let maker = Build { cache, share, btrfs, jobs, stop: signals::watch()? };
-    let built = BuildProgress::of(screen, |report| match source {
+    let built = BuildProgress::during(screen, |report| match source {
         Some(source) => maker.from(&source, report),
         None if kernel == NEWEST => maker.newest(&series, report),
         None => {
@@ -122,18 +123,6 @@ fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
 
 fn btrfs(mainline: bool) -> Btrfs {
     if mainline { Btrfs::Mainline } else { Btrfs::Policies }
-}
-
-fn source(path: &Path, digest: Option<&str>) -> Result<KernelSource, Failure> {
-    let found = KernelSource::find(path).map_err(Failure::mistaken)?;
-    match (found, digest) {
-        (KernelSource::Tarball { path, .. }, digest) => {
-            let sha256 = digest.map(str::to_lowercase);
-            Ok(KernelSource::Tarball { path, sha256 })
-        }
-        (_, Some(_)) => Err(mistaken!("--sha256 is for a tarball, and {} is none", path.display())),
-        (tree, None) => Ok(tree),
-    }
 }
 
 fn list_built(screen: &Screen) -> Result<Exit, Failure> {
@@ -191,19 +180,6 @@ fn path(args: &PathArgs, screen: &Screen) -> Result<Exit, Failure> {
         Ok(writeln!(out, "{}", kernel.path.display())?)
     })?;
     Ok(Exit::Ok)
-}
-
-/// Whether there can be a kernel of this name, built or not.
-fn could_be(home: &Home, name: &str) -> bool {
-    name == NEWEST
-        || name.contains('/')
-        || name.parse::<disklab_kernels::Version>().is_ok()
-        || home.lab.kernels.iter().any(|kernel| kernel.series == name)
-}
-
-fn unknown_kernel(home: &Home, name: &str) -> Failure {
-    let known = home.lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
-    Failure::mistaken(unknown("kernel", name, known))
 }
 
 fn as_json(kernel: &Kernel, share: &Share) -> Result<Value, Failure> {

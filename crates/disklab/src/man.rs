@@ -1,7 +1,6 @@
 //! `disklab man`: the manual, made of the same words as `--help`.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Command;
@@ -22,9 +21,7 @@ pub struct ManArgs {
 
 pub fn man(args: &ManArgs, command: Command, screen: &Screen) -> Result<Exit, Failure> {
     let Some(folder) = &args.folder else {
-        let mut out = screen.out();
-        Man::new(command).render(&mut out)?;
-        out.flush()?;
+        screen.print(|out| Ok(Man::new(command).render(out)?))?;
         return Ok(Exit::Ok);
     };
     fs::create_dir_all(folder)

@@ -1,6 +1,5 @@
 //! `disklab merge`: records of parts of a suite as one record.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use disklab_record::Record;
@@ -32,32 +31,24 @@ pub struct Args {
 }
 
 pub fn merge(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let open = |run: &String| Ok(Record::open(&records::find(run)?)?);
-    let records: Vec<Record> = args.runs.iter().map(open).collect::<Result<_, Failure>>()?;
-    let folder = args.out.clone().unwrap_or_else(|| new_folder(&records));
+    let records: Vec<Record> =
+        args.runs.iter().map(|run| records::open(run)).collect::<Result<_, _>>()?;
+    let folder = args.out.clone().unwrap_or_else(|| {
+        let suite = records.first().map(|record| record.manifest().suite.name.as_str());
+        records::new_folder(suite.unwrap_or("merged"))
+    });
     let made = Made {
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
     match merge::merge(&records, &folder, &made) {
         Ok(merged) => tell(&folder, merged, records.len(), screen),
         Err(MergeError::Conflicts(conflicts)) if screen.json => {
-            screen
-                .json(&json!({ "conflicts": conflicts.iter().map(as_json).collect::<Vec<_>>() }))?;
+            let conflicts: Vec<_> = conflicts.iter().map(as_json).collect();
+            screen.json(&json!({ "conflicts": conflicts }))?;
             Ok(Exit::Failed)
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// Named as a run's would be.
-fn new_folder(records: &[Record]) -> PathBuf {
-    let suite = records.first().map_or("merged", |record| record.manifest().suite.name.as_str());
-    let name = format!("{suite}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S"));
-    let numbered = (2_u32..).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.clone())
-        .chain(numbered)
-        .map(|name| Path::new(records::FOLDER).join(name));
-    names.find(|folder| !folder.exists()).unwrap_or_default()
 }
 
 fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<Exit, Failure> {
@@ -69,52 +60,31 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
             from_here(file).display()
         ));
     }
-    if screen.json {
-        screen.json(&json!({
-            "record": folder,
-            "trials": tally,
-            "of": of,
-            "records": count,
-            "duplicates": duplicates,
-            "superseded": superseded,
-            "damaged": damaged,
-        }))?;
-        return Ok(Exit::Ok);
-    }
-    let mut out = screen.out();
-    let name = records::name_of(folder);
-    writeln!(
-        out,
-        "{}, of {}",
-        screen.paint(&tally.to_string(), Paint::Strong),
-        words::count(count, "record")
-    )?;
-    if duplicates > 0 {
-        writeln!(
-            out,
-            "{} that others had too, byte for byte as recorded",
-            words::count(duplicates, "result")
-        )?;
-    }
-    if superseded > 0 {
-        writeln!(
-            out,
-            "{} without a result, which another record has",
-            words::count(superseded, "trial")
-        )?;
-    }
-    if trials < of {
-        writeln!(
-            out,
-            "{} of the suite's {of} are in none of them",
-            words::count(of - trials, "trial")
-        )?;
-    }
-    writeln!(out, "record: {}", from_here(folder).display())?;
-    if tally.missing() > 0 {
-        writeln!(out, "to run what is missing: disklab run --resume {name}")?;
-    }
-    Ok(out.flush().map(|()| Exit::Ok)?)
+    let document = json!({
+        "record": folder, "trials": tally, "of": of, "records": count, "duplicates": duplicates,
+        "superseded": superseded, "damaged": damaged,
+    });
+    screen.present(&document, |out| {
+        let head = screen.paint(&tally.to_string(), Paint::Strong);
+        writeln!(out, "{head}, of {}", words::count(count, "record"))?;
+        let in_none = format!("of the suite's {of} are in none of them");
+        for (number, noun, what) in [
+            (duplicates, "result", "that others had too, byte for byte as recorded"),
+            (superseded, "trial", "without a result, which another record has"),
+            (of.saturating_sub(trials), "trial", in_none.as_str()),
+        ] {
+            if number > 0 {
+                writeln!(out, "{} {what}", words::count(number, noun))?;
+            }
+        }
+        writeln!(out, "record: {}", from_here(folder).display())?;
+        if tally.missing() > 0 {
+            let name = records::name_of(folder);
+            writeln!(out, "to run what is missing: disklab run --resume {name}")?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Ok)
 }
 
 fn as_json(conflict: &Conflict) -> serde_json::Value {

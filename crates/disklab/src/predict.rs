@@ -90,8 +90,9 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
         return Err(Failure::said(Exit::Interrupted, message));
     }
     let (rows, lacking) = held_against(&measured, &predicted);
-    let answer = Prediction { rows: &rows, lacking: &lacking, doubtful: &in_doubt(&measured) };
-    print_prediction(answer, &kernels(&measured, &predicted), &out, screen)?;
+    let doubtful = in_doubt(&measured);
+    let kernels = kernels(&measured, &predicted);
+    print_prediction(&rows, &lacking, &doubtful, &kernels, &out, screen)?;
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
@@ -100,15 +101,14 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
 fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failure> {
     let is_known =
         |id: &str| measured.outcome(id).is_some_and(|outcome| outcome.status == Status::Ok);
-    let trials = question.trials.iter().enumerate();
-    let at: Vec<usize> =
-        trials.filter(|(_, trial)| is_known(&trial.id)).map(|(at, _)| at).collect();
-    if at.is_empty() {
+    let all = 0..question.trials.len();
+    let known: Vec<usize> = all.filter(|&index| is_known(&question.trials[index].id)).collect();
+    if known.is_empty() {
         return Err(mistaken!(
             "predict: the record has no trial with a result: there is nothing to predict"
         ));
     }
-    Ok(question.only(&at))
+    Ok(question.only(&known))
 }
 
 /// What was measured on which kernel, and predicted with which: another one may well do something
@@ -186,16 +186,11 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
     }
 }
 
-/// The numbers of all cells, and the sentences about some.
-struct Prediction<'a> {
-    rows: &'a [PredictedNumber],
-    /// Without numbers on one side.
-    lacking: &'a [String],
-    doubtful: &'a [String],
-}
-
+/// Prints the numbers of all cells, and names those that lack numbers on one side or are in doubt.
 fn print_prediction(
-    Prediction { rows, lacking, doubtful }: Prediction,
+    rows: &[PredictedNumber],
+    lacking: &[String],
+    doubtful: &[String],
     [here, there]: &[String; 2],
     out: &Path,
     screen: &Screen,
@@ -261,8 +256,7 @@ fn table(rows: &[PredictedNumber], is_twice: bool, screen: &Screen) -> TextTable
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };
         let [measured, predicted] = row.shown.clone();
-        let error =
-            row.error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
+        let error = words::or_dash(row.error.map(|error| format!("{:+.1} %", error * 100.0)));
         let noise = row.noise.map_or_else(String::new, percent);
         table.row([cell.to_owned(), row.metric.clone(), measured, predicted, error, noise]);
         last = &row.cell;

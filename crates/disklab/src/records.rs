@@ -43,6 +43,11 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     Err(mistaken!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug()))
 }
 
+/// Opens a record by its name in `./records` or by its path.
+pub fn open(run: &str) -> Result<Record, Failure> {
+    Ok(Record::open(&find(run)?)?)
+}
+
 /// The record of which one trial is wanted: lines of others that cannot be read are told, and keep
 /// nobody from that.
 pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record, Failure> {
@@ -64,6 +69,15 @@ pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record,
 /// The name of a record, or of a folder beside records, that is begun now.
 pub fn name_now(what: &str) -> String {
     format!("{what}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S"))
+}
+
+/// The folder of a record that is begun now, beside those that are in `./records` already.
+pub fn new_folder(what: &str) -> PathBuf {
+    let first = name_now(what);
+    let others = (2..=u32::MAX).map(|number| format!("{first}-{number}"));
+    let names = std::iter::once(first.clone()).chain(others);
+    let mut folders = names.map(|name| Path::new(FOLDER).join(name));
+    folders.find(|folder| !folder.exists()).unwrap_or_default()
 }
 
 fn is_record(folder: &Path) -> bool {

@@ -1,7 +1,7 @@
 //! `disklab report`: records as a page, a text or a picture.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use disklab_compare::{Metric, answer};
@@ -13,7 +13,7 @@ use disklab_report::{
 };
 
 use crate::compare::axis_value;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::Screen;
 use crate::whole_file;
@@ -59,7 +59,13 @@ pub struct Args {
 
     /// The cell that the picture is of, by as many of its values as tell it from others; else the
     /// one that the page shows first.
-    #[arg(long, value_name = "AXIS=VALUE", value_delimiter = ',', value_parser = axis_value, requires = "panel")]
+    #[arg(
+        long,
+        value_name = "AXIS=VALUE",
+        value_delimiter = ',',
+        value_parser = axis_value,
+        requires = "panel"
+    )]
     cell: Vec<(String, String)>,
 }
 
@@ -100,21 +106,15 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         links: folders.iter().map(|folder| link(folder, &output)).collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    if let Some(id) = wanted
-        .trials
-        .iter()
-        .find(|id| records.all.iter().all(|record| record.outcome(id).is_none()))
-    {
-        return Err(Failure::mistaken(format!(
-            "--trial: no trial `{}` has run",
-            id.escape_debug()
-        )));
+    let has_run = |id: &str| records.all.iter().any(|record| record.outcome(id).is_some());
+    if let Some(id) = wanted.trials.iter().find(|id| !has_run(id)) {
+        return Err(mistaken!("--trial: no trial `{}` has run", id.escape_debug()));
     }
     if let [_, _, third, ..] = wanted.trials.as_slice() {
-        return Err(Failure::mistaken(format!(
+        return Err(mistaken!(
             "--trial: two stand beside each other; leave out `{}`",
             third.escape_debug()
-        )));
+        ));
     }
     let source = ReportSource::new(&records, &wanted)?;
     let text = match args.format {
@@ -123,24 +123,15 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         Format::Svg => picture(args, &source, screen)?,
     };
     if output.as_os_str() == "-" {
-        let mut out = screen.out();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
+        screen.print(|out| Ok(out.write_all(text.as_bytes())?))?;
         return Ok(Exit::Ok);
     }
     write(&output, &text)?;
     for sentence in &source.lost {
         screen.remark(sentence);
     }
-    if screen.json {
-        screen.json(
-            &serde_json::json!({ "file": output, "bytes": text.len(), "lost": source.lost }),
-        )?;
-    } else {
-        let mut out = screen.out();
-        writeln!(out, "{}", output.display())?;
-        out.flush()?;
-    }
+    let document = serde_json::json!({ "file": output, "bytes": text.len(), "lost": source.lost });
+    screen.present(&document, |out| Ok(writeln!(out, "{}", output.display())?))?;
     Ok(Exit::Ok)
 }
 
@@ -148,11 +139,11 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
     let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
     let all: Vec<PathBuf> = folders.iter().map(real).collect();
-    match all.iter().enumerate().find(|(at, folder)| all[..*at].contains(folder)) {
-        Some((at, _)) => Err(Failure::mistaken(format!(
+    match (0..all.len()).find(|&index| all[..index].contains(&all[index])) {
+        Some(index) => Err(mistaken!(
             "{} is named twice; a record can be held against others only",
-            folders[at].display()
-        ))),
+            folders[index].display()
+        )),
         None => Ok(()),
     }
 }
@@ -215,10 +206,10 @@ fn link(folder: &Path, output: &Path) -> String {
 /// What is there and is no report stays.
 fn write(output: &Path, text: &str) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() && !is_report(output) {
-        return Err(Failure::mistaken(format!(
+        return Err(mistaken!(
             "{} is there and is no report of disklab's; remove it, or name another file with -o",
             output.display()
-        )));
+        ));
     }
     whole_file::write_text(output, text)
 }

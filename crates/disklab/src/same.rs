@@ -1,7 +1,6 @@
 //! `disklab same`: whether two records are the same, byte for byte; and if not, where they part.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use disklab_config::places::disk_name;
@@ -9,7 +8,7 @@ use disklab_record::{Difference, Record, Status, compare, fingerprint};
 use disklab_trace::{Error, TraceEntry};
 use serde_json::json;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::{trace, words};
@@ -33,8 +32,7 @@ const NAMED: usize = 20;
 const AROUND: usize = 60;
 
 pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let records =
-        [Record::open(&records::find(&args.first)?)?, Record::open(&records::find(&args.second)?)?];
+    let records = [records::open(&args.first)?, records::open(&args.second)?];
     let [first, second] = &records;
     let differences = compare(first.folder(), second.folder())?;
     let fingerprint = fingerprint(first.folder())?;
@@ -54,56 +52,48 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(Exit::Failed);
     }
     let exit = if differences.is_empty() && changed.is_empty() { Exit::Ok } else { Exit::Failed };
-    if screen.json {
-        let told: Vec<_> = differences.iter().map(ToString::to_string).collect();
-        screen.json(&json!({
-            "same": exit == Exit::Ok,
-            "fingerprint": (exit == Exit::Ok).then_some(fingerprint),
-            "differences": told,
-            "made_differently": settings,
-            "changed_since_recorded": changed,
-        }))?;
-        return Ok(exit);
-    }
-    let mut out = screen.out();
-    if exit == Exit::Ok {
-        let trials = words::count(first.manifest().trials.len(), "trial");
-        writeln!(
-            out,
-            "{}: {trials}, fingerprint {fingerprint}",
-            screen.paint("the same", Paint::Good)
-        )?;
-    } else if differences.is_empty() {
-        let what = "not what was recorded, though equal as they are now";
-        writeln!(out, "{}", screen.paint(what, Paint::Bad))?;
-    } else {
-        let count = words::count(differences.len(), "difference");
-        writeln!(out, "{}", screen.paint(&count, Paint::Bad))?;
-        differences
-            .iter()
-            .take(NAMED)
-            .try_for_each(|difference| writeln!(out, "  {difference}"))?;
-        if differences.len() > NAMED {
-            writeln!(out, "  and {} more", differences.len() - NAMED)?;
-        }
-        if let Some(Difference::Bytes { trial, file, offset }) =
-            differences.iter().find(|difference| matches!(difference, Difference::Bytes { .. }))
-        {
-            writeln!(out, "\n{trial}/{file}, byte {offset}:")?;
-            for line in first_difference(&records, trial, file, *offset)? {
-                writeln!(out, "  {line}")?;
+    let told: Vec<_> = differences.iter().map(ToString::to_string).collect();
+    let document = json!({
+        "same": exit == Exit::Ok,
+        "fingerprint": (exit == Exit::Ok).then_some(&fingerprint),
+        "differences": told,
+        "made_differently": settings,
+        "changed_since_recorded": changed,
+    });
+    screen.present(&document, |out| {
+        if exit == Exit::Ok {
+            let trials = words::count(first.manifest().trials.len(), "trial");
+            let same = screen.paint("the same", Paint::Good);
+            writeln!(out, "{same}: {trials}, fingerprint {fingerprint}")?;
+        } else if differences.is_empty() {
+            let what = "not what was recorded, though equal as they are now";
+            writeln!(out, "{}", screen.paint(what, Paint::Bad))?;
+        } else {
+            let count = words::count(differences.len(), "difference");
+            writeln!(out, "{}", screen.paint(&count, Paint::Bad))?;
+            told.iter().take(NAMED).try_for_each(|difference| writeln!(out, "  {difference}"))?;
+            if differences.len() > NAMED {
+                writeln!(out, "  and {} more", differences.len() - NAMED)?;
+            }
+            if let Some(Difference::Bytes { trial, file, offset }) =
+                differences.iter().find(|difference| matches!(difference, Difference::Bytes { .. }))
+            {
+                writeln!(out, "\n{trial}/{file}, byte {offset}:")?;
+                for line in first_difference(&records, trial, file, *offset)? {
+                    writeln!(out, "  {line}")?;
+                }
             }
         }
-    }
-    if !settings.is_empty() {
-        writeln!(out, "\nthey were made differently:")?;
-        settings.iter().try_for_each(|setting| writeln!(out, "  {setting}"))?;
-    }
-    if !changed.is_empty() {
-        writeln!(out, "\nraw files were changed or removed after they were recorded:")?;
-        changed.iter().try_for_each(|file| writeln!(out, "  {file}"))?;
-    }
-    out.flush()?;
+        if !settings.is_empty() {
+            writeln!(out, "\nthey were made differently:")?;
+            settings.iter().try_for_each(|setting| writeln!(out, "  {setting}"))?;
+        }
+        if !changed.is_empty() {
+            writeln!(out, "\nraw files were changed or removed after they were recorded:")?;
+            changed.iter().try_for_each(|file| writeln!(out, "  {file}"))?;
+        }
+        Ok(())
+    })?;
     Ok(exit)
 }
 
@@ -125,8 +115,7 @@ fn first_difference(
     offset: u64,
 ) -> Result<[String; 2], Failure> {
     let path = |record: &Record| -> Result<PathBuf, Failure> {
-        let outcome =
-            record.outcome(trial).ok_or_else(|| Failure::mistaken(format!("{trial} is gone")))?;
+        let outcome = record.outcome(trial).ok_or_else(|| mistaken!("{trial} is gone"))?;
         Ok(trace::raw(record, outcome)?.join(file))
     };
     let paths = [path(&records[0])?, path(&records[1])?];
@@ -140,8 +129,7 @@ fn first_difference(
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path)
-        .map_err(|error| Failure::mistaken(format!("cannot read {}: {error}", path.display())))
+    fs::read(path).map_err(|error| mistaken!("cannot read {}: {error}", path.display()))
 }
 
 fn first_request(

@@ -103,9 +103,14 @@ impl Screen {
         document: &impl Serialize,
         print: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if self.json {
-            return self.json(document);
-        }
+        if self.json { self.json(document) } else { self.print(print) }
+    }
+
+    /// Prints what `print` writes.
+    pub fn print(
+        &self,
+        print: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut out = self.out();
         print(&mut out)?;
         Ok(out.flush()?)

@@ -17,6 +17,7 @@ use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::{from_here, paths_in};
 use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, left, right};
+use crate::words::or_dash;
 
 /// Replay measured requests on modelled hard disks, and say how near the model comes.
 ///
@@ -175,7 +176,7 @@ fn print(rows: &[ValidatedDrive], screen: &Screen, out: &mut dyn Write) -> Resul
     let mut table = TextTable::new(&HEAD, screen.color);
     let ms = |value: f64| format!("{value:.3}");
     let yes = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
-    let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), ms);
+    let known = |value: Option<f64>| or_dash(value.map(ms));
     for row in rows {
         let (Some(drive), Some(found)) = (&row.drive, &row.validation) else { continue };
         table.row([
@@ -191,7 +192,7 @@ fn print(rows: &[ValidatedDrive], screen: &Screen, out: &mut dyn Write) -> Resul
             ms(found.tracked_deviation),
             known(row.disksim.map(|disksim| disksim.deviation)),
             yes(found.tracking.follows()),
-            row.met.map_or_else(|| "-".to_owned(), yes),
+            or_dash(row.met.map(yes)),
         ]);
     }
     table.print(screen, "", out)?;

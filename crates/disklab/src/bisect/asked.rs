@@ -157,12 +157,8 @@ impl JudgedRevision {
             Answer::Bad => "bad",
             Answer::Skip => "skip",
         };
-        Self {
-            commit: commit.to_owned(),
-            verdict: verdict.to_owned(),
-            why,
-            program: program.to_owned(),
-        }
+        let [commit, verdict, program] = [commit, verdict, program].map(str::to_owned);
+        Self { commit, verdict, why, program }
     }
 
     pub fn answer(&self) -> Answer {

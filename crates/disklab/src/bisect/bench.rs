@@ -41,7 +41,7 @@ impl RevisionBench<'_> {
         let (jobs, stop) = (self.jobs, self.stop);
         let maker = Build { cache, share: &self.home.share, btrfs: Btrfs::Policies, jobs, stop };
         let source = KernelSource::Revision(revision.clone());
-        match BuildProgress::of(self.screen, |report| maker.from(&source, report)) {
+        match BuildProgress::during(self.screen, |report| maker.from(&source, report)) {
             Ok(built) => Ok(BuiltRevision::Kernel(Box::new(built.kernel))),
             Err(
                 error @ (Error::Make { .. }

@@ -55,7 +55,7 @@ struct TrialCounts {
 }
 
 impl TrialCounts {
-    fn of(record: &Record) -> Self {
+    fn read(record: &Record) -> Self {
         let mut counts = Self { ok: 0, failed: 0, reason: String::new() };
         for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
             if outcome.status == Status::Ok {
@@ -73,27 +73,26 @@ impl TrialCounts {
 }
 
 impl Ends {
-    pub fn of(
+    /// Says how the ends differ, as far as their records show it.
+    pub fn compare(
         good: &Record,
         bad: &Record,
         asked: &BisectionQuestion,
         metric: &Metric,
         alpha: f64,
     ) -> Result<EndsSeen, Failure> {
-        let (first, second) = (TrialCounts::of(good), TrialCounts::of(bad));
+        let (first, second) = (TrialCounts::read(good), TrialCounts::read(bad));
         if first.ok == 0 {
             let what = "no trial of the good end gave a result, so that there is nothing to hold \
                 others against";
             return Err(cannot!("{what}: {}", first.reason));
         }
         if second.ok == 0 {
-            return Ok(if first.failed == 0 {
-                EndsSeen::Apart(Self::Failure { reason: second.reason })
-            } else {
-                EndsSeen::Open(
-                    "all trials of the bad end fail, and some of the good one's".to_owned(),
-                )
-            });
+            if first.failed == 0 {
+                return Ok(EndsSeen::Apart(Self::Failure { reason: second.reason }));
+            }
+            let what = "all trials of the bad end fail, and some of the good one's";
+            return Ok(EndsSeen::Open(what.to_owned()));
         }
         let contests = contests(good, bad)?;
         check_measured(&contests, std::slice::from_ref(metric))?;
@@ -137,7 +136,7 @@ impl Ends {
         metric: &Metric,
         alpha: f64,
     ) -> Result<StepSide, Failure> {
-        let ran = TrialCounts::of(step);
+        let ran = TrialCounts::read(step);
         let Self::Numbers { middle, .. } = self else {
             return Ok(by_failure(&ran));
         };

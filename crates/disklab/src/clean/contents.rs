@@ -85,7 +85,7 @@ pub struct CacheContents {
 }
 
 impl CacheContents {
-    pub fn of(cache: &Cache) -> Result<Self, Failure> {
+    pub fn look(cache: &Cache) -> Result<Self, Failure> {
         let lock = lock(&cache.root().join(run::IN_USE))?;
         let in_use = matches!(lock, LockState::Held);
         let mut contents = Self { items: Vec::new(), in_use, _alone: lock.file() };
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     fn paths(cache: &Cache) -> Vec<(CacheKind, String)> {
-        let contents = CacheContents::of(cache).unwrap();
+        let contents = CacheContents::look(cache).unwrap();
         let told = |item: &CacheItem| {
             (item.kind, item.path.strip_prefix(cache.root()).unwrap().display().to_string())
         };
@@ -227,7 +227,7 @@ mod tests {
             (CacheKind::Disks, "disks/key"),
         ];
         assert_eq!(paths(&cache), expected.map(|(kind, path)| (kind, path.to_owned())));
-        assert!(!CacheContents::of(&cache).unwrap().in_use, "a kernel's build uses no disks");
+        assert!(!CacheContents::look(&cache).unwrap().in_use, "a kernel's build uses no disks");
     }
 
     #[test]
@@ -236,10 +236,10 @@ mod tests {
         let cache = Cache::at(folder.path()).unwrap();
         let trial = folder.path().join("trials/7-a");
         fs::create_dir_all(&trial).unwrap();
-        assert!(CacheContents::of(&cache).unwrap().in_use, "it has no lock yet");
+        assert!(CacheContents::look(&cache).unwrap().in_use, "it has no lock yet");
         let lock = File::create(trial.join("lock")).unwrap();
         flock(&lock, FlockOperation::LockExclusive).unwrap();
-        assert!(CacheContents::of(&cache).unwrap().in_use);
+        assert!(CacheContents::look(&cache).unwrap().in_use);
         assert_eq!(paths(&cache), []);
         drop(lock);
         assert_eq!(paths(&cache), [(CacheKind::Leftover, "trials/7-a".to_owned())]);

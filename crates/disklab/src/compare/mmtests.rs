@@ -9,10 +9,13 @@
 
 use std::io::{self, Write};
 
-use disklab_compare::{Comparison, answer};
+use disklab_compare::{Comparison, Metric, answer};
 use disklab_config::suite::Axis;
 use disklab_record::outcome::Cell;
 use disklab_stats::{Better, Verdict};
+use indexmap::{IndexMap, IndexSet};
+
+use crate::words::or_dash;
 
 /// Digits of a value, with two after the point.
 const VALUE: usize = 12;
@@ -28,21 +31,16 @@ pub fn print(
     in_virtual_time: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut tables: Vec<(&Comparison, Cell)> = Vec::new();
+    let mut tables: IndexMap<(&Metric, Cell), Vec<&Comparison>> = IndexMap::new();
     for comparison in comparisons {
-        let of = table_of(&comparison.cell);
-        if tables.iter().all(|(known, table)| known.metric != comparison.metric || *table != of) {
-            tables.push((comparison, of));
-        }
+        let key = (&comparison.metric, table_of(&comparison.cell));
+        tables.entry(key).or_default().push(comparison);
     }
-    for (index, (first, of)) in tables.iter().enumerate() {
+    for (index, ((_, of), own)) in tables.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
-        let own = comparisons.iter().filter(|comparison| {
-            comparison.metric == first.metric && table_of(&comparison.cell) == *of
-        });
-        table(&own.collect::<Vec<_>>(), first, of, out)?;
+        table(own, of, out)?;
     }
     if in_virtual_time {
         writeln!(
@@ -53,7 +51,8 @@ pub fn print(
     Ok(())
 }
 
-/// What the table is of that a cell is a row of: all but the number of jobs, where there is one.
+/// The table that a cell is a row of: its values without the number of jobs, or nothing for a cell
+/// without a number of jobs.
 fn table_of(cell: &Cell) -> Cell {
     let jobs = Axis::Jobs.as_str();
     if cell.value(jobs).is_none() {
@@ -62,27 +61,19 @@ fn table_of(cell: &Cell) -> Cell {
     Cell(cell.0.iter().filter(|(axis, _)| axis != jobs).cloned().collect())
 }
 
-fn table(
-    comparisons: &[&Comparison],
-    first: &Comparison,
-    of_cell: &Cell,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut treatments: Vec<&str> = Vec::new();
-    let mut cells: Vec<&Comparison> = Vec::new();
+fn table(comparisons: &[&Comparison], of_cell: &Cell, out: &mut dyn Write) -> io::Result<()> {
+    let first = comparisons[0];
+    let treatments: IndexSet<&str> =
+        comparisons.iter().map(|comparison| comparison.treatment.as_str()).collect();
+    let mut cells: IndexMap<&Cell, Vec<&Comparison>> = IndexMap::new();
     for comparison in comparisons {
-        if !treatments.contains(&comparison.treatment.as_str()) {
-            treatments.push(&comparison.treatment);
-        }
-        if cells.iter().all(|known| known.cell != comparison.cell) {
-            cells.push(comparison);
-        }
+        cells.entry(&comparison.cell).or_default().push(comparison);
     }
-    let label = |comparison: &Comparison| match comparison.cell.value(Axis::Jobs.as_str()) {
+    let label = |cell: &Cell| match cell.value(Axis::Jobs.as_str()) {
         Some(jobs) => format!("Median    {jobs}"),
-        None => format!("Median    {}", answer::values(&comparison.cell)),
+        None => format!("Median    {}", answer::values(cell)),
     };
-    let width = cells.iter().map(|comparison| label(comparison).chars().count()).max().unwrap_or(0);
+    let width = cells.keys().map(|cell| label(cell).chars().count()).max().unwrap_or(0);
     let (unit, scale) = scaled(&first.unit);
     let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
     let whose = answer::values(of_cell);
@@ -90,25 +81,20 @@ fn table(
     writeln!(out, "{}{unit}{whose}", first.metric.name())?;
     // The baseline has no verdict.
     let plain = VALUE + 1 + PERCENT;
-    let heads =
-        treatments.iter().map(|name| format!("{:>plain$}{:10}", shortened(name, plain), ""));
-    let heads: Vec<String> =
-        std::iter::once(format!("{:>plain$}", shortened(&first.baseline, plain)))
-            .chain(heads)
-            .collect();
-    writeln!(out, "{:width$}  {}", "", heads.join("  ").trim_end())?;
-    for cell in cells {
-        let mut fields =
-            vec![field(cell.baseline_median.map(|median| median / scale), Some(0.0), false)];
+    let mut heads = format!("{:width$}  {:>plain$}", "", shortened(&first.baseline, plain));
+    for name in &treatments {
+        heads += &format!("  {:>plain$}{:10}", shortened(name, plain), "");
+    }
+    writeln!(out, "{}", heads.trim_end())?;
+    for (cell, own) in cells {
+        let baseline = own[0].baseline_median.map(|median| median / scale);
+        let mut line = format!("{:width$}  {}", label(cell), field(baseline, Some(0.0), false));
         for treatment in &treatments {
-            let found = comparisons.iter().find(|comparison| {
-                comparison.cell == cell.cell && comparison.treatment == *treatment
-            });
-            fields.push(
-                found.map_or_else(|| " ".repeat(COLUMN), |comparison| column(comparison, scale)),
-            );
+            let found = own.iter().find(|comparison| comparison.treatment == *treatment);
+            let column = found.map(|comparison| column(comparison, scale));
+            line += &format!("  {:COLUMN$}", column.unwrap_or_default());
         }
-        writeln!(out, "{}", format!("{:width$}  {}", label(cell), fields.join("  ")).trim_end())?;
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -137,9 +123,8 @@ fn column(comparison: &Comparison, scale: f64) -> String {
 }
 
 fn field(value: Option<f64>, percent: Option<f64>, certain: bool) -> String {
-    let value = value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
-    let percent =
-        percent.map_or_else(|| "-".to_owned(), |percent| format!("{:.2}%", percent + 0.0));
+    let value = or_dash(value.map(|value| format!("{value:.2}")));
+    let percent = or_dash(percent.map(|percent| format!("{:.2}%", percent + 0.0)));
     let inner = PERCENT - 2;
     let (open, close) = if certain { ('*', '*') } else { ('(', ')') };
     format!("{value:>VALUE$} {open}{percent:>inner$}{close}")
@@ -153,11 +138,11 @@ fn shortened(name: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use disklab_compare::{Metric, RelativeChange};
+    use disklab_compare::RelativeChange;
 
     fn comparison(metric: Metric, better: Better, percent: f64, verdict: Verdict) -> Comparison {
         Comparison {
-            cell: Cell(vec![("array".to_owned(), "hdd-raid1".to_owned())]),
+            cell: disklab_testkit::cell(&[("array", "hdd-raid1")]),
             metric,
             treatment: "queue".to_owned(),
             baseline: "pid".to_owned(),
@@ -210,17 +195,13 @@ Median    hdd-raid1          2.00 (    0.00%)          0.00 (    0.00%) same
 
     #[test]
     fn numbers_of_clients_are_rows_and_kernels_columns() {
-        let of = |kernel: &str, workload: &str, jobs: &str, percent: f64, verdict: Verdict| {
-            let axes = [("workload", workload), ("jobs", jobs)];
-            let cell = axes.map(|(axis, value)| (axis.to_owned(), value.to_owned())).to_vec();
-            let treatment = kernel.to_owned();
-            Comparison {
-                cell: Cell(cell),
-                treatment,
+        let of =
+            |kernel: &str, workload: &str, jobs: &str, percent: f64, verdict: Verdict| Comparison {
+                cell: disklab_testkit::cell(&[("workload", workload), ("jobs", jobs)]),
+                treatment: kernel.to_owned(),
                 baseline: "7.2".to_owned(),
                 ..comparison(Metric::Iops, Better::Higher, percent, verdict)
-            }
-        };
+            };
         let all = [
             of("7.3", "dbench", "1", 0.0, Verdict::Same),
             of("./linux@v7.4", "dbench", "1", 8.0, Verdict::Better),
@@ -233,8 +214,10 @@ Median    hdd-raid1          2.00 (    0.00%)          0.00 (    0.00%) same
             String::from_utf8(out).expect("text"),
             "\
 IOPS, 1/s: dbench, by number of jobs
-                                    7.2                       7.3                        ./linux@v7.4
-Median    1          100.00 (    0.00%)        100.00 (    0.00%) same             108.00 *    8.00%* better
+                                    7.2                       7.3                        \
+             ./linux@v7.4
+Median    1          100.00 (    0.00%)        100.00 (    0.00%) same             \
+             108.00 *    8.00%* better
 Median    128        100.00 (    0.00%)         96.00 *   -4.00%* worse
 
 IOPS, 1/s: fsmark, by number of jobs

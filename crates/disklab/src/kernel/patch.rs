@@ -7,8 +7,8 @@ use disklab_config::kernel::NEWEST;
 use disklab_kernels::{Cache, KernelSource, PatchSeries};
 use serde_json::json;
 
+use super::choice::{source, unknown_kernel};
 use super::progress::BuildProgress;
-use super::{source, unknown_kernel};
 use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
 use crate::screen::Screen;
@@ -58,15 +58,11 @@ pub fn patch(args: &PatchArgs, screen: &Screen) -> Result<Exit, Failure> {
     let maker =
         PatchSeries { cache: &cache, share: &home.share, author: &author, stop: signals::watch()? };
     let (version, files) =
-        BuildProgress::of(screen, |report| maker.write(&source, &args.out, report))?;
-    if args.source.is_none()
-        && args.kernel.split('.').count() > 2
-        && args.kernel != version.to_string()
-    {
-        screen.remark(&format!(
-            "Linux {} was asked for; the package here has {version}",
-            args.kernel
-        ));
+        BuildProgress::during(screen, |report| maker.write(&source, &args.out, report))?;
+    let kernel = &args.kernel;
+    let is_exact = args.source.is_none() && kernel.split('.').count() > 2;
+    if is_exact && *kernel != version.to_string() {
+        screen.remark(&format!("Linux {kernel} was asked for; the package here has {version}"));
     }
     screen.present(&json!({ "version": version.to_string(), "files": files }), |out| {
         files.iter().try_for_each(|file| writeln!(out, "{}", file.display()))?;

@@ -25,7 +25,7 @@ impl<'a> BuildProgress<'a> {
     }
 
     /// Shows the steps of `build` while it lasts.
-    pub fn of<T>(screen: &'a Screen, build: impl FnOnce(&mut dyn FnMut(BuildStep)) -> T) -> T {
+    pub fn during<T>(screen: &'a Screen, build: impl FnOnce(&mut dyn FnMut(BuildStep)) -> T) -> T {
         let mut progress = Self::new(screen);
         let result = build(&mut |step| progress.step(step));
         progress.end();

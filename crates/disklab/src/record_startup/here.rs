@@ -9,7 +9,7 @@ use disklab_results::strace;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::RecordStartupArgs;
+use super::args::RecordStartupArgs;
 use crate::exit::{Failure, cannot, mistaken};
 use crate::screen::Screen;
 

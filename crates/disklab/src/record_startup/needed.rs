@@ -36,53 +36,53 @@ pub struct NameUse {
 }
 
 impl Needed {
-    pub fn of(uses: &[Use]) -> Self {
+    /// Finds what these uses need, on this machine.
+    pub fn find(uses: &[Use]) -> Self {
         let mut needed = Self::default();
         let mut missed = BTreeSet::new();
         let (mut places, mut gone, mut seen) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for it in uses {
-            if let Some(place) = elsewhere(&it.path) {
+        for used in uses {
+            if let Some(place) = elsewhere(&used.path) {
                 places.insert(place);
                 continue;
             }
-            if it.path == Path::new("/") {
+            if used.path == Path::new("/") {
                 continue;
             }
-            if it.missing {
+            if used.missing {
                 let number =
-                    it.path.ancestors().skip(1).find_map(|folder| needed.add(folder, MOST_LINKS));
+                    used.path.ancestors().skip(1).find_map(|folder| needed.add(folder, MOST_LINKS));
                 if let Some(number) = number.filter(|number| missed.insert(*number)) {
-                    needed.used(number, it, StartupAction::Miss);
+                    needed.used(number, used, StartupAction::Miss);
                 }
                 continue;
             }
             // What it made and removed again.
-            let Some(number) = needed.add(&it.path, MOST_LINKS) else {
-                gone.insert(it.path.display().to_string());
+            let Some(number) = needed.add(&used.path, MOST_LINKS) else {
+                gone.insert(used.path.display().to_string());
                 continue;
             };
             // Which the kernel opens, unseen by strace.
-            if let Some(interpreter) = it.runs.then(|| interpreter(&it.path)).flatten()
+            if let Some(interpreter) = used.runs.then(|| interpreter(&used.path)).flatten()
                 && let Some(number) = needed.add(&interpreter, MOST_LINKS)
                 && seen.insert((number, false))
             {
-                needed.used(number, it, StartupAction::Look);
+                needed.used(number, used, StartupAction::Look);
             }
             let is_folder = needed.entries[number as usize].kind == EntryKind::Folder;
-            if it.lists && is_folder {
-                needed.add_names(&it.path);
+            if used.lists && is_folder {
+                needed.add_names(&used.path);
             }
-            let act = if it.lists && is_folder { StartupAction::List } else { StartupAction::Look };
+            let act =
+                if used.lists && is_folder { StartupAction::List } else { StartupAction::Look };
             if seen.insert((number, act == StartupAction::List)) {
-                needed.used(number, it, act);
+                needed.used(number, used, act);
             }
         }
         if !places.is_empty() {
-            let places: Vec<&str> = places.into_iter().collect();
-            needed.left_out.push(format!(
-                "what it used in {} is left out: that is on no disk",
-                places.join(", ")
-            ));
+            let places = places.into_iter().collect::<Vec<_>>().join(", ");
+            let what = format!("what it used in {places} is left out: that is on no disk");
+            needed.left_out.push(what);
         }
         if let Some(first) = gone.first() {
             let count = gone.len();

@@ -23,7 +23,7 @@ pub fn threads(
     scale: f64,
     warm: Duration,
 ) -> StartupThreads {
-    let tree = ThreadTree::of(events);
+    let tree = ThreadTree::grow(events);
     let (mut lanes, ends) = lanes(needed, events);
     let mut last_names = vec![0.0; lanes.len()];
     for used in &needed.uses {
@@ -79,7 +79,7 @@ pub fn bytes(act: StartupAction) -> u64 {
 struct ThreadTree(BTreeMap<Lineage, u32>);
 
 impl ThreadTree {
-    fn of(events: &[ThreadEvent]) -> Self {
+    fn grow(events: &[ThreadEvent]) -> Self {
         let mut lineages: BTreeMap<u32, Lineage> = BTreeMap::from([(0, Lineage::new())]);
         let mut started: BTreeMap<u32, u32> = BTreeMap::new();
         for event in events {
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn another_run_has_the_same_lineages_or_fewer() {
         let starts = |thread, child| ThreadEvent { thread, what: ThreadAct::Starts(child) };
-        let tree = ThreadTree::of(&[starts(0, 1), starts(1, 2), starts(0, 3)]);
+        let tree = ThreadTree::grow(&[starts(0, 1), starts(1, 2), starts(0, 3)]);
         let numbers = [vec![], vec![0], vec![1], vec![0, 0], vec![0, 1], vec![7, 7]]
             .map(|lineage| tree.number(&lineage));
         assert_eq!(numbers, [(0, true), (1, true), (3, true), (2, true), (1, false), (0, false)]);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use disklab_config::priority::Priority;
-use disklab_config::startup::{Startup, StartupStep};
+use disklab_config::startup::{Startup, StartupStep, Way};
 use disklab_config::suite::metric::STARTUP;
 use disklab_config::workload::{Workload, WorkloadKind};
 use disklab_config::{Lab, Suite};
@@ -80,14 +80,8 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
             screen.remark("putting its files on a disk, and starting it in a guest");
         }
     };
-    let record = StartTrials {
-        home,
-        name,
-        value: &format!("{name}:program"),
-        arrays: &[SWIFT, COMPARED[0].1, COMPARED[1].1],
-        screen,
-    };
-    let record = record.carry_out(startup, &say)?;
+    let arrays = [SWIFT, COMPARED[0].1, COMPARED[1].1];
+    let record = StartRecord::make(home, name, startup, &arrays, screen, &say)?;
     let (outcome, ready) = record.start(SWIFT)?;
     let compared = record.compared()?;
     let raw =
@@ -110,18 +104,8 @@ pub fn replayed(
             *think = Nanos::ZERO;
         }
     }
-    let trials =
-        StartTrials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array), screen };
-    trials.carry_out(startup, &|_| ())?.compared()
-}
-
-struct StartTrials<'a> {
-    home: &'a Home,
-    name: &'a str,
-    /// Of the axis of workloads.
-    value: &'a str,
-    arrays: &'a [&'a str],
-    screen: &'a Screen,
+    let arrays = COMPARED.map(|(_, array)| array);
+    StartRecord::make(home, name, startup, &arrays, screen, &|_| ())?.compared()
 }
 
 struct StartRecord {
@@ -129,33 +113,39 @@ struct StartRecord {
     _place: TempDir,
 }
 
-impl StartTrials<'_> {
-    fn carry_out(
-        &self,
+impl StartRecord {
+    /// Starts the program, or its replay, in a guest on each of these arrays.
+    fn make(
+        home: &Home,
+        name: &str,
         startup: Startup,
+        arrays: &[&str],
+        screen: &Screen,
         say: &(dyn Fn(Event<'_>) + Sync),
-    ) -> Result<StartRecord, Failure> {
-        let mut lab: Lab = self.home.lab.clone();
+    ) -> Result<Self, Failure> {
+        let value = match startup.way {
+            Way::Program => format!("{name}:program"),
+            Way::Replay => name.to_owned(),
+        };
+        let mut lab: Lab = home.lab.clone();
         let workload = Workload {
-            name: self.name.to_owned(),
+            name: name.to_owned(),
             summary: String::new(),
             kind: WorkloadKind::Startup(startup),
             priority: Priority::default(),
         };
-        lab.workloads.insert(self.name.to_owned(), workload);
-        let text = format!("{SUITE}array = {:?}\nworkload = [{:?}]\n", self.arrays, self.value);
+        lab.workloads.insert(name.to_owned(), workload);
+        let text = format!("{SUITE}array = {arrays:?}\nworkload = [{value:?}]\n");
         let suite = Suite::of_text("record-startup", "record-startup", &text, &[])?;
         let trials = suite.trials(&lab)?;
-        let ready = ready::check(self.home, &trials, 1, signals::watch()?, self.screen)?;
+        let ready = ready::check(home, &trials, 1, signals::watch()?, screen)?;
         let place = tempfile::tempdir().map_err(|e| cannot!("a temporary folder: {e}"))?;
         let asked = manifest::Suite::new("record-startup", text, Vec::new());
         let folder = place.path().join("record");
         let record = own_suite(&ready, asked, &trials, &folder, say)?;
-        Ok(StartRecord { record, _place: place })
+        Ok(Self { record, _place: place })
     }
-}
 
-impl StartRecord {
     fn compared(&self) -> Result<[Nanos; 2], Failure> {
         let [hard_disk, ssd] = COMPARED.map(|(_, array)| self.start(array));
         Ok([hard_disk?.1, ssd?.1])

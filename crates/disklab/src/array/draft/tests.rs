@@ -91,7 +91,8 @@ fn the_largest_group_is_drafted_and_the_others_are_named() {
 fn disks_that_are_not_joined_are_all_drafted() {
     let (array, file) = drafted(LSBLK, &[], &[]);
     assert_eq!(array.devices.len(), 6, "{file}");
-    let one = r#"{"blockdevices": [{"path": "/dev/vda", "type": "disk", "size": "256000000000", "rota": "1", "model": null}]}"#;
+    let one = r#"{"blockdevices": [{"path": "/dev/vda", "type": "disk", 
+        "size": "256000000000", "rota": "1", "model": null}]}"#;
     let (array, file) = drafted(one, &[], &[]);
     assert_eq!((array.layout, array.devices.len()), (Layout::SINGLE, 1), "{file}");
 }

@@ -1,0 +1,36 @@
+//! Kernels and their sources, as the command line names them.
+
+use std::path::Path;
+
+use disklab_config::kernel::NEWEST;
+use disklab_config::read::unknown;
+use disklab_kernels::KernelSource;
+
+use crate::exit::{Failure, mistaken};
+use crate::home::Home;
+
+/// The source at a path; `digest` is what a tarball's SHA-256 must be.
+pub fn source(path: &Path, digest: Option<&str>) -> Result<KernelSource, Failure> {
+    let found = KernelSource::find(path).map_err(Failure::mistaken)?;
+    match (found, digest) {
+        (KernelSource::Tarball { path, .. }, digest) => {
+            let sha256 = digest.map(str::to_lowercase);
+            Ok(KernelSource::Tarball { path, sha256 })
+        }
+        (_, Some(_)) => Err(mistaken!("--sha256 is for a tarball, and {} is none", path.display())),
+        (tree, None) => Ok(tree),
+    }
+}
+
+/// Whether there can be a kernel of this name, built or not.
+pub fn could_be(home: &Home, name: &str) -> bool {
+    name == NEWEST
+        || name.contains('/')
+        || name.parse::<disklab_kernels::Version>().is_ok()
+        || home.lab.kernels.iter().any(|kernel| kernel.series == name)
+}
+
+pub fn unknown_kernel(home: &Home, name: &str) -> Failure {
+    let known = home.lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
+    Failure::mistaken(unknown("kernel", name, known))
+}
