@@ -119,7 +119,7 @@ fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// That the lab takes the file.
+/// Checks that the lab takes the file.
 fn check(lab: &Lab, file: &str) -> Result<(), Failure> {
     let devices =
         lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();

@@ -42,7 +42,7 @@ struct Audited {
     cell: BTreeMap<String, String>,
     #[serde(skip)]
     values: Vec<(String, String)>,
-    /// It has no result at all; that is no contradiction.
+    /// Why the row has no result at all; that is no contradiction.
     without_result: Option<String>,
     doubts: Vec<Doubt>,
 }
@@ -165,7 +165,7 @@ fn audited(
     }
 }
 
-/// Of a group of rows: all of them, those that cannot be true, those without a result.
+/// The rows of a group: all of them, those that cannot be true, those without a result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Tally {
     rows: usize,

@@ -53,7 +53,7 @@ pub struct CalibrateArgs {
     time: Nanos,
 }
 
-/// As the lab has times, and minutes.
+/// Parses a time as the lab has it, or in minutes.
 fn time(text: &str) -> Result<Nanos, String> {
     let minutes = text.strip_suffix("min").map(|number| number.trim().parse::<u32>());
     let time = match minutes {

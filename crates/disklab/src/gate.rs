@@ -203,7 +203,7 @@ fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-/// As somebody types it.
+/// Rounds per cent to the digits that somebody types.
 fn plain(percent: f64) -> f64 {
     (percent * 1e6).round() / 1e6
 }
@@ -239,8 +239,8 @@ mod tests {
         (1..).zip(values).map(outcome).collect()
     }
 
-    /// Of a cell that changed by nearly nothing, where second measurements of the same are by so
-    /// much off the first.
+    /// Crosses a cell that changed by nearly nothing, and whose second measurements of the same are
+    /// off the first by these factors.
     fn crossed(noise: &[f64]) -> Crossed {
         let baselines = outcomes(&[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 1000.0]);
         let treatments = outcomes(&[1001.0, 1000.0, 1000.0, 999.0, 1002.0, 1001.0]);

@@ -197,7 +197,7 @@ fn measured_perhaps(outcomes: &[Outcome]) -> Vec<(&str, usize)> {
     axes(outcomes).into_iter().filter_map(|axis| Some((axis, measured(&axis)?))).collect()
 }
 
-/// And how many rows could not have the number that they say.
+/// Returns the outcomes, and how many rows could not have the number that they say.
 fn outcomes(
     read: &[ReadFile],
     pattern: Option<&Pattern>,

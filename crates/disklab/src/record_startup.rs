@@ -23,7 +23,7 @@ use needed::Needed;
 
 /// A replay that is further off, as a share, is warned of.
 const AGREES: f64 = 0.15;
-/// So many times it is run for its time.
+/// How many times the command is run for its time.
 const TIMED: u32 = 3;
 
 pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -184,7 +184,7 @@ fn default_output(folder: &Path, format: Format) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// As it was typed.
+/// The command line as it was typed.
 fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
     std::iter::once("disklab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")

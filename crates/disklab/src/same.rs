@@ -28,7 +28,7 @@ pub struct Args {
 
 /// Differences beyond the first are named, so many of them.
 const NAMED: usize = 20;
-/// So much of a line that differs is shown on each side of the difference.
+/// How many bytes of a line are shown on each side of a difference.
 const AROUND: usize = 60;
 
 pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {

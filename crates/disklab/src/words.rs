@@ -5,11 +5,6 @@ use std::time::Duration;
 use disklab_units::Nanos;
 pub use disklab_units::prose::count;
 
-/// A value, or a dash where it is not known.
-pub fn or_dash(value: Option<impl ToString>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
-}
-
 /// Wall time, to two units at most: `350 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn wall(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;

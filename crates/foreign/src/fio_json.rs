@@ -127,7 +127,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Of all requests, where it is one number.
+    /// The size of all requests, if it is one number.
     fn block(&self) -> Option<u64> {
         let several = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "bs_is_seq_rand"];
         if several.iter().any(|name| self.get(name).is_some()) {

@@ -58,7 +58,7 @@ pub fn read(file: &File) -> Result<Vec<ResultRow>, Unreadable> {
     Ok(vec![ResultRow { place, cell, ..row }])
 }
 
-/// Of one job, by kind.
+/// The logs of a job, by kind.
 struct Logs {
     logs: Vec<(&'static str, FioLog)>,
 }
@@ -94,8 +94,8 @@ impl Logs {
         Some(Window { first, last: all().map(|(_, last)| last).max()? })
     }
 
-    /// As fio would have reported it; `None` without a log of every request's latency, or in no
-    /// time.
+    /// Returns the row as fio would have reported it; `None` without a log of every request's
+    /// latency, or if no time passed.
     fn of_requests(&self, name: &str, window: Window) -> Option<ResultRow> {
         let lat = self.kind("lat").filter(|log| log.is_of_requests())?;
         if window.length() == 0 {

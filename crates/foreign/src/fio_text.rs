@@ -28,7 +28,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let runs = report::runs(bytes)?;
     let rows: Vec<ResultRow> = runs.iter().flat_map(row::rows).collect();
     if rows.is_empty() {
-        /// Of fio's words, so many characters are repeated.
+        /// The most characters of fio's words that are repeated.
         const SAID: usize = 2000;
         let text = String::from_utf8_lossy(bytes);
         let said: String = text.trim().chars().take(SAID).collect();

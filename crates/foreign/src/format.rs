@@ -4,7 +4,7 @@ use crate::row::ResultRow;
 
 /// A file that may hold results.
 pub struct File<'a> {
-    /// From the folder that was named, with `/`.
+    /// The path from the folder that was named, with `/`.
     pub path: &'a str,
     pub bytes: &'a [u8],
     /// The bytes of a file in the same folder, by its name.
@@ -28,10 +28,11 @@ const HEAD: usize = 64 << 10;
 /// What a format makes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimed {
-    /// It holds results.
+    /// The file holds results.
     Results,
-    /// It is read together with another one.
+    /// The file is read together with another one.
     Beside,
+    /// The file is of another format.
     No,
 }
 
@@ -39,7 +40,7 @@ pub enum Claimed {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct Unreadable {
-    /// From 1; none where the whole file is at fault.
+    /// The line from 1; none if the whole file is at fault.
     pub line: Option<u64>,
     pub message: String,
 }
@@ -63,7 +64,7 @@ pub(crate) fn unquoted(line: &str) -> &str {
 pub type Rows = Result<Vec<ResultRow>, Unreadable>;
 
 pub struct ResultFormat {
-    /// As people call it.
+    /// The name that people use.
     pub name: &'static str,
     /// Whether its rows say all that tells their cells apart, so that the name of the file does
     /// not.

@@ -2,7 +2,7 @@
 
 use crate::fio_json::size;
 
-/// As far as a name says it.
+/// What a name says of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NamedLoad {
     /// Bytes of a request.

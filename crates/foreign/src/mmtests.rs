@@ -18,7 +18,7 @@ use disklab_results::measure::{Better, Measure, Measures};
 struct TableLine<'a> {
     /// `Amean     1`
     name: &'a str,
-    /// By column: value, and by how many per cent it is better than the first.
+    /// The value of each column, and by how many per cent it is better than the first.
     columns: Vec<(f64, f64)>,
 }
 
@@ -53,7 +53,7 @@ fn of_table(line: &str) -> Option<TableLine<'_>> {
 }
 
 struct ComparisonTable<'a> {
-    /// Of its first row, from 1.
+    /// The line of its first row, from 1.
     line: usize,
     /// The three lines above.
     above: [&'a str; 3],

@@ -4,7 +4,7 @@ use disklab_results::integrity::Claim;
 use disklab_results::measure::{BenchmarkRun, Measures};
 use disklab_results::{Remark, Sample};
 
-/// One run of something.
+/// A run of a load or of a benchmark.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ResultRow {
     /// Where in its source, to find it again: `line 12`, `job 3`.
@@ -17,7 +17,7 @@ pub struct ResultRow {
     pub sample: Option<Sample>,
     /// Other numbers, or what there is of fio's, by name: `iops`, `read p99`, `dbench throughput`.
     pub measures: Measures,
-    /// To be checked.
+    /// The claim that integrity checks.
     pub claim: Claim,
     /// What its reader saw already.
     pub remarks: Vec<Remark>,

@@ -6,7 +6,7 @@ use crate::read_stats::kept;
 use crate::remark::Remark;
 use disklab_protocol::step::Step;
 
-/// Of each device.
+/// The file of each device that has its counts.
 pub const FILE: &str = "error_stats";
 
 /// Errors that came to while it was measured. `steps` is what the first process wrote.

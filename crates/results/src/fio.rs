@@ -18,7 +18,7 @@ use crate::histogram::Histogram;
 
 /// No report is larger: a job with every bucket of every histogram filled is under 200 KiB.
 const LARGEST_REPORT: usize = 1 << 30;
-/// Of fio's own words around the JSON, so much is kept.
+/// The most bytes that are kept of fio's own words around the JSON.
 const MESSAGES_KEPT: usize = 2000;
 /// fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in its stat.h), and some room.
 const MOST_ENTRIES: usize = 4096;
@@ -26,17 +26,17 @@ const MOST_ENTRIES: usize = 4096;
 /// products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
-/// One report of fio.
+/// A report of fio.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fio {
-    /// As fio spells it: `fio-3.33`.
+    /// The version as fio spells it: `fio-3.33`.
     pub version: String,
     /// What fio wrote before and after its JSON: complaints, mostly. At most 2000 bytes of it,
     /// trimmed.
     pub messages: String,
     /// What holds for all jobs that do not say otherwise.
     pub global: Options,
-    /// One a job, or one a group with `group_reporting`.
+    /// An entry for each job, or for each group with `group_reporting`.
     pub jobs: Vec<Job>,
 }
 

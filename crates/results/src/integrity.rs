@@ -22,7 +22,7 @@ pub struct Claim {
     /// For how long it was to be measured, and was.
     pub asked: Option<Nanos>,
     pub ran: Option<Nanos>,
-    /// By direction, or one for all. None of them: nothing is claimed.
+    /// The numbers by direction, or of all directions together. Without any, nothing is claimed.
     pub parts: Vec<DirectionClaim>,
     pub clock: Clock,
 }
@@ -34,12 +34,12 @@ pub struct DirectionClaim {
     pub bytes_per_second: Option<f64>,
     pub requests: Option<u64>,
     pub bytes: Option<u64>,
-    /// Of the whole latency, from submission to completion, in ns.
+    /// The mean of the whole latency, from submission to completion, in ns.
     pub mean: Option<f64>,
     pub latency: Latency,
 }
 
-/// One kind of latency, in ns: what the percentiles are of.
+/// The kind of latency that the percentiles are of, in ns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Latency {
     pub min: Option<f64>,
@@ -62,7 +62,7 @@ impl Latency {
 /// How nearly rate times latency has to be the requests in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clock {
-    /// Nothing takes time but disks: to 5 %.
+    /// Only disks take time: to 5 %.
     Virtual,
     /// What the program itself does between requests takes time that is in no latency, and tables
     /// are rounded: to a factor of two.
@@ -164,7 +164,8 @@ fn plausible(part: &DirectionClaim, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Of min, percentiles and max none is below the one before.
+/// Checks that none of min, percentiles and max is below the one before, and that the mean is
+/// within them.
 fn ordered(latency: &Latency, remarks: &mut Vec<Remark>) {
     let least = latency.min.map(|value| (0.0, value));
     let most = latency.max.map(|value| (100.0, value));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One run of a benchmark, as its output has it.
+/// A run of a benchmark, as its output has it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BenchmarkRun {
     /// The line that it is on, from 1.
@@ -22,7 +22,7 @@ pub fn cell_of<'a>(
     values.into_iter().filter_map(known).collect()
 }
 
-/// By name.
+/// Numbers by their names.
 pub type Measures = BTreeMap<String, Measure>;
 
 /// A number that says itself what it is.
@@ -32,15 +32,15 @@ pub struct Measure {
     /// `1/s`, `bytes/s`, `ns`, `s`, or whatever the source has.
     pub unit: String,
     pub better: Better,
-    /// It was given up then: it is more than that.
+    /// Whether the measurement timed out: the number is more than `value`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub censored: bool,
-    /// Of a number that may be nothing: what cannot be told from it. Ratios take less than this for
-    /// this.
+    /// The least amount that can be told from nothing, for a number that may be nothing. Ratios
+    /// take less than this for this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
-    /// Of a count: of so many. Over several trials the counts are added up, since a median would
-    /// hide the trial that lost.
+    /// The total that a count is of. Over several trials the counts are added up, since a median
+    /// would hide the trial that lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<f64>,
 }

@@ -110,8 +110,8 @@ pub enum Remark {
     /// With direct I/O, the disks wrote less than fio.
     #[error("fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")]
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
-    /// From the first to the last request that fio measured it took much longer than each of its
-    /// jobs was to measure: they did so at different times, and their sum is no throughput.
+    /// The time from the first to the last request that fio measured is much longer than each of
+    /// its jobs was to measure: they measured at different times, and their sum is no throughput.
     #[error(
         "fio's jobs measured {asked} each, but at different times, {phase} in all: their sum is no \
          throughput"
@@ -138,13 +138,13 @@ pub enum Remark {
     /// What btrfs counted of a device's reads cannot be used.
     #[error("btrfs's read_stats of device {device_id} are not used: {problem}")]
     ReadStats { device_id: u64, problem: String },
-    /// It was given up after this: a result, of which only that it is more than that is known.
+    /// The measurement timed out after this: a result that is known to be more than the limit.
     #[error("{what}: not within {limit}")]
     NotWithin { what: String, limit: Nanos },
     /// Requests on this machine's disks were to be traced, and could not be: less is known of them.
     #[error("the requests on the disks were not traced: {why}")]
     NoTrace { why: String },
-    /// So many events of the trace of this machine's disks found no room: there is none.
+    /// Events of the trace of this machine's disks found no room: there is no trace.
     #[error(
         "there is no trace of the requests: {events} events found no room in the kernel's buffers"
     )]
@@ -233,7 +233,7 @@ impl Remark {
         }
     }
 
-    /// Of one that doubts: why the numbers are not to be relied on.
+    /// Says why the numbers are not to be relied on, for a remark that doubts them.
     pub fn in_doubt(&self) -> String {
         match self {
             // They may well be true together: of more than was asked for.

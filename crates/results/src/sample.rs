@@ -15,8 +15,8 @@ use crate::remark::Remark;
 pub const ENOUGH_FOR_P99_9: u64 = 1000;
 /// What a filesystem reads now and then of its own accord.
 const UNASKED: u64 = 1 << 20;
-/// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by
-/// clocks of their own.
+/// The reciprocal of the share of fio's bytes that may fall outside the disks' phase: fio's jobs
+/// end the ramp by clocks of their own.
 const PHASE_TOLERANCE: u64 = 100;
 
 /// Several jobs that together took so many times as long as each was to did not measure at the same
@@ -32,7 +32,7 @@ pub struct RequestedLoad {
     pub in_flight: Option<u32>,
     /// Past the page cache (`direct=1`).
     pub direct: bool,
-    /// Nothing but fio uses the disks, so that what they moved can be held against it.
+    /// Whether fio alone uses the disks, so that the bytes of the disks can be compared with fio's.
     pub alone: bool,
     /// How long fio measures, without its ramp.
     pub runtime: Nanos,
@@ -64,11 +64,11 @@ pub struct Sample {
     pub p50_ns: Option<Nanos>,
     pub p99_ns: Option<Nanos>,
     pub p99_9_ns: Option<Nanos>,
-    /// Of the reads alone; `None` when there were none, and in records of before they were told
-    /// apart.
+    /// The reads alone; `None` without reads, and in records that did not tell reads from writes
+    /// yet.
     #[serde(default)]
     pub read: Option<DirectionSample>,
-    /// Of the writes alone.
+    /// The writes alone; `None` as for reads.
     #[serde(default)]
     pub write: Option<DirectionSample>,
     /// The part of consecutive reads, in order of arrival at the disks, 0 to 1, that went to
@@ -103,13 +103,13 @@ pub enum LatencyKind {
 /// What one disk did in the measured phase, as its model saw it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DeviceSample {
-    /// As the guest's kernel calls it: `vda`.
+    /// The name that the guest's kernel gives it: `vda`.
     pub name: String,
     /// What it is a model of, by the lab's name.
     pub device: Option<String>,
     pub reads: u64,
     pub writes: u64,
-    /// Of the read requests of all disks, 0 to 1. `None` when no disk read.
+    /// The share of the read requests of all disks, 0 to 1. `None` when no disk read.
     pub read_share: Option<f64>,
     /// The part of the phase, 0 to 1, in which at least one request was outstanding.
     pub utilisation: f64,
@@ -117,7 +117,7 @@ pub struct DeviceSample {
     pub read_bytes: u64,
     #[serde(default)]
     pub write_bytes: u64,
-    /// From the start of a request's service to its completion, on average.
+    /// The mean time from the start of a request's service to its completion.
     #[serde(default)]
     pub service_mean_ns: Option<Nanos>,
     /// Requests at the disk, on average.

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     pub min: f64,
-    /// Of an even number of values, the mean of the two in the middle.
+    /// The value in the middle; the mean of the two in the middle of an even number of values.
     pub median: f64,
     pub max: f64,
 }

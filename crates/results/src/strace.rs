@@ -11,15 +11,15 @@ pub struct Use {
     pub at: f64,
     /// Absolute, without `.` and `..`; links in it are not resolved.
     pub path: PathBuf,
-    /// Its names were read.
+    /// Whether the names in it were read.
     pub lists: bool,
-    /// It was executed.
+    /// Whether it was executed.
     pub runs: bool,
-    /// It is not there.
+    /// Whether no file has the name.
     pub missing: bool,
-    /// Whose use it is.
+    /// The thread that used the name.
     pub thread: Lineage,
-    /// So many threads and processes that one had started before.
+    /// How many threads and processes that thread had started before.
     pub started: u32,
 }
 
@@ -44,7 +44,8 @@ pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
     text.lines().filter_map(|line| reader.line(line)).collect()
 }
 
-/// Of each id: a child may speak before the call that started it is told to have returned.
+/// Returns the lineage of each id. They are read before the uses, because a child may stand in the
+/// output before the end of the call that started it.
 fn lineages(text: &str) -> BTreeMap<u64, Lineage> {
     let mut lineages: BTreeMap<u64, Lineage> = BTreeMap::new();
     let mut started: BTreeMap<u64, u32> = BTreeMap::new();

@@ -21,7 +21,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Of the group with most disks, or of all disks where none has two.
+    /// Drafts the group with most disks, or all disks if no group has two.
     pub fn new(
         devices: &BTreeMap<String, Device>,
         disks: &[ListedDisk],

@@ -19,7 +19,7 @@ use crate::exit::{Failure, cannot};
 /// What a look at both ends has shown.
 pub enum EndsSeen {
     Apart(Ends),
-    /// It is certain that they are the same.
+    /// The ends are the same with certainty.
     Alike(String),
     /// More seeds may tell.
     Open(String),
@@ -29,10 +29,10 @@ pub enum EndsSeen {
 #[derive(Debug)]
 pub enum Ends {
     Numbers {
-        /// Of the bad end, against the good one.
+        /// The change from the good end to the bad one.
         change: RelativeChange,
         better: bool,
-        /// As the logarithm of the ratio to the good end.
+        /// The border, as the logarithm of the ratio to the good end.
         middle: f64,
     },
     /// All trials of the bad end fail, and none of the good one's.

@@ -132,9 +132,9 @@ impl CacheContents {
 }
 
 enum LockState {
-    /// By somebody else.
+    /// Somebody else holds the lock.
     Held,
-    /// By us, now.
+    /// This process holds the lock now.
     Taken(File),
     Absent,
 }

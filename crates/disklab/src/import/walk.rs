@@ -23,7 +23,7 @@ const DEEPEST: usize = 32;
 /// A file that was read.
 pub struct ReadFile {
     pub path: PathBuf,
-    /// From what was named, with `/`; of a file that was named, its name.
+    /// The path from the folder that was named, with `/`, or the name of a file that was named.
     pub short: String,
     pub format: &'static ResultFormat,
     pub sha256: String,
@@ -89,7 +89,7 @@ pub fn look(paths: &[PathBuf]) -> Result<FoundFiles, Failure> {
 struct NamedFile {
     path: PathBuf,
     short: String,
-    /// By the user, who wants to hear about it whatever it is.
+    /// Whether the user named it, and wants to hear about it whatever it is.
     named: bool,
 }
 
@@ -192,7 +192,7 @@ fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
 }
 
-/// Of a regular file: a pipe would keep us waiting, and a device has no end.
+/// Reads a regular file: a pipe would keep us waiting, and a device has no end.
 fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
     let told = |error: std::io::Error| error.to_string();
     let meta = fs::metadata(path).map_err(told)?;

@@ -72,7 +72,7 @@ pub fn patch(args: &PatchArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// One line, with a mail address at its end.
+/// Checks that the author is a line with a mail address at its end.
 fn check(author: &str) -> Result<String, Failure> {
     let sound = author.split_once(" <").is_some_and(|(name, mail)| {
         !name.trim().is_empty() && mail.contains('@') && mail.find('>') == Some(mail.len() - 1)

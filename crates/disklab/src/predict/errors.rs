@@ -24,11 +24,11 @@ pub struct PredictedNumber {
     pub metric: String,
     pub measured: f64,
     pub predicted: f64,
-    /// By which part of the measured one the predicted one is more, or less. None of nothing, nor
-    /// where either was given up.
+    /// The share of the measured number by which the predicted one is more, or less. None if
+    /// nothing was measured, or if either was given up.
     pub error: Option<f64>,
-    /// By which part the same differs from itself on this machine; of cells that were measured
-    /// twice.
+    /// The share by which the same differs from itself on this machine, for cells that were
+    /// measured twice.
     pub noise: Option<f64>,
     #[serde(skip)]
     pub shown: [String; 2],
@@ -66,7 +66,7 @@ pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumb
     (rows, lacking)
 }
 
-/// Of a cell's trials that were measured twice, as a share.
+/// The noise of a cell's trials that were measured twice, as a share.
 fn noise_of(pairs: &[RepeatedTrial], metric: &Metric) -> Option<f64> {
     Noise::measured(pairs, metric, DecisionRule::DEFAULT).map(|noise| noise.percent / 100.0)
 }

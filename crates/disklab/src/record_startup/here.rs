@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 /// After so long somebody wonders what is going on.
 const SOON: Duration = Duration::from_secs(5);
-/// Those with a ? are not on every machine.
+/// The calls that strace shows; those with a ? are not on every machine.
 const TRACED: &str = "trace=%file,getdents64,clone,?clone3,?fork,?vfork";
 
 /// What has to be running; it ends with this.
@@ -146,7 +146,7 @@ fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<TraceEnd,
     }
 }
 
-/// It may have ended in this moment.
+/// Sends a signal to a process, which may have ended in this moment.
 fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = kill_process(pid, signal);

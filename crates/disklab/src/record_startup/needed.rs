@@ -10,7 +10,7 @@ use disklab_units::Bytes;
 
 /// What is there without a disk, or is somebody else's.
 const ELSEWHERE: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
-/// As many links as the kernel follows.
+/// The most links that the kernel follows.
 const MOST_LINKS: u32 = 40;
 
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub struct NameUse {
     pub at: f64,
     /// [`StartupAction::Look`], [`StartupAction::Miss`] or [`StartupAction::List`].
     pub act: StartupAction,
-    /// Whose, and how many threads that one had started before.
+    /// The thread that used it, and how many threads that one had started before.
     pub thread: Lineage,
     pub started: u32,
 }

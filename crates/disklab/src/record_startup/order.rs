@@ -56,18 +56,18 @@ pub fn threads(
     threads
 }
 
-/// As if one thread had done it all, in the order in which all did.
+/// Returns the accesses as if one thread had done them all, in their order.
 pub fn by_one(events: Vec<ThreadEvent>) -> Vec<ThreadEvent> {
     let accesses = events.into_iter().filter(|event| matches!(event.what, ThreadAct::Access(_)));
     accesses.map(|event| ThreadEvent { thread: 0, ..event }).collect()
 }
 
-/// With the first.
+/// The number of threads, with the first.
 pub fn count(events: &[ThreadEvent]) -> usize {
     1 + events.iter().filter(|event| matches!(event.what, ThreadAct::Starts(_))).count()
 }
 
-/// That is read by it.
+/// The bytes that an action reads.
 pub fn bytes(act: StartupAction) -> u64 {
     match act {
         StartupAction::Read { bytes, .. } | StartupAction::Map { bytes, .. } => bytes,
@@ -133,7 +133,7 @@ type Moment = usize;
 enum LaneStep {
     Use(StartupStep),
     Moment(Moment),
-    /// It goes on after that one of another.
+    /// The thread goes on after this moment of another.
     After(Moment),
 }
 

@@ -70,7 +70,7 @@ pub struct Start {
     pub events: Vec<ThreadEvent>,
     /// How long it took there.
     pub ready: Nanos,
-    /// And on those of [`COMPARED`], which do nothing else.
+    /// How long it took on the disks of [`COMPARED`], which do nothing else.
     pub compared: [Nanos; 2],
 }
 

@@ -11,9 +11,9 @@ pub struct PublishedScores {
     pub deviation: f64,
 }
 
-/// By the drive's name in its files, in microseconds, of the seven whose files we have. RMS: the
-/// validation results that come with DiskSim 4.0 (`valid/`); deviation: from the simulated times of
-/// the same runs.
+/// Scores in microseconds by the drive's name in its files, for the seven whose files we have. The
+/// RMS is that of the validation results that come with DiskSim 4.0 (`valid/`); the deviation is
+/// computed from the simulated times of the same runs.
 const PUBLISHED: [(&str, u32, u32); 7] = [
     ("QUANTUM_QM39100TD-SW", 378, 3054),
     ("SEAGATE_ST32171W", 348, 2440),

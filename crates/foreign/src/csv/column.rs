@@ -13,7 +13,7 @@ pub enum CsvNumber {
 }
 
 impl CsvNumber {
-    /// As measures are called.
+    /// The name that measures have.
     pub fn name(self) -> String {
         match self {
             Self::Iops => "iops".to_owned(),

@@ -41,7 +41,7 @@ pub struct LogEntry {
     pub value: u64,
     /// In [`DIRECTIONS`].
     pub direction: usize,
-    /// Of the request; 0 in averages.
+    /// The size of the request; 0 in averages.
     pub bytes: u64,
 }
 

@@ -52,7 +52,7 @@ pub enum PrintedLatency {
     Slat,
     Clat,
     Lat,
-    /// Of fsync, or of requests of one priority.
+    /// The latency of fsync, or of requests of one priority.
     Other,
 }
 

@@ -6,7 +6,7 @@ use disklab_units::Nanos;
 use super::line::{self, Declared, Direction, Header, Issued, PrintedLatency, Rates};
 use crate::format::Unreadable;
 
-/// One start of fio; a file may hold several.
+/// A start of fio; a file may hold several.
 #[derive(Debug, Default)]
 pub struct FioRun {
     pub declared: Vec<Declared>,
@@ -22,7 +22,7 @@ pub struct Reported {
     issued: Option<Issued>,
     /// The line with the requests in flight at each submission.
     pub depths: Option<String>,
-    /// It waited for fsync or alike.
+    /// Whether it waited for fsync or alike.
     pub synced: bool,
 }
 
@@ -166,7 +166,7 @@ impl Reported {
         }
     }
 
-    /// As if it had been in fio's JSON.
+    /// Returns the job as if it had been in fio's JSON.
     pub fn job(&self, block: Option<u64>) -> fio::Job {
         let mut job = fio::Job {
             name: self.header.name.clone(),

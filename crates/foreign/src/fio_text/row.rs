@@ -75,7 +75,7 @@ fn cell(name: &str, declared: Option<&Declared>, numjobs: u32) -> Vec<(String, S
     cell
 }
 
-/// As people give it to fio: `4k`, `1M`.
+/// Writes a size as people give it to fio: `4k`, `1M`.
 fn size(bytes: u64) -> String {
     let units = [(20, "M"), (10, "k")];
     let whole = units.iter().find(|(shift, _)| bytes.is_multiple_of(1 << shift) && bytes > 0);

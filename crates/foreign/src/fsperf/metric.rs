@@ -4,9 +4,9 @@ use disklab_results::integrity::DirectionClaim;
 use disklab_results::measure::{Better, Measure};
 
 pub struct Metric<'a> {
-    /// As measures are called, where there is such a measure; otherwise as fsperf calls it.
+    /// The name of the measure, if there is such a measure; else fsperf's name.
     pub name: String,
-    /// Of fio's: `read` or `write`.
+    /// The direction of a metric of fio's: `read` or `write`.
     pub direction: Option<&'static str>,
     own: &'a str,
     /// What comes after the direction.
