@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::exit::{Exit, Failure, cannot};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{TextTable, left, right};
+use crate::table::TextTable;
 use crate::{undo, words};
 use contents::{CacheContents, CacheItem, CacheKind};
 
@@ -131,8 +131,7 @@ fn total(items: &[CacheItem]) -> Bytes {
 }
 
 fn table(items: &[CacheItem], screen: &Screen) -> TextTable {
-    let columns = [left("what"), right("size"), left("where")];
-    let mut table = TextTable::new(&columns, screen.color);
+    let mut table = TextTable::with_heads("what|>size|where", screen.color);
     for CacheItem { kind, bytes, path, .. } in items {
         table.row([kind.name().to_owned(), bytes.to_string(), path.display().to_string()]);
     }

@@ -196,13 +196,11 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             .chain(of_machine)
             .chain([conclusion::basis(rule, &matched, until)])
         {
-            let text = format!("{sentence}.");
-            // What is pasted elsewhere is not broken here.
-            let lines = match format {
-                Format::Table => words::wrapped(&text, screen.width, "  "),
-                _ => vec![text],
-            };
-            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            match format {
+                Format::Table => screen.prose(&format!("{sentence}."), "", &mut out)?,
+                // What is pasted elsewhere is not broken here.
+                _ => writeln!(out, "{sentence}.")?,
+            }
         }
     }
     out.flush()?;
@@ -271,15 +269,8 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
             writeln!(out)?;
         }
         writeln!(out, "{}", screen.paint(head, Paint::Strong))?;
-        let columns = [
-            left(""),
-            right("trials"),
-            right("median"),
-            right("change"),
-            right("interval"),
-            left("verdict"),
-        ];
-        let mut table = TextTable::new(&columns, screen.color);
+        let heads = "|>trials|>median|>change|>interval|verdict";
+        let mut table = TextTable::with_heads(heads, screen.color);
         let (baseline, (_, median)) = (own[0].baseline.as_str(), own[0].medians_in_words());
         table.row([baseline, "", &median, "", "", "baseline"]);
         for comparison in own {

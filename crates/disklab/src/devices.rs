@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
-use crate::table::{TextTable, left, right};
+use crate::table::TextTable;
 use crate::words::or_dash;
 
 /// List this machine's disks, and which of them may be written.
@@ -75,15 +75,8 @@ fn print(
     if seen.is_empty() {
         return Ok(writeln!(out, "no disks here")?);
     }
-    let columns = [
-        left("device"),
-        right("size"),
-        left("model"),
-        left("serial"),
-        left("used by"),
-        left("written"),
-    ];
-    let mut table = TextTable::new(&columns, screen.color);
+    let heads = "device|>size|model|serial|used by|written";
+    let mut table = TextTable::with_heads(heads, screen.color);
     for SeenDisk { disk, used_by, why, lines } in seen {
         let written = match (why, lines) {
             (None, _) => "if named",

@@ -17,7 +17,7 @@ use crate::compare::{Of, share};
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{TextTable, left, right};
+use crate::table::TextTable;
 
 /// Fail where a run got worse than another by more than is allowed.
 ///
@@ -169,15 +169,7 @@ fn cross(
 }
 
 fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let columns = [
-        left("cell"),
-        left("metric"),
-        right("trials"),
-        right("change"),
-        right("interval"),
-        left(""),
-    ];
-    let mut table = TextTable::new(&columns, screen.color);
+    let mut table = TextTable::with_heads("cell|metric|>trials|>change|>interval|", screen.color);
     for cell in crossed {
         let (mark, paint) = match cell.passage {
             GateVerdict::Passed => ("\u{2713}", Paint::Good),

@@ -16,7 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::limits::AtATime;
 use crate::screen::Screen;
-use crate::table::{TextTable, left};
+use crate::table::TextTable;
 use crate::{signals, words};
 use choice::{could_be, source, unknown_kernel};
 use progress::BuildProgress;
@@ -136,8 +136,7 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
             let what = "no kernel is built; `disklab kernel build` builds the newest";
             return Ok(writeln!(out, "{what}")?);
         }
-        let columns = [left("version"), left("state"), left("source"), left("to select it")];
-        let mut table = TextTable::new(&columns, screen.color);
+        let mut table = TextTable::with_heads("version|state|source|to select it", screen.color);
         for kernel in &listing.kernels {
             let state = match kernel.btrfs(&share)? {
                 Some(Btrfs::Policies) => "ready",

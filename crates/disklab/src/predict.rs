@@ -21,7 +21,7 @@ use crate::run::on_host::here::HERE;
 use crate::run::progress::run_trials;
 use crate::run::{self, on_host, ready};
 use crate::screen::{Paint, Screen};
-use crate::table::{TextTable, left, right};
+use crate::table::TextTable;
 use crate::{records, signals, words};
 use errors::{PredictedNumber, held_against, in_doubt};
 
@@ -243,15 +243,9 @@ fn percent(share: f64) -> String {
 }
 
 fn table(rows: &[PredictedNumber], is_twice: bool, screen: &Screen) -> TextTable {
-    let heads = [
-        left("cell"),
-        left(""),
-        right("measured"),
-        right("predicted"),
-        right("error"),
-        right("noise"),
-    ];
-    let mut table = TextTable::new(&heads[..if is_twice { 6 } else { 5 }], screen.color);
+    let noise = if is_twice { "|>noise" } else { "" };
+    let heads = format!("cell||>measured|>predicted|>error{noise}");
+    let mut table = TextTable::with_heads(&heads, screen.color);
     let mut last = "";
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };

@@ -16,7 +16,7 @@ use self::published::PublishedScores;
 use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::{from_here, paths_in};
 use crate::screen::{Paint, Screen};
-use crate::table::{Align, TextTable, left, right};
+use crate::table::TextTable;
 use crate::words::or_dash;
 
 /// Replay measured requests on modelled hard disks, and say how near the model comes.
@@ -156,24 +156,11 @@ fn read_short(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-const HEAD: [(&str, Align); 13] = [
-    left("drive"),
-    right("requests"),
-    right("mean\nmeasured"),
-    right("\nmodel"),
-    right("RMS\nfiles"),
-    right("\nestimated"),
-    right("\n%"),
-    right("\nDiskSim"),
-    right("deviation\nclosed"),
-    right("\ntracked"),
-    right("\nDiskSim"),
-    left("angle\nfollowed"),
-    left("\nmet"),
-];
+const HEADS: &str = "drive|>requests|>mean\nmeasured|>\nmodel|>RMS\nfiles|>\nestimated|>\n%|>\nDiskSim|\
+                     >deviation\nclosed|>\ntracked|>\nDiskSim|angle\nfollowed|\nmet";
 
 fn print(rows: &[ValidatedDrive], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut table = TextTable::new(&HEAD, screen.color);
+    let mut table = TextTable::with_heads(HEADS, screen.color);
     let ms = |value: f64| format!("{value:.3}");
     let yes = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
     let known = |value: Option<f64>| or_dash(value.map(ms));
