@@ -4,7 +4,7 @@
 use crate::error::Result;
 use disklab_block_devices::change::UndoNews;
 use disklab_config::Trial;
-use disklab_record::{Outcome, Status, Writer};
+use disklab_record::{Outcome, RecordWriter, Status};
 use disklab_units::Nanos;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -14,7 +14,12 @@ pub type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
 pub trait Executor {
     /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded
     /// stays.
-    fn run_trials(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary>;
+    fn run_trials(
+        &self,
+        trials: &[Trial],
+        writer: &RecordWriter,
+        events: Events,
+    ) -> Result<Summary>;
 
     /// Set, by a signal handler say, to end the run.
     fn stop(&self) -> &'static AtomicBool;

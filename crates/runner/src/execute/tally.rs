@@ -4,7 +4,7 @@ use super::executor::{Event, Events, Summary};
 use crate::error::Result;
 use crate::interpret::outcome::not_run;
 use disklab_config::Trial;
-use disklab_record::{Outcome, Status, Writer};
+use disklab_record::{Outcome, RecordWriter, Status};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -33,7 +33,7 @@ impl<'a> Tally<'a> {
     pub fn possible<'t>(
         &self,
         trials: &'t [Trial],
-        writer: &Writer,
+        writer: &RecordWriter,
         obstacle: &dyn Fn(&Trial) -> Option<String>,
     ) -> Result<Vec<&'t Trial>> {
         let remaining: BTreeSet<String> = writer.remaining().into_iter().collect();
@@ -51,7 +51,7 @@ impl<'a> Tally<'a> {
 }
 
 /// Records an outcome without raw output.
-pub fn note(writer: &Writer, outcome: Outcome) -> Result<Outcome> {
+pub fn note(writer: &RecordWriter, outcome: Outcome) -> Result<Outcome> {
     writer.note(outcome.clone())?;
     Ok(outcome)
 }

@@ -13,7 +13,7 @@ use crate::interpret::outcome::not_run;
 use disklab_config::Trial;
 use disklab_protocol::heartbeat::Heartbeat;
 use disklab_record::outcome::{Cell, Fault};
-use disklab_record::{Outcome, Status, Writer};
+use disklab_record::{Outcome, RecordWriter, Status};
 use disklab_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// The places of trials, those of one key together: they are one trial by several names, as where
 /// an axis goes over a parameter of some policies and another has none. Its result is the result of
 /// each.
-fn same(trials: &[&Trial], writer: &Writer) -> Vec<Vec<usize>> {
+fn same(trials: &[&Trial], writer: &RecordWriter) -> Vec<Vec<usize>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut same: Vec<Vec<usize>> = Vec::new();
     for (at, trial) in trials.iter().enumerate() {
@@ -44,7 +44,12 @@ fn failed(trial: &Trial, reason: String, fault: Fault) -> Outcome {
 }
 
 impl Executor for Run {
-    fn run_trials(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
+    fn run_trials(
+        &self,
+        trials: &[Trial],
+        writer: &RecordWriter,
+        events: Events,
+    ) -> Result<Summary> {
         let _in_use = self.hold_cache()?;
         scratch::sweep(&self.trials_folder())?;
         let tally = Tally::new(events);
@@ -140,7 +145,7 @@ impl Run {
         &self,
         trial: &Trial,
         disks: Option<&std::result::Result<Prepared, Unprepared>>,
-        writer: &Writer,
+        writer: &RecordWriter,
         events: Events,
     ) -> Result<Outcome> {
         if self.stop.load(Ordering::Relaxed) {

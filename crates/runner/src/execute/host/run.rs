@@ -11,13 +11,18 @@ use crate::execute::tally::{Tally, interrupted, note};
 use crate::interpret::host::noted;
 use crate::interpret::outcome::not_run;
 use disklab_config::Trial;
-use disklab_record::{Outcome, Status, Writer};
+use disklab_record::{Outcome, RecordWriter, Status};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 impl Executor for Host {
-    fn run_trials(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
+    fn run_trials(
+        &self,
+        trials: &[Trial],
+        writer: &RecordWriter,
+        events: Events,
+    ) -> Result<Summary> {
         let tally = Tally::new(events);
         let obstacle =
             |trial: &Trial| facts::obstacle(trial).or_else(|| plan::obstacle(trial, &self.place));
@@ -76,7 +81,7 @@ impl Host {
         &self,
         trial: &Trial,
         prepared: &mut Prepared,
-        writer: &Writer,
+        writer: &RecordWriter,
         lacking: &mut BTreeMap<String, String>,
         events: Events,
     ) -> Result<Outcome> {

@@ -21,28 +21,30 @@ const UUID: &str = "00000000-0000-4000-8000-000000000000";
 
 /// A line each; those that begin with `#` say what is not a command.
 pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
-    let mut lines =
-        vec![
+    let mut lines = vec![
         "# in a mount and a process namespace of its own: mounts and programs end with the trial, \
          and the machine's files are read-only there"
             .to_owned(),
         format!("# {UUID} stands for what is drawn when it is needed"),
         format!("# programs are those of {}, whatever your PATH says", disklab_block_devices::PATH),
-        format!("# what is changed is noted in {} first, and is undone behind each \
-            trial", host.state.display()),
-        format!("# before each trial nothing of ours runs for {}, and the disks are looked \
-            at", host.rest),
-        format!("# before and behind each trial, if it is installed, and for each disk: {} \
-            DISK", ASKS_HEALTH.join(" ")),
+        format!(
+            "# what is changed is noted in {} first, and is undone behind each trial",
+            host.state.display()
+        ),
+        format!(
+            "# before each trial nothing of ours runs for {}, and the disks are looked at",
+            host.rest
+        ),
+        format!(
+            "# before and behind each trial, if it is installed, and for each disk: {} DISK",
+            ASKS_HEALTH.join(" ")
+        ),
     ];
     let (out, possible): (Vec<_>, Vec<_>) =
         trials.iter().partition(|trial| obstacle(trial, host).is_some());
     for trial in out {
-        lines.push(format!(
-            "# {}: left out: {}",
-            trial.id,
-            obstacle(trial, host).unwrap_or_default()
-        ));
+        let why = obstacle(trial, host).unwrap_or_default();
+        lines.push(format!("# {}: left out: {why}", trial.id));
     }
     lines.push(format!(
         "# the order of trials is drawn; `--order {}` draws this one again",
@@ -51,6 +53,8 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     // What undoes what was made on the disks.
     let (mut contents, mut undo) = (DiskContents::default(), Vec::new());
     let mut overwrite = place::named_again(&host.place);
+    let named: Vec<String> =
+        host.place.disks().iter().map(|disk| disk.named.display().to_string()).collect();
     for trial in order::in_blocks(possible, host.order) {
         let uuid = host.place.uuid(UUID);
         let at = place::test_path(&host.place, UUID);
@@ -59,7 +63,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
             |overwrite| host.machine(&host.state.join("PID-0.journal"), overwrite, at.clone());
         if !contents.fit(trial) {
             lines.append(&mut undo);
-            lines.push(format!("# {}, on {}", trial.array.name, names(host)));
+            lines.push(format!("# {}, on {}", trial.array.name, named.join(" ")));
             let changes = place::changes(&placed, &host.place, at.as_deref());
             lines.extend(changes.iter().filter_map(made_at_once));
             let machine = machine(Some(std::mem::take(&mut overwrite)));
@@ -95,12 +99,6 @@ pub fn time(host: &Host, trials: &[Trial]) -> Duration {
 fn obstacle(trial: &Trial, host: &Host) -> Option<String> {
     let known = facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
     known.or_else(|| plan::policy_not_had(trial, &host.place))
-}
-
-fn names(host: &Host) -> String {
-    let named: Vec<String> =
-        host.place.disks().iter().map(|disk| disk.named.display().to_string()).collect();
-    named.join(" ")
 }
 
 /// Folders are made by the run itself.
