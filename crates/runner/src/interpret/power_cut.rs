@@ -10,7 +10,7 @@ use disklab_units::Nanos;
 /// Half a cut: fewer that survive cannot be told from none.
 const HALF: f64 = 0.5;
 
-/// What a trial's cuts left on its disks.
+/// The state of the disks after a trial's cuts.
 #[derive(Debug, Default)]
 pub struct Left {
     /// How long mounting took, and how many records had been promised, after each cut that was

@@ -94,7 +94,7 @@ impl<'a> Prepared<'a> {
 
     fn make(&mut self, trial: &Trial) -> Result<()> {
         let host = self.host;
-        // Disks that may hold something. Once they held what we made, there is nothing else to lose.
+        // Disks that may hold something. Once they held what we made, nothing else can be lost.
         let overwrite = if self.is_first { named_again(&host.place) } else { Vec::new() };
         if let HostPlace::Disks { disks, permission } = &host.place {
             for disk in disks {
