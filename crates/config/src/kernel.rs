@@ -24,7 +24,10 @@ from_table! {
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Kernel(name: &str) {
         /// The name of its file: `7.3`.
-        pub series: String = with(|table, _| read_series(table, name)),
+        pub series: String = with(|table, _| {
+            check_series(table, name);
+            Some(name.to_owned())
+        }),
         /// One line for people.
         pub summary: String = required(),
         /// The distribution's package with its source.
@@ -41,11 +44,10 @@ impl Kernel {
     }
 }
 
-fn read_series(table: &TomlTable<'_, '_>, name: &str) -> Option<String> {
+fn check_series(table: &TomlTable<'_, '_>, name: &str) {
     table.refuse_if(!is_series(name), "", || {
         format!("`{name}` is not a kernel series such as 7.3, which the file must be named after")
     });
-    Some(name.to_owned())
 }
 
 fn read_package(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {

@@ -281,10 +281,10 @@ fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
     let is_crossed =
         |axis: Axis| crossed.as_ref().is_some_and(|crossed| crossed.has(axis.as_str()));
     let named = |axis: Axis, values, fixed| {
-        let axis = SuiteAxis::Named(axis);
-        let (values, mistakes) = axis.values(values);
+        let own = SuiteAxis::Named(axis);
+        let (values, mistakes) = own.values(values);
         table.record(mistakes);
-        AxisValues { axis, values, fixed, along: false }
+        AxisValues { axis: own, values, fixed, along: false }
     };
     if let Some(crossed) = &crossed {
         let given = Axis::ALL.iter().filter(|&&axis| is_crossed(axis));

@@ -215,7 +215,7 @@ fn mixes_of_reads_and_writes() {
         lab.write("workloads/random.toml", &format!("summary = \"x\"\n{text}{rest}"));
         Lab::load(lab.path())
             .map(|lab| lab.workloads["random"].jobs()[0].rwmixread)
-            .map_err(|it| lab.relative(&it))
+            .map_err(|mistakes| lab.relative(&mistakes))
     };
     assert_eq!(with("rw = \"randrw\"\nrwmixread = 70\n"), Ok(70));
     assert_eq!(with("rw = \"rw\"\n"), Ok(50));

@@ -401,6 +401,7 @@ fn suites_by_themselves() {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 #[test]
 fn suites_in_their_lab() {
     for (from, to, message) in [

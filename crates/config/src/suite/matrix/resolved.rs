@@ -34,7 +34,7 @@ pub(super) struct Named<'a, T> {
     pub thing: T,
 }
 
-impl<'a, T> Named<'a, T> {
+impl<T> Named<'_, T> {
     /// Finds what a cell's value stands for.
     fn find<'n>(all: &'n [Self], value: Option<&str>) -> Option<&'n T> {
         all.iter().find(|named| Some(named.value()) == value).map(|named| &named.thing)

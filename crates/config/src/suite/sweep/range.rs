@@ -81,8 +81,9 @@ impl Range {
             Spacing::Log => range.part(f64::from(step) / f64::from(steps - 1), whole),
         };
         let values: Vec<Number> = (0..steps).map(value).collect();
-        if let Some(twice) = values.windows(2).find(|pair| pair[0] == pair[1]) {
-            table.wrong("steps", format!("{steps} are too many: {} comes twice", twice[0]));
+        let twice = values.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+        if let Some(twice) = twice {
+            table.wrong("steps", format!("{steps} are too many: {twice} comes twice"));
             return None;
         }
         Some(values.iter().map(Number::to_string).collect())
