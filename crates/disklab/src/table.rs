@@ -48,6 +48,10 @@ impl TextTable {
         Self::new(&heads.split('|').map(column).collect::<Vec<_>>(), color)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.add(cells, None);
     }

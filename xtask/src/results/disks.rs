@@ -8,32 +8,23 @@ use super::facts;
 use super::merged::{CellPlace, Merged};
 use super::words::{percent, test};
 
-pub const HEAD: [&str; 12] = [
-    "test",
-    "policy",
-    "disks at work",
-    "busy %, most and least",
-    "depth, most and least",
-    "reads to another disk %",
-    "distance GB",
-    "sequential %",
-    "service ms",
-    "btrfs's mean ms, least and most",
-    "checkpoints",
-    "reads of each disk %",
-];
+/// The heads of the columns, divided by `|`.
+const HEADS: &str = "test|policy|disks at work|busy %, most and least|depth, most and least|\
+                     reads to another disk %|distance GB|sequential %|service ms|\
+                     btrfs's mean ms, least and most|checkpoints|reads of each disk %";
 
 pub fn table(merged: &Merged, places: &[CellPlace]) -> String {
+    let heads: Vec<&str> = HEADS.split('|').collect();
     let mut rows = Vec::new();
     for place in places {
         for policy in merged.plain_policies() {
             let mut row = vec![test(&place.workload), policy.to_owned()];
             row.extend(median(&merged.samples(place, policy)).map_or_else(Vec::new, cells));
-            row.resize(HEAD.len(), String::new());
+            row.resize(heads.len(), String::new());
             rows.push(row);
         }
     }
-    super::words::table(&HEAD, 2, &rows)
+    super::words::table(&heads, 2, &rows)
 }
 
 /// With the median IOPS; of an even number, the lower of the two in the middle.

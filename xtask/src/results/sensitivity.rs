@@ -24,19 +24,9 @@ pub fn section(merged: &Merged) -> String {
             let _ = write!(failed, "{}:\n\n{fates}", agreement::heading(&place));
         }
     }
-    let head = [
-        "array",
-        "background",
-        "jobs",
-        "test",
-        "choice",
-        "IOPS",
-        "against",
-        "its IOPS",
-        "ratio",
-        "differ",
-    ];
-    let table = super::words::table(&head, 5, &rows);
+    let heads = "array|background|jobs|test|choice|IOPS|against|its IOPS|ratio|differ";
+    let heads: Vec<&str> = heads.split('|').collect();
+    let table = super::words::table(&heads, 5, &rows);
     format!("{table}{failed}")
 }
 

@@ -18,9 +18,9 @@ pub fn table(
     outcome: &Outcome,
     closing: Option<&Closing>,
     color: bool,
-) -> Option<TextTable> {
+) -> TextTable {
     let heads = "phase|>time|>bandwidth|reads of each disk, %|writes of each disk, %|>seeks";
-    let mut table = None;
+    let mut table = TextTable::with_heads(heads, color);
     for step in steps {
         let Step::Phase { went: PhaseEnd { phase, took_ns, given_up }, .. } = step else {
             continue;
@@ -31,7 +31,7 @@ pub fn table(
             .map_or(&[][..], |phase| &phase.devices);
         let seeks: u64 = disks.iter().filter_map(|disk| disk.apart).fold(0, u64::saturating_add);
         let more = if *given_up { "> " } else { "" };
-        table.get_or_insert_with(|| TextTable::with_heads(heads, color)).row([
+        table.row([
             phase.clone(),
             format!("{more}{}", Nanos(*took_ns)),
             or_dash(bandwidth.map(|measure| answer::value(measure.value, &measure.unit))),

@@ -1,6 +1,7 @@
 //! Everything about one trial: its numbers, what its guest did and read back, what its disks did,
 //! where its raw output is.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -45,13 +46,8 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     let left = raw.as_deref().map(Left::read);
     let changed = disklab_record::changed(record, outcome)?;
     if screen.json {
-        return screen.json(&as_json(
-            validity(record),
-            outcome,
-            raw.as_deref(),
-            left.as_ref(),
-            &changed,
-        ));
+        let validity = validity(record);
+        return screen.json(&as_json(validity, outcome, raw.as_deref(), left.as_ref(), &changed));
     }
     let mut out = screen.out();
     head(outcome, record.manifest().on_host.is_some(), screen, &mut out)?;
@@ -73,20 +69,18 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         screen.prose(&format!("remark: {remark}"), "", &mut out)?;
     }
     if let Some(left) = &left {
-        if let Some(table) =
-            phases::table(&left.steps, outcome, left.closing.as_ref().ok(), screen.color)
-        {
-            section("phases", screen, &mut out)?;
-            table.print(screen, "", &mut out)?;
-        }
-        left.settings(screen, &mut out)?;
+        let closing = left.closing.as_ref().ok();
+        let phases = phases::table(&left.steps, outcome, closing, screen.color);
+        table_section("phases", phases, screen, &mut out)?;
+        let title = "settings, as the guest read them back";
+        table_section(title, left.settings(screen.color), screen, &mut out)?;
         if let Some(how) = warm_up::sentence(&left.steps) {
             section("warm-up", screen, &mut out)?;
             screen.prose(&how, "", &mut out)?;
         }
         left.commands(screen, &mut out)?;
         left.phases(screen, &mut out)?;
-        left.power_cuts(screen, &mut out)?;
+        table_section("power cuts", left.power_cuts(screen.color), screen, &mut out)?;
         if outcome.status != Status::Ok {
             left.last_words(screen, &mut out)?;
         }
@@ -114,6 +108,20 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
 fn section(title: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out)?;
     Ok(writeln!(out, "{}", screen.paint(title, Paint::Strong))?)
+}
+
+/// Prints a table below its title, unless the table has no rows.
+fn table_section(
+    title: &str,
+    table: TextTable,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if table.is_empty() {
+        return Ok(());
+    }
+    section(title, screen, out)?;
+    table.print(screen, "", out)
 }
 
 fn head(
@@ -175,17 +183,14 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
         direction("reads: ", read)?;
         direction("writes: ", write)?;
     }
-    read_stats(sample, screen, out)
+    let title = "btrfs's read_stats over the measurement";
+    table_section(title, read_stats(sample, screen.color), screen, out)
 }
 
 /// What btrfs counted of each device's reads, where it did.
-fn read_stats(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    if sample.devices.iter().all(|disk| disk.read_stats.is_none()) {
-        return Ok(());
-    }
-    section("btrfs's read_stats over the measurement", screen, out)?;
+fn read_stats(sample: &Sample, color: bool) -> TextTable {
     let heads = "disk|>ios|>mean wait|>checkpoints|>ignored|>age|>checkpoint avg";
-    let mut table = TextTable::with_heads(heads, screen.color);
+    let mut table = TextTable::with_heads(heads, color);
     for disk in &sample.devices {
         let Some(stats) = &disk.read_stats else { continue };
         table.row([
@@ -198,7 +203,7 @@ fn read_stats(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(
             stats.checkpoint_avg_ns.to_string(),
         ]);
     }
-    table.print(screen, "", out)
+    table
 }
 
 impl Left {
@@ -218,21 +223,14 @@ impl Left {
         Self { steps, closing, console }
     }
 
-    fn settings(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-        let set = self.steps.iter().filter_map(|step| match step {
-            Step::Set { path, value, says } => Some([path, value, says].map(Clone::clone)),
-            _ => None,
-        });
-        let set: Vec<_> = set.collect();
-        if set.is_empty() {
-            return Ok(());
+    fn settings(&self, color: bool) -> TextTable {
+        let mut table = TextTable::with_heads("file|written|read back", color);
+        for step in &self.steps {
+            if let Step::Set { path, value, says } = step {
+                table.row([path, value, says]);
+            }
         }
-        section("settings, as the guest read them back", screen, out)?;
-        let mut table = TextTable::with_heads("file|written|read back", screen.color);
-        for row in set {
-            table.row(row);
-        }
-        table.print(screen, "", out)
+        table
     }
 
     fn commands(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
@@ -304,26 +302,17 @@ impl Left {
         Ok(())
     }
 
-    fn power_cuts(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-        let cuts = self.closing.as_ref().map_or(&[][..], |closing| &closing.power_cuts);
-        if cuts.is_empty() {
-            return Ok(());
-        }
-        section("power cuts", screen, out)?;
+    fn power_cuts(&self, color: bool) -> TextTable {
         let heads =
             ">cut|>at|>fsynced records|>unflushed blocks|>of them lost|>writes on their way";
-        let mut table = TextTable::with_heads(heads, screen.color);
-        for (number, cut) in cuts.iter().enumerate() {
-            table.row([
-                (number + 1).to_string(),
-                cut.at.to_string(),
-                cut.acknowledged.to_string(),
-                cut.unsure.to_string(),
-                cut.lost.to_string(),
-                cut.on_the_way.to_string(),
-            ]);
+        let mut table = TextTable::with_heads(heads, color);
+        let cuts = self.closing.iter().flat_map(|closing| &closing.power_cuts);
+        for (number, cut) in (1_usize..).zip(cuts) {
+            let cells: [&dyn Display; 6] =
+                [&number, &cut.at, &cut.acknowledged, &cut.unsure, &cut.lost, &cut.on_the_way];
+            table.row(cells);
         }
-        table.print(screen, "", out)
+        table
     }
 
     fn last_words(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {

@@ -221,7 +221,8 @@ const CLOSING: &str = concat!(
     r#""devices":[{"name":"vda","reads":3,"writes":1,"#,
     r#""flushes":1,"discards":0,"read_bytes":12288,"write_bytes":4096,"busy_ns":6000,"#,
     r#""wait_ns":50000,"service_ns":4000,"depth_ns":48000,"followers":4,"apart":3,"#,
-    r#""apart_sectors":4096,"model":{"seeks":2,"cache":{"hits":1,"misses":0}}},{"name":"vdb","reads":1,"#,
-    r#""writes":0,"flushes":0,"discards":0,"read_bytes":4096,"write_bytes":0,"busy_ns":2000,"#,
-    r#""wait_ns":2000,"service_ns":2000,"depth_ns":2000,"model":null}]}],"trace_sha256":null}"#
+    r#""apart_sectors":4096,"model":{"seeks":2,"cache":{"hits":1,"misses":0}}},"#,
+    r#"{"name":"vdb","reads":1,"writes":0,"flushes":0,"discards":0,"#,
+    r#""read_bytes":4096,"write_bytes":0,"busy_ns":2000,"wait_ns":2000,"service_ns":2000,"#,
+    r#""depth_ns":2000,"model":null}]}],"trace_sha256":null}"#
 );
