@@ -11,12 +11,12 @@ use crate::{fixture, json, run};
 /// A report of fio: 8 requests in flight if `mean_us` is 4000.
 fn fio(iodepth: u32, iops: f64, mean_us: f64) -> String {
     let requests = iops as u64;
+    let job = format!(r#""jobname":"rand","job options":{{"iodepth":"{iodepth}"}}"#);
     format!(
         r#"fio: a word of warning
 {{"fio version":"fio-3.36","global options":{{"ioengine":"libaio","direct":"1","bs":"4k"}},
-"jobs":[{{"jobname":"rand","job options":{{"iodepth":"{iodepth}"}},
-"read":{{"iops":{iops},"bw_bytes":{},"io_bytes":{},"total_ios":{requests},
-"runtime":1000,"lat_ns":{{"min":1000,"max":90000000,"mean":{},"N":{requests},
+"jobs":[{{{job},"read":{{"iops":{iops},"bw_bytes":{},"io_bytes":{},
+"total_ios":{requests},"runtime":1000,"lat_ns":{{"min":1000,"max":90000000,"mean":{},"N":{requests},
 "percentile":{{"50.000000":{},"99.000000":{}}}}}}}}}]}}
 "#,
         (iops * 4096.0) as u64,
