@@ -5,7 +5,7 @@ use crate::books::Books;
 use crate::choice::Chooser;
 use crate::report::{LoadReport, Loops, Operations};
 use crate::shared::{LoadRun, Shared, locked};
-use crate::worker::{Tally, Worker};
+use crate::worker::{ThreadTally, Worker};
 use disklab_config::fsload::Operation;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +41,7 @@ pub fn run(run: &LoadRun) -> Result<LoadDone, Failure> {
 }
 
 /// By kind of thread.
-fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<Tally>, Failure> {
+fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<ThreadTally>, Failure> {
     // Little of a stack is used, and there may be hundreds.
     const STACK: usize = 256 << 10;
     std::thread::scope(|scope| {
@@ -68,7 +68,7 @@ fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<Tally>, Failure> {
                 }
             }
         }
-        let mut tallies = vec![Tally::default(); shared.run.load.threads.len()];
+        let mut tallies = vec![ThreadTally::default(); shared.run.load.threads.len()];
         for (kind, thread) in running {
             let tally =
                 thread.join().map_err(|_| "fsload: a thread of its own failed".to_owned())?;
@@ -78,8 +78,8 @@ fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<Tally>, Failure> {
     })
 }
 
-fn report(run: &LoadRun, tallies: &[Tally], books: &Books) -> LoadReport {
-    let mut all = Tally::default();
+fn report(run: &LoadRun, tallies: &[ThreadTally], books: &Books) -> LoadReport {
+    let mut all = ThreadTally::default();
     for tally in tallies {
         all.merge(tally);
     }
@@ -95,7 +95,7 @@ fn report(run: &LoadRun, tallies: &[Tally], books: &Books) -> LoadReport {
             max_ns: latency.max,
         })
     });
-    let loops = |(threads, tally): (&disklab_config::fsload::FileThreads, &Tally)| Loops {
+    let loops = |(threads, tally): (&disklab_config::fsload::FileThreads, &ThreadTally)| Loops {
         name: threads.name.clone(),
         loops: tally.loops,
         idle: tally.idle,

@@ -17,19 +17,19 @@ use std::time::{Duration, Instant};
 
 /// Counts of operations and loops.
 #[derive(Debug, Clone)]
-pub struct Tally {
+pub struct ThreadTally {
     operations: Vec<(Latency, u64)>,
     pub loops: u64,
     pub idle: u64,
 }
 
-impl Default for Tally {
+impl Default for ThreadTally {
     fn default() -> Self {
         Self { operations: vec![(Latency::default(), 0); Operation::ALL.len()], loops: 0, idle: 0 }
     }
 }
 
-impl Tally {
+impl ThreadTally {
     pub fn merge(&mut self, other: &Self) {
         for ((latency, bytes), (more, more_bytes)) in
             self.operations.iter_mut().zip(&other.operations)
@@ -58,7 +58,7 @@ pub struct Worker<'a> {
     /// The folder that it is in.
     inside: Option<u64>,
     buffer: Vec<u8>,
-    tally: Tally,
+    tally: ThreadTally,
 }
 
 impl<'a> Worker<'a> {
@@ -76,12 +76,12 @@ impl<'a> Worker<'a> {
             open: None,
             inside: None,
             buffer: vec![0; threads.io.0 as usize],
-            tally: Tally::default(),
+            tally: ThreadTally::default(),
         }
     }
 
     /// Until the time is over, or somebody failed.
-    pub fn work(mut self) -> (Tally, Option<Failure>) {
+    pub fn work(mut self) -> (ThreadTally, Option<Failure>) {
         self.shared.run.surroundings.thread_begins();
         let mut failure = None;
         while failure.is_none() && !self.shared.is_over() {
