@@ -156,8 +156,8 @@ fn read_short(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-const HEADS: &str = "drive|>requests|>mean\nmeasured|>\nmodel|>RMS\nfiles|>\nestimated|>\n%|>\nDiskSim|\
-                     >deviation\nclosed|>\ntracked|>\nDiskSim|angle\nfollowed|\nmet";
+const HEADS: &str = "drive|>requests|>mean\nmeasured|>\nmodel|>RMS\nfiles|>\nestimated|>\n%|\
+                     >\nDiskSim|>deviation\nclosed|>\ntracked|>\nDiskSim|angle\nfollowed|\nmet";
 
 fn print(rows: &[ValidatedDrive], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = TextTable::with_heads(HEADS, screen.color);

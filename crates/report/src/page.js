@@ -20,13 +20,16 @@
         head.setAttribute("aria-sort", up ? "ascending" : "descending");
         const key = (row) => {
           const cell = row.cells[column];
-          if ("numbers" in head.dataset) return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+          if ("numbers" in head.dataset)
+            return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
           return cell.textContent.trim();
         };
         const compare = (a, b) =>
           typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
         const rows = [...body.rows].map((row) => [key(row), row]);
-        rows.sort(([a], [b]) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : (up ? 1 : -1) * compare(a, b)));
+        rows.sort(([a], [b]) =>
+          a === null ? (b === null ? 0 : 1) : b === null ? -1 : (up ? 1 : -1) * compare(a, b),
+        );
         body.append(...rows.map(([, row]) => row));
       });
     });
@@ -43,7 +46,9 @@
     const apply = () => {
       let count = 0;
       for (const row of body.rows) {
-        const fits = filters.every(([column, select]) => !select.value || value(row.cells[column]) === select.value);
+        const fits = filters.every(
+          ([column, select]) => !select.value || value(row.cells[column]) === select.value,
+        );
         row.hidden = !fits;
         count += fits;
       }
@@ -69,7 +74,8 @@
 
   // A link into a folded group unfolds it.
   const unfold = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target =
+      location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     if (target) target.scrollIntoView();
   };
@@ -93,7 +99,8 @@
       if (["title", "desc"].includes(element.tagName)) return;
       const style = getComputedStyle(from[at]);
       if (style.display === "none") unseen.push(element);
-      for (const name of ["fill", "stroke"]) if (element.hasAttribute(name)) element.setAttribute(name, style[name].replaceAll('"', ""));
+      for (const name of ["fill", "stroke"])
+        if (element.hasAttribute(name)) element.setAttribute(name, style[name].replaceAll('"', ""));
     });
     for (const element of unseen) element.remove();
     const says = copy.querySelector(":scope > desc");
@@ -102,8 +109,12 @@
     const ns = svg.namespaceURI;
     const title = 34;
     const outer = document.createElementNS(ns, "svg");
-    Object.entries({ width, height: height + title, viewBox: `0 0 ${width} ${height + title}`, "font-family": "sans-serif" })
-      .forEach(([name, value]) => outer.setAttribute(name, value));
+    Object.entries({
+      width,
+      height: height + title,
+      viewBox: `0 0 ${width} ${height + title}`,
+      "font-family": "sans-serif",
+    }).forEach(([name, value]) => outer.setAttribute(name, value));
     const style = getComputedStyle(document.body);
     const add = (name, attributes, text = "") => {
       const element = document.createElementNS(ns, name);
@@ -117,13 +128,18 @@
     add("metadata", {}, document.querySelector("footer").textContent);
     if (copy.querySelector('[fill*="#hatch-"]')) {
       const tiles = document.querySelector(".hatches defs").cloneNode(true);
-      for (const way of tiles.querySelectorAll("path")) way.setAttribute("stroke", style.backgroundColor);
+      for (const way of tiles.querySelectorAll("path"))
+        way.setAttribute("stroke", style.backgroundColor);
       outer.append(tiles);
     }
     add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
     // Long titles in smaller letters, which are about 0.65 of their size wide.
     const size = Math.min(15, (width - 24) / (titleOf(figure).length * 0.65));
-    add("text", { x: 12, y: 22, "font-size": size, "font-weight": 600, fill: style.color }, titleOf(figure));
+    add(
+      "text",
+      { x: 12, y: 22, "font-size": size, "font-weight": 600, fill: style.color },
+      titleOf(figure),
+    );
     add("g", { transform: `translate(0,${title})` }).append(...copy.childNodes);
     return { text: new XMLSerializer().serializeToString(outer), width, height: height + title };
   };
@@ -132,7 +148,8 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
-  const saveSvg = (figure) => save(new Blob([standalone(figure).text], { type: "image/svg+xml" }), `${figure.id}.svg`);
+  const saveSvg = (figure) =>
+    save(new Blob([standalone(figure).text], { type: "image/svg+xml" }), `${figure.id}.svg`);
   const savePng = (figure) => {
     const { text, width, height } = standalone(figure);
     const image = new Image();
@@ -158,8 +175,12 @@
     const edges = svg.dataset.edges?.split(" ").map(Number) ?? [];
     for (const [at, from] of edges.slice(0, -1).entries()) {
       const strip = document.createElementNS(svg.namespaceURI, "rect");
-      Object.entries({ "data-row": at, x: from, width: edges[at + 1] - from, height: "100%" })
-        .forEach(([name, value]) => strip.setAttribute(name, value));
+      Object.entries({
+        "data-row": at,
+        x: from,
+        width: edges[at + 1] - from,
+        height: "100%",
+      }).forEach(([name, value]) => strip.setAttribute(name, value));
       svg.append(strip);
     }
     // Of a row of its table, under heads, a line each.
@@ -167,7 +188,9 @@
       const table = picture.parentElement.querySelector("details.numbers table");
       const [of, ...names] = [...table.tHead.rows[0].cells].map((it) => it.textContent);
       const [place, ...values] = [...table.tBodies[0].rows[at].cells].map((it) => it.textContent);
-      return [`${of} ${place}`, ...names.map((name, index) => `${name}: ${values[index]}`)].join("\n");
+      return [`${of} ${place}`, ...names.map((name, index) => `${name}: ${values[index]}`)].join(
+        "\n",
+      );
     };
     picture.addEventListener("pointermove", (event) => {
       const mark = event.target.closest?.("[data-value],[data-row]");
@@ -185,7 +208,10 @@
 
   // What scrolls must be reachable by keyboard; what fits need not be a stop on the way.
   const scrollable = (picture) => {
-    const fit = () => (picture.scrollWidth > picture.clientWidth ? picture.setAttribute("tabindex", 0) : picture.removeAttribute("tabindex"));
+    const fit = () =>
+      picture.scrollWidth > picture.clientWidth
+        ? picture.setAttribute("tabindex", 0)
+        : picture.removeAttribute("tabindex");
     const watch = new ResizeObserver(fit);
     [picture, picture.querySelector("svg")].forEach((it) => watch.observe(it));
   };
@@ -208,12 +234,23 @@
     };
     const larger = tool("Larger", zoom);
     larger.setAttribute("aria-pressed", false);
-    figure.querySelector(".picture").after(make("div", { className: "tools" }, tool("SVG", saveSvg), tool("PNG", savePng), larger));
+    figure
+      .querySelector(".picture")
+      .after(
+        make("div", { className: "tools" }, tool("SVG", saveSvg), tool("PNG", savePng), larger),
+      );
     hovering(figure.querySelector(".picture"));
     scrollable(figure.querySelector(".picture"));
   };
   // Only what is looked at: a report may have hundreds of pictures.
-  const equipWithin = (root) => root.querySelectorAll("figure.chart").forEach((it) => it.checkVisibility?.() !== false && equip(it));
+  const equipWithin = (root) =>
+    root
+      .querySelectorAll("figure.chart")
+      .forEach((it) => it.checkVisibility?.() !== false && equip(it));
   equipWithin(document);
-  document.addEventListener("toggle", (event) => event.target.open && equipWithin(event.target), true);
+  document.addEventListener(
+    "toggle",
+    (event) => event.target.open && equipWithin(event.target),
+    true,
+  );
 })();

@@ -7,8 +7,9 @@ use disklab_config::Lab;
 use disklab_results::Spread;
 use itertools::Itertools;
 
+use super::axes::CellPlace;
 use super::causes::{self, Side};
-use super::merged::{CellPlace, Merged};
+use super::merged::Merged;
 use super::orders::{self, Counts, VERDICTS, Verdict};
 use super::published::Published;
 use super::words::test;

@@ -7,8 +7,9 @@ use disklab_config::Lab;
 use disklab_results::Spread;
 use disklab_units::prose::{digits, listed};
 
+use super::axes::CellPlace;
 use super::kind::{Is, READS};
-use super::merged::{CellPlace, Merged};
+use super::merged::Merged;
 use super::published::{FIRST_RUN, POOL, Published, Row};
 use super::words::test;
 

@@ -5,10 +5,17 @@ use disklab_compare::CellIndex;
 use disklab_compare::index::IndexedTrial;
 use disklab_config::suite::Axis;
 
-use super::merged::CellPlace;
-
 /// What a page must know of each trial.
 const NEEDED: [Axis; 5] = [Axis::Array, Axis::Background, Axis::Jobs, Axis::Workload, Axis::Policy];
+
+/// All of a cell but its policy: policies are what is compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CellPlace {
+    pub array: String,
+    pub background: String,
+    pub jobs: u32,
+    pub workload: String,
+}
 
 /// Refuses a record whose suite does not say all that a page must know, or varies something else.
 pub fn check(index: &CellIndex) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use disklab_results::Sample;
 use disklab_units::prose::{digits, listed};
 use std::fmt::Write;
 
-use super::merged::CellPlace;
+use super::axes::CellPlace;
 use super::words::percent;
 use super::{arrays, facts};
 

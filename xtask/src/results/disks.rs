@@ -4,8 +4,9 @@
 use disklab_results::Sample;
 use disklab_units::prose::digits;
 
+use super::axes::CellPlace;
 use super::facts;
-use super::merged::{CellPlace, Merged};
+use super::merged::Merged;
 use super::words::{percent, test};
 
 /// The heads of the columns, divided by `|`.

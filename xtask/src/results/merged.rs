@@ -7,16 +7,7 @@ use disklab_record::{Outcome, Record, Status};
 use disklab_results::Sample;
 use itertools::iproduct;
 
-use super::axes;
-
-/// All of a cell but its policy: policies are what is compared.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CellPlace {
-    pub array: String,
-    pub background: String,
-    pub jobs: u32,
-    pub workload: String,
-}
+use super::axes::{self, CellPlace};
 
 /// One seed of a cell.
 #[derive(Debug)]

@@ -34,8 +34,9 @@ use disklab_record::Record;
 use disklab_units::prose::listed;
 use itertools::Itertools;
 
+use axes::CellPlace;
 use kind::{KINDS, Kind};
-use merged::{CellPlace, Merged, Trial};
+use merged::{Merged, Trial};
 use published::Published;
 use wrapped::wrapped;
 

@@ -7,7 +7,8 @@ use disklab_record::Status;
 use disklab_results::Remark;
 use disklab_units::prose::{count, listed};
 
-use super::merged::{CellPlace, Merged};
+use super::axes::CellPlace;
+use super::merged::Merged;
 use super::words::{code, escaped, test};
 
 /// What became of the trials of these places that are not ok: an entry of a list for each cell and

@@ -3,8 +3,8 @@
 use anyhow::Context;
 use itertools::{Itertools, iproduct};
 
+use super::axes::CellPlace;
 use super::kind::{Is, Kind};
-use super::merged::CellPlace;
 use super::words;
 
 /// Off by more than this part, a row breaks Little's law.

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 
-use super::merged::{CellPlace, Merged};
+use super::axes::CellPlace;
+use super::merged::Merged;
 use super::words::{range, test};
 use super::{agreement, notes, orders};
 

@@ -3,8 +3,9 @@
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 
+use super::axes::CellPlace;
 use super::kind::Kind;
-use super::merged::{CellPlace, Merged};
+use super::merged::Merged;
 use super::published::{Published, Row};
 use super::words::{range, test};
 

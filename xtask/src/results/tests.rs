@@ -11,9 +11,10 @@ use disklab_results::sample::{DeviceSample, DirectionSample};
 use disklab_results::{Remark, Sample};
 use disklab_units::Nanos;
 
+use super::axes::CellPlace;
 use super::causes::{self, Side};
 use super::kind::{Kind, MIXED, READS};
-use super::merged::{CellPlace, Merged};
+use super::merged::Merged;
 use super::page;
 use super::published::Published;
 

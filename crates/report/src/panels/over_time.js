@@ -8,14 +8,30 @@
   // A page may begin with one.
   const sides = ["a", "b"].filter((letter) => bar.dataset[letter]);
   // Those that are seen at first are not packed: as they are now, before the page equips them.
-  const side = (text, from, to) => text.replaceAll(`over-time-pair-${from}-`, `over-time-pair-${to}-`).replaceAll(`data-chart="${from}-`, `data-chart="${to}-`);
-  const figures = (letter) => [...panel.querySelectorAll(`figure.chart[id^="over-time-pair-${letter}-"]`)];
+  const side = (text, from, to) =>
+    text
+      .replaceAll(`over-time-pair-${from}-`, `over-time-pair-${to}-`)
+      .replaceAll(`data-chart="${from}-`, `data-chart="${to}-`);
+  const figures = (letter) => [
+    ...panel.querySelectorAll(`figure.chart[id^="over-time-pair-${letter}-"]`),
+  ];
   const first = {};
-  for (const letter of sides) first[letter] = side(figures(letter).map((it) => it.outerHTML).join(""), letter, "side");
+  for (const letter of sides)
+    first[letter] = side(
+      figures(letter)
+        .map((it) => it.outerHTML)
+        .join(""),
+      letter,
+      "side",
+    );
   const unpack = async (script) => {
     if (script.dataset.shown) return first[script.dataset.shown];
-    const bytes = Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+    const bytes = Uint8Array.from(atob(script.textContent.trim()), (letter) =>
+      letter.charCodeAt(0),
+    );
+    return new Response(
+      new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")),
+    ).text();
   };
   const scaleOf = (trial) => packed.find((script) => script.dataset.trial === trial)?.dataset.scale;
   const scales = Object.fromEntries(sides.map((letter) => [letter, scaleOf(bar.dataset[letter])]));
@@ -27,11 +43,14 @@
     if (wanted[letter] !== script) return;
     const template = document.createElement("template");
     template.innerHTML = side(unpacked, "side", letter);
-    for (const figure of template.content.querySelectorAll("figure")) document.getElementById(figure.id)?.replaceWith(figure);
+    for (const figure of template.content.querySelectorAll("figure"))
+      document.getElementById(figure.id)?.replaceWith(figure);
     scales[letter] = script.dataset.scale;
     panel.querySelector("[data-apart]").hidden = new Set(Object.values(scales)).size < 2;
     const pair = panel.querySelector("details.group");
-    pair.dataset.cell = [...bar.querySelectorAll("select")].map((select) => select.value).join(" and ");
+    pair.dataset.cell = [...bar.querySelectorAll("select")]
+      .map((select) => select.value)
+      .join(" and ");
     pair.querySelector("summary h3").textContent = pair.dataset.cell;
     // The page equips the pictures of what is unfolded.
     pair.dispatchEvent(new Event("toggle"));
@@ -40,7 +59,8 @@
   for (const [at, letter] of sides.entries()) {
     const select = document.createElement("select");
     select.dataset.side = letter;
-    for (const script of packed) select.append(new Option(script.dataset.trial, script.dataset.trial));
+    for (const script of packed)
+      select.append(new Option(script.dataset.trial, script.dataset.trial));
     select.value = bar.dataset[letter];
     select.addEventListener("change", () => show(letter, packed[select.selectedIndex]));
     const label = document.createElement("label");
