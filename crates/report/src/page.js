@@ -200,7 +200,8 @@
       const frame = picture.getBoundingClientRect();
       const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
       const below = y + 14 + box.offsetHeight < frame.height;
-      box.style.left = `${Math.max(0, Math.min(x + 12, frame.width - box.offsetWidth)) + picture.scrollLeft}px`;
+      const left = Math.max(0, Math.min(x + 12, frame.width - box.offsetWidth));
+      box.style.left = `${left + picture.scrollLeft}px`;
       box.style.top = `${Math.max(0, below ? y + 14 : y - 10 - box.offsetHeight)}px`;
     });
     picture.addEventListener("pointerleave", () => (box.hidden = true));

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use disklab_units::{Bytes, Nanos};
 
 use super::device::{device, workload};
-use super::parameter::{KeyOwner, SEEK, SweptParameter};
+use super::parameter::{KeyOwner, MEMORY, RUNTIME, SEEK, SweptParameter};
 use crate::array::Array;
 use crate::background::Background;
 use crate::device::Device;
@@ -19,12 +19,6 @@ use crate::policy::{Policy, PolicyChoice, WantedPolicy};
 use crate::read::{Diagnostic, SourcePlace, in_range};
 use crate::scheduler::SchedulerChoice;
 use crate::workload::{Workload, WorkloadKind};
-
-/// Memory of a guest: a kernel and fio need the least, and hosts seldom have more than the most.
-pub(in crate::suite) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
-/// Times that are measured.
-pub(in crate::suite) const RUNTIME: RangeInclusive<Nanos> =
-    Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 
 /// What a cell names.
 pub struct Base<'a> {

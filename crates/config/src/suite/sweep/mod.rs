@@ -25,8 +25,9 @@ mod values;
 
 pub use number::Number;
 pub use parameter::SweptParameter;
+pub(super) use parameter::{MEMORY, RUNTIME};
 
-pub(super) use apply::{Applied, Base, Having, MEMORY, RUNTIME, RereadFiles, SweptValue, apply};
+pub(super) use apply::{Applied, Base, Having, RereadFiles, SweptValue, apply};
 pub(super) use hypercube::read as read_hypercube;
 pub(super) use values::{canonical, each_once, read_steps};
 

@@ -2,9 +2,10 @@
 //! scheduler, a workload, a background, the guest or the suite.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use disklab_units::words;
+use disklab_units::{Bytes, Nanos, words};
 
 use crate::read::unknown;
 
@@ -40,6 +41,11 @@ words! {
     }
 }
 
+/// Memory of a guest: a kernel and fio need the least, and hosts seldom have more than the most.
+pub(in crate::suite) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
+/// Times that are measured.
+pub(in crate::suite) const RUNTIME: RangeInclusive<Nanos> =
+    Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 /// Of a hard disk: a factor to all three of its seek times.
 pub const SEEK: &str = "seek";
 /// What stands before the point, but for one disk's.
