@@ -1,11 +1,13 @@
 //! `lab/arrays/*.toml`: the disks of an experiment and how they are joined.
 //!
 //! ```toml
-//! summary = "two equal disks in btrfs raid1" join = "btrfs-raid1"               # see join.rs for
-//! all: xfs-on-md-raid10, ext4, single, ... part = "900 GiB"                   # may be left out:
-//! use only so much of each disk, from its outer edge devices = ["nas-4tb", "nas-4tb"]   # in the
-//! order of btrfs's device ids, which begin at 1 spares = ["nas-4tb"]               # may be left
-//! out: bare disks beside them, with links of their own, for what replaces one
+//! summary = "two equal disks in btrfs raid1"
+//! join = "btrfs-raid1"               # see layout.rs for all: xfs-on-md-raid10, ext4, single, ...
+//! # may be left out: use only so much of each disk, from its outer edge
+//! part = "900 GiB"
+//! devices = ["nas-4tb", "nas-4tb"]   # in the order of btrfs's device ids, which begin at 1
+//! # may be left out: bare disks beside them, with links of their own, for what replaces one
+//! spares = ["nas-4tb"]
 //!
 //! [cache]                            # may be left out: see cache.rs
 //!

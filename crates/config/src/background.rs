@@ -1,12 +1,16 @@
 //! `lab/backgrounds/*.toml`: what disturbs the measured workload.
 //!
 //! ```toml
-//! summary = "a defragmentation, on trees of its own" lead = { rotational = "5s", solid_state =
-//! "75ms" }   # it runs for so long before the workload starts
+//! summary = "a defragmentation, on trees of its own"
+//! # it runs for so long before the workload starts
+//! lead = { rotational = "5s", solid_state = "75ms" }
 //!
-//! [trees]                   # folders of fragmented files, made with the filesystem; may be left
-//! out count = 16 files = 16                # in each filesize = "2 MiB" fragment = "4 KiB"
-//! # the files are written in pieces of this size, in random order
+//! # folders of fragmented files, made with the filesystem; may be left out
+//! [trees]
+//! count = 16
+//! files = 16                # in each
+//! filesize = "2 MiB"
+//! fragment = "4 KiB"        # the files are written in pieces of this size, in random order
 //!
 //! [[prepare]]               # any number, in order, run once when the disks are prepared
 //! command = ["git", "init", "{pool}/repository"]

@@ -1,19 +1,26 @@
 //! The `[[phase]]`s of a workload: what it does one after the other, each with its own time.
 //!
 //! ```toml
-//! summary = "a file of 4 GB is written, then read; a tree is searched" system_call = "5us"       #
-//! virtual time that each system call takes while it is measured; may be left out: none numjobs = 8
-//! # `{jobs}` in commands; may be left out: 1 room = "1 GiB"            # what programs write at
-//! most; may be left out: nothing needs = ["tar"]           # programs that scripts among the
-//! commands start; may be left out expected = { rotational = "2min", solid_state = "10s" }   # how
-//! long all takes, for `plan`; may be left out: it is guessed
+//! summary = "a file of 4 GB is written, then read; a tree is searched"
+//! # virtual time that each system call takes while it is measured; may be left out: none
+//! system_call = "5us"
+//! numjobs = 8               # `{jobs}` in commands; may be left out: 1
+//! room = "1 GiB"            # what programs write at most; may be left out: nothing
+//! needs = ["tar"]           # programs that scripts among the commands start; may be left out
+//! # how long all takes, for `plan`; may be left out: it is guessed
+//! expected = { rotational = "2min", solid_state = "10s" }
 //!
 //! [[prepare]]               # any number, in order, run once when the disks are prepared
 //! command = ["cp", "-r", "/usr/share/doc", "{pool}/tree"]
 //!
-//! [[phase]] name = "create" filesize = "4 GB"         # fio, with the keys of a job: until its
-//! bytes are done, and what it wrote is on the disks file = "a" rw = "write" bs = "1M" ioengine =
-//! "psync"
+//! [[phase]]
+//! name = "create"
+//! # fio, with the keys of a job: until its bytes are done, and what it wrote is on the disks
+//! filesize = "4 GB"
+//! file = "a"
+//! rw = "write"
+//! bs = "1M"
+//! ioengine = "psync"
 //!
 //! [[phase]]
 //! name = "both"
@@ -24,13 +31,19 @@
 //! rw = "read"
 //! # ...
 //!
-//! [[phase]] name = "find" command = ["find", "{pool}/tree", "-name", "x"]   # or a program caches
-//! = "warm"           # or "cold", with nothing of the disks in memory; may be left out: cold limit
-//! = "10min"           # it is given up then, which is a result; may be left out: an hour numbers =
-//! "dbench"        # what reads numbers from what it prints; may be left out: nothing does
+//! [[phase]]
+//! name = "find"
+//! command = ["find", "{pool}/tree", "-name", "x"]   # or a program
+//! # or "cold", with nothing of the disks in memory; may be left out: cold
+//! caches = "warm"
+//! limit = "10min"           # it is given up then, which is a result; may be left out: an hour
+//! # what reads numbers from what it prints; may be left out: nothing does
+//! numbers = "dbench"
 //!
-//! [phase.reader]            # fio beside it, from its begin to its end, on a file of its own; may
-//! be left out filesize = "1 GiB" rw = "randread"
+//! # fio beside it, from its begin to its end, on a file of its own; may be left out
+//! [phase.reader]
+//! filesize = "1 GiB"
+//! rw = "randread"
 //! # ...
 //!
 //! [[phase]]

@@ -5,10 +5,13 @@
 //! summary = "a film: 25 frames a second, 1 MB/s, half a second of it in memory"
 //! filesize = "256 MiB"
 //!
-//! [player] frames = 25          # a second rate = "1 MB/s"      # of data that frames need rw =
-//! "read"          # the file from its beginning on; or randread: each frame needs other places of
-//! it bs = "64k"           # so much is read at a time, through the page cache ahead = "500ms"
-//! # data is read so long before it is due: may be left out, one frame
+//! [player]
+//! frames = 25          # a second
+//! rate = "1 MB/s"      # of data that frames need
+//! # the file from its beginning on; or randread: each frame needs other places of it
+//! rw = "read"
+//! bs = "64k"           # so much is read at a time, through the page cache
+//! ahead = "500ms"      # data is read so long before it is due: may be left out, one frame
 //! ```
 //!
 //! It begins when the first `ahead` of frames is in memory. From then on a frame is due every so

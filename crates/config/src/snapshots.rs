@@ -2,9 +2,11 @@
 //! users do.
 //!
 //! ```toml
-//! [snapshots] every = "5s"              # one is due so often keep = 24                 # older
-//! ones are deleted replicate_every = "20s"   # what is not on the array's [replica] yet is sent
-//! there; may be left out: never
+//! [snapshots]
+//! every = "5s"              # one is due so often
+//! keep = 24                 # older ones are deleted
+//! # what is not on the array's [replica] yet is sent there; may be left out: never
+//! replicate_every = "20s"
 //! ```
 
 use std::ops::RangeInclusive;

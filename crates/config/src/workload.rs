@@ -1,14 +1,19 @@
 //! `lab/workloads/*.toml`: what is measured, in fio's words.
 //!
 //! ```toml
-//! summary = "4 KiB random reads, one at a time" rw = "randread"          # read, write, randread,
-//! randwrite, rw or randrw bs = "4k" filesize = "50 GiB"      # one file, laid out before anything
-//! is measured ioengine = "libaio"      # psync, libaio or io_uring iodepth = 1              # from
-//! here on: may be left out, the defaults are fio's numjobs = 1              # jobs on the same
-//! file, reported together direct = true            # default false norandommap = true       #
-//! default false refill_buffers = true    # default false zero_buffers = false     # default false:
-//! what is written is zeroes, which take no room on the host rwmixread = 50           # per cent;
-//! only with rw and randrw, default 50
+//! summary = "4 KiB random reads, one at a time"
+//! rw = "randread"          # read, write, randread, randwrite, rw or randrw
+//! bs = "4k"
+//! filesize = "50 GiB"      # one file, laid out before anything is measured
+//! ioengine = "libaio"      # psync, libaio or io_uring
+//! iodepth = 1              # from here on: may be left out, the defaults are fio's
+//! numjobs = 1              # jobs on the same file, reported together
+//! direct = true            # default false
+//! norandommap = true       # default false
+//! refill_buffers = true    # default false
+//! # default false: what is written is zeroes, which take no room on the host
+//! zero_buffers = false
+//! rwmixread = 50           # per cent; only with rw and randrw, default 50
 //! ```
 //!
 //! Or several of them at once, each in a `[[job]]` of its own with the keys from `rw` on:

@@ -4,9 +4,10 @@
 //! ```toml
 //! summary = "a web proxy's cache, as filebench has it"
 //!
-//! [fsload] operation = "50us"        # of processor time, for each operation in a guest: may be
-//! left out scale = 10                # per cent of each `count`: may be left out, 100. `NAME:full`
-//! is all of them
+//! [fsload]
+//! operation = "50us"        # of processor time, for each operation in a guest: may be left out
+//! # per cent of each `count`: may be left out, 100. `NAME:full` is all of them
+//! scale = 10
 //!
 //! [[fsload.files]]
 //! name = "proxy"
@@ -15,12 +16,15 @@
 //! width = 20                # files in a folder, on average: may be left out, all in one
 //! size = "gamma 1.5, mean 16 KiB"
 //!
-//! [[fsload.threads]] name = "proxy" count = 100               # may be left out, 1; the suite's
-//! `jobs` where there is one kind of threads pick = "rotation"         # see pick.rs: may be left
-//! out, rotation io = "1 MiB"              # whole files are read and written so much at a time:
-//! may be left out, 1 MiB idle = "10ms"             # waits so long where there is nothing to do:
-//! may be left out, 10 ms loop = ["delete", "create", "append 0 B to 16 KiB", "close", "open",
-//! "read whole", "close"]
+//! [[fsload.threads]]
+//! name = "proxy"
+//! # may be left out, 1; the suite's `jobs` where there is one kind of threads
+//! count = 100
+//! pick = "rotation"         # see pick.rs: may be left out, rotation
+//! # whole files are read and written so much at a time: may be left out, 1 MiB
+//! io = "1 MiB"
+//! idle = "10ms"             # waits so long where there is nothing to do: may be left out, 10 ms
+//! loop = ["delete", "create", "append 0 B to 16 KiB", "close", "open", "read whole", "close"]
 //! ```
 //!
 //! A set with `per_folder = 100` instead of `count` begins empty: threads make folders, and fill

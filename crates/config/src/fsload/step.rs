@@ -1,13 +1,19 @@
 //! What a thread does, a step a line of its loop.
 //!
 //! ```text
-//! open SET          a file that is there; its later steps are on it, until it is closed create SET
-//! one that is not there; it is open then, and empty read whole        all of the open file, from
-//! its beginning read 4 KiB        at a random place of it append SIZE       one size, or a
-//! distribution write whole       as many bytes as the file had when its set was laid out, in place
-//! of what it holds fsync close delete SET        a file that nobody has open stat SET list SET
-//! the folder that a file of the set is in replace SET       all of a file, written beside it under
-//! another name and renamed pause 10 ms
+//! open SET          a file that is there; its later steps are on it, until it is closed
+//! create SET        one that is not there; it is open then, and empty
+//! read whole        all of the open file, from its beginning
+//! read 4 KiB        at a random place of it
+//! append SIZE       one size, or a distribution
+//! write whole       as many bytes as the file had when its set was laid out, in place of what it holds
+//! fsync
+//! close
+//! delete SET        a file that nobody has open
+//! stat SET
+//! list SET          the folder that a file of the set is in
+//! replace SET       all of a file, written beside it under another name and renamed
+//! pause 10 ms
 //! ```
 //!
 //! `SET` may be left out where there is one only. Sets of `per_folder` files are used from within

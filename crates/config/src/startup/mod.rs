@@ -4,11 +4,14 @@
 //! ```toml
 //! summary = "git status"
 //!
-//! [startup] command = ["git", "status"]     # what was recorded limit = "60s"                   #
-//! it is given up then, which is a result; may be left out: 60 s environment = ["DISPLAY=:9"]    #
-//! beside PATH, HOME, LC_ALL and TERM; may be left out server = ["Xvfb", ":9"]         # what it
-//! needs to be running, from the host's files, not the disks; may be left out files = [
+//! [startup]
+//! command = ["git", "status"]     # what was recorded
+//! limit = "60s"                   # it is given up then, which is a result; may be left out: 60 s
+//! environment = ["DISPLAY=:9"]    # beside PATH, HOME, LC_ALL and TERM; may be left out
+//! # what it needs to be running, from the host's files, not the disks; may be left out
+//! server = ["Xvfb", ":9"]
 //! # bytes and path; a path that ends in / is a folder, one with -> a symbolic link
+//! files = [
 //!     "5368 /usr/bin/git",
 //!     "0 /lib64 -> usr/lib64",
 //! ]

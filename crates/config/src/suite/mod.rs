@@ -1,16 +1,21 @@
 //! `lab/suites/*.toml`: a question, as a matrix of trials.
 //!
 //! ```toml
-//! question = "Which btrfs read policy serves which disks?" seeds = 3                          #
-//! trials of each cell memory = "512 MiB"                 # of the guest runtime = { rotational =
-//! "20s", solid_state = "300ms" }   # measured, in virtual time; not for what ends by itself ramp =
-//! { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out:
-//! none mount_options = ["noatime"]        # may be left out metadata = "warm"                  #
-//! or "cold", as it is after a mount: may be left out power_cut = { cuts = 3 }           # see
-//! power_cut.rs; may be left out: the power stays metrics = ["iops", "read p99"]     # what is
-//! compared, the most important first; may be left out: the usual kernel = "newest"
-//! # a fixed value: the same for all trials baseline = { policy = "pid" }      # what the other
-//! values of an axis are compared with; may be left out
+//! question = "Which btrfs read policy serves which disks?"
+//! seeds = 3                          # trials of each cell
+//! memory = "512 MiB"                 # of the guest
+//! # measured, in virtual time; not for what ends by itself
+//! runtime = { rotational = "20s", solid_state = "300ms" }
+//! # before it, not measured; may be left out: none
+//! ramp = { rotational = "1s", solid_state = "10ms" }
+//! mount_options = ["noatime"]        # may be left out
+//! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
+//! power_cut = { cuts = 3 }           # see power_cut.rs; may be left out: the power stays
+//! # what is compared, the most important first; may be left out: the usual
+//! metrics = ["iops", "read p99"]
+//! kernel = "newest"                  # a fixed value: the same for all trials
+//! # what the other values of an axis are compared with; may be left out
+//! baseline = { policy = "pid" }
 //!
 //! [axes]                             # crossed with one another
 //! array = ["hdd-raid1", "ssd-raid10"]
