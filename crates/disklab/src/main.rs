@@ -1,4 +1,4 @@
-//! The command line: one file a verb. Nothing but this crate prints.
+//! The command line: one file a verb. No other crate prints to users.
 
 mod array;
 mod audit;

@@ -7,9 +7,9 @@
 //! Two processes: the outer one makes the namespaces and waits, the inner one is the first in them.
 //! Each ends with the one that started it.
 
+use super::actions;
 use super::environment::Environment;
 use super::environment::real_machine::{Held, Real};
-use super::interpret::run_plan;
 use super::namespace::{JOURNAL, end_with_parent, keep_mounts, own_namespaces, surround};
 use super::steps::{Failure, on, read_json};
 use crate::real_machine::RealMachine;
@@ -83,7 +83,7 @@ fn inside_namespaces() -> Result<(), Failure> {
     surround(&machine)?;
     let real = Real::enter(machine, Path::new(JOURNAL), Path::new(TRIAL), held)?;
     let environment: Arc<dyn Environment> = Arc::new(real);
-    run_plan(Ok(plan), &environment, &lines)
+    actions::run(Ok(plan), &environment, &lines)
 }
 
 /// The disks, if they are still those that the run was given, and nobody else's. They are held from

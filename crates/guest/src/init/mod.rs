@@ -4,6 +4,7 @@
 //! Whatever goes wrong is a step with an `error`; a guest that did all it should ends with the step
 //! `finished`.
 
+pub mod actions;
 mod background;
 mod bcache;
 mod direct;
@@ -14,7 +15,6 @@ mod filesystem;
 mod fsload;
 mod gate;
 pub mod host;
-pub mod interpret;
 mod io_context;
 pub mod kernel_value;
 mod measure;
@@ -71,7 +71,7 @@ pub fn main() -> ! {
 fn run_as_guest() -> Result<(), Failure> {
     make_folders()?;
     let environment: Arc<dyn Environment> = Arc::new(Guest);
-    interpret::run_plan(steps::read_json(&Path::new(TRIAL).join(names::PLAN)), &environment, &[])
+    actions::run(steps::read_json(&Path::new(TRIAL).join(names::PLAN)), &environment, &[])
 }
 
 /// Makes the folders of a running system. The root is the host's, read-only; only the trial's

@@ -89,17 +89,19 @@ pub fn plan(trial: &Trial) -> Plan {
 }
 
 /// Additions to a measurement on a real machine, where others use up process ids too.
-pub struct Besides {
+pub struct HostAdditions {
     pub warm_up: Option<WarmUp>,
     /// Patterns of more files that are kept.
     pub keep: Vec<String>,
 }
 
-/// Actions from the mounted filesystem to the end of what is measured.
-pub fn measurement(trial: &Trial, besides: Option<Besides>) -> Vec<Action> {
+/// Actions from the mounted filesystem to the end of what is measured; in a guest if `on_host` is
+/// None.
+pub fn measurement(trial: &Trial, on_host: Option<HostAdditions>) -> Vec<Action> {
     let is_btrfs = trial.array.layout.filesystem() == Some(Filesystem::Btrfs);
-    let is_guest = besides.is_none();
-    let Besides { warm_up, keep } = besides.unwrap_or(Besides { warm_up: None, keep: Vec::new() });
+    let is_guest = on_host.is_none();
+    let HostAdditions { warm_up, keep } =
+        on_host.unwrap_or(HostAdditions { warm_up: None, keep: Vec::new() });
     // btrfs's statistics of each device's reads, where the kernel has them. Of two filesystems it
     // could not be told which one's they are.
     let read_stats = (is_btrfs && trial.array.replica.is_none())

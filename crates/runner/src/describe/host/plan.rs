@@ -3,7 +3,7 @@
 
 use super::place::HostPlace;
 use crate::describe::fio::warming;
-use crate::describe::plan::{self, Besides};
+use crate::describe::plan::{self, HostAdditions};
 use crate::describe::scheduler::device_settings;
 use crate::describe::stack;
 use disklab_block_devices::cgroups;
@@ -248,9 +248,11 @@ pub fn measuring(trial: &Trial, machine: &RealMachine, warm_up: Option<Nanos>) -
     // Errors of its devices, as `btrfs device stats` tells them.
     let errors = (trial.array.layout.filesystem() == Some(Filesystem::Btrfs))
         .then(|| format!("{}/devinfo/*/{}", stack::sysfs_of_btrfs(trial), device_errors::FILE));
-    let besides =
-        Besides { warm_up: self::warm_up(trial, warm_up), keep: errors.into_iter().collect() };
-    let measurement = plan::measurement(trial, Some(besides));
+    let additions = HostAdditions {
+        warm_up: self::warm_up(trial, warm_up),
+        keep: errors.into_iter().collect(),
+    };
+    let measurement = plan::measurement(trial, Some(additions));
     actions.push(drop_caches(&measurement));
     actions.extend(measurement);
     actions.push(check);

@@ -4,16 +4,16 @@
 //! ([`disklab_guest::init::host`]). All that is changed is in a journal before it is, and is undone
 //! from there, in the same way after a trial that ended well as after one that was killed.
 
+mod dry_run;
 mod duration;
 mod first;
 mod prepared;
 mod run;
-mod script;
 mod settings;
 mod trial;
 
 pub use crate::describe::host::place::{HostPlace, Permission};
 pub use crate::describe::host::plan::obstacle;
+pub use dry_run::{script, time};
 pub use prepared::{name, room_at};
-pub use script::{script, time};
 pub use settings::Host;

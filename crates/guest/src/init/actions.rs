@@ -24,7 +24,7 @@ fn performer(action: &Action) -> &dyn Perform {
 }
 
 /// Runs all actions up to the first that fails; what an earlier one started is ended in any case.
-fn run(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
+fn run_until_failure(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
     let mut result = Ok(());
     for action in &plan.actions {
         let ends = matches!(action, Action::StopBackground(_) | Action::StopWitness(_));
@@ -46,7 +46,7 @@ fn run(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
 
 /// Runs a plan in [`TRIAL`], with a step in the end that tells how that went. `before` are the
 /// command lines of what was done before.
-pub fn run_plan(
+pub fn run(
     plan: Result<Plan, Failure>,
     environment: &Arc<dyn Environment>,
     before: &[String],
@@ -56,7 +56,7 @@ pub fn run_plan(
     let mut session = Session::new(Arc::clone(environment), steps);
     let result = plan.and_then(|plan| {
         session.log(before);
-        let ran = run(&plan, &mut session);
+        let ran = run_until_failure(&plan, &mut session);
         let logged = session.write_log(folder);
         ran.and(logged).and_then(|()| session.environment.leave())
     });

@@ -10,7 +10,7 @@ use crate::describe::host::plan;
 use disklab_block_devices::change::Change;
 use disklab_block_devices::environment::ASKS_HEALTH;
 use disklab_config::Trial;
-use disklab_guest::init::interpret;
+use disklab_guest::init::actions;
 use disklab_guest::real_machine::{RealMachine, TRACING};
 use disklab_guest::shell;
 use disklab_protocol::action::Plan;
@@ -133,12 +133,12 @@ fn undoing(change: &Change, md: &str) -> String {
 
 /// The command lines of a plan on this machine, with those that undo what it changes.
 fn of_plan(plan: &Plan, machine: &RealMachine) -> Vec<String> {
-    let changes = interpret::changes(plan, machine);
+    let changes = actions::changes(plan, machine);
     let undo = machine.changes().into_iter().chain(changes.iter().flatten().cloned());
     let undo: Vec<String> = undo.map(|change| undoing(&change, "")).collect();
     // The files of a filesystem that is not there yet cannot be read.
     let unread = changes.iter().filter_map(|change| change.as_ref().err());
     let unread = unread.map(|path| format!("# {path} gets back what it was"));
-    let lines = machine.lines().into_iter().chain(interpret::lines(plan, Some(machine)));
+    let lines = machine.lines().into_iter().chain(actions::lines(plan, Some(machine)));
     lines.chain(undo.into_iter().rev()).chain(unread).collect()
 }
