@@ -31,7 +31,7 @@ const TURNS: usize = 3;
 const TIMER: [&str; 2] = ["null_blk.irqmode=2", "null_blk.completion_nsec=50000"];
 
 pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
-    // Pinned like a trial's worker: see exec::cpus.
+    // Pinned like a trial's worker: see crates/runner/src/execute/cpus.rs.
     disklab_runner::cpus::keep_to(disklab_runner::cpus::allowed()[0]);
     let mut figures = Vec::new();
     for (engine, depth) in
@@ -119,7 +119,7 @@ impl Rates {
 }
 
 /// Processor time that the trace of one request takes: the library writes its entry and the digest
-/// of 64 KiB at a time, and exec packs all.
+/// of 64 KiB at a time, and the runner packs all.
 fn trace_seconds(depth: u32) -> anyhow::Result<f64> {
     let place = tempfile::tempdir()?;
     let mut random = Random::new(Seed(1));
