@@ -101,7 +101,7 @@ impl Metric {
     }
 
     /// Whether a trial was given up then: it is more than its value.
-    pub fn is_given_up(&self, outcome: &Outcome) -> bool {
+    pub fn is_censored(&self, outcome: &Outcome) -> bool {
         self.own_measure([outcome]).is_some_and(|measure| measure.censored)
     }
 

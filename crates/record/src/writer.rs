@@ -47,7 +47,7 @@ impl Retry {
             None | Some(Status::Interrupted) => true,
             Some(Status::Ok) => false,
             // What failed may be needed with others that were not, once it has a result.
-            Some(Status::Failed | Status::Skipped | Status::Spared) => self == Self::Failed,
+            Some(Status::Failed | Status::Skipped | Status::NotNeeded) => self == Self::Failed,
         }
     }
 }

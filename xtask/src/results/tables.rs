@@ -57,7 +57,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> V
     let samples = merged.samples(place, policy);
     let cell = |(at, column): (usize, &super::kind::Column)| {
         if samples.is_empty() {
-            return Shown::text(if at == 0 { fate(merged, place, policy) } else { "" });
+            return Shown::text(if at == 0 { marked(merged, place, policy) } else { "" });
         }
         // A number that one seed lacks would be a median of the others.
         let values: Option<Vec<f64>> =
@@ -69,7 +69,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> V
 }
 
 /// Why a cell has no numbers.
-fn fate(merged: &Merged, place: &CellPlace, policy: &str) -> &'static str {
+fn marked(merged: &Merged, place: &CellPlace, policy: &str) -> &'static str {
     let trials = merged.trials(place, policy);
     if trials.iter().all(|trial| trial.outcome.is_none()) { "no trial" } else { "no result" }
 }

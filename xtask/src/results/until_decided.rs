@@ -149,7 +149,7 @@ fn upto(mut matched: MatchedTrials, most: u32) -> MatchedTrials {
 
 fn ran(record: &Record) -> usize {
     let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
-    outcomes.filter(|outcome| outcome.status != Status::Spared).count()
+    outcomes.filter(|outcome| outcome.status != Status::NotNeeded).count()
 }
 
 fn listed_numbers(numbers: &[u32]) -> String {

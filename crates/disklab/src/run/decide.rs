@@ -154,7 +154,7 @@ pub fn carry_out(
         } else {
             "it could serve no verdict: it, or what it would be held against, is left out"
         };
-        writer.note(not_run(trial, Status::Spared, reason.to_owned()))?;
+        writer.note(not_run(trial, Status::NotNeeded, reason.to_owned()))?;
     }
     Ok(Vec::new())
 }

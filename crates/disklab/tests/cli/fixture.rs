@@ -1,4 +1,4 @@
-//! A small record with one of each fate a trial can have, made without any guest.
+//! A small record with one trial of each status, made without any guest.
 
 use std::fs;
 use std::path::{Path, PathBuf};

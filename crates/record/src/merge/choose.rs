@@ -81,7 +81,7 @@ fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Out
         Status::Ok => 0,
         Status::Failed => 1,
         Status::Skipped => 2,
-        Status::Spared => 3,
+        Status::NotNeeded => 3,
         Status::Interrupted => 4,
     };
     outcomes.iter().copied().min_by_key(|(at, outcome)| (rank(outcome.status), *at))

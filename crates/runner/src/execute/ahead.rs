@@ -2,7 +2,7 @@
 
 use super::prepared;
 use super::run::Run;
-use crate::describe::facts::{self, Makers};
+use crate::describe::facts::{self, MkfsTools};
 use crate::error::{Error, Result};
 use disklab_config::Trial;
 use std::collections::BTreeMap;
@@ -25,10 +25,12 @@ impl Run {
     pub fn prepare_ahead(&self, trials: &[&Trial], ready: &(dyn Fn(Ready) + Sync)) -> Result<()> {
         let (fit, unfit): (Vec<&Trial>, Vec<&Trial>) =
             trials.iter().partition(|trial| facts::obstacle(trial).is_none());
-        let makers = Makers::find(&fit)?;
+        let mkfs_tools = MkfsTools::find(&fit)?;
         let mut sets: BTreeMap<Option<String>, Vec<&Trial>> = BTreeMap::new();
         for trial in fit {
-            sets.entry(prepared::key(trial, self.kernel(trial), &makers)?).or_default().push(trial);
+            sets.entry(prepared::key(trial, self.kernel(trial), &mkfs_tools)?)
+                .or_default()
+                .push(trial);
         }
         let mut bare = sets.remove(&None).unwrap_or_default();
         bare.extend(unfit);

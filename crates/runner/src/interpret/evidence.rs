@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_was_given_up_says_where() {
+    fn a_guest_that_timed_out_says_where() {
         let steps = (names::STEPS, "{\"step\":\"mounted\",\"filesystem\":\"btrfs\"}\n");
         let text = reason(&[steps], &End::Silent(Duration::from_secs(60)));
         assert!(
