@@ -77,7 +77,7 @@ pub fn compare(
     interim: Option<&SequentialDesign>,
 ) -> Result<Vec<Comparison>, disklab_stats::Error> {
     let is_measured = |matched: &MatchedTrials, metric: &Metric| {
-        let has_it = |outcome: &Outcome| metric.of(outcome).is_some();
+        let has_it = |outcome: &Outcome| metric.value_in(outcome).is_some();
         matched.outcomes().next().is_none() || matched.outcomes().any(has_it)
     };
     let all: Vec<_> = all
@@ -99,7 +99,7 @@ pub fn compare(
     }
     let (places, estimates): (Vec<usize>, Vec<_>) = estimates.into_iter().unzip();
     let correction = rule.error_control.correction();
-    let analyses = interim.map_or(1, |interim| interim.until.looks.len());
+    let analyses = interim.map_or(1, |interim| interim.until.analyses.len());
     for better in [Better::Higher, Better::Lower] {
         let rule = rule_for(better)?;
         let verdicts = rule.family(&estimates, correction)?;
@@ -140,10 +140,10 @@ fn compare_one(
     }
     let estimate = match interim {
         Some(SequentialDesign { until, upto }) if matched.paired => {
-            let taken = until.looks.iter().filter(|look| *look <= upto);
+            let taken = until.analyses.iter().filter(|seed| *seed <= upto);
             let pairs: Vec<usize> =
-                taken.map(|look| seeds.partition_point(|seed| seed <= look)).collect();
-            rule.after_analyses(&ours, &theirs, &pairs, until.looks.len())
+                taken.map(|last| seeds.partition_point(|seed| seed <= last)).collect();
+            rule.after_analyses(&ours, &theirs, &pairs, until.analyses.len())
         }
         _ if matched.paired => rule.paired(&ours, &theirs),
         _ => rule.unpaired(&ours, &theirs),
@@ -163,12 +163,12 @@ fn compare_one(
     // The medians of all, also of pairs of which nobody knows the order: what is left of these
     // would be the survivors'.
     let median = |outcomes: &[&Outcome]| {
-        let values = outcomes.iter().filter_map(|outcome| metric.of(outcome));
+        let values = outcomes.iter().filter_map(|outcome| metric.value_in(outcome));
         Spread::over(values).map(|spread| spread.median)
     };
     let limit = |outcomes: &[&Outcome]| {
         let censored = outcomes.iter().filter(|outcome| metric.is_censored(outcome));
-        censored.filter_map(|outcome| metric.of(outcome)).min_by(f64::total_cmp)
+        censored.filter_map(|outcome| metric.value_in(outcome)).min_by(f64::total_cmp)
     };
     let change = |estimate: disklab_stats::Comparison| {
         heed_nothing(RelativeChange::from_log_ratio(estimate.log_ratio), nothing)

@@ -113,7 +113,7 @@ pub fn basis(rule: DecisionRule, all: &[MatchedTrials], until: Option<&UntilDeci
         paired if paired == all.len() => "Trials of one seed are paired",
         _ => "Trials of one seed are paired where there are such",
     };
-    let analyses = until.map_or(1, |until| until.looks.len());
+    let analyses = until.map_or(1, |until| until.analyses.len());
     let percent = short(rule.alpha * 100.0);
     let limit = match rule.error_control {
         ErrorControl::Fdr => {

@@ -285,12 +285,12 @@ impl<'a> MatchedTrials<'a> {
 
     pub fn values(&self, metric: &Metric) -> MatchedValues {
         let value = |outcome: &&Outcome| -> Option<Censored> {
-            Some((metric.of(outcome)?, metric.is_censored(outcome)))
+            Some((metric.value_in(outcome)?, metric.is_censored(outcome)))
         };
         let (ours, theirs) = (self.treatments.iter().map(value), self.baselines.iter().map(value));
         let mut remarks = self.left_out.clone();
         let all = self.treatments.len() + self.baselines.len();
-        let without = self.outcomes().filter(|outcome| metric.of(outcome).is_none()).count();
+        let without = self.outcomes().filter(|outcome| metric.value_in(outcome).is_none()).count();
         if without > 0 {
             remarks.push(format!("{without} of {all} trials have no {}", metric.name()));
         }
@@ -330,7 +330,8 @@ impl<'a> MatchedTrials<'a> {
 /// Refuses a metric that no trial has, such as a name that was mistyped.
 pub fn check_measured(all: &[MatchedTrials], metrics: &[Metric]) -> Result<(), Error> {
     let outcomes = || all.iter().flat_map(MatchedTrials::outcomes);
-    let is_missing = |metric: &&Metric| !outcomes().any(|outcome| metric.of(outcome).is_some());
+    let is_missing =
+        |metric: &&Metric| !outcomes().any(|outcome| metric.value_in(outcome).is_some());
     match metrics.iter().find(is_missing) {
         Some(metric) if outcomes().next().is_some() => {
             let names = outcomes().flat_map(|outcome| outcome.measures.keys());

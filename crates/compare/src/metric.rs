@@ -88,7 +88,7 @@ impl Metric {
 
     /// Returns the value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure
     /// of that name.
-    pub fn of(&self, outcome: &Outcome) -> Option<f64> {
+    pub fn value_in(&self, outcome: &Outcome) -> Option<f64> {
         let own = |name: &str| outcome.measures.get(name).map(|measure| measure.value);
         let Some(sample) = &outcome.sample else { return own(self.typed()) };
         match self.row() {

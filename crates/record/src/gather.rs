@@ -91,7 +91,7 @@ impl RecordWriter {
         }
     }
 
-    /// Two machines may have carried one trial out, where one of them was given up. Their results
+    /// Two machines may have run one trial, where one of them timed out. Their results
     /// are the same.
     fn compare(&self, known: &[Outcome]) -> Result<(), NotTaken> {
         if known.is_empty() {

@@ -4,8 +4,8 @@
 //!   [`measures`]: numbers of imported results;
 //! - [`failures`]: why trials have no result; [`notes`]: remarks on those with one;
 //! - [`disks`]: what the disks of a trial did;
-//! - [`source`]: what a report is made of: records as far as they can be read, their contests and
-//!   verdicts;
+//! - [`source`]: what a report is made of: records as far as they can be read, their comparisons
+//!   and verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
 //! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces;
 //!   [`watched`]: such a trial; [`over_time`]: their pictures, with [`addresses`], [`raster`] and

@@ -29,7 +29,7 @@ pub fn markdown(source: &ReportSource) -> String {
         sentences.iter().chain(&source.seeds_to_decide()).map(|one| plain(one)).collect_vec();
     out.extend(said.iter().map(|sentence| format!("- {sentence}.")));
     if !sentences.is_empty() {
-        let basis = conclusion::basis(source.terms, &source.contests, source.until);
+        let basis = conclusion::basis(source.rule, &source.matched, source.until);
         out.push(format!("\n{}.\n", plain(&basis)));
     }
     let machine = source.merged.iter().flat_map(|report| &report.machine);

@@ -31,7 +31,7 @@ workload = ["smoke-randread"]
 /// A folder with a suite, and a cache that has the user's kernel and nothing else. None where there
 /// is no kernel.
 pub fn place() -> Option<tempfile::TempDir> {
-    let share = Share::at(Path::new(HOME)).expect("this work tree");
+    let share = Share::open(Path::new(HOME)).expect("this work tree");
     let kernel = Cache::open()
         .and_then(|cache| find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest"));
     let missing = kernel.as_ref().err().map(ToString::to_string);

@@ -188,7 +188,7 @@ fn row<'a>(
     let (failures, remarked) = (choice.failures(metric), remarked(&mut notes.0, group, choice));
     let said = comparison.into_iter().flat_map(|comparison| &comparison.remarks);
     let said = said.filter(|remark| !repeats(remark, &failures));
-    let least = source.terms.smallest_effect;
+    let least = source.rule.smallest_effect;
     let undecided = comparison.and_then(|comparison| comparison.why_undecided(family, least));
     let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)}

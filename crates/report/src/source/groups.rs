@@ -58,7 +58,7 @@ impl<'a> CellChoice<'a> {
 
     /// Over the seeds of [`CellChoice::results`].
     pub fn spread(&self, metric: &Metric) -> Option<Spread> {
-        Spread::over(self.outcomes().filter_map(|outcome| metric.of(outcome)))
+        Spread::over(self.outcomes().filter_map(|outcome| metric.value_in(outcome)))
     }
 
     /// The outcomes of [`CellChoice::results`].
@@ -70,7 +70,8 @@ impl<'a> CellChoice<'a> {
     pub fn known(&self, metric: &Metric, median: f64, unit: &str) -> String {
         let told = answer::value(median, unit);
         let is_less = |outcome: &Outcome| {
-            metric.is_censored(outcome) && metric.of(outcome).is_some_and(|limit| limit <= median)
+            metric.is_censored(outcome)
+                && metric.value_in(outcome).is_some_and(|limit| limit <= median)
         };
         if self.outcomes().any(is_less) { format!("> {told}") } else { told }
     }

@@ -73,7 +73,7 @@ pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
-/// Why a trial cannot be carried out here: programs that it runs are not there, or its files find
+/// Why a trial cannot run here: programs that it runs are not there, or its files find
 /// no place.
 pub fn obstacle(trial: &Trial) -> Option<String> {
     let is_missing = |name: &String| place(name).is_none();

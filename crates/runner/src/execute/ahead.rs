@@ -1,4 +1,4 @@
-//! Disks prepared ahead of trials that others carry out, on machines that get copies of them.
+//! Disks prepared ahead of trials that others run, on machines that get copies of them.
 
 use super::prepared;
 use super::run::Run;
@@ -12,8 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Ready<'a> {
     pub trials: Vec<&'a Trial>,
-    /// Key of their disks; None for trials that begin on bare ones, or that cannot be carried out
-    /// here.
+    /// Key of their disks; None for trials that begin on bare ones, or that cannot run here.
     pub key: Option<&'a str>,
     /// Path of the disks, or why there are none.
     pub disks: std::result::Result<Option<PathBuf>, String>,

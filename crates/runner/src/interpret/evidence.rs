@@ -59,7 +59,7 @@ pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
     Ok(closing)
 }
 
-/// Checks that a plan in which nothing is measured was carried out.
+/// Checks that a plan in which nothing is measured ran to its end.
 pub fn finished(folder: &Path, end: &End, who: Who) -> Result<(), String> {
     ended_well(folder, end, who)?;
     did_all(folder, who)
