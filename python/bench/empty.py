@@ -76,7 +76,7 @@ def sweep(folder: Path) -> dict[str, float]:
             }
 
         measured = Measured(question, plan, gatherer, work)
-        measured.carry_out()
+        measured.run()
     finally:
         gatherer.close()
     took = time.monotonic() - begun

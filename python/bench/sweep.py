@@ -76,7 +76,7 @@ def overhead(folder: Path, seeds: int) -> dict[str, float]:
 
 
 def parquet(folder: Path) -> dict[str, float]:
-    """Every request of the trials that Ray's nodes carried out."""
+    """Every request of the trials that Ray's nodes ran."""
     tables = folder / "tables"
     program.ask(["export", folder / "there", "-o", tables, "--table", "traces"])
     rows = 0

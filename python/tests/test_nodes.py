@@ -194,7 +194,7 @@ def test_a_node_that_cannot_even_begin_a_batch_is_named(
             with pytest.raises(
                 disklab.Error, match=r"no node is left that can run trials:\n.*only_here"
             ) as raised:
-                Sweep(question, question.plan(), gatherer, work).carry_out()
+                Sweep(question, question.plan(), gatherer, work).run()
         finally:
             gatherer.close()
     assert f"node {node.node_id[:8]}" in str(raised.value), raised.value

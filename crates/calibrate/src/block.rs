@@ -71,7 +71,7 @@ impl<'a> BlockTarget<'a> {
         Ok(Self { path, file, bytes, begun, stop, buffers: Vec::new() })
     }
 
-    /// Carries out probes until there are none left; returns which, and when.
+    /// Runs probes until there are none left; returns which, and when.
     fn work(
         &self,
         next: &AtomicUsize,

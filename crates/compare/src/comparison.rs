@@ -41,7 +41,7 @@ pub struct Comparison {
     /// The least value at which a trial of the treatment was given up, so that it is more than
     /// that; and of the baseline.
     #[serde(skip)]
-    pub given_up: (Option<f64>, Option<f64>),
+    pub censored: (Option<f64>, Option<f64>),
     /// The same of all trials, also of those that were not compared.
     #[serde(skip)]
     pub limits: (Option<f64>, Option<f64>),
@@ -77,7 +77,7 @@ pub fn compare(
     interim: Option<&SequentialDesign>,
 ) -> Result<Vec<Comparison>, disklab_stats::Error> {
     let is_measured = |matched: &MatchedTrials, metric: &Metric| {
-        let has_it = |outcome: &Outcome| metric.of(outcome).is_some();
+        let has_it = |outcome: &Outcome| metric.value_in(outcome).is_some();
         matched.outcomes().next().is_none() || matched.outcomes().any(has_it)
     };
     let all: Vec<_> = all
@@ -99,7 +99,7 @@ pub fn compare(
     }
     let (places, estimates): (Vec<usize>, Vec<_>) = estimates.into_iter().unzip();
     let correction = rule.error_control.correction();
-    let analyses = interim.map_or(1, |interim| interim.until.looks.len());
+    let analyses = interim.map_or(1, |interim| interim.until.analyses.len());
     for better in [Better::Higher, Better::Lower] {
         let rule = rule_for(better)?;
         let verdicts = rule.family(&estimates, correction)?;
@@ -109,7 +109,7 @@ pub fn compare(
             if comparison.better == better {
                 comparison.verdict = verdict;
                 comparison.seeds_to_decide = seeds;
-                comparison.heed_given_up();
+                comparison.heed_censored();
                 comparison.heed_noise();
             }
         }
@@ -124,7 +124,7 @@ fn compare_one(
     rule: Rule,
     interim: Option<&SequentialDesign>,
 ) -> (Comparison, Option<disklab_stats::Comparison>) {
-    let MatchedValues { treatment, baseline, given_up, seeds, unknown, mut remarks } =
+    let MatchedValues { treatment, baseline, censored, seeds, unknown, mut remarks } =
         matched.values(metric);
     let unit = metric.unit(matched.outcomes());
     let least = metric.least(matched.outcomes()).unwrap_or(0.0);
@@ -140,10 +140,10 @@ fn compare_one(
     }
     let estimate = match interim {
         Some(SequentialDesign { until, upto }) if matched.paired => {
-            let taken = until.looks.iter().filter(|look| *look <= upto);
+            let taken = until.analyses.iter().filter(|seed| *seed <= upto);
             let pairs: Vec<usize> =
-                taken.map(|look| seeds.partition_point(|seed| seed <= look)).collect();
-            rule.after_analyses(&ours, &theirs, &pairs, until.looks.len())
+                taken.map(|last| seeds.partition_point(|seed| seed <= last)).collect();
+            rule.after_analyses(&ours, &theirs, &pairs, until.analyses.len())
         }
         _ if matched.paired => rule.paired(&ours, &theirs),
         _ => rule.unpaired(&ours, &theirs),
@@ -163,12 +163,12 @@ fn compare_one(
     // The medians of all, also of pairs of which nobody knows the order: what is left of these
     // would be the survivors'.
     let median = |outcomes: &[&Outcome]| {
-        let values = outcomes.iter().filter_map(|outcome| metric.of(outcome));
+        let values = outcomes.iter().filter_map(|outcome| metric.value_in(outcome));
         Spread::over(values).map(|spread| spread.median)
     };
     let limit = |outcomes: &[&Outcome]| {
-        let given_up = outcomes.iter().filter(|outcome| metric.is_given_up(outcome));
-        given_up.filter_map(|outcome| metric.of(outcome)).min_by(f64::total_cmp)
+        let censored = outcomes.iter().filter(|outcome| metric.is_censored(outcome));
+        censored.filter_map(|outcome| metric.value_in(outcome)).min_by(f64::total_cmp)
     };
     let change = |estimate: disklab_stats::Comparison| {
         heed_nothing(RelativeChange::from_log_ratio(estimate.log_ratio), nothing)
@@ -186,7 +186,7 @@ fn compare_one(
         baseline_median: median(&matched.baselines),
         limits: (limit(&matched.treatments), limit(&matched.baselines)),
         change: estimate.map(change),
-        given_up,
+        censored,
         noise: None,
         verdict: Verdict::Undecided,
         seeds_to_decide: None,
@@ -207,8 +207,8 @@ impl Comparison {
     /// A trial that was given up is more than its value. So is the change, if it is of the
     /// treatment: that more is certain stays so, that it is less or the same does not. Of the
     /// baseline it is the other way round.
-    fn heed_given_up(&mut self) {
-        let (treatment, baseline) = (self.given_up.0.is_some(), self.given_up.1.is_some());
+    fn heed_censored(&mut self) {
+        let (treatment, baseline) = (self.censored.0.is_some(), self.censored.1.is_some());
         let Some(change) = self.change.as_mut().filter(|_| treatment || baseline) else { return };
         if treatment {
             change.high = f64::INFINITY;
@@ -269,15 +269,15 @@ impl Comparison {
     }
 
     /// Whether both sides were given up, so that nobody knows which takes longer.
-    pub fn is_given_up_on_both_sides(&self) -> bool {
+    pub fn is_censored_on_both_sides(&self) -> bool {
         self.change.is_none() && self.limits.0.is_some() && self.limits.1.is_some()
     }
 
     /// The medians of both sides, as far as they are known: `> 60 s`.
     pub fn medians_in_words(&self) -> (String, String) {
-        let in_words = |median: Option<f64>, given_up: Option<f64>| {
+        let in_words = |median: Option<f64>, censored: Option<f64>| {
             let Some(median) = median else { return "-".to_owned() };
-            let more = if given_up.is_some_and(|limit| limit <= median) { "> " } else { "" };
+            let more = if censored.is_some_and(|limit| limit <= median) { "> " } else { "" };
             format!("{more}{}", answer::value(median, &self.unit))
         };
         (

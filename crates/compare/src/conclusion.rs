@@ -36,7 +36,7 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
     // A cell in which nothing was compared is not undecided.
     let (compared, without): (Vec<&Comparison>, Vec<&Comparison>) =
         cells.iter().copied().partition(|cell| cell.change.is_some());
-    let given_up = without.iter().filter(|cell| cell.is_given_up_on_both_sides()).count();
+    let censored = without.iter().filter(|cell| cell.is_censored_on_both_sides()).count();
     let verdicts = COUNTED.map(|(verdict, words)| {
         let words = match verdict {
             Verdict::Better | Verdict::Worse => {
@@ -47,8 +47,8 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
         (compared.iter().filter(|cell| cell.verdict == verdict).count(), words)
     });
     let others = [
-        (given_up, "given up on both sides".to_owned()),
-        (without.len() - given_up, "without enough results to compare".to_owned()),
+        (censored, "given up on both sides".to_owned()),
+        (without.len() - censored, "without enough results to compare".to_owned()),
     ];
     let counted = verdicts.into_iter().chain(others).filter(|(number, _)| *number > 0);
     let counts: Vec<String> =
@@ -113,7 +113,7 @@ pub fn basis(rule: DecisionRule, all: &[MatchedTrials], until: Option<&UntilDeci
         paired if paired == all.len() => "Trials of one seed are paired",
         _ => "Trials of one seed are paired where there are such",
     };
-    let analyses = until.map_or(1, |until| until.looks.len());
+    let analyses = until.map_or(1, |until| until.analyses.len());
     let percent = short(rule.alpha * 100.0);
     let limit = match rule.error_control {
         ErrorControl::Fdr => {
@@ -153,7 +153,7 @@ mod tests {
             trials: (5, 5),
             unit: "1/s".to_owned(),
             better: disklab_stats::Better::Higher,
-            given_up: (None, None),
+            censored: (None, None),
             limits: (None, None),
             treatment_median: None,
             baseline_median: None,

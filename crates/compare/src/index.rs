@@ -148,7 +148,7 @@ pub fn interim_plan<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option
     records
         .into_iter()
         .filter_map(|record| record.manifest().until_decided.as_ref())
-        .max_by_key(|until| until.looks.len())
+        .max_by_key(|until| until.analyses.len())
 }
 
 /// The metrics that every record of fio is shown by, unless somebody names others.
@@ -180,7 +180,8 @@ pub fn default_metrics(records: &[CellIndex], purpose: MetricUse) -> Vec<Metric>
 fn metrics_for_verdicts(index: &CellIndex) -> Vec<Metric> {
     let lines = index.record.lines();
     // A record of a part of a suite has that part's numbers only.
-    let is_measured = |metric: &Metric| lines.iter().any(|outcome| metric.of(outcome).is_some());
+    let is_measured =
+        |metric: &Metric| lines.iter().any(|outcome| metric.value_in(outcome).is_some());
     let wanted: Vec<_> = index.wanted_metrics().into_iter().filter(is_measured).collect();
     if !wanted.is_empty() || lines.iter().any(|outcome| outcome.sample.is_some()) {
         return wanted;
@@ -200,7 +201,8 @@ fn metrics_for_page(records: &[CellIndex]) -> Vec<Metric> {
         return wanted;
     }
     let outcomes = || records.iter().flat_map(|index| index.record.lines());
-    let is_measured = |metric: &Metric| outcomes().any(|outcome| metric.of(outcome).is_some());
+    let is_measured =
+        |metric: &Metric| outcomes().any(|outcome| metric.value_in(outcome).is_some());
     let mut known: Vec<Metric> = SHOWN.into_iter().filter(is_measured).collect();
     known.extend(measure_names(outcomes()).into_iter().take(MOST_OTHERS).map(Metric::of_name));
     known.dedup();

@@ -78,7 +78,8 @@ fn changes(series: &[Beside]) -> Vec<LevelChange> {
 }
 
 fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
-    let value = |outcome: &Outcome| metric.of(outcome).filter(|value| *value > 0.0).map(f64::ln);
+    let value =
+        |outcome: &Outcome| metric.value_in(outcome).filter(|value| *value > 0.0).map(f64::ln);
     let valued: Vec<(&Outcome, f64)> =
         in_time.iter().filter_map(|outcome| Some((*outcome, value(outcome)?))).collect();
     let beside = |(outcome, value): &(&'a Outcome, f64)| {

@@ -158,7 +158,7 @@ fn cells<'a>(index: &CellIndex<'a>, trust: Trust) -> IndexMap<Cell, Seeds<'a>> {
     for trial in &index.trials {
         let Some(seed) = trial.seed_index else { continue };
         let counted = match trial.outcome {
-            Some(outcome) if outcome.status == Status::Spared => continue,
+            Some(outcome) if outcome.status == Status::NotNeeded => continue,
             Some(outcome) => counted(outcome, trust),
             None => Err("has not run".to_owned()),
         };
@@ -200,7 +200,7 @@ pub struct MatchedValues {
     pub baseline: Vec<f64>,
     /// The least value at which a trial of the treatment was given up, so that it is more than
     /// that; and of the baseline.
-    pub given_up: (Option<f64>, Option<f64>),
+    pub censored: (Option<f64>, Option<f64>),
     /// The seeds of the pairs, rising; empty where nothing is paired.
     pub seeds: Vec<u32>,
     /// Pairs that were left out since both sides were given up.
@@ -214,8 +214,8 @@ type Censored = (f64, bool);
 
 /// The values of one side, and the least at which a trial was given up.
 fn side_values(side: &[Censored]) -> (Vec<f64>, Option<f64>) {
-    let given_up = side.iter().filter(|(_, given_up)| *given_up).map(|(value, _)| *value);
-    (side.iter().map(|(value, _)| *value).collect(), given_up.min_by(f64::total_cmp))
+    let censored = side.iter().filter(|(_, censored)| *censored).map(|(value, _)| *value);
+    (side.iter().map(|(value, _)| *value).collect(), censored.min_by(f64::total_cmp))
 }
 
 impl<'a> MatchedTrials<'a> {
@@ -285,19 +285,19 @@ impl<'a> MatchedTrials<'a> {
 
     pub fn values(&self, metric: &Metric) -> MatchedValues {
         let value = |outcome: &&Outcome| -> Option<Censored> {
-            Some((metric.of(outcome)?, metric.is_given_up(outcome)))
+            Some((metric.value_in(outcome)?, metric.is_censored(outcome)))
         };
         let (ours, theirs) = (self.treatments.iter().map(value), self.baselines.iter().map(value));
         let mut remarks = self.left_out.clone();
         let all = self.treatments.len() + self.baselines.len();
-        let without = self.outcomes().filter(|outcome| metric.of(outcome).is_none()).count();
+        let without = self.outcomes().filter(|outcome| metric.value_in(outcome).is_none()).count();
         if without > 0 {
             remarks.push(format!("{without} of {all} trials have no {}", metric.name()));
         }
-        let given_up = self.outcomes().filter(|outcome| metric.is_given_up(outcome)).count();
-        if given_up > 0 {
+        let censored = self.outcomes().filter(|outcome| metric.is_censored(outcome)).count();
+        if censored > 0 {
             remarks.push(format!(
-                "{given_up} of {all} trials were given up at their limit, and are more than that"
+                "{censored} of {all} trials were given up at their limit, and are more than that"
             ));
         }
         let (mut seeds, mut unknown) = (Vec::new(), 0);
@@ -323,14 +323,15 @@ impl<'a> MatchedTrials<'a> {
             ));
         }
         let ((treatment, ours), (baseline, theirs)) = (side_values(&ours), side_values(&theirs));
-        MatchedValues { treatment, baseline, given_up: (ours, theirs), seeds, unknown, remarks }
+        MatchedValues { treatment, baseline, censored: (ours, theirs), seeds, unknown, remarks }
     }
 }
 
 /// Refuses a metric that no trial has, such as a name that was mistyped.
 pub fn check_measured(all: &[MatchedTrials], metrics: &[Metric]) -> Result<(), Error> {
     let outcomes = || all.iter().flat_map(MatchedTrials::outcomes);
-    let is_missing = |metric: &&Metric| !outcomes().any(|outcome| metric.of(outcome).is_some());
+    let is_missing =
+        |metric: &&Metric| !outcomes().any(|outcome| metric.value_in(outcome).is_some());
     match metrics.iter().find(is_missing) {
         Some(metric) if outcomes().next().is_some() => {
             let names = outcomes().flat_map(|outcome| outcome.measures.keys());

@@ -88,7 +88,7 @@ impl Metric {
 
     /// Returns the value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure
     /// of that name.
-    pub fn of(&self, outcome: &Outcome) -> Option<f64> {
+    pub fn value_in(&self, outcome: &Outcome) -> Option<f64> {
         let own = |name: &str| outcome.measures.get(name).map(|measure| measure.value);
         let Some(sample) = &outcome.sample else { return own(self.typed()) };
         match self.row() {
@@ -101,7 +101,7 @@ impl Metric {
     }
 
     /// Whether a trial was given up then: it is more than its value.
-    pub fn is_given_up(&self, outcome: &Outcome) -> bool {
+    pub fn is_censored(&self, outcome: &Outcome) -> bool {
         self.own_measure([outcome]).is_some_and(|measure| measure.censored)
     }
 

@@ -25,7 +25,7 @@ pub struct Noise {
 impl Noise {
     /// `None` where nothing was measured twice.
     pub fn measured(trials: &[RepeatedTrial], metric: &Metric, rule: DecisionRule) -> Option<Self> {
-        let value = |outcome| metric.of(outcome).filter(|value| *value > 0.0);
+        let value = |outcome| metric.value_in(outcome).filter(|value| *value > 0.0);
         let both =
             trials.iter().filter_map(|(first, second)| Some((value(first)?, value(second)?)));
         let (first, second): (Vec<f64>, Vec<f64>) = both.unzip();

@@ -15,6 +15,7 @@ pub const DEVICE: &str = "{device}";
 pub const LAST: &str = "{last}";
 /// What stands for the first spare disk.
 pub const SPARE: &str = "{spare}";
+
 /// Reads `command`, a program and its arguments.
 pub(crate) fn read_command(table: &TomlTable<'_, '_>, has_trees: bool) -> Option<Vec<String>> {
     let words = table.required_list::<String>("command");

@@ -1,4 +1,4 @@
-//! What the kernel that carries a trial out calls what the trial is made of.
+//! Names that the kernel of a trial gives to the parts of the trial.
 
 use serde::{Deserialize, Serialize};
 

@@ -103,6 +103,7 @@ pub struct FioLoad {
 }
 
 const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(3600);
+
 impl Workload {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {

@@ -145,7 +145,7 @@ fn begin(args: &BisectArgs, home: &Home) -> Result<(PathBuf, BisectionQuestion),
     };
     // Mistakes are told before there is a folder.
     Bisection::in_order(&good, &bad)?;
-    asked.looks()?;
+    asked.interim_analyses()?;
     let question = asked.question(home, &good.commit)?;
     question.metric(asked.metric.as_deref())?;
     let name = records::name_now(&format!("bisect-{}", question.suite.name));
@@ -226,14 +226,14 @@ fn ends(bench: &RevisionBench) -> Result<Result<Ends, BisectionEnd>, Failure> {
             changed between them";
         return Ok(Err(BisectionEnd::Nothing(what.to_owned())));
     }
-    let (looks, alpha) = asked.looks()?;
-    for &upto in &looks {
+    let (analyses, alpha) = asked.interim_analyses()?;
+    for &upto in &analyses {
         let (first, second) =
             (bench.measure(&good, &kernel, upto)?, bench.measure(&bad, &other, upto)?);
         match Ends::compare(&first, &second, asked, &asked.metric(bench.home)?, alpha)? {
             EndsSeen::Apart(ends) => return Ok(Ok(ends)),
             EndsSeen::Alike(what) => return Ok(Err(BisectionEnd::Nothing(what))),
-            EndsSeen::Open(what) if Some(&upto) == looks.last() => {
+            EndsSeen::Open(what) if Some(&upto) == analyses.last() => {
                 return Ok(Err(BisectionEnd::Undecided(what)));
             }
             EndsSeen::Open(_) => {}
@@ -271,9 +271,9 @@ fn judge(
             return Ok(judged(answer, "the same program as that end".to_owned(), &kernel.sha256));
         }
     }
-    let (looks, alpha) = asked.looks()?;
+    let (analyses, alpha) = asked.interim_analyses()?;
     let mut open = String::new();
-    for &upto in &looks {
+    for &upto in &analyses {
         let step = bench.measure(revision, &kernel, upto)?;
         let good = bench.measure_end(&asked.good()?, upto)?;
         match ends.side(&step, &good, &asked.metric(bench.home)?, alpha)? {

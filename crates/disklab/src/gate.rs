@@ -94,10 +94,10 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let (_, matched) = match_trials(&indexes, None, args.of.trust())?;
     let metrics = args.of.metrics(&indexes);
     check_measured(&matched, &metrics)?;
-    // Seeds that were added by what was seen: each look has its part of alpha.
-    let looks = interim_plan(&records).map_or(1, |until| until.looks.len());
-    let crossed =
-        cross(&matched, &metrics, args, args.of.alpha / looks as f64).map_err(Failure::mistaken)?;
+    // Seeds that were added by what was seen: each interim analysis has its part of alpha.
+    let analyses = interim_plan(&records).map_or(1, |until| until.analyses.len());
+    let crossed = cross(&matched, &metrics, args, args.of.alpha / analyses as f64)
+        .map_err(Failure::mistaken)?;
     let exit = if crossed.iter().any(|cell| cell.passage == GateVerdict::Regressed) {
         Exit::Regression
     } else if crossed.iter().any(|cell| cell.passage == GateVerdict::Undecided) {

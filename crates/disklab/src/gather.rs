@@ -1,4 +1,4 @@
-//! `disklab gather`: the record of a suite whose trials others carry out. What the Python package
+//! `disklab gather`: the record of a suite whose trials others run. What the Python package
 //! speaks to.
 
 use std::collections::BTreeSet;

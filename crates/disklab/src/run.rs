@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use disklab_config::{Lab, Trial};
-use disklab_record::{Manifest, Outcome, Record, Retry, Status, StoreError, Tidied, Writer};
+use disklab_record::{Manifest, Outcome, Record, RecordError, Retry, Status, Tidied, Writer};
 use disklab_runner::Executor as _;
 use disklab_runner::{Event, Run};
 use disklab_units::Nanos;
@@ -163,7 +163,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let progress = Progress::new(screen, &trials, &writer.remaining(), run, watched);
     let events = &|event: Event| progress.event(&event);
     let result = match &manifest.until_decided {
-        Some(until) => decide::carry_out(run, &trials, &writer, until, events, screen),
+        Some(until) => decide::run(run, &trials, &writer, until, events, screen),
         None => run.run_trials(&trials, &writer, events).map(|_| Vec::new()).map_err(Failure::from),
     };
     progress.end();
@@ -179,7 +179,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     ending.report(result, screen)
 }
 
-/// What is asked, new or as a record has it, and what carries it out.
+/// What is asked, new or as a record has it, and what runs it.
 fn ask(
     args: &RunArgs,
     home: &Home,
@@ -222,7 +222,7 @@ pub fn open(
     folder: Option<PathBuf>,
     manifest: &Manifest,
     retry: Retry,
-) -> Result<(Writer, Tidied), StoreError> {
+) -> Result<(Writer, Tidied), RecordError> {
     Ok(match folder {
         Some(folder) if folder.exists() => Record::resume(&folder, manifest, retry)?,
         Some(folder) => (Record::create_at(&folder, manifest)?, Tidied::default()),

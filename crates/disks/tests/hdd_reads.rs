@@ -7,7 +7,7 @@ use disklab_disks::build_checked as build;
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{
     ServedRequest, assert_near, closed_loop, hdd, hdds, iops, mean_latency, open, open_loop, read,
-    serve, throughput,
+    revolution, serve, throughput,
 };
 
 /// Over the whole disk.
@@ -23,7 +23,7 @@ fn a_random_read_takes_overhead_seek_half_a_turn_and_transfer() {
         let (model, _) = hdd(name);
         let rate = Rate(u64::midpoint(model.rate_outer.0, model.rate_inner.0));
         let transfer = rate.time_for(Bytes::kib(4));
-        let sheet = model.command_overhead + model.seek_average + model.revolution() / 2 + transfer;
+        let sheet = model.command_overhead + model.seek_average + revolution(&model) / 2 + transfer;
         assert_near(name, mean_latency(&random_reads(name, 1, 20_000)), sheet.0 as f64, 0.02);
     }
 }
@@ -124,7 +124,7 @@ fn what_the_look_ahead_did_not_come_to_is_not_in_the_cache() {
     };
     let mean = (0..reads).map(|index| waited(index).0).sum::<u64>() / reads;
     // At any angle: half a turn on average.
-    let half = model.revolution().0 / 2;
+    let half = revolution(&model).0 / 2;
     assert!(mean > half / 2, "{} on average, half a turn is {}", Nanos(mean), Nanos(half));
 }
 
@@ -137,7 +137,7 @@ fn a_read_half_in_the_cache_waits_for_the_other_half() {
     let now = serve(disk.as_mut(), Nanos(0), read(0, 1_000));
     let done = serve(disk.as_mut(), now, read(500, 1_000));
     // It comes round again after a turn, less what the overhead and 500 sectors took.
-    let turn = model.revolution();
+    let turn = revolution(&model);
     assert!(done - now < turn + turn / 4, "{}", done - now);
     assert_eq!(disk.counters().media_read_sectors, 1_500);
 }
@@ -182,7 +182,7 @@ fn nobody_starves_beyond_the_age_limit() {
     };
     let limit = Nanos::from_millis(300);
     let (latency, longest) = far(limit);
-    let one_service = model.seek_full + model.revolution() * 2;
+    let one_service = model.seek_full + revolution(&model) * 2;
     assert!(latency > limit && latency < limit + one_service * 2, "far: {latency}");
     assert!(longest < limit + one_service * 32, "longest: {longest}");
     let (patient, _) = far(Nanos::from_secs(60));
@@ -241,7 +241,7 @@ fn retries_are_rare_and_take_whole_turns() {
         plain.iter().zip(&tried).filter(|(a, b)| a != b).map(|(&a, &b)| b - a).collect();
     assert!((150..250).contains(&more.len()), "{} of 20000", more.len());
     let turn = *more.iter().min().unwrap();
-    assert_near("a turn", turn.0 as f64, model.revolution().0 as f64, 0.001);
+    assert_near("a turn", turn.0 as f64, revolution(&model).0 as f64, 0.001);
     for turns in 1..=4 {
         let count = more.iter().filter(|&&time| time == turn * turns).count();
         assert!((25..80).contains(&count), "{count} times {turns} turns");

@@ -7,7 +7,7 @@ use disklab_disks::{Disk, Op, Request, build_checked as build};
 use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{
     ServedRequest, assert_near, closed_loop, flush, hdd, iops, mean_latency, open, open_loop, read,
-    serve, write,
+    revolution, serve, write,
 };
 
 fn model() -> Hdd {
@@ -114,7 +114,7 @@ fn neighbours_go_to_the_medium_together_and_rewrites_once() {
 #[test]
 fn without_the_cache_or_with_fua_a_write_takes_its_access_time() {
     let model = model();
-    let turn = model.revolution();
+    let turn = revolution(&model);
     let sheet = model.command_overhead + model.seek_average + model.write_settle + turn / 2;
 
     let mut off = build_with(|model| model.write_cache = false);

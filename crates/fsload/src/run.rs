@@ -19,7 +19,7 @@ pub struct LoadDone {
     pub(crate) books: Books,
 }
 
-/// Carries it out.
+/// Runs the load.
 pub fn run(run: &LoadRun) -> Result<LoadDone, Failure> {
     let books = Books::new(run.load, run.seed, run.surroundings.notes_promises());
     let names: Vec<usize> = (0..run.load.files.len()).map(|set| books.names(set)).collect();

@@ -16,11 +16,11 @@ pub struct Cache {
 impl Cache {
     /// The user's own cache; makes its folders where they are missing.
     pub fn open() -> Result<Self> {
-        Self::at(&place(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))?)
+        Self::in_folder(&place(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))?)
     }
 
     /// A cache in a folder of the caller's choice.
-    pub fn at(root: &Path) -> Result<Self> {
+    pub fn in_folder(root: &Path) -> Result<Self> {
         let cache = Self { root: root.to_path_buf() };
         for folder in [cache.kernels(), cache.sources(), cache.disks()] {
             std::fs::create_dir_all(&folder)
@@ -84,7 +84,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let error = Cache::at(&file).unwrap_err().to_string();
+        let error = Cache::in_folder(&file).unwrap_err().to_string();
         assert!(error.contains("file/kernels") && error.contains("XDG_CACHE_HOME"), "{error}");
     }
 }

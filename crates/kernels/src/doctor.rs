@@ -171,8 +171,8 @@ mod tests {
             fs::write(insertion.join("config"), text).unwrap();
         }
         fs::create_dir(folder.path().join("read-policies")).unwrap();
-        let share = Share::at(folder.path()).unwrap();
-        let cache = Cache::at(&folder.path().join("cache")).unwrap();
+        let share = Share::open(folder.path()).unwrap();
+        let cache = Cache::in_folder(&folder.path().join("cache")).unwrap();
         let checks = examine(Ok(&cache), Ok(&share));
         let found = checks.iter().find(|check| check.name == "guest kernel").unwrap();
         assert_eq!(

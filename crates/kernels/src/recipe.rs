@@ -249,7 +249,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, contents).unwrap();
         }
-        let share = Share::at(folder.path()).unwrap();
+        let share = Share::open(folder.path()).unwrap();
         (folder, share)
     }
 

@@ -22,7 +22,7 @@ impl Share {
     }
 
     /// Takes the folder `root`, which has to hold them.
-    pub fn at(root: &Path) -> Result<Self> {
+    pub fn open(root: &Path) -> Result<Self> {
         if ["lab", "guest-kernel", "read-policies"].iter().all(|folder| root.join(folder).is_dir())
         {
             Ok(Self { root: root.to_path_buf() })
@@ -33,7 +33,7 @@ impl Share {
 
     fn search(home: Option<&Path>, executable: Option<&Path>) -> Result<Self> {
         if let Some(home) = home {
-            return Self::at(home).map_err(|_| Error::NoShare {
+            return Self::open(home).map_err(|_| Error::NoShare {
                 tried: vec![format!("in DISKLAB_HOME={}", home.display())],
             });
         }
@@ -45,7 +45,7 @@ impl Share {
         let installed = folder.parent().unwrap_or(folder).join("share/disklab");
         std::iter::once(installed.as_path())
             .chain(folder.ancestors())
-            .find_map(|root| Self::at(root).ok())
+            .find_map(|root| Self::open(root).ok())
             .ok_or_else(|| Error::NoShare {
                 tried: vec![
                     format!("in {}", installed.display()),

@@ -22,7 +22,7 @@ fn sources() -> Vec<PathBuf> {
 }
 
 fn share() -> Share {
-    Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+    Share::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
 fn run(command: &mut Command) -> String {
@@ -63,7 +63,7 @@ fn git_am_takes_the_series_on_every_kernel() {
 fn series_on(source: &Path) {
     let place = tempfile::tempdir().unwrap();
     let (tree, out) = (place.path().join("tree"), place.path().join("series"));
-    let cache = Cache::at(&place.path().join("cache")).unwrap();
+    let cache = Cache::in_folder(&place.path().join("cache")).unwrap();
     let series = PatchSeries { cache: &cache, share: &share(), author: AUTHOR, stop: &RUN };
     let tarball = KernelSource::find(source).unwrap();
     let (version, patches) = series.write(&tarball, &out, &mut |_| ()).unwrap();

@@ -65,7 +65,7 @@ pub enum Action {
     CheckSettings(CheckSettings),
 }
 
-/// Uses process ids up, so that policies that choose by process id have the same luck each time.
+/// Uses process ids up, so that policies that choose by process id choose the same each time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pids {

@@ -78,7 +78,7 @@ pub enum Step {
     /// The file workload of the background has ended, and its files are as they were written.
     #[serde(rename = "background fsload")]
     BackgroundFsload { operations: u64, ran_ns: u64, files_as_written: u64, bytes: u64 },
-    /// The fate of one snapshot.
+    /// What became of one snapshot.
     Snapshot { seen: Snapshot },
     /// Counts of all snapshots together.
     Snapshots { seen: SnapshotSummary },
@@ -152,7 +152,8 @@ pub struct PhaseEnd {
     /// From its begin until it was done, in virtual ns.
     pub took_ns: u64,
     /// The phase timed out then.
-    pub given_up: bool,
+    #[serde(rename = "given_up")]
+    pub timed_out: bool,
 }
 
 /// A line of [`crate::names::PHASES`].
@@ -183,7 +184,7 @@ pub struct PlayerSummary {
     pub longest_stall_ns: u64,
 }
 
-/// The fate of one snapshot. Times are virtual ns from when the first process began to take them.
+/// What became of one snapshot. Times are virtual ns from when the first process began to take them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Its name: which of those that were due it is, from 1. 0 is the one that was there to begin

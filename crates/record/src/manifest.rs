@@ -70,8 +70,9 @@ pub struct UntilDecided {
     pub smallest_effect: f64,
     /// `share` or `any`, as `compare --limit` takes it.
     pub limit: String,
-    /// The seeds after which it looked, or would have; the last is the last.
-    pub looks: Vec<u32>,
+    /// The seeds after which interim analyses are made; the last is the run's last seed.
+    #[serde(rename = "looks")]
+    pub analyses: Vec<u32>,
 }
 
 /// The disks of a machine that trials ran on.
@@ -372,13 +373,13 @@ fn quoted(values: &[String]) -> String {
 }
 
 fn until(decided: Option<&UntilDecided>) -> String {
-    let Some(UntilDecided { metrics, alpha, smallest_effect, limit, looks }) = decided else {
+    let Some(UntilDecided { metrics, alpha, smallest_effect, limit, analyses }) = decided else {
         return "no".to_owned();
     };
     let metrics = metrics.join(", ");
     format!(
         "by {metrics}, alpha {alpha}, smallest effect {smallest_effect}, limit {limit}, \
-        looks {looks:?}"
+        looks {analyses:?}"
     )
 }
 

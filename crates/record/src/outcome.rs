@@ -76,7 +76,8 @@ pub enum Status {
     /// The user stopped it.
     Interrupted,
     /// It was not needed: every verdict that it could have served was given without it.
-    Spared,
+    #[serde(rename = "spared")]
+    NotNeeded,
 }
 
 /// Whose fault a failure is.

@@ -2,10 +2,10 @@
 //!
 //! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came;
 //!   [`measures`]: numbers of imported results;
-//! - [`fates`]: what became of trials without a result; [`notes`]: remarks on those with one;
+//! - [`failures`]: why trials have no result; [`notes`]: remarks on those with one;
 //! - [`disks`]: what the disks of a trial did;
-//! - [`source`]: what a report is made of: records as far as they can be read, their contests and
-//!   verdicts;
+//! - [`source`]: what a report is made of: records as far as they can be read, their comparisons
+//!   and verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
 //! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces;
 //!   [`watched`]: such a trial; [`over_time`]: their pictures, with [`addresses`], [`raster`] and
@@ -20,7 +20,7 @@ pub mod addresses;
 pub mod chart;
 pub mod disks;
 pub mod embedded;
-pub mod fates;
+pub mod failures;
 pub mod latency;
 pub mod limits;
 pub mod markdown;

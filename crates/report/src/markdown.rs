@@ -4,7 +4,7 @@ use disklab_compare::{Comparison, Metric, answer, conclusion};
 use disklab_units::prose::{count, visible};
 use itertools::Itertools;
 
-use crate::fates::Fate;
+use crate::failures::TrialFailure;
 use crate::panels::question::{facts, validities};
 use crate::source::{CellChoice, Group, ReportOptions, ReportSource};
 use crate::swept::{self, Along};
@@ -29,7 +29,7 @@ pub fn markdown(source: &ReportSource) -> String {
         sentences.iter().chain(&source.seeds_to_decide()).map(|one| plain(one)).collect_vec();
     out.extend(said.iter().map(|sentence| format!("- {sentence}.")));
     if !sentences.is_empty() {
-        let basis = conclusion::basis(source.terms, &source.contests, source.until);
+        let basis = conclusion::basis(source.rule, &source.matched, source.until);
         out.push(format!("\n{}.\n", plain(&basis)));
     }
     let machine = source.merged.iter().flat_map(|report| &report.machine);
@@ -85,11 +85,11 @@ fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
         let fields = choices.iter().map(field).join(" | ");
         out.push(format!("| {} | {fields} |", plain(&group.title())));
         for choice in &group.choices {
-            let told = |fate: Fate| {
-                let mark = if fate.failed { "✕ " } else { "" };
-                format!("{mark}{}, {}: {}", group.title(), choice.value, fate.text)
+            let line = |failure: TrialFailure| {
+                let mark = if failure.failed { "✕ " } else { "" };
+                format!("{mark}{}, {}: {}", group.title(), choice.value, failure.text)
             };
-            failures.extend(choice.fates(metric).into_iter().map(told));
+            failures.extend(choice.failures(metric).into_iter().map(line));
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {

@@ -94,7 +94,9 @@ impl<'s> ChoiceRow<'s> {
             });
             match finite {
                 Some(comparison) => judged.push((at, comparison)),
-                None => without.extend(fates(source, group, choice, metric).map(|why| (at, why))),
+                None => {
+                    without.extend(failures(source, group, choice, metric).map(|why| (at, why)))
+                }
             }
         }
         Self { choice, judged, without }
@@ -110,13 +112,13 @@ impl<'s> ChoiceRow<'s> {
     }
 }
 
-/// The fates of trials of the choice or else of the baseline, if anything went wrong.
-fn fates(source: &ReportSource, group: &Group, choice: &str, metric: &Metric) -> Option<String> {
+/// Names the failed trials of the choice or else of the baseline, if any failed.
+fn failures(source: &ReportSource, group: &Group, choice: &str, metric: &Metric) -> Option<String> {
     let names = [Some(choice), source.baseline.as_deref()];
     names.into_iter().flatten().find_map(|name| {
         let choice = group.choice(name)?;
-        let fates = choice.fates(metric).into_iter().filter(|fate| fate.failed);
-        let failed: Vec<String> = fates.map(|fate| fate.text).collect();
+        let failures = choice.failures(metric).into_iter().filter(|failure| failure.failed);
+        let failed: Vec<String> = failures.map(|failure| failure.text).collect();
         (!failed.is_empty()).then(|| format!("{name}, {}: {}", group.title(), failed.join("; ")))
     })
 }

@@ -49,14 +49,15 @@ pub struct ReportSource<'a> {
     pub merged: Vec<MergedRecord<'a>>,
     /// The axis in which the choices of a group differ; `record` where records are compared.
     pub compared: String,
-    /// The choice that the others are held against.
+    /// The choice that the others are compared with.
     pub baseline: Option<String>,
     /// The metrics, at least one.
     pub metrics: Vec<Metric>,
-    pub terms: DecisionRule,
+    pub rule: DecisionRule,
     pub until: Option<&'a UntilDecided>,
-    pub contests: Vec<MatchedTrials<'a>>,
-    /// The comparisons of each contest in each metric.
+    /// The trials of each comparison.
+    pub matched: Vec<MatchedTrials<'a>>,
+    /// The comparisons in each metric.
     pub comparisons: Vec<Comparison>,
     /// Why there are none.
     pub no_comparisons: Option<String>,
@@ -78,21 +79,21 @@ impl<'a> ReportSource<'a> {
             wanted.metrics.clone()
         };
         let asked = !wanted.metrics.is_empty() || wanted.baseline.is_some();
-        let (compared, contests, no_comparisons) =
+        let (compared, matched, no_comparisons) =
             match match_trials(&indexes, wanted.baseline.clone(), Trust::Sound) {
-                Ok((compared, contests)) => (Some(compared), contests, None),
+                Ok((compared, matched)) => (Some(compared), matched, None),
                 Err(error) if asked => return Err(error),
                 Err(error) => (None, Vec::new(), Some(error.to_string())),
             };
         if !wanted.metrics.is_empty() {
-            check_measured(&contests, &metrics)?;
+            check_measured(&matched, &metrics)?;
         }
-        let terms = until.map_or(Ok(DecisionRule::DEFAULT), DecisionRule::recorded)?;
-        let looked = until.map(|until| SequentialDesign { until, upto: u32::MAX });
+        let rule = until.map_or(Ok(DecisionRule::DEFAULT), DecisionRule::recorded)?;
+        let design = until.map(|until| SequentialDesign { until, upto: u32::MAX });
         let families = families(&metrics, until);
         let judged: Result<Vec<_>, _> = families
             .iter()
-            .map(|family| compare(&contests, family, terms, looked.as_ref()))
+            .map(|family| compare(&matched, family, rule, design.as_ref()))
             .collect();
         let (comparisons, no_comparisons) = match judged {
             Ok(comparisons) => (comparisons.concat(), no_comparisons),
@@ -104,7 +105,7 @@ impl<'a> ReportSource<'a> {
         let groups = groups::groups(&indexes, &compared, &running);
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
         let choices = values.cloned().unique().collect();
-        let baseline = contests.first().map(|contest| contest.baseline.clone());
+        let baseline = matched.first().map(|trials| trials.baseline.clone());
         Ok(Self {
             wanted,
             records: all,
@@ -114,9 +115,9 @@ impl<'a> ReportSource<'a> {
             compared,
             baseline,
             metrics,
-            terms,
+            rule,
             until,
-            contests,
+            matched,
             comparisons,
             no_comparisons,
             groups,

@@ -12,7 +12,8 @@ pub struct Tally {
     pub skipped: usize,
     pub interrupted: usize,
     /// Not needed for any verdict.
-    pub spared: usize,
+    #[serde(rename = "spared")]
+    pub not_needed: usize,
     /// Never begun.
     pub not_run: usize,
     /// Trials that are ok but lost what had been promised in a power cut.
@@ -34,7 +35,7 @@ impl Tally {
                 Some(Status::Failed) => &mut tally.failed,
                 Some(Status::Skipped) => &mut tally.skipped,
                 Some(Status::Interrupted) => &mut tally.interrupted,
-                Some(Status::Spared) => &mut tally.spared,
+                Some(Status::NotNeeded) => &mut tally.not_needed,
                 None => &mut tally.not_run,
             } += 1;
             let not_survived = |remark: &Remark| matches!(remark, Remark::NotSurvived { .. });
@@ -46,12 +47,12 @@ impl Tally {
     }
 
     pub fn all(self) -> usize {
-        self.ok + self.failed + self.skipped + self.interrupted + self.spared + self.not_run
+        self.ok + self.failed + self.skipped + self.interrupted + self.not_needed + self.not_run
     }
 
     /// Whether nothing went wrong, and nothing is missing.
     pub fn is_whole(self) -> bool {
-        self.ok + self.spared == self.all() && self.lost == 0
+        self.ok + self.not_needed == self.all() && self.lost == 0
     }
 
     /// Trials that a resume would run.
@@ -68,7 +69,7 @@ impl std::fmt::Display for Tally {
             (self.failed, "failed"),
             (self.skipped, "skipped"),
             (self.interrupted, "interrupted"),
-            (self.spared, "not needed"),
+            (self.not_needed, "not needed"),
             (self.not_run, "not run"),
             (self.lost, "lost what was promised"),
         ];

@@ -16,10 +16,10 @@
 //!   cell can be exchanged. t does not: of a measure with three values it finds differences in 6.1
 //!   to 6.4 % of cases with 6 to 8 pairs, and with 3 trials against 7 in up to 12 %.
 //! - **Student's or Welch's t** on the logarithms below that. No method that makes no assumption
-//!   can say anything there: with 3 pairs, all differences have one sign by luck in 1 of 4 cases.
+//!   can say anything there: with 3 pairs, all differences have one sign by chance in 1 of 4 cases.
 //!   What t assumes is that the spread seen tells of the spread there is. That fails where a
-//!   measure has few values, such as the choice of a mirror by a process id, which is either lucky
-//!   or not. Trials of a measure with two values separate the cells completely, and leave no spread
+//!   measure has few values, such as the choice of a mirror by a process id, which is either even
+//!   or odd. Trials of a measure with two values separate the cells completely, and leave no spread
 //!   at all, with a chance of up to 2 / 4^n (3.1 %, 0.8 %, 0.2 % for n = 3, 4, 5). Half of this is
 //!   set aside from alpha, and nothing is decided at an alpha below the whole of it.
 //! - Fewer than **3** are refused.
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn luck_that_leaves_no_spread_is_not_believed_at_small_alphas() {
+    fn chance_that_leaves_no_spread_is_not_believed_at_small_alphas() {
         let (treatment, baseline) = ([2.0; 3], [1.0; 3]);
         let at = |alpha| rule(alpha).paired(&treatment, &baseline).unwrap();
         assert_eq!(at(0.05).verdict, Verdict::Better);
@@ -292,15 +292,18 @@ mod tests {
     }
 
     #[test]
-    fn luck_is_the_worst_case_of_two_values() {
+    fn chance_is_the_worst_case_of_two_values() {
         assert_eq!(separation_by_chance(3, 3), 2.0 / 64.0);
         for (left, right) in [(3, 4), (4, 3), (3, 9)] {
             let worst = (1..1000).map(|p| f64::from(p) / 1000.0).map(|p| {
                 p.powi(left) * (1.0 - p).powi(right) + p.powi(right) * (1.0 - p).powi(left)
             });
             let worst = worst.fold(0.0, f64::max);
-            let luck = separation_by_chance(left as usize, right as usize);
-            assert!(luck <= worst + 1e-9 && luck > 0.98 * worst, "{left} {right}: {luck} {worst}");
+            let chance = separation_by_chance(left as usize, right as usize);
+            assert!(
+                chance <= worst + 1e-9 && chance > 0.98 * worst,
+                "{left} {right}: {chance} {worst}"
+            );
         }
     }
 

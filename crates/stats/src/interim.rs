@@ -2,16 +2,16 @@
 //!
 //! Who tests at 5 % after each new seed and stops at the first difference finds one on A/A data far
 //! more often than in 5 % of cases: by 30 seeds in more than a fifth (tests/simulation). Here alpha
-//! is spent: looks are planned at a few numbers of trials, and each takes its part of alpha (Lan
-//! and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983). The parts
-//! are equal and simply add up (Bonferroni), so whatever holds at one look for any distribution
-//! holds over all of them; nothing further is assumed, and stopping early or late, or going on for
-//! another cell's sake, costs nothing.
+//! is spent: interim analyses are planned at a few numbers of trials, and each takes its part of
+//! alpha (Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983).
+//! The parts are equal and simply add up (Bonferroni), so whatever holds at one analysis for any
+//! distribution holds over all of them; nothing further is assumed, and stopping early or late, or
+//! going on for another cell's sake, costs nothing.
 //!
 //! Why not a confidence sequence that is valid at every n for ever (Wang and Ramdas, "Anytime-valid
 //! t-tests and confidence sequences for Gaussian means with unknown variance", 2024)? It pays for
-//! looks that are never taken: for 5 % its interval at 30 pairs is 3.5 standard errors wide to each
-//! side, that of six looks up to 30 is 2.8, that of one look 2.05. And its promise is for normal
+//! analyses that are never made: for 5 % its interval at 30 pairs is 3.5 standard errors wide to
+//! each side, that of six analyses up to 30 is 2.8, that of one 2.05. And its promise is for normal
 //! data. A budget is always known here.
 
 use crate::comparison::{FEWEST, separation_by_chance};

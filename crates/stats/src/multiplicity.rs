@@ -1,4 +1,4 @@
-//! Many cells are compared: how many of the differences found are luck?
+//! Many cells are compared: how many of the differences found are due to chance?
 
 use crate::Error;
 

@@ -9,7 +9,7 @@ use disklab_record::outcome::Cell;
 use disklab_record::{Manifest, Outcome, Record, Status};
 use disklab_units::Seed;
 
-/// Set where tests that only root can carry out may not be left out.
+/// Set where tests that only root can run may not be left out.
 pub const NEED_ROOT: &str = "DISKLAB_NEED_ROOT";
 
 /// To stderr itself: what a test that passes prints is not shown.

@@ -22,7 +22,7 @@ LEAST_AHEAD = 64
 # A batch that nodes were lost with so often may be why.
 MOST_LOST = 10
 # A node that trials fail on is left out after so many batches without one that did not.
-STRIKES = 2
+MOST_FAILURES = 2
 NODE_ID = "ray.io/node-id"
 # Of the node, in what Ray says of an exception of a task.
 ADDRESS = re.compile(r"\(pid=\d+, ip=([^,)\s]+)")
@@ -44,7 +44,7 @@ class Cluster:
         self._running: dict[ray.ObjectRef[Any], Batch] = {}
         self._nodes = nodes()
         self._excluded: dict[str, str] = {}
-        self._strikes: dict[str, int] = {}
+        self._failures: dict[str, int] = {}
         # There is no node at all.
         self.waiting = False
 
@@ -107,14 +107,14 @@ class Cluster:
     def name(self, node_id: str) -> str:
         return self._nodes.get(node_id, f"node {node_id[:8]}")
 
-    def strike(self, node_id: str, reason: str) -> None:
+    def record_failure(self, node_id: str, reason: str) -> None:
         """Trials failed there, which may be its fault."""
-        self._strikes[node_id] = self._strikes.get(node_id, 0) + 1
-        if self._strikes[node_id] >= STRIKES:
+        self._failures[node_id] = self._failures.get(node_id, 0) + 1
+        if self._failures[node_id] >= MOST_FAILURES:
             self.exclude(node_id, reason)
 
-    def acquit(self, node_id: str) -> None:
-        self._strikes.pop(node_id, None)
+    def reset_failures(self, node_id: str) -> None:
+        self._failures.pop(node_id, None)
 
     def others(self, without: set[str]) -> set[str]:
         """Nodes that may run something, but for those."""
@@ -179,7 +179,7 @@ class Cluster:
         reason = f"a batch could not be begun there: {str(error.cause).strip().splitlines()[-1]}"
         self._again(batch, f"on a node at {address}, {reason}")
         if len(there) == 1:
-            self.strike(there[0], reason)
+            self.record_failure(there[0], reason)
         else:
             self._remark(f"a node at {address}: {reason}")
 

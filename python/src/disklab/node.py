@@ -51,7 +51,7 @@ def task(order: dict[str, Any]) -> dict[str, Any]:
                 for there in ray.nodes()
                 if there["NodeID"] == node
             )
-        answer = carry_out({**order, "guests": _guests[node]}, ray.get)
+        answer = run({**order, "guests": _guests[node]}, ray.get)
     except Exception as error:
         # Of the node or of the program; without its name nobody could tell which.
         answer = {
@@ -61,7 +61,7 @@ def task(order: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def carry_out(order: dict[str, Any], fetch: Callable[[Any], bytes]) -> dict[str, Any]:
+def run(order: dict[str, Any], fetch: Callable[[Any], bytes]) -> dict[str, Any]:
     """Runs the trials of an order, and answers with their record; or with what the node lacks, or
     is unfit for.
 

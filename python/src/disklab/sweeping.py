@@ -1,4 +1,4 @@
-"""A suite's trials, carried out here or on a cluster, and their record."""
+"""A suite's trials, run here or on a cluster, and their record."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _on_cluster(
     with connected(address):
         gatherer = Gatherer(question, out, retry_failed)
         try:
-            Sweep(question, plan, gatherer).carry_out()
+            Sweep(question, plan, gatherer).run()
         finally:
             gatherer.close()
             outcomes = _told(gatherer.record, plan)
@@ -173,7 +173,7 @@ class Sweep:
         trials = [trial.key for trial in batch.trials]
         return {**self._fixed, "trials": trials, "parcels": self._parcels.needed_by(batch.disks)}
 
-    def carry_out(self) -> None:
+    def run(self) -> None:
         try:
             while self._unready or not self._cluster.idle:
                 self._take_ready()
@@ -220,7 +220,7 @@ class Sweep:
             left = self._suspected(batch, where, suspects)
         else:
             left = 0
-            self._cluster.acquit(where)
+            self._cluster.reset_failures(where)
         self._progress.ended(batch, len(kept["added"]), left)
 
     def _suspected(self, batch: Batch, where: str, suspects: dict[str, str]) -> int:
@@ -241,7 +241,7 @@ class Sweep:
         self._progress.remark(
             f"{self._cluster.name(where)}: {name} failed and is tried elsewhere: {reason}"
         )
-        self._cluster.strike(where, reason)
+        self._cluster.record_failure(where, reason)
         return len(trials)
 
     def _complain(self) -> None:

@@ -2,10 +2,10 @@
 
 use super::figure::Figure;
 use super::guest::BenchSetup;
-use super::start::{carry_out, trials};
+use super::start::{run_trials, trials};
 
 pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
-    let outcomes = carry_out(place, &trials(place, "read-policy-quick")?, 1, &|_| ())?;
+    let outcomes = run_trials(place, &trials(place, "read-policy-quick")?, 1, &|_| ())?;
     let figures = outcomes.iter().map(|outcome| {
         let virtual_seconds = outcome.virtual_ns.unwrap_or_default().as_secs_f64();
         let ratio = virtual_seconds / (outcome.wall_ms as f64 / 1e3);

@@ -28,7 +28,7 @@ pub struct BenchSetup {
 
 impl BenchSetup {
     pub fn find() -> anyhow::Result<Self> {
-        let share = Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
+        let share = Share::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
         let cache = Cache::open()?;
         let kernel =
             disklab_kernels::find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest")

@@ -5,7 +5,7 @@
 
 use super::figure::{Figure, status_kib};
 use super::guest::BenchSetup;
-use super::start::{carry_out, trials};
+use super::start::{run_trials, trials};
 use anyhow::Context;
 use disklab_units::Bytes;
 use std::fs;
@@ -25,7 +25,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
         let (done, trial) = (AtomicBool::new(false), std::slice::from_ref(&trial));
         let peak = std::thread::scope(|scope| {
             let peak = scope.spawn(|| watch(&done));
-            let result = carry_out(place, trial, 1, &|_| ());
+            let result = run_trials(place, trial, 1, &|_| ());
             done.store(true, Ordering::Relaxed);
             result.map(|_| peak.join().unwrap_or_default())
         })?;

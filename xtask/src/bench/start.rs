@@ -27,7 +27,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     for turn in 0..=TURNS {
         let start = Instant::now();
         let first = Mutex::new(None);
-        carry_out(place, std::slice::from_ref(hdd), 1, &|event| {
+        run_trials(place, std::slice::from_ref(hdd), 1, &|event| {
             if let Event::Moved { measured: true, .. } = event {
                 first
                     .lock()
@@ -57,7 +57,7 @@ pub fn trials(place: &BenchSetup, suite: &str) -> anyhow::Result<Vec<Trial>> {
 }
 
 /// Runs trials into a record that is thrown away; what became of each, and how long it took.
-pub fn carry_out(
+pub fn run_trials(
     place: &BenchSetup,
     trials: &[Trial],
     jobs: usize,

@@ -3,7 +3,7 @@
 
 use super::figure::Figure;
 use super::guest::BenchSetup;
-use super::start::{carry_out, trials};
+use super::start::{run_trials, trials};
 use std::time::Instant;
 
 const ARRAY: &str = "bfq-hdd";
@@ -15,7 +15,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     let mut trials = trials(place, "bfq-startup")?;
     trials.retain(|trial| trial.array.name == ARRAY);
     let begun = Instant::now();
-    let outcomes = carry_out(place, &trials, JOBS, &|_| ())?;
+    let outcomes = run_trials(place, &trials, JOBS, &|_| ())?;
     let wall = begun.elapsed().as_secs_f64();
     let seconds: f64 =
         outcomes.iter().map(|outcome| outcome.virtual_ns.unwrap_or_default().as_secs_f64()).sum();

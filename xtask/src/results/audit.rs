@@ -149,8 +149,8 @@ fn only_the_mean(rows: &[Audited]) -> String {
     text
 }
 
-/// Each policy's IOPS against the baseline's in cells where both are sound; and how much of it luck
-/// could be.
+/// Each policy's IOPS against the baseline's in cells where both are sound; and how much of it
+/// chance could explain.
 fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
     let (idle, busy) = (apart(rows, "none")?, apart(rows, "defrag")?);
     let mut text = format!(
@@ -179,19 +179,19 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
             };
             let baseline = rows.iter().filter(sound).find(same).and_then(Audited::iops);
             if let (Some(iops), Some(baseline)) = (row.iops(), baseline) {
-                let luck = if row.value("background") == "defrag" { busy } else { idle };
-                ratios.push((row.value("policy"), iops / baseline, luck));
+                let chance = if row.value("background") == "defrag" { busy } else { idle };
+                ratios.push((row.value("policy"), iops / baseline, chance));
             }
         }
         for policy in ratios.iter().map(|(policy, ..)| *policy).unique() {
             let number = |is: fn(f64, f64) -> bool| {
                 let own = ratios.iter().filter(|(known, ..)| *known == policy);
-                own.filter(|(_, ratio, luck)| is(*ratio, *luck)).count()
+                own.filter(|(_, ratio, chance)| is(*ratio, *chance)).count()
             };
             let cells = number(|_, _| true);
             let (ahead, behind) = (number(|ratio, _| ratio > 1.0), number(|ratio, _| ratio < 1.0));
-            let clear = number(|ratio, luck| ratio > luck);
-            let clearly_behind = number(|ratio, luck| ratio < 1.0 / luck);
+            let clear = number(|ratio, chance| ratio > chance);
+            let clearly_behind = number(|ratio, chance| ratio < 1.0 / chance);
             let _ = writeln!(
                 text,
                 "| {source} | {policy} | {cells} | {ahead} | {behind} | {clear} | \

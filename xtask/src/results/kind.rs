@@ -10,14 +10,14 @@ pub struct Kind {
     /// Those whose records it is made of.
     pub suites: &'static [&'static str],
     pub title: &'static str,
-    pub columns: &'static [Column],
+    pub columns: &'static [ResultColumn],
     /// The published tables, as CSV.
     pub published: &'static str,
 }
 
 /// A number of the tables.
 #[derive(Debug)]
-pub struct Column {
+pub struct ResultColumn {
     pub head: &'static str,
     /// Its name in the published tables.
     pub csv: &'static str,
@@ -47,8 +47,8 @@ const fn column(
     csv: &'static str,
     is: Is,
     ours: fn(&Sample) -> Option<f64>,
-) -> Column {
-    Column { head, csv, is, ours }
+) -> ResultColumn {
+    ResultColumn { head, csv, is, ours }
 }
 
 pub const READS: Kind = Kind {

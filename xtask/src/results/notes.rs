@@ -17,23 +17,23 @@ pub fn not_ok(merged: &Merged, places: &[CellPlace], policies: &[&str]) -> Strin
     let mut text = String::new();
     for place in places {
         for policy in policies {
-            let mut fates: Vec<(String, Vec<String>)> = Vec::new();
+            let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
             for trial in merged.trials(place, policy) {
-                let fate = match trial.outcome.map(|outcome| (outcome.status, &outcome.reason)) {
+                let reason = match trial.outcome.map(|outcome| (outcome.status, &outcome.reason)) {
                     Some((Status::Ok, _)) => continue,
                     None => "has not run".to_owned(),
                     Some((status @ Status::Interrupted, _) | (status, None)) => status.to_string(),
                     Some((status, Some(reason))) => format!("{status}: {}", escaped(reason)),
                 };
-                match fates.iter_mut().find(|(known, _)| *known == fate) {
+                match reasons.iter_mut().find(|(known, _)| *known == reason) {
                     Some((_, seeds)) => seeds.push(trial.seed.to_string()),
-                    None => fates.push((fate, vec![trial.seed.to_string()])),
+                    None => reasons.push((reason, vec![trial.seed.to_string()])),
                 }
             }
-            for (fate, seeds) in fates {
+            for (reason, seeds) in reasons {
                 let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
                 let name = test(&place.workload);
-                let _ = writeln!(text, "- {name}, {policy}, {noun} {}: {fate}", listed(&seeds));
+                let _ = writeln!(text, "- {name}, {policy}, {noun} {}: {reason}", listed(&seeds));
             }
         }
     }

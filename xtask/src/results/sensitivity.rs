@@ -20,9 +20,9 @@ pub fn section(merged: &Merged) -> String {
     let rows: Vec<_> = merged.places().iter().flat_map(|place| rows(merged, place)).collect();
     let mut failed = String::new();
     for place in merged.places() {
-        let fates = notes::not_ok(merged, std::slice::from_ref(&place), &choices);
-        if !fates.is_empty() {
-            let _ = write!(failed, "{}:\n\n{fates}", agreement::heading(&place));
+        let not_ok = notes::not_ok(merged, std::slice::from_ref(&place), &choices);
+        if !not_ok.is_empty() {
+            let _ = write!(failed, "{}:\n\n{not_ok}", agreement::heading(&place));
         }
     }
     let heads = "array|background|jobs|test|choice|IOPS|against|its IOPS|ratio|differ";

@@ -55,9 +55,9 @@ impl Shown {
 
 fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> Vec<Shown> {
     let samples = merged.samples(place, policy);
-    let cell = |(at, column): (usize, &super::kind::Column)| {
+    let cell = |(at, column): (usize, &super::kind::ResultColumn)| {
         if samples.is_empty() {
-            return Shown::text(if at == 0 { fate(merged, place, policy) } else { "" });
+            return Shown::text(if at == 0 { marked(merged, place, policy) } else { "" });
         }
         // A number that one seed lacks would be a median of the others.
         let values: Option<Vec<f64>> =
@@ -69,7 +69,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> V
 }
 
 /// Why a cell has no numbers.
-fn fate(merged: &Merged, place: &CellPlace, policy: &str) -> &'static str {
+fn marked(merged: &Merged, place: &CellPlace, policy: &str) -> &'static str {
     let trials = merged.trials(place, policy);
     if trials.iter().all(|trial| trial.outcome.is_none()) { "no trial" } else { "no result" }
 }
@@ -77,7 +77,7 @@ fn fate(merged: &Merged, place: &CellPlace, policy: &str) -> &'static str {
 fn their_cells(kind: &Kind, row: Option<&Row>) -> Vec<Shown> {
     let Some(row) = row else { return kind.columns.iter().map(|_| Shown::text("")).collect() };
     let broken = row.breaks_littles_law();
-    let cell = |((column, value), text): ((&super::kind::Column, &Option<f64>), &String)| {
+    let cell = |((column, value), text): ((&super::kind::ResultColumn, &Option<f64>), &String)| {
         let Some(value) = *value else { return Shown::text("-") };
         let doubted = broken && column.is.latency();
         let rest = if doubted { BROKEN } else { "" }.to_owned();

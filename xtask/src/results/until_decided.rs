@@ -44,12 +44,12 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
         Ok(compare(&matched, &metrics, rule, interim)?)
     };
     let sequential = Design {
-        name: format!("until decided, looking after {}", listed_numbers(&until.looks)),
+        name: format!("until decided, looking after {}", listed_numbers(&until.analyses)),
         trials: ran(decided),
         comparisons: judged(decided, Some(&SequentialDesign { until, upto: u32::MAX }), u32::MAX)?,
     };
     let most = fixed.lines().iter().map(|outcome| outcome.seed_index).max().unwrap_or(0);
-    let last = until.looks.last().copied().unwrap_or(0);
+    let last = until.analyses.last().copied().unwrap_or(0);
     anyhow::ensure!(
         most >= last,
         "{}: {most} seeds, and the other looked up to {last}",
@@ -149,7 +149,7 @@ fn upto(mut matched: MatchedTrials, most: u32) -> MatchedTrials {
 
 fn ran(record: &Record) -> usize {
     let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
-    outcomes.filter(|outcome| outcome.status != Status::Spared).count()
+    outcomes.filter(|outcome| outcome.status != Status::NotNeeded).count()
 }
 
 fn listed_numbers(numbers: &[u32]) -> String {

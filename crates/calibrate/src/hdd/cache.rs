@@ -11,7 +11,7 @@ use crate::target::Probe;
 /// chance, so that the platters are not always in the same place when it is over.
 const CALM: f64 = 150.0;
 const MORE: f64 = 30.0;
-/// Tries that must agree, three hits before two misses: a read from the medium may by luck be as
+/// Tries that must agree, three hits before two misses: a read from the medium may by chance be as
 /// quick as a hit, and a hit late for a reason of its own.
 const HITS: u32 = 3;
 const MISSES: u32 = 2;

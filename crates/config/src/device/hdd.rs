@@ -83,11 +83,6 @@ impl Hdd {
         Some(hdd)
     }
 
-    /// One revolution.
-    pub fn revolution(&self) -> Nanos {
-        Nanos(60_000_000_000 / u64::from(self.rpm))
-    }
-
     /// Records what is plausible number by number and not together.
     fn check(&self, table: &TomlTable<'_, '_>, bytes: Bytes) {
         let Self { rpm, surfaces, zones, seek_track_to_track, seek_average, .. } = *self;

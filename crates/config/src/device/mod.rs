@@ -100,8 +100,8 @@ impl Model {
     }
 
     /// Requests that the disk's driver takes at once: what the block layer has tags for. Linux's
-    /// driver for cards takes 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag, who
-    /// waits for it would be a matter of luck.
+    /// driver for cards takes 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag,
+    /// chance would decide which request waits for it.
     pub fn tags(&self) -> u32 {
         match self {
             Self::Card(_) => 64,

@@ -1,5 +1,5 @@
 //! The `[fsload]` of a workload: threads that create, append to, read, list and delete many files,
-//! as a mail or file server does. Our own engine (crates/fsload) carries it out.
+//! as a mail or file server does. Our own engine (crates/fsload) runs it.
 //!
 //! ```toml
 //! summary = "a web proxy's cache, as filebench has it"

@@ -93,11 +93,8 @@ impl PolicyParameter {
                 // Less than a sector is rounded up to one.
                 in_range(&value, &(Bytes(least.0.max(SECTOR))..=*most))?;
                 if !value.0.is_multiple_of(SECTOR) {
-                    let fate = "the kernel would round them up";
-                    return Err(format!(
-                        "{} bytes are not a multiple of {SECTOR}; {fate}",
-                        value.0
-                    ));
+                    let why = "the kernel would round them up";
+                    return Err(format!("{} bytes are not a multiple of {SECTOR}; {why}", value.0));
                 }
                 Ok(value.0.to_string())
             }

@@ -72,6 +72,7 @@ const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=LONGEST;
 const LIMIT: Nanos = Nanos::from_secs(60);
 /// More than any program's start needs; a guest has to make them all.
 const MOST_FILES: usize = 200_000;
+
 impl Startup {
     pub(crate) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let command = table.required_list::<String>("command");

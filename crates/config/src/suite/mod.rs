@@ -127,6 +127,7 @@ const MOUNT_FLAGS: [&str; 12] = [
 const SET: &str = "--set";
 /// How the number of seeds stands among settings. No axis has this name.
 pub const SEEDS_SETTING: &str = "seeds";
+
 impl Suite {
     /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by
     /// [`Suite::trials`].

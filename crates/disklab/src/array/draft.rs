@@ -12,8 +12,8 @@ use disklab_units::prose::{count, visible};
 #[derive(Debug)]
 pub struct Draft {
     layout: Layout,
-    /// Why this and no other.
-    ground: String,
+    /// Why this layout was chosen.
+    reason: String,
     /// With the lab's device for each.
     disks: Vec<(ListedDisk, String)>,
     /// Other groups, tools that said nothing.
@@ -39,18 +39,18 @@ impl Draft {
         // The first of equals.
         let chosen = joined.iter().rev().max_by_key(|(_, members)| members.len());
         let guess = Layout::btrfs(Profile::Raid1);
-        let (wanted, ground, chosen_disks) = if let Some((group, members)) = chosen {
-            let ground = match group.layout {
+        let (wanted, reason, chosen_disks) = if let Some((group, members)) = chosen {
+            let reason = match group.layout {
                 Some(_) => group.name.clone(),
                 None => {
                     format!("{}; its profile is not known here: change `join` to it", group.name)
                 }
             };
-            (group.layout.unwrap_or(guess), ground, members.clone())
+            (group.layout.unwrap_or(guess), reason, members.clone())
         } else {
-            let ground =
+            let reason =
                 "no two disks of this machine are joined: all of them, as they could be".to_owned();
-            (guess, ground, disks.to_vec())
+            (guess, reason, disks.to_vec())
         };
         let layout =
             if chosen_disks.len() < wanted.devices_min() { Layout::SINGLE } else { wanted };
@@ -68,7 +68,7 @@ impl Draft {
             Ok((disk, device))
         };
         let disks = chosen_disks.into_iter().map(with_device).collect::<Result<_, String>>()?;
-        Ok(Self { layout, ground, disks, remarks })
+        Ok(Self { layout, reason, disks, remarks })
     }
 
     pub fn file(&self) -> String {
@@ -84,7 +84,7 @@ impl Draft {
              summary = \"{} of this machine, {layout}\"\n\
              join = \"{layout}\"\n\
              devices = [\n{}]\n",
-            visible(&self.ground),
+            visible(&self.reason),
             remarks.collect::<String>(),
             count(self.disks.len(), "disk"),
             self.disks.iter().map(disk).collect::<String>(),
@@ -101,7 +101,7 @@ impl Draft {
         };
         serde_json::json!({
             "join": self.layout.to_string(),
-            "ground": self.ground,
+            "ground": self.reason,
             "disks": self.disks.iter().map(disk).collect::<Vec<_>>(),
             "remarks": self.remarks,
         })

@@ -82,12 +82,12 @@ impl BisectionQuestion {
         Ok(Revision::find(&self.repository, &self.bad)?)
     }
 
-    /// After which seeds it is looked, and with what alpha each time.
-    pub fn looks(&self) -> Result<(Vec<u32>, f64), Failure> {
-        let looks = InterimAnalyses::plan(self.seeds as usize, self.alpha)
+    /// Returns the seeds after which interim analyses are made, and the alpha of each.
+    pub fn interim_analyses(&self) -> Result<(Vec<u32>, f64), Failure> {
+        let analyses = InterimAnalyses::plan(self.seeds as usize, self.alpha)
             .map_err(|error| mistaken!("--seeds {}: {error}", self.seeds))?;
-        let at = looks.trials().iter().filter_map(|&trials| u32::try_from(trials).ok());
-        Ok((at.collect(), looks.alpha()))
+        let at = analyses.trials().iter().filter_map(|&trials| u32::try_from(trials).ok());
+        Ok((at.collect(), analyses.alpha()))
     }
 
     /// The cell with the kernel of a commit, and all seeds that a step may take.

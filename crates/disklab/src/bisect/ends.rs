@@ -94,17 +94,17 @@ impl Ends {
             let what = "all trials of the bad end fail, and some of the good one's";
             return Ok(EndsSeen::Open(what.to_owned()));
         }
-        let contests = contests(good, bad)?;
-        check_measured(&contests, std::slice::from_ref(metric))?;
-        let Some((contest, finding)) = found(&contests, metric, alpha) else {
+        let comparisons = comparisons(good, bad)?;
+        check_measured(&comparisons, std::slice::from_ref(metric))?;
+        let Some((trials, finding)) = found(&comparisons, metric, alpha) else {
             return Ok(EndsSeen::Open("too few trials of both ends have a result".to_owned()));
         };
         let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
-        let better = metric.better(contest.outcomes());
+        let better = metric.better(trials.outcomes());
         let rule = Rule::new(alpha, asked.smallest_effect, better).map_err(Failure::mistaken)?;
         let estimate = finding.estimate();
         let change = RelativeChange::from_log_ratio(Estimate { value: estimate, interval });
-        let what = format!("{} of the bad end is {}", metric.name(), in_words(change, contest));
+        let what = format!("{} of the bad end is {}", metric.name(), in_words(change, trials));
         Ok(match rule.verdict(interval) {
             verdict @ (Verdict::Better | Verdict::Worse) => EndsSeen::Apart(Self::Numbers {
                 change,
@@ -143,14 +143,14 @@ impl Ends {
         if ran.ok == 0 {
             return Ok(StepSide::Like(Answer::Skip, format!("its trials fail: {}", ran.reason)));
         }
-        let contests = contests(good, step)?;
-        let Some((contest, finding)) = found(&contests, metric, alpha) else {
+        let comparisons = comparisons(good, step)?;
+        let Some((trials, finding)) = found(&comparisons, metric, alpha) else {
             return Ok(StepSide::Open("too few trials have a result".to_owned()));
         };
         let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
         let change =
             RelativeChange::from_log_ratio(Estimate { value: finding.estimate(), interval });
-        Ok(by_border(&finding, *middle, alpha, in_words(change, contest)))
+        Ok(by_border(&finding, *middle, alpha, in_words(change, trials)))
     }
 }
 
@@ -177,28 +177,28 @@ fn by_border(finding: &Finding, middle: f64, alpha: f64, why: String) -> StepSid
     }
 }
 
-fn contests<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<MatchedTrials<'a>>, Failure> {
+fn comparisons<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<MatchedTrials<'a>>, Failure> {
     Ok(match_across(&CellIndex::new(good), &CellIndex::new(other), "kernel", Trust::Sound)?)
 }
 
-/// What the one contest says; `None` of too few trials.
+/// The trials of the one comparison, and what they show; `None` for too few trials.
 fn found<'a, 'b>(
-    contests: &'b [MatchedTrials<'a>],
+    comparisons: &'b [MatchedTrials<'a>],
     metric: &Metric,
     alpha: f64,
 ) -> Option<(&'b MatchedTrials<'a>, Finding)> {
-    let contest = contests.first()?;
-    let values = contest.values(metric);
-    let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
-    Some((contest, finding(&values.treatment, &values.baseline, alpha).ok()?))
+    let trials = comparisons.first()?;
+    let values = trials.values(metric);
+    let finding = if trials.paired { Finding::paired } else { Finding::unpaired };
+    Some((trials, finding(&values.treatment, &values.baseline, alpha).ok()?))
 }
 
 /// `+1.2 % (0.8 % to 1.6 %) against the good end, 4 seeds`
-fn in_words(change: RelativeChange, contest: &MatchedTrials) -> String {
+fn in_words(change: RelativeChange, trials: &MatchedTrials) -> String {
     let (change, interval) = answer::change_and_interval(Some(change));
     format!(
         "{change} ({interval}) against the good end, {}",
-        count(contest.treatments.len(), "seed")
+        count(trials.treatments.len(), "seed")
     )
 }
 

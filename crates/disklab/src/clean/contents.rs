@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn only_what_nobody_holds_is_a_leftover() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path()).unwrap();
+        let cache = Cache::in_folder(folder.path()).unwrap();
         for made in [
             "kernels/.tmp-dead",
             "kernels/.tmp-live",
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_run_that_goes_on_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path()).unwrap();
+        let cache = Cache::in_folder(folder.path()).unwrap();
         let trial = folder.path().join("trials/7-a");
         fs::create_dir_all(&trial).unwrap();
         assert!(CacheContents::look(&cache).unwrap().in_use, "it has no lock yet");

@@ -149,7 +149,7 @@ mod tests {
             paired: true,
             trials: (5, 5),
             unit: "1/s".to_owned(),
-            given_up: (None, None),
+            censored: (None, None),
             limits: (None, None),
             better,
             treatment_median: Some(100.0 + percent),

@@ -1,9 +1,8 @@
 //! A run that adds seeds where a verdict is open, and none where it is given.
 //!
-//! It looks at planned numbers of seeds only ([`InterimAnalyses`]); each look has its part of
-//! alpha, so that
-//! looking costs no certainty (crates/stats/src/interim.rs). A trial runs where any cell that it
-//! is held against, or that is held against it, is open.
+//! Interim analyses are made at planned numbers of seeds only ([`InterimAnalyses`]). Each has its
+//! part of alpha, so that analysing early costs no certainty (crates/stats/src/interim.rs). A trial
+//! runs if any cell that it is compared with is open.
 
 use std::path::Path;
 use std::time::Duration;
@@ -89,21 +88,25 @@ impl VerdictArgs {
         }
         let seeds = question.suite.seeds();
         let budget = seeds.count() as usize;
-        let looks = InterimAnalyses::plan(budget, self.alpha)
+        let analyses = InterimAnalyses::plan(budget, self.alpha)
             .map_err(|error| mistaken!("--until-decided with {budget} seeds: {error}"))?;
         Ok(UntilDecided {
             metrics: self.metrics(&question.suite),
             alpha: self.alpha,
             smallest_effect: self.smallest_effect,
             limit: ErrorControl::from(self.limit).name().to_owned(),
-            looks: looks.trials().iter().map(|&trials| seeds.first() - 1 + trials as u32).collect(),
+            analyses: analyses
+                .trials()
+                .iter()
+                .map(|&trials| seeds.first() - 1 + trials as u32)
+                .collect(),
         })
     }
 }
 
-/// Runs what is needed, look by look; what turns out not to be needed is recorded as such. Where
-/// the time for it is over first, which verdicts are open.
-pub fn carry_out(
+/// Runs the trials that each interim analysis needs, and records the others as not needed. If the
+/// budget ends first, returns the open verdicts.
+pub fn run(
     run: &dyn Executor,
     trials: &[Trial],
     writer: &Writer,
@@ -117,13 +120,13 @@ pub fn carry_out(
         trials.iter().filter(|trial| Some(trial.seed_index) == first).cloned().collect();
     run.run_trials(&of_first, writer, events)?;
     let possible = possible(&Record::open(writer.folder())?)?;
-    // Before the first look everything is open.
+    // Before the first analysis everything is open.
     let mut open: Option<Vec<OpenVerdict>> = None;
-    for &look in &until.looks {
+    for &upto in &until.analyses {
         let is_needed = |trial: &&Trial| {
-            trial.seed_index <= look
+            trial.seed_index <= upto
                 && match &open {
-                    Some(open) => open.iter().any(|contest| contest.sides.concern(trial)),
+                    Some(open) => open.iter().any(|verdict| verdict.sides.concern(trial)),
                     None => possible.iter().any(|sides| sides.concern(trial)),
                 }
         };
@@ -133,15 +136,15 @@ pub fn carry_out(
             return Ok(Vec::new());
         }
         if run.is_past_deadline() && is_missing(&now, writer) {
-            // Before the first look was over everything is.
-            let first = || undecided(&Record::open(writer.folder())?, until, look);
+            // Before the first analysis everything is open.
+            let first = || undecided(&Record::open(writer.folder())?, until, upto);
             let known = open.map_or_else(first, Ok)?;
             return Ok(known.iter().map(ToString::to_string).collect());
         }
-        let mut still = undecided(&Record::open(writer.folder())?, until, look)?;
+        let mut still = undecided(&Record::open(writer.folder())?, until, upto)?;
         // Where one side has no result at all, more seeds would not bring one.
         still.retain(|open| open.has_both);
-        screen.remark(&format!("{} open after seed {look}", count(still.len(), "verdict")));
+        screen.remark(&format!("{} open after seed {upto}", count(still.len(), "verdict")));
         if still.is_empty() {
             break;
         }
@@ -154,7 +157,7 @@ pub fn carry_out(
         } else {
             "it could serve no verdict: it, or what it would be held against, is left out"
         };
-        writer.note(not_run(trial, Status::Spared, reason.to_owned()))?;
+        writer.note(not_run(trial, Status::NotNeeded, reason.to_owned()))?;
     }
     Ok(Vec::new())
 }
@@ -176,7 +179,7 @@ pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> 
     [head].into_iter().chain(lines).chain([rest]).collect()
 }
 
-/// What is held against what.
+/// Two values of an axis that are compared.
 struct ComparedSides {
     /// What is equal on both.
     cell: Cell,
@@ -201,11 +204,11 @@ impl ComparedSides {
 
 /// Those of which neither side was left out.
 fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
-    let (axis, contests) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
-    let sides = contests.iter().map(|contest| ComparedSides {
-        cell: contest.cell.clone(),
+    let (axis, matched) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
+    let sides = matched.iter().map(|trials| ComparedSides {
+        cell: trials.cell.clone(),
         axis: axis.clone(),
-        values: [contest.treatment.clone(), contest.baseline.clone()],
+        values: [trials.treatment.clone(), trials.baseline.clone()],
     });
     let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
     let skipped: Vec<&Outcome> =
@@ -217,7 +220,7 @@ fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
     Ok(sides.filter(is_possible).collect())
 }
 
-/// A contest that has no verdict yet.
+/// A comparison that has no verdict yet.
 struct OpenVerdict {
     sides: ComparedSides,
     metric: String,
@@ -237,14 +240,14 @@ impl std::fmt::Display for OpenVerdict {
 fn undecided(
     record: &Record,
     until: &UntilDecided,
-    look: u32,
+    upto: u32,
 ) -> Result<Vec<OpenVerdict>, Failure> {
-    let (axis, contests) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
+    let (axis, matched) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let rule = DecisionRule::recorded(until)?;
-    let design = SequentialDesign { until, upto: look };
+    let design = SequentialDesign { until, upto };
     let comparisons =
-        compare(&contests, &metrics, rule, Some(&design)).map_err(Failure::mistaken)?;
+        compare(&matched, &metrics, rule, Some(&design)).map_err(Failure::mistaken)?;
     let open = |comparison: Comparison| OpenVerdict {
         has_both: comparison.trials.0 > 0 && comparison.trials.1 > 0,
         sides: ComparedSides {

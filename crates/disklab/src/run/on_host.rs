@@ -23,7 +23,7 @@ use crate::words;
 pub use place::made_of;
 use place::{HostQuestion, on_disks};
 
-/// Where trials are carried out.
+/// Where trials run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum ExecutorChoice {
     /// In guests, on modelled disks, in virtual time.
@@ -358,8 +358,8 @@ pub fn dry_run(
     until: Option<&UntilDecided>,
     out: &mut dyn std::io::Write,
 ) -> Result<(), Failure> {
-    let looks = until.map(|until| until.looks.as_slice()).unwrap_or_default();
-    let first = looks.first().copied().unwrap_or(u32::MAX);
+    let analyses = until.map(|until| until.analyses.as_slice()).unwrap_or_default();
+    let first = analyses.first().copied().unwrap_or(u32::MAX);
     let sure: Vec<Trial> =
         trials.iter().filter(|trial| trial.seed_index <= first).cloned().collect();
     for line in disklab_runner::host::script(host, &sure) {
@@ -367,7 +367,7 @@ pub fn dry_run(
     }
     let time = words::wall(disklab_runner::host::time(host, &sure));
     writeln!(out, "# {} that would take about {time}", words::count(sure.len(), "trial"))?;
-    if let (Some(last), true) = (looks.last(), sure.len() < trials.len()) {
+    if let (Some(last), true) = (analyses.last(), sure.len() < trials.len()) {
         writeln!(
             out,
             "# the same with seeds up to {last}, of cells whose verdict is still open after seed \

@@ -168,17 +168,17 @@ fn verdict(group: &CellGroup, cell: &CellRow, source: &ReportSource, screen: &Sc
     let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
     let value =
         |axis: &str| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
-    let is_its = |judged: &&Comparison| {
-        value(&source.compared) == Some(judged.treatment.as_str())
-            && judged.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
+    let is_its = |comparison: &&Comparison| {
+        value(&source.compared) == Some(comparison.treatment.as_str())
+            && comparison.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
     };
-    let Some(judgement) = source.of_first_metric().find(is_its) else {
+    let Some(comparison) = source.of_first_metric().find(is_its) else {
         let is_baseline = value(&source.compared) == source.baseline.as_deref();
         return if is_baseline { "baseline".to_owned() } else { String::new() };
     };
     screen.paint(
-        &answer::change_and_verdict(judgement.change, judgement.verdict),
-        judgement.verdict.into(),
+        &answer::change_and_verdict(comparison.change, comparison.verdict),
+        comparison.verdict.into(),
     )
 }
 

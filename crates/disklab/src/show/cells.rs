@@ -5,7 +5,7 @@ mod layout;
 use std::io::Write;
 
 use disklab_record::Status;
-use disklab_report::fates::{Fate, fates};
+use disklab_report::failures::{TrialFailure, failures};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, MergedRecord, TrialRow, made_with};
 use disklab_report::notes::Notes;
 use disklab_units::prose::count;
@@ -150,9 +150,10 @@ fn best(group: &CellGroup) -> Option<usize> {
 
 /// What became of the trials that have no result.
 fn not_ok(trials: &[TrialRow], goes_on: bool) -> Vec<(String, Paint)> {
-    let told = |Fate { text, failed }| (text, if failed { Paint::Bad } else { Paint::Faint });
-    let spared = trials.iter().filter(|trial| trial.status == Some(Status::Spared)).count();
-    let spared =
-        (spared > 0).then(|| (format!("{} not needed", count(spared, "seed")), Paint::Faint));
-    fates(trials.iter().copied(), goes_on).into_iter().map(told).chain(spared).collect()
+    let painted =
+        |TrialFailure { text, failed }| (text, if failed { Paint::Bad } else { Paint::Faint });
+    let not_needed = trials.iter().filter(|trial| trial.status == Some(Status::NotNeeded)).count();
+    let not_needed = (not_needed > 0)
+        .then(|| (format!("{} not needed", count(not_needed, "seed")), Paint::Faint));
+    failures(trials.iter().copied(), goes_on).into_iter().map(painted).chain(not_needed).collect()
 }

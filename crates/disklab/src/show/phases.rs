@@ -22,7 +22,7 @@ pub fn table(
     let heads = "phase|>time|>bandwidth|reads of each disk, %|writes of each disk, %|>seeks";
     let mut table = TextTable::with_heads(heads, color);
     for step in steps {
-        let Step::Phase { went: PhaseEnd { phase, took_ns, given_up }, .. } = step else {
+        let Step::Phase { went: PhaseEnd { phase, took_ns, timed_out }, .. } = step else {
             continue;
         };
         let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
@@ -30,7 +30,7 @@ pub fn table(
             .and_then(|closing| closing.phase(phase))
             .map_or(&[][..], |phase| &phase.devices);
         let seeks: u64 = disks.iter().filter_map(|disk| disk.apart).fold(0, u64::saturating_add);
-        let more = if *given_up { "> " } else { "" };
+        let more = if *timed_out { "> " } else { "" };
         table.row([
             phase.clone(),
             format!("{more}{}", Nanos(*took_ns)),

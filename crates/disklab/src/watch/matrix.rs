@@ -121,7 +121,7 @@ fn rows(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> Vec<S
 enum TrialMark {
     Ok,
     Failed,
-    Spared,
+    NotNeeded,
     Running,
     ToCome,
 }
@@ -131,7 +131,7 @@ impl TrialMark {
         match trial.status {
             Some(Status::Ok) => Self::Ok,
             Some(Status::Failed | Status::Skipped) => Self::Failed,
-            Some(Status::Spared) => Self::Spared,
+            Some(Status::NotNeeded) => Self::NotNeeded,
             _ if running.contains(trial.trial) => Self::Running,
             Some(Status::Interrupted) | None => Self::ToCome,
         }
@@ -141,7 +141,7 @@ impl TrialMark {
         match self {
             Self::Ok => screen.paint("\u{25cf}", Paint::Good),
             Self::Failed => screen.paint("\u{2717}", Paint::Bad),
-            Self::Spared => screen.paint("-", Paint::Faint),
+            Self::NotNeeded => screen.paint("-", Paint::Faint),
             Self::Running => "\u{25d0}".to_owned(),
             Self::ToCome => screen.paint("\u{b7}", Paint::Faint),
         }

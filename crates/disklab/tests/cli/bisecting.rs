@@ -138,8 +138,8 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     let Some(here) = guests::place() else { return };
     let here = here.path();
     home(here);
-    let share = Share::at(Path::new(HOME)).expect("this work tree");
-    let cache = Cache::at(&here.join("cache/disklab")).expect("a cache");
+    let share = Share::open(Path::new(HOME)).expect("this work tree");
+    let cache = Cache::in_folder(&here.join("cache/disklab")).expect("a cache");
     let real = find(&cache, &share, Btrfs::Policies, "newest").expect("linked there").path;
     let boots =
         |number: u32| format!("cp {} $1\nchmod u+w $1\necho {number} >> $1\n", real.display());

@@ -1,4 +1,4 @@
-//! A small record with one of each fate a trial can have, made without any guest.
+//! A small record with one trial of each status, made without any guest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -128,8 +128,8 @@ fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
     }
 }
 
-/// The luck of `pid` is its seed's; round-robin is a little better on hard disks, whatever the
-/// seed.
+/// The numbers of `pid` depend on the seed; round-robin is a little better on hard disks,
+/// whatever the seed.
 fn sample(cell: [&str; 3], seed: u32) -> Sample {
     let seeded = f64::from(seed);
     let (disks, device, latency) = match cell[0] {

@@ -244,11 +244,14 @@ fn what_has_nothing_to_be_held_against_gets_no_more_seeds() {
         done.out,
         done.err
     );
-    let spared = of(Status::Spared);
-    assert!(spared.contains(&("pid", 2)) && spared.contains(&("queue", 8)), "{spared:?}");
+    let not_needed = of(Status::NotNeeded);
+    assert!(
+        not_needed.contains(&("pid", 2)) && not_needed.contains(&("queue", 8)),
+        "{not_needed:?}"
+    );
     let reasons = outcomes
         .iter()
-        .filter(|outcome| outcome.status == Status::Spared)
+        .filter(|outcome| outcome.status == Status::NotNeeded)
         .filter_map(|outcome| outcome.reason.as_deref());
     assert!(reasons.into_iter().all(|reason| reason.contains("held against, is left out")));
 }

@@ -58,7 +58,7 @@ fn a_disk_that_was_calibrated_is_predicted() {
     let file = "/mnt/trial/measured.toml";
     let command =
         [program, "calibrate", "/dev/vda", "--write", "/dev/vda", "-o", file, "--time", "3min"];
-    carry_out(calibrated.path(), disks(&trials[0]), &command.map(str::to_owned));
+    run_in_guest(calibrated.path(), disks(&trials[0]), &command.map(str::to_owned));
     in_guest(measured.path(), &trials[0], &text);
     let home = crate::starting::home(here.path());
     fs::copy(calibrated.path().join("measured.toml"), home.join("lab/devices/measured.toml"))
@@ -202,7 +202,7 @@ pub fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         "0 s",
         "--no-pairs",
     ];
-    carry_out(folder, disks, &command.map(str::to_owned));
+    run_in_guest(folder, disks, &command.map(str::to_owned));
 }
 
 /// Lists all disks of a guest as those that may be written.
@@ -222,7 +222,7 @@ pub fn allow(folder: &Path, disks: &[MachineDisk]) {
 }
 
 /// Runs a command in a guest that has these disks; it has to end well.
-pub fn carry_out(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
+pub fn run_in_guest(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
     let program = env!("CARGO_BIN_EXE_disklab");
     let found = Installation::find().expect("the disk library beside the tests");
     let installation = Installation { init: program.into(), ..found };
@@ -242,7 +242,7 @@ pub fn carry_out(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
         .expect("a file");
     fs::write(folder.join(names::PLAN), serde_json::to_vec(&plan).expect("plain data"))
         .expect("a file");
-    let share = Share::at(Path::new(HOME)).expect("this work tree");
+    let share = Share::open(Path::new(HOME)).expect("this work tree");
     let kernel = find(&Cache::open().expect("a cache"), &share, Btrfs::Policies, "newest")
         .expect("looked at before");
     let guest = Guest {

@@ -16,7 +16,7 @@ use disklab_protocol::machine::MachineDisk;
 use disklab_units::Bytes;
 
 use crate::guests;
-use crate::host_in_guest::{allow, carry_out};
+use crate::host_in_guest::{allow, run_in_guest};
 
 const SUITE: &str = r#"
 question = "What is left?"
@@ -94,7 +94,7 @@ fn killed(arguments: &str, different: &str, least: u32) {
         "--exact",
         inside,
     ];
-    carry_out(folder, disks, &words.map(str::to_owned));
+    run_in_guest(folder, disks, &words.map(str::to_owned));
 }
 
 /// Not a test: what those above run in a guest.

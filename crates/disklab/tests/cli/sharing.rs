@@ -204,7 +204,7 @@ fn merged_shards_are_the_whole_run() {
 /// An axis over what one policy has and the other has not makes trials of one key of the other:
 /// they are one.
 #[test]
-fn trials_of_one_key_are_carried_out_once() {
+fn trials_of_one_key_are_run_once() {
     let Some(place) = guests::place() else { return };
     let here = place.path();
     let once = ["run", "smoke", "--seeds", "1", "--set", "policy=pid"];

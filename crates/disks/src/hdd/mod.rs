@@ -2,7 +2,7 @@
 //!
 //! A command is decoded, then served from the cache, or taken into the write buffer, or queued for
 //! the mechanism, which does one thing at a time: [`drive`] holds the drive's state and what
-//! happens to a command that arrives; [`mechanism`] chooses and carries out what the arm does. Only
+//! happens to a command that arrives; [`mechanism`] chooses and does what the arm does. Only
 //! two things ever happen, a command has been decoded and the mechanism is done, so the drive needs
 //! no calendar.
 //!

@@ -30,6 +30,11 @@ pub fn hdds() -> Vec<String> {
     hdds
 }
 
+/// The nominal time of one revolution.
+pub fn revolution(model: &Hdd) -> Nanos {
+    Nanos(60_000_000_000 / u64::from(model.rpm))
+}
+
 pub fn hdd(name: &str) -> (Hdd, Bytes) {
     let device = device(name);
     match device.model {

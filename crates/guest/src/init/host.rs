@@ -27,6 +27,7 @@ use std::sync::Arc;
 pub const ARGUMENT: &str = "host-init";
 const INSIDE: &str = "inside";
 const PROBE: &str = "probe";
+
 /// Runs the plan in the working folder, as one of the two processes.
 pub fn main() -> ! {
     let ended = match std::env::args_os().nth(2) {

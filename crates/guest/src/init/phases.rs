@@ -80,7 +80,7 @@ pub fn measure(phases: &[PlannedPhase], session: &mut Session) -> Result<(), Fai
         // What was said is kept of one that failed, too.
         let line = serde_json::to_string(&account).map_err(|e| failed(e.into()))?;
         writeln!(accounts, "{line}").map_err(failed)?;
-        if went?.given_up {
+        if went?.timed_out {
             break;
         }
     }
@@ -106,7 +106,7 @@ struct Started<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Over {
     Done,
-    GivenUp,
+    TimedOut,
     Ended(ExitStatus),
 }
 
@@ -205,7 +205,7 @@ impl Hub {
         session.environment.set_system_call_time(0)?;
         drop(go);
         let went =
-            PhaseEnd { phase: name.clone(), took_ns, given_up: matches!(over, Over::GivenUp) };
+            PhaseEnd { phase: name.clone(), took_ns, timed_out: matches!(over, Over::TimedOut) };
         if let Some(reader) = &reader {
             // It may have ended in this moment; fio then writes its report.
             let _ = kill_process(reader.pid, Signal::INT);
@@ -213,7 +213,7 @@ impl Hub {
             account.reader = phase.reader.as_ref().map(|fio| text(&fio.report)).transpose()?;
         }
         self.account_for(&went, over, measured.as_ref(), account, session)?;
-        if went.given_up {
+        if went.timed_out {
             return Ok(went);
         }
         match what {
@@ -243,7 +243,7 @@ impl Hub {
             Over::Ended(status) => Some(status),
             // fio goes on a little when its jobs are done.
             Over::Done => self.wait_for(Who::Measured)?,
-            Over::GivenUp => {
+            Over::TimedOut => {
                 // What it waits for in the kernel may take long, and nobody waits for it here.
                 let _ = kill_process_group(*pid, Signal::KILL);
                 None
@@ -257,7 +257,7 @@ impl Hub {
             Some(status) if !status.success() => {
                 Err(program::failed(command, step, status, &last_words(&account.said)))
             }
-            None if !went.given_up => {
+            None if !went.timed_out => {
                 Err(format!("{step}: fio's jobs are done, and it does not end"))
             }
             _ => Ok(()),
@@ -312,7 +312,7 @@ impl Hub {
                 Ok(News::Ended(Who::Reader, status)) => {
                     return Err(too_early(reader, status));
                 }
-                Err(RecvTimeoutError::Timeout) => return Ok(Over::GivenUp),
+                Err(RecvTimeoutError::Timeout) => return Ok(Over::TimedOut),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(format!("{STEP}: its threads failed"));
                 }

@@ -60,11 +60,11 @@ impl BuildPlace {
     }
 
     pub fn cache(&self) -> Cache {
-        Cache::at(&self.path("cache")).unwrap()
+        Cache::in_folder(&self.path("cache")).unwrap()
     }
 
     pub fn share(&self) -> Share {
-        Share::at(&self.path("share")).unwrap()
+        Share::open(&self.path("share")).unwrap()
     }
 
     pub fn tree(&self) -> KernelSource {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::agree::Agreed;
 use super::error::{Conflict, MergeError};
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::fingerprint::{self, Difference};
 use crate::outcome::{Outcome, Status, again};
 use crate::record::Record;
@@ -81,7 +81,7 @@ fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Out
         Status::Ok => 0,
         Status::Failed => 1,
         Status::Skipped => 2,
-        Status::Spared => 3,
+        Status::NotNeeded => 3,
         Status::Interrupted => 4,
     };
     outcomes.iter().copied().min_by_key(|(at, outcome)| (rank(outcome.status), *at))
@@ -125,7 +125,7 @@ fn conflict(
     records: &[Record],
     (first, one): (usize, &Outcome),
     (second, other): (usize, &Outcome),
-) -> Result<Option<Conflict>, StoreError> {
+) -> Result<Option<Conflict>, RecordError> {
     let (Some(of_one), Some(of_other)) = (records.get(first), records.get(second)) else {
         return Ok(None);
     };
@@ -154,7 +154,7 @@ fn differing_file(
     one: &Outcome,
     second: &Record,
     other: &Outcome,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>, RecordError> {
     if one.files.is_empty() || other.files.is_empty() {
         // Of before digests were recorded: the bytes themselves.
         let (Some(first), Some(second)) = (first.raw(one), second.raw(other)) else {

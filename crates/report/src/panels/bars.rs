@@ -10,7 +10,7 @@ use kuva::prelude::{Layout, Plot};
 use maud::html;
 
 use crate::chart::{Chart, NumbersTable, WIDTH, ink};
-use crate::fates::Fate;
+use crate::failures::TrialFailure;
 use crate::panel::{Nothing, Panel, Piece, of_groups};
 use crate::panels::matrix::summary;
 use crate::source::{CellChoice, Group, ReportSource};
@@ -47,7 +47,7 @@ struct Bar<'s> {
     seeds: Option<(Spread, [String; 3])>,
     /// The change and the verdict, where there is one.
     told: String,
-    fates: Vec<Fate>,
+    failures: Vec<TrialFailure>,
     /// The words in the place of a median.
     without: &'static str,
     trials: (usize, usize),
@@ -55,7 +55,7 @@ struct Bar<'s> {
 
 impl Bar<'_> {
     fn has_failed(&self) -> bool {
-        self.fates.iter().any(|fate| fate.failed)
+        self.failures.iter().any(|failure| failure.failed)
     }
 
     /// Right of the bar: the median over the change.
@@ -66,7 +66,7 @@ impl Bar<'_> {
 
     /// Why trials have no result.
     fn reasons(&self) -> String {
-        self.fates.iter().map(|fate| fate.text.as_str()).join("; ")
+        self.failures.iter().map(|failure| failure.text.as_str()).join("; ")
     }
 
     fn said(&self) -> String {
@@ -103,14 +103,14 @@ fn pieces<'s>(source: &'s ReportSource, group: &'s Group) -> Vec<Piece> {
         source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
     // Of any of the metrics, each once.
     let of_choice = |choice: &'s CellChoice| {
-        let all = source.metrics.iter().flat_map(|metric| choice.fates(metric)).unique();
-        all.map(|fate| (choice.value.as_str(), fate))
+        let all = source.metrics.iter().flat_map(|metric| choice.failures(metric)).unique();
+        all.map(|failure| (choice.value.as_str(), failure))
     };
-    let fates: Vec<(&str, Fate)> = group.choices.iter().flat_map(of_choice).collect();
-    if !fates.is_empty() {
+    let failures: Vec<(&str, TrialFailure)> = group.choices.iter().flat_map(of_choice).collect();
+    if !failures.is_empty() {
         pieces.push(Piece::Words(html! {
-            ul.failures { @for (choice, fate) in &fates { li {
-                @if fate.failed { span.x aria-hidden="true" { "✕ " } } (choice) ", " (fate.text)
+            ul.failures { @for (choice, failure) in &failures { li {
+                @if failure.failed { span.x aria-hidden="true" { "✕ " } } (choice) ", " (failure.text)
             } } }
         }));
     }
@@ -130,7 +130,7 @@ fn bars<'s>(source: &ReportSource, group: &'s Group, metric: &Metric) -> Vec<Bar
             series: source.series(choice),
             seeds: choice.spread(metric).map(known),
             told: comparison.map(Comparison::change_and_verdict).unwrap_or_default(),
-            fates: choice.fates(metric),
+            failures: choice.failures(metric),
             without: choice.without_result(metric).0,
             trials: (choice.results().count(), choice.trials.len()),
         }

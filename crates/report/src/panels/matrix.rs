@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use itertools::Itertools;
 use maud::{Markup, html};
 
-use crate::fates::Fate;
+use crate::failures::TrialFailure;
 use crate::notes::Notes;
 use crate::panel::{Nothing, Panel, Piece};
 use crate::source::{CellChoice, Group, ReportSource};
@@ -185,10 +185,10 @@ fn row<'a>(
     } else {
         source.of_first_metric().count()
     };
-    let (fates, remarked) = (choice.fates(metric), remarked(&mut notes.0, group, choice));
+    let (failures, remarked) = (choice.failures(metric), remarked(&mut notes.0, group, choice));
     let said = comparison.into_iter().flat_map(|comparison| &comparison.remarks);
-    let said = said.filter(|remark| !repeats(remark, &fates));
-    let least = source.terms.smallest_effect;
+    let said = said.filter(|remark| !repeats(remark, &failures));
+    let least = source.rule.smallest_effect;
     let undecided = comparison.and_then(|comparison| comparison.why_undecided(family, least));
     let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)}
@@ -207,9 +207,9 @@ fn row<'a>(
             td.number data-value=(trials) { (trials) @if trials < choice.trials.len() { " of "
                 (choice.trials.len()) } }
             td.remarks {
-                @for fate in &fates {
-                    @if fate.failed { div.failure { span.x aria-hidden="true" { "✕ " }
-                        (fate.text) } } @else { div { (fate.text) } }
+                @for failure in &failures {
+                    @if failure.failed { div.failure { span.x aria-hidden="true" { "✕ " }
+                        (failure.text) } } @else { div { (failure.text) } }
                 }
                 @for why in said { div { (why) } }
                 @if let Some(why) = undecided { div { (why) } }
@@ -231,7 +231,7 @@ fn row<'a>(
 fn uncompared(choice: &CellChoice, metric: &Metric, is_baseline: bool) -> Markup {
     html! {
         @if is_baseline { "baseline" }
-        @match choice.given_up(metric) {
+        @match choice.censored(metric) {
             Some(told) => { @if is_baseline { ", " } span.x { "✕ " (told) } },
             None => { @if !is_baseline { "too few" } },
         }
@@ -288,10 +288,10 @@ fn number(value: Option<f64>) -> Option<String> {
 }
 
 /// `seed 3 of queue: reason` says what `seed 3: failed: reason` says already.
-fn repeats(remark: &str, fates: &[Fate]) -> bool {
+fn repeats(remark: &str, failures: &[TrialFailure]) -> bool {
     let reason = remark.split_once(": ").map_or(remark, |(_, reason)| reason);
-    let to_come = reason == "has not run" && fates.iter().any(|fate| !fate.failed);
-    to_come || fates.iter().any(|fate| fate.text.ends_with(reason))
+    let to_come = reason == "has not run" && failures.iter().any(|failure| !failure.failed);
+    to_come || failures.iter().any(|failure| failure.text.ends_with(reason))
 }
 
 /// A verdict in a word.

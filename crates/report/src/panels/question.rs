@@ -42,7 +42,7 @@ fn answer(source: &ReportSource) -> Markup {
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (emphasised(sentence)) "." } } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
-            p.terms { (basis(source.terms, &source.contests, source.until)) ". "
+            p.terms { (basis(source.rule, &source.matched, source.until)) ". "
                 (count(source.comparisons.len(), "verdict")) " in all, on "
                 (listed(&source.metrics.iter().map(Metric::name).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 {

@@ -49,7 +49,7 @@ fn columns(source: &ReportSource) -> Markup {
         let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
         devices.into_iter().any(|device| device.read_stats.is_some())
     });
-    let what = |(name, what, ..): &Column| (*name, *what);
+    let what = |(name, what, ..): &ServiceColumn| (*name, *what);
     let of_btrfs = OF_BTRFS.iter().filter(|_| has_stats).map(what);
     html! {
         details {
@@ -60,9 +60,10 @@ fn columns(source: &ReportSource) -> Markup {
 }
 
 /// A column of the tables: its head, what that is, its number of a disk and how that is shown.
-type Column = (&'static str, &'static str, fn(&DeviceSample) -> Option<f64>, fn(f64) -> String);
+type ServiceColumn =
+    (&'static str, &'static str, fn(&DeviceSample) -> Option<f64>, fn(f64) -> String);
 
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [ServiceColumn; 4] = [
     ("reads", "Which part of all disks' reads it served.", |disk| disk.read_share, percent),
     (
         "utilisation",
@@ -84,7 +85,7 @@ const SWITCHES: (&str, &str) =
     ("switches", "Of all disks: the part of reads that went to another disk than the read before.");
 
 /// The columns of `read_stats`, as guest-kernel/btrfs describes it.
-const OF_BTRFS: [Column; 3] = [
+const OF_BTRFS: [ServiceColumn; 3] = [
     (
         "ignored",
         "btrfs's count: decisions that passed the disk over, less those for it. Below zero it was \
@@ -162,7 +163,7 @@ impl ChoiceService {
             let over = |value: fn(&DeviceSample) -> Option<f64>| {
                 Spread::over(samples.iter().filter_map(|sample| value(sample.devices.get(index)?)))
             };
-            let field = |(_, _, value, show): &Column| with_range(over(*value), show);
+            let field = |(_, _, value, show): &ServiceColumn| with_range(over(*value), show);
             let model = named.device.iter().map(|device| format!(" ({device})"));
             DiskService {
                 name: named.name.clone(),

@@ -49,7 +49,7 @@ fn explanation(
     if explained.is_empty() {
         return None;
     }
-    let least = source.terms.smallest_effect;
+    let least = source.rule.smallest_effect;
     let samples = of_baseline.samples();
     let separate = |recorded: &Recorded| {
         separation(recorded.side(&recorded.samples()), of_baseline.side(&samples), least)

@@ -7,7 +7,7 @@ use disklab_record::{Outcome, Record};
 use disklab_results::Spread;
 use indexmap::{IndexMap, IndexSet};
 
-use crate::fates::{Fate, NOT_RUN, NOT_YET, fates_in};
+use crate::failures::{NOT_RUN, NOT_YET, TrialFailure, failures_in};
 use crate::merge::TrialRow;
 use crate::text::{distinct, slug};
 
@@ -58,7 +58,7 @@ impl<'a> CellChoice<'a> {
 
     /// Over the seeds of [`CellChoice::results`].
     pub fn spread(&self, metric: &Metric) -> Option<Spread> {
-        Spread::over(self.outcomes().filter_map(|outcome| metric.of(outcome)))
+        Spread::over(self.outcomes().filter_map(|outcome| metric.value_in(outcome)))
     }
 
     /// The outcomes of [`CellChoice::results`].
@@ -70,27 +70,28 @@ impl<'a> CellChoice<'a> {
     pub fn known(&self, metric: &Metric, median: f64, unit: &str) -> String {
         let told = answer::value(median, unit);
         let is_less = |outcome: &Outcome| {
-            metric.is_given_up(outcome) && metric.of(outcome).is_some_and(|limit| limit <= median)
+            metric.is_censored(outcome)
+                && metric.value_in(outcome).is_some_and(|limit| limit <= median)
         };
         if self.outcomes().any(is_less) { format!("> {told}") } else { told }
     }
 
     /// The median as [`CellChoice::known`] has it, where that says that it is more.
-    pub fn given_up(&self, metric: &Metric) -> Option<String> {
+    pub fn censored(&self, metric: &Metric) -> Option<String> {
         let unit = metric.unit(self.outcomes());
         let median = self.spread(metric)?.median;
         Some(self.known(metric, median, &unit)).filter(|told| *told != answer::value(median, &unit))
     }
 
-    /// The fates of the other trials.
-    pub fn fates(&self, metric: &Metric) -> Vec<Fate> {
-        fates_in(self.trials.iter().map(TrialRow::new), self.goes_on, Some(metric.name()))
+    /// Why the other trials have no result.
+    pub fn failures(&self, metric: &Metric) -> Vec<TrialFailure> {
+        failures_in(self.trials.iter().map(TrialRow::new), self.goes_on, Some(metric.name()))
     }
 
     /// The words in the place of a missing number, and whether it is missing because something went
     /// wrong.
     pub fn without_result(&self, metric: &Metric) -> (&'static str, bool) {
-        let to_come = self.fates(metric).iter().any(|fate| !fate.failed);
+        let to_come = self.failures(metric).iter().any(|failure| !failure.failed);
         match self.goes_on {
             _ if self.results().next().is_some() => ("not measured", false),
             _ if self.has_failed(metric) || !to_come => ("no result", true),
@@ -101,7 +102,7 @@ impl<'a> CellChoice<'a> {
 
     /// Some trial ought to have given a result, and did not.
     pub fn has_failed(&self, metric: &Metric) -> bool {
-        self.fates(metric).iter().any(|fate| fate.failed)
+        self.failures(metric).iter().any(|failure| failure.failed)
     }
 }
 

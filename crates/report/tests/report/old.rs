@@ -80,8 +80,9 @@ fn latencies_are_those_of_the_histograms() {
     });
     let records = disklab_report::Records::open(&[old()]).expect("a record");
     let mut all: Vec<(u64, u64)> = Vec::new();
-    let is_pid = |it: &&disklab_record::Outcome| {
-        it.cell.value("policy") == Some("pid") && it.cell.value("array") == Some("hdd-raid1")
+    let is_pid = |outcome: &&disklab_record::Outcome| {
+        outcome.cell.value("policy") == Some("pid")
+            && outcome.cell.value("array") == Some("hdd-raid1")
     };
     for outcome in records.all[0].lines().iter().filter(is_pid) {
         let raw = records.all[0].raw(outcome).expect("raw output");

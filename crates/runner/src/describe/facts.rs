@@ -61,7 +61,11 @@ pub fn programs(trial: &Trial) -> Vec<String> {
         .into_iter()
         .flat_map(disklab_config::phases::Phases::programs)
         .cloned();
-    beside.chain(of_phases).chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
+    beside
+        .chain(of_phases)
+        .chain(stack::mkfs_tools(trial))
+        .chain(power_cut::programs(trial))
+        .collect()
 }
 
 /// Version of one of [`programs`].
@@ -69,7 +73,7 @@ pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
-/// Why a trial cannot be carried out here: programs that it runs are not there, or its files find
+/// Why a trial cannot run here: programs that it runs are not there, or its files find
 /// no place.
 pub fn obstacle(trial: &Trial) -> Option<String> {
     let is_missing = |name: &String| place(name).is_none();
@@ -96,19 +100,19 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// Versions of the programs that make the contents of disks: part of the keys of prepared disks.
-pub struct Makers(BTreeMap<String, String>);
+pub struct MkfsTools(BTreeMap<String, String>);
 
-impl Makers {
+impl MkfsTools {
     pub fn find(trials: &[&Trial]) -> Result<Self> {
         let names: BTreeSet<String> =
-            trials.iter().flat_map(|trial| stack::makers(trial)).collect();
+            trials.iter().flat_map(|trial| stack::mkfs_tools(trial)).collect();
         let known = |name: String| program(&name).map(|version| (name, version));
         names.into_iter().map(known).collect::<Result<_>>().map(Self)
     }
 
     /// Versions of the programs of one of the trials, in the order in which they are used.
     pub fn of_one(&self, trial: &Trial) -> Vec<&str> {
-        stack::makers(trial)
+        stack::mkfs_tools(trial)
             .iter()
             .filter_map(|name| self.0.get(name))
             .map(String::as_str)

@@ -281,7 +281,7 @@ fn replica(trial: &Trial) -> Option<(Vec<String>, Mount)> {
 }
 
 /// The programs that make the contents of a trial's disks.
-pub fn makers(trial: &Trial) -> Vec<String> {
+pub fn mkfs_tools(trial: &Trial) -> Vec<String> {
     let command = |action| match action {
         Action::Bcache(Bcache::Start { make, .. }) => make,
         Action::StartRaid(StartRaid { command })
@@ -472,7 +472,7 @@ mod tests {
         let tool = Tool::Zfs { data: "disklab/data".to_owned(), copy };
         assert_eq!(snapshot_tool(&trial), tool);
         assert_eq!((raid(&trial, true), fsck(&trial)), (None, None));
-        let programs: std::collections::BTreeSet<String> = makers(&trial).into_iter().collect();
+        let programs: std::collections::BTreeSet<String> = mkfs_tools(&trial).into_iter().collect();
         assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["zfs", "zpool"]);
     }
 }

@@ -1,8 +1,8 @@
-//! Disks prepared ahead of trials that others carry out, on machines that get copies of them.
+//! Disks prepared ahead of trials that others run, on machines that get copies of them.
 
 use super::prepared;
 use super::run::Run;
-use crate::describe::facts::{self, Makers};
+use crate::describe::facts::{self, MkfsTools};
 use crate::error::{Error, Result};
 use disklab_config::Trial;
 use std::collections::BTreeMap;
@@ -12,8 +12,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Ready<'a> {
     pub trials: Vec<&'a Trial>,
-    /// Key of their disks; None for trials that begin on bare ones, or that cannot be carried out
-    /// here.
+    /// Key of their disks; None for trials that begin on bare ones, or that cannot run here.
     pub key: Option<&'a str>,
     /// Path of the disks, or why there are none.
     pub disks: std::result::Result<Option<PathBuf>, String>,
@@ -25,10 +24,12 @@ impl Run {
     pub fn prepare_ahead(&self, trials: &[&Trial], ready: &(dyn Fn(Ready) + Sync)) -> Result<()> {
         let (fit, unfit): (Vec<&Trial>, Vec<&Trial>) =
             trials.iter().partition(|trial| facts::obstacle(trial).is_none());
-        let makers = Makers::find(&fit)?;
+        let mkfs_tools = MkfsTools::find(&fit)?;
         let mut sets: BTreeMap<Option<String>, Vec<&Trial>> = BTreeMap::new();
         for trial in fit {
-            sets.entry(prepared::key(trial, self.kernel(trial), &makers)?).or_default().push(trial);
+            sets.entry(prepared::key(trial, self.kernel(trial), &mkfs_tools)?)
+                .or_default()
+                .push(trial);
         }
         let mut bare = sets.remove(&None).unwrap_or_default();
         bare.extend(unfit);

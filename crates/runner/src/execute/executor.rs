@@ -77,7 +77,7 @@ impl Summary {
             Status::Failed => &mut self.failed,
             Status::Skipped => &mut self.skipped,
             Status::Interrupted => &mut self.interrupted,
-            Status::Spared => return,
+            Status::NotNeeded => return,
         } += 1;
     }
 }

@@ -5,7 +5,7 @@ use super::guest::A_DAY_BEFORE;
 use super::image;
 use super::run::Run;
 use super::scratch::remove_folder;
-use crate::describe::facts::Makers;
+use crate::describe::facts::MkfsTools;
 use crate::describe::machine::{DISKS, preparing_machine};
 use crate::describe::plan::preparing_plan;
 use crate::describe::startup;
@@ -41,7 +41,8 @@ const MEMORY: Bytes = Bytes::mib(512);
 struct Ingredients<'a> {
     format: u32,
     kernel: &'a str,
-    makers: &'a [&'a str],
+    #[serde(rename = "makers")]
+    mkfs_tools: &'a [&'a str],
     disks: &'a [MachineDisk],
     plan: &'a Plan,
     /// Digest of the files of this machine that are put on the disks.
@@ -78,13 +79,13 @@ impl Prepared {
 
 /// Key of the disks from which trials start; the same for all trials that share them. None for bare
 /// disks.
-pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<String>> {
+pub fn key(trial: &Trial, kernel: &Kernel, mkfs_tools: &MkfsTools) -> Result<Option<String>> {
     let Some(plan) = preparing_plan(trial) else { return Ok(None) };
     let machine = preparing_machine(trial);
     let all = Ingredients {
         format: FORMAT,
         kernel: &kernel.key,
-        makers: &makers.of_one(trial),
+        mkfs_tools: &mkfs_tools.of_one(trial),
         disks: &machine.disks,
         plan: &plan,
         contents: startup::contents(trial)?,

@@ -39,7 +39,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Why a trial cannot be carried out here.
+    /// Why a trial cannot run here.
     pub fn obstacle(&self, trial: &Trial) -> Option<String> {
         facts::obstacle(trial).or_else(|| without_zfs(trial, self.kernel(trial)))
     }
@@ -110,7 +110,7 @@ impl Run {
     }
 }
 
-/// Why a kernel cannot carry a trial out that wants OpenZFS. A run is not refused for it: few
+/// Why a kernel cannot run a trial that needs OpenZFS. A run is not refused for it: few
 /// kernels have it.
 pub fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
     let wanted = trial.array.layout == Layout::ZfsMirrors && !kernel.has_option(Layout::ZFS);

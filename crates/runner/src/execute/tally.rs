@@ -28,7 +28,7 @@ impl<'a> Tally<'a> {
         self.summary.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the trials that the record lacks and that can be carried out here; the others are
+    /// Returns the trials that the record lacks and that can run here; the others are
     /// recorded with their reason.
     pub fn possible<'t>(
         &self,

@@ -27,7 +27,7 @@ use std::time::Instant;
 /// Less than this, and a full disk would cut off even the account of what went wrong.
 const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
-/// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's
+/// Runs a trial in `folder`, where its raw output stays. An error is the host's; a trial's
 /// own failure is an outcome.
 pub fn run(
     run: &Run,

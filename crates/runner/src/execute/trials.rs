@@ -5,7 +5,7 @@ use super::prepared::{self, Prepared};
 use super::run::Run;
 use super::tally::{Tally, interrupted, note};
 use super::{scratch, trial};
-use crate::describe::facts::Makers;
+use crate::describe::facts::MkfsTools;
 use crate::error::{Error, Result};
 use crate::estimate;
 use crate::interpret::fault;
@@ -54,10 +54,10 @@ impl Executor for Run {
         scratch::sweep(&self.trials_folder())?;
         let tally = Tally::new(events);
         let trials = tally.possible(trials, writer, &|trial| self.obstacle(trial))?;
-        let makers = Makers::find(&trials)?;
+        let mkfs_tools = MkfsTools::find(&trials)?;
         let keys: Vec<Option<String>> = trials
             .iter()
-            .map(|trial| prepared::key(trial, self.kernel(trial), &makers))
+            .map(|trial| prepared::key(trial, self.kernel(trial), &mkfs_tools))
             .collect::<Result<_>>()?;
         let disks = self.prepare(&trials, &keys, events)?;
         let same = same(&trials, writer);

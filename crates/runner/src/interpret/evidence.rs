@@ -59,7 +59,7 @@ pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
     Ok(closing)
 }
 
-/// Checks that a plan in which nothing is measured was carried out.
+/// Checks that a plan in which nothing is measured ran to its end.
 pub fn finished(folder: &Path, end: &End, who: Who) -> Result<(), String> {
     ended_well(folder, end, who)?;
     did_all(folder, who)
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_was_given_up_says_where() {
+    fn a_guest_that_timed_out_says_where() {
         let steps = (names::STEPS, "{\"step\":\"mounted\",\"filesystem\":\"btrfs\"}\n");
         let text = reason(&[steps], &End::Silent(Duration::from_secs(60)));
         assert!(

@@ -53,7 +53,7 @@ pub fn outcome(
     outcome
 }
 
-/// The outcome of a trial that was not carried out.
+/// The outcome of a trial that did not run.
 pub fn not_run(trial: &Trial, status: Status, reason: String) -> Outcome {
     Outcome { status, reason: Some(reason), ..blank(trial) }
 }

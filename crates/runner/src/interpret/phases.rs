@@ -5,7 +5,7 @@ use disklab_config::suite::metric::{BANDWIDTH, OF_A_READER, READ, READER, TIME, 
 use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
 use disklab_protocol::step::{PhaseAccount, PhaseEnd, Step};
-use disklab_results::fio::{self as collect, Job};
+use disklab_results::fio::{self, Job};
 use disklab_results::measure::{Measure, Measures};
 use disklab_results::sample::{ENOUGH_FOR_P99_9, of_jobs};
 use disklab_results::{Remark, dbench, fs_mark};
@@ -44,7 +44,7 @@ pub fn measures(
             let what = phase.metric(&format!("{READER} {percentile}"));
             Remark::FewRequests { requests, what: Some(what) }
         }));
-        if went.given_up {
+        if went.timed_out {
             let what = phase.metric(TIME);
             remarks.push(Remark::NotWithin { what, limit: phase.limit });
         }
@@ -75,7 +75,7 @@ fn of_phase(
     account: &PhaseAccount,
     closing: &Closing,
 ) -> Result<Found, String> {
-    let time = Measure { censored: went.given_up, ..Measure::time(went.took_ns as f64) };
+    let time = Measure { censored: went.timed_out, ..Measure::time(went.took_ns as f64) };
     let mut found = vec![(TIME.to_owned(), time)];
     let seconds = Nanos(went.took_ns).as_secs_f64();
     let rate = |bytes: u64| Measure::rate(bytes as f64 / seconds, "bytes/s");
@@ -93,7 +93,7 @@ fn of_phase(
     let told = told.into_iter().filter(|(_, is_told, _)| *is_told && seconds > 0.0);
     found.extend(told.map(|(name, _, bytes)| (name.to_owned(), rate(bytes))));
     if let PhaseAction::Program { numbers: Some(numbers), .. } = phase.what
-        && !went.given_up
+        && !went.timed_out
     {
         found.extend(numbers_of(numbers, &account.said)?);
     }
@@ -132,8 +132,7 @@ fn numbers_of(numbers: PrintedNumbers, said: &str) -> Result<Vec<(String, Measur
 
 /// Jobs of a report; an error if fio failed.
 fn jobs(report: &str, whose: &str) -> Result<Vec<Job>, String> {
-    let jobs =
-        collect::parse(report.as_bytes()).map_err(|e| format!("{whose}'s report: {e}"))?.jobs;
+    let jobs = fio::parse(report.as_bytes()).map_err(|e| format!("{whose}'s report: {e}"))?.jobs;
     let (_, remarks) = of_jobs(&jobs.iter().collect::<Vec<_>>());
     match remarks.iter().find(|remark| remark.voids()) {
         Some(remark) => Err(format!("{whose}: {remark}")),

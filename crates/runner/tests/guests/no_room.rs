@@ -58,7 +58,7 @@ impl Small {
     }
 
     fn cache(&self) -> Cache {
-        Cache::at(&self.root.join("cache")).unwrap()
+        Cache::in_folder(&self.root.join("cache")).unwrap()
     }
 
     /// Leaves so much free.

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Test> {
     vec![
         crate::test("phases_take_their_time_and_the_same_again", phases_take_their_time),
         crate::test("a_reader_runs_beside_a_phase", a_reader_runs_beside),
-        crate::test("a_phase_that_is_given_up_is_a_result", a_phase_that_is_given_up),
+        crate::test("a_phase_that_times_out_is_a_result", a_phase_that_times_out),
         crate::test("a_phase_that_fails_is_told_with_its_words", a_phase_that_fails),
         crate::test("a_phase_fills_its_filesystem_and_says_so", a_full_filesystem),
         crate::test("system_calls_of_a_phase_take_the_time_they_are_given", system_calls_take_time),
@@ -226,7 +226,7 @@ fn a_reader_runs_beside() {
     assert!(said.iter().any(few), "{said:?}");
 }
 
-fn a_phase_that_is_given_up() {
+fn a_phase_that_times_out() {
     let text = "[[phase]]\nname = \"long\"\ncommand = [\"sh\", \"-c\", \"sleep 1000\"]\nlimit = \
         \"2s\"\n\
                 [[phase]]\nname = \"next\"\ncommand = [\"true\"]\n";

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub fn share() -> Share {
-    Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+    Share::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
 /// Of the trace in a trial's raw folder.
@@ -31,7 +31,7 @@ pub fn entries(raw: &Path) -> Vec<TraceEntry> {
 
 /// For prepared disks: not the user's, and empty when the tests begin ([`empty_cache`]).
 pub fn cache() -> Cache {
-    Cache::at(Path::new(CACHE)).unwrap()
+    Cache::in_folder(Path::new(CACHE)).unwrap()
 }
 
 const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/guests");

@@ -76,8 +76,8 @@ fn what_was_fsynced_survives() {
 }
 
 /// A write with REQ_PREFLUSH is not to begin before the flush has ended. Since Linux 6.13, md
-/// begins both at once, so that some cuts take an ext4 on it (docs/results/md-flush.md): which ones
-/// is luck, that it does so is not.
+/// begins both at once, so that some cuts take an ext4 on it (docs/results/md-flush.md): chance
+/// decides which ones, but not whether any do.
 fn md_does_not_wait() {
     let folder = tempfile::tempdir().unwrap();
     // Commits of ext4's journal: how many began when a flush had ended that came after their

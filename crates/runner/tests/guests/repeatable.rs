@@ -161,7 +161,7 @@ fn two_runs_are_equal() {
     let place = long
         .path()
         .join("a/folder/somewhere/else/with/a/name/that/is/quite/a/bit/longer/than/the/other/one");
-    let cache = Cache::at(&place.join("cache")).unwrap();
+    let cache = Cache::in_folder(&place.join("cache")).unwrap();
     let mut installation = Installation::find().unwrap();
     let copy = place.join("program");
     std::fs::copy(&installation.init, &copy).unwrap();
@@ -262,7 +262,7 @@ fn two_runs_share_a_cache() {
 fn damaged_disks_are_made_again() {
     use std::os::unix::fs::FileExt;
     let records = tempfile::tempdir().unwrap();
-    let cache = Cache::at(&records.path().join("cache")).unwrap();
+    let cache = Cache::in_folder(&records.path().join("cache")).unwrap();
     let installation = Installation::find().unwrap();
     let mut trials = trials(&SUITE.replace("seeds = 2", "seeds = 1"));
     trials.truncate(1);

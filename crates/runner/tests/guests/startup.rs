@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Test> {
             "threads_of_a_start_wait_for_each_other",
             threads_of_a_start_wait_for_each_other,
         ),
-        crate::test("a_start_that_is_given_up_is_a_result", a_start_that_is_given_up_is_a_result),
+        crate::test("a_start_that_times_out_is_a_result", a_start_that_times_out_is_a_result),
         crate::test("a_program_that_fails_is_told_with_its_words", a_program_that_fails),
         crate::test("a_workload_runs_beside_a_start", a_workload_runs_beside_a_start),
         crate::test("tunables_are_set_and_read_back", tunables_are_set_and_read_back),
@@ -220,7 +220,7 @@ fn threads_of_a_start_wait_for_each_other() {
     assert!((3.0e9..3.2e9).contains(&time), "{time} ns");
 }
 
-fn a_start_that_is_given_up_is_a_result() {
+fn a_start_that_times_out_is_a_result() {
     let all = trials("5ms", "array = [\"bfq-hdd\"]\nworkload = [\"start\"]");
     let [(outcome, _)] = &outcomes(&all)[..] else { panic!("one trial") };
     assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);

@@ -15,16 +15,16 @@ fn rule() -> Rule {
 fn until_decided(
     source: &mut TrialSource,
     shape: Shape,
-    looks: &InterimAnalyses,
+    analyses: &InterimAnalyses,
     effect: f64,
     noise: f64,
 ) -> (Verdict, usize) {
-    let rule = rule().with_alpha(looks.alpha()).unwrap();
+    let rule = rule().with_alpha(analyses.alpha()).unwrap();
     let mut side = |effect: f64| -> Vec<f64> {
         (0..BUDGET).map(|_| (effect + noise * source.logarithm(shape)).exp()).collect()
     };
     let (one, other) = (side(effect), side(0.0));
-    for &n in looks.trials() {
+    for &n in analyses.trials() {
         let verdict = rule.paired(&one[..n], &other[..n]).unwrap().verdict;
         if verdict != Verdict::Undecided {
             return (verdict, n);
@@ -42,13 +42,13 @@ fn looking_gives_no_more_false_verdicts() {
     let mut table = Table::new(&format!(
         "false verdicts in % over all looks up to {BUDGET} pairs: planned looks; 5 % at each n"
     ));
-    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
+    let analyses = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     for shape in SHAPES {
         let mut source = TrialSource::new(&format!("looks {shape:?}"));
         let (mut planned, mut naive) = (Rate::default(), Rate::default());
         for _ in 0..1_500 {
             let noise = if shape == Shape::Bins { 1.0 } else { 0.2 };
-            planned.count(is_false(until_decided(&mut source, shape, &looks, 0.0, noise).0));
+            planned.count(is_false(until_decided(&mut source, shape, &analyses, 0.0, noise).0));
         }
         for _ in 0..60 {
             let (one, other) = (source.trials(shape, BUDGET), source.trials(shape, BUDGET));
@@ -72,13 +72,13 @@ fn settled_cells_take_fewer_trials() {
         "+5 %, other noise; noise of a pair in %, right %, pairs, \
          pairs of a fixed design of equal power",
     );
-    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
+    let analyses = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     let effect = 1.05_f64.ln();
     for noise in [0.01, 0.02, 0.03, 0.05] {
         let mut source = TrialSource::new(&format!("saving {noise}"));
         let (mut right, mut pairs) = (Rate::default(), 0);
         for _ in 0..1_000 {
-            let (verdict, n) = until_decided(&mut source, Shape::Normal, &looks, effect, noise);
+            let (verdict, n) = until_decided(&mut source, Shape::Normal, &analyses, effect, noise);
             right.count(verdict == Verdict::Better);
             pairs += n;
         }
@@ -97,11 +97,11 @@ fn settled_cells_take_fewer_trials() {
 /// Cells without any difference are settled too, once the noise allows it.
 #[test]
 fn equal_cells_are_settled() {
-    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
+    let analyses = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     let mut source = TrialSource::new("equal");
     let (mut same, mut pairs) = (Rate::default(), 0);
     for _ in 0..1_000 {
-        let (verdict, n) = until_decided(&mut source, Shape::Normal, &looks, 0.0, 0.01);
+        let (verdict, n) = until_decided(&mut source, Shape::Normal, &analyses, 0.0, 0.01);
         same.count(verdict == Verdict::Same);
         pairs += n;
     }
@@ -122,9 +122,9 @@ struct Family {
 
 impl Family {
     /// The verdicts, and the pairs that each cell took.
-    fn until_decided(&self, looks: &InterimAnalyses) -> Vec<(Verdict, usize)> {
+    fn until_decided(&self, analyses: &InterimAnalyses) -> Vec<(Verdict, usize)> {
         let mut settled = vec![(Verdict::Undecided, 0); self.cells.len()];
-        for &n in looks.trials() {
+        for &n in analyses.trials() {
             for cell in settled.iter_mut().filter(|(verdict, _)| *verdict == Verdict::Undecided) {
                 cell.1 = n;
             }
@@ -133,7 +133,7 @@ impl Family {
                 .iter()
                 .zip(&settled)
                 .map(|((one, other), (_, pairs))| {
-                    let trials = looks.trials();
+                    let trials = analyses.trials();
                     let taken = trials.partition_point(|n| n <= pairs);
                     rule().after_analyses(one, other, &trials[..taken], trials.len()).unwrap()
                 })
@@ -160,7 +160,7 @@ impl Family {
 #[test]
 fn a_suite_that_stops_where_it_is_decided() {
     const SUITES: usize = 400;
-    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
+    let analyses = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     for (correction, name) in
         [(Correction::Holm, "Holm"), (Correction::BenjaminiHochberg, "Benjamini-Hochberg")]
     {
@@ -177,7 +177,7 @@ fn a_suite_that_stops_where_it_is_decided() {
                 (side(effect), side(0.0))
             };
             let cells = (0..20).map(|at| cell(at, &mut source)).collect();
-            let settled = Family { cells, correction }.until_decided(&looks);
+            let settled = Family { cells, correction }.until_decided(&analyses);
             let found = settled.iter().filter(|(verdict, _)| is_false(*verdict)).count();
             let wrong = settled[5..].iter().filter(|(verdict, _)| is_false(*verdict)).count();
             any.count(wrong > 0);

@@ -19,7 +19,7 @@ pub enum Shape {
     /// One trial in ten is five times as slow, as with a background job.
     Outliers,
     Uniform,
-    /// Either of two values with equal chance: the luck of the `pid` policy.
+    /// Either of two values with equal chance: the process id's, of the `pid` policy.
     TwoValues,
     /// Two values and a little noise.
     TwoModes,

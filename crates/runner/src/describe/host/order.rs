@@ -1,4 +1,4 @@
-//! In which order trials are carried out, where time itself changes what is measured: disks fill,
+//! The order in which trials run, where time itself changes what is measured: disks fill,
 //! warm up and wear, others come and go.
 //!
 //! In blocks: all cells once, with the first seed, then all once with the second, so that what
@@ -12,7 +12,7 @@ use disklab_config::Trial;
 use disklab_units::{Random, Seed};
 use std::collections::BTreeMap;
 
-/// In the order in which they are carried out, by the seed of the run's order.
+/// Sorts trials into the order in which they run, by the seed of the run's order.
 pub fn in_blocks(trials: Vec<&Trial>, order: u32) -> Vec<&Trial> {
     let mut blocks: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
     for trial in trials {

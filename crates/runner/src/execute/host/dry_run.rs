@@ -1,5 +1,5 @@
-//! The commands and writes of a run on this machine, in order, printed from the plans that are
-//! carried out.
+//! The commands and writes of a run on this machine, in order, printed from the plans that the
+//! run executes.
 
 use super::duration;
 use super::settings::Host;

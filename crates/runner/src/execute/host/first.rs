@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Carries out the plan in `folder`, which takes `limit` at most. All that it started has ended, or
+/// Runs the plan in `folder`, which takes `limit` at most. All that it started has ended, or
 /// is about to.
 pub fn run(
     program: &Path,

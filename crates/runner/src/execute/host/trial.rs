@@ -31,7 +31,7 @@ struct Surroundings {
     after: Environment,
 }
 
-/// Carries a trial out in `folder`, where its raw output stays. An error is this machine's; a
+/// Runs a trial in `folder`, where its raw output stays. An error is this machine's; a
 /// trial's own failure is an outcome.
 pub fn measure(
     host: &Host,

@@ -1,4 +1,4 @@
-//! Trials that were given up, and measures that may be nothing.
+//! Trials that are censored, and measures that may be nothing.
 
 use disklab_compare::{Comparison, DecisionRule, MatchedTrials, Metric, compare};
 use disklab_record::Outcome;
@@ -38,7 +38,7 @@ fn judged(treatment: &[Outcome], baseline: &[Outcome]) -> Comparison {
 }
 
 #[test]
-fn what_was_given_up_is_longer_by_so_much_or_more() {
+fn what_was_censored_is_longer_by_so_much_or_more() {
     let (quick, never) = (times(&[2.0, 2.1, 1.9, 2.0, 2.0]), times(&[60.0; 5]));
     let better = judged(&quick, &never);
     assert_eq!(better.verdict, Verdict::Better);
@@ -58,7 +58,7 @@ fn what_was_given_up_is_longer_by_so_much_or_more() {
 }
 
 #[test]
-fn of_two_that_were_given_up_nobody_knows_which_is_longer() {
+fn of_two_that_were_censored_nobody_knows_which_is_longer() {
     let never = times(&[60.0; 5]);
     let comparison = judged(&never, &never);
     assert_eq!((comparison.verdict, comparison.change), (Verdict::Undecided, None));
@@ -80,7 +80,7 @@ fn of_two_that_were_given_up_nobody_knows_which_is_longer() {
 }
 
 #[test]
-fn what_was_given_up_is_not_called_the_same_or_less() {
+fn what_was_censored_is_not_called_the_same_or_less() {
     // At the limit itself, all but equal: but nobody knows how much longer it would have taken.
     let (nearly, never) = (times(&[59.9, 59.8, 59.9, 59.9, 59.8]), times(&[60.0; 5]));
     assert_eq!(judged(&never, &nearly).verdict, Verdict::Undecided);
