@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use disklab_config::Diagnostics;
 use disklab_export::ExportError;
 use disklab_kernels::Error as KernelError;
-use disklab_record::StoreError;
+use disklab_record::RecordError;
 use disklab_record::merge::MergeError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,10 +124,10 @@ from_error! {
         | KernelError::NoShare { .. }) => Self::mistaken(error),
         error => Self::cannot(error),
     }
-    StoreError {
-        error @ (StoreError::Io { .. }
-        | StoreError::Busy { .. }
-        | StoreError::NotRecorded { .. }) => Self::cannot(error),
+    RecordError {
+        error @ (RecordError::Io { .. }
+        | RecordError::Busy { .. }
+        | RecordError::NotRecorded { .. }) => Self::cannot(error),
         error => Self::mistaken(error),
     }
     ExportError {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use disklab_config::{Array, Lab};
-use disklab_record::{Record, Retry, Status, StoreError};
+use disklab_record::{Record, RecordError, Retry, Status};
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
@@ -75,7 +75,7 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     let out = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
     let opened = run::open(Some(out.clone()), &manifest, Retry::Nothing);
     let (writer, _) = opened.map_err(|error| match error {
-        StoreError::Mismatch { .. } => mistaken!(
+        RecordError::Mismatch { .. } => mistaken!(
             "predict: {} has another prediction, of other devices, another kernel or another lab; \
              name another folder: --out",
             out.display()

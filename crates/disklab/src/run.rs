@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use disklab_config::{Lab, Trial};
-use disklab_record::{Manifest, Outcome, Record, Retry, Status, StoreError, Tidied, Writer};
+use disklab_record::{Manifest, Outcome, Record, RecordError, Retry, Status, Tidied, Writer};
 use disklab_runner::Executor as _;
 use disklab_runner::{Event, Run};
 use disklab_units::Nanos;
@@ -222,7 +222,7 @@ pub fn open(
     folder: Option<PathBuf>,
     manifest: &Manifest,
     retry: Retry,
-) -> Result<(Writer, Tidied), StoreError> {
+) -> Result<(Writer, Tidied), RecordError> {
     Ok(match folder {
         Some(folder) if folder.exists() => Record::resume(&folder, manifest, retry)?,
         Some(folder) => (Record::create_at(&folder, manifest)?, Tidied::default()),

@@ -7,7 +7,7 @@ use crate::mismatch::{Mismatch, listed};
 use crate::name::UnfitName;
 
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum RecordError {
     #[error("cannot {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
 
@@ -68,7 +68,7 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
+impl RecordError {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.to_owned(), source }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_protocol::{digest, names};
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::outcome::{Outcome, Status};
 use crate::record::Record;
 
@@ -27,7 +27,7 @@ fn repeatable(raw: &Path) -> [&'static str; 6] {
 /// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that
 /// of the lines `<SHA-256 or "absent"> <trial>/<file>` of every trial that is ok and `<status or
 /// "missing"> <trial>` of every other, by trial, each with its newline.
-pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
+pub fn fingerprint(folder: &Path) -> Result<String, RecordError> {
     let mut lines = Vec::new();
     for (trial, (status, raw)) in &trials(folder)? {
         let Some(raw) = raw else {
@@ -36,7 +36,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
         };
         for file in repeatable(raw) {
             let path = raw.join(file);
-            let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+            let sha256 = sha256_of(&path).map_err(RecordError::io("read", &path))?;
             if matches!(file, names::FSLOAD | names::PHASES) && sha256.is_none() {
                 // Records from before them keep their fingerprints.
                 continue;
@@ -48,7 +48,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
 }
 
 /// SHA-256 of each of [`REPEATABLE`] that is there, by name.
-pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError> {
+pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, RecordError> {
     let mut digests = BTreeMap::new();
     for file in repeatable(raw) {
         let sha256 = read_sha256(&raw.join(file))?;
@@ -59,13 +59,16 @@ pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError
 
 /// The raw files of a trial that are not what its numbers were taken from: changed since it was
 /// recorded, or gone.
-pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, RecordError> {
     changed_among(record, outcome, |_| true)
 }
 
 /// As [`changed`], of the files but the trace, which is by far the largest and tells by itself
 /// where it is damaged.
-pub fn changed_beside_trace(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+pub fn changed_beside_trace(
+    record: &Record,
+    outcome: &Outcome,
+) -> Result<Vec<String>, RecordError> {
     changed_among(record, outcome, |file| file != names::REQUESTS && file != names::REQUESTS_PACKED)
 }
 
@@ -73,7 +76,7 @@ fn changed_among(
     record: &Record,
     outcome: &Outcome,
     wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Vec<String>, RecordError> {
     if let Some(found) = &outcome.found {
         let now = read_sha256(&record.folder().join(&found.file))?;
         let same = outcome.files.get(&found.file) == now.as_ref();
@@ -123,7 +126,7 @@ impl fmt::Display for Difference {
 
 /// Compares what must repeat of two records, trial by trial; nothing is the same run twice. Trials
 /// that failed in both are equal, whatever they left.
-pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, StoreError> {
+pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, RecordError> {
     let (first, second) = (trials(first)?, trials(second)?);
     let mut differences = Vec::new();
     for trial in first.keys().chain(second.keys()).collect::<BTreeSet<_>>() {
@@ -144,7 +147,7 @@ pub(crate) fn compare_raw(
     trial: &str,
     raw_1: &Path,
     raw_2: &Path,
-) -> Result<Vec<Difference>, StoreError> {
+) -> Result<Vec<Difference>, RecordError> {
     // A trace that is packed in one only is in one only by either of its names.
     let files: BTreeSet<_> = repeatable(raw_1).into_iter().chain(repeatable(raw_2)).collect();
     let compared = files
@@ -160,7 +163,7 @@ fn shown(status: Option<Status>) -> String {
 /// By trial: how it ended, and the folder of its raw output when it is ok.
 type Trials = BTreeMap<String, (Option<Status>, Option<PathBuf>)>;
 
-fn trials(folder: &Path) -> Result<Trials, StoreError> {
+fn trials(folder: &Path) -> Result<Trials, RecordError> {
     let record = Record::open(folder)?;
     let ended = record.outcomes().into_iter().map(|(trial, outcome)| {
         let status = outcome.map(|outcome| outcome.status);
@@ -177,9 +180,9 @@ fn compare_file(
     file: &'static str,
     first: &Path,
     second: &Path,
-) -> Result<Option<Difference>, StoreError> {
-    let opened_1 = open(first).map_err(StoreError::io("read", first))?;
-    let opened_2 = open(second).map_err(StoreError::io("read", second))?;
+) -> Result<Option<Difference>, RecordError> {
+    let opened_1 = open(first).map_err(RecordError::io("read", first))?;
+    let opened_2 = open(second).map_err(RecordError::io("read", second))?;
     let trial = trial.to_owned();
     Ok(match (opened_1, opened_2) {
         (None, None) => None,
@@ -187,7 +190,7 @@ fn compare_file(
         (None, Some(_)) => Some(Difference::OnlyInSecond { trial, file }),
         (Some(opened_1), Some(opened_2)) => {
             let offset =
-                first_difference(opened_1, opened_2).map_err(StoreError::io("compare", first))?;
+                first_difference(opened_1, opened_2).map_err(RecordError::io("compare", first))?;
             offset.map(|offset| Difference::Bytes { trial, file, offset })
         }
     })
@@ -210,8 +213,8 @@ pub fn sha256_of(path: &Path) -> io::Result<Option<String>> {
     if_there(digest::sha256_of_file(path))
 }
 
-fn read_sha256(path: &Path) -> Result<Option<String>, StoreError> {
-    sha256_of(path).map_err(StoreError::io("read", path))
+fn read_sha256(path: &Path) -> Result<Option<String>, RecordError> {
+    sha256_of(path).map_err(RecordError::io("read", path))
 }
 
 fn first_difference(mut first: impl BufRead, mut second: impl BufRead) -> io::Result<Option<u64>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::fingerprint;
 use crate::merge::STATUS;
 use crate::mismatch::{Mismatch, listed};
@@ -35,7 +35,7 @@ pub enum NotTaken {
     )]
     Conflict { trial: String, file: String },
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] RecordError),
 }
 
 impl RecordWriter {
@@ -59,7 +59,7 @@ impl RecordWriter {
             added: new.iter().map(|outcome| outcome.trial.clone()).collect(),
             known: known.len(),
         };
-        let moved = |outcome: Outcome| -> Result<_, StoreError> {
+        let moved = |outcome: Outcome| -> Result<_, RecordError> {
             let raw = part.raw(&outcome).map(|from| self.moved(&outcome.trial, &from));
             Ok((raw.transpose()?, outcome))
         };
@@ -68,9 +68,9 @@ impl RecordWriter {
     }
 
     /// Moves raw output into the folder of a trial that remains.
-    fn moved(&self, trial: &str, from: &Path) -> Result<RawFolder, StoreError> {
+    fn moved(&self, trial: &str, from: &Path) -> Result<RawFolder, RecordError> {
         let raw = self.begin(trial)?;
-        fs::rename(from, raw.path()).map_err(StoreError::io("move", from))?;
+        fs::rename(from, raw.path()).map_err(RecordError::io("move", from))?;
         Ok(raw)
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::outcome::Outcome;
 use crate::record::Record;
@@ -38,22 +38,22 @@ impl Record {
         manifest: &Manifest,
         outcomes: &[Outcome],
         files: &[ImportedFile],
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RecordError> {
         whole::create(folder, manifest, sync::tree, |part| write(part, outcomes, files))
     }
 }
 
-fn write(part: &Path, outcomes: &[Outcome], files: &[ImportedFile]) -> Result<(), StoreError> {
+fn write(part: &Path, outcomes: &[Outcome], files: &[ImportedFile]) -> Result<(), RecordError> {
     let found = part.join("found");
-    fs::create_dir(&found).map_err(StoreError::io("create", &found))?;
+    fs::create_dir(&found).map_err(RecordError::io("create", &found))?;
     for file in files {
         let to = found.join(&file.name);
-        fs::copy(&file.path, &to).map_err(StoreError::io("copy", &file.path))?;
+        fs::copy(&file.path, &to).map_err(RecordError::io("copy", &file.path))?;
     }
     let trials = part.join(name::TRIALS);
     let lines = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>();
     let lines = lines.map_err(io::Error::from);
     lines
         .and_then(|lines| sync::write_new(&trials, &lines))
-        .map_err(StoreError::io("write", &trials))
+        .map_err(RecordError::io("write", &trials))
 }

@@ -35,7 +35,7 @@ mod tidy;
 mod whole;
 pub mod writer;
 
-pub use error::StoreError;
+pub use error::RecordError;
 pub use fingerprint::{Difference, changed, changed_beside_trace, compare, fingerprint};
 pub use lock::is_written;
 pub use manifest::Manifest;

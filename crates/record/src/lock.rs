@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::name;
 
 /// Who only looks whether a record is written ([`is_written`]) has its lock for a moment; a writer
@@ -34,44 +34,44 @@ impl Drop for Lock {
 }
 
 impl Lock {
-    pub fn take(folder: &Path) -> Result<Self, StoreError> {
+    pub fn take(folder: &Path) -> Result<Self, RecordError> {
         let path = folder.join(name::LOCK);
         let open =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = open.map_err(StoreError::io("open", &path))?;
+        let mut file = open.map_err(RecordError::io("open", &path))?;
         let mut tries = (0..TRIES).rev();
         while let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
             match (errno, tries.next()) {
                 (Errno::WOULDBLOCK, Some(1..)) => sleep(A_LOOK),
                 (Errno::WOULDBLOCK, _) => {
-                    return Err(StoreError::Busy {
+                    return Err(RecordError::Busy {
                         folder: folder.to_owned(),
                         holder: holder(&mut file),
                     });
                 }
-                _ => return Err(StoreError::io("lock", &path)(errno.into())),
+                _ => return Err(RecordError::io("lock", &path)(errno.into())),
             }
         }
         let named = file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id()));
-        named.map_err(StoreError::io("write", &path))?;
+        named.map_err(RecordError::io("write", &path))?;
         Ok(Self { file })
     }
 }
 
 /// Whether somebody writes the record in `folder` now.
-pub fn is_written(folder: &Path) -> Result<bool, StoreError> {
+pub fn is_written(folder: &Path) -> Result<bool, RecordError> {
     let path = folder.join(name::LOCK);
     let file = match File::open(&path) {
         Ok(file) => file,
         // An imported record never had a writer.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(StoreError::io("open", &path)(error)),
+        Err(error) => return Err(RecordError::io("open", &path)(error)),
     };
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         // Closing the file ends the lock: see [`TRIES`].
         Ok(()) => Ok(false),
         Err(Errno::WOULDBLOCK) => Ok(true),
-        Err(errno) => Err(StoreError::io("lock", &path)(errno.into())),
+        Err(errno) => Err(RecordError::io("lock", &path)(errno.into())),
     }
 }
 

@@ -15,7 +15,7 @@ use choose::Chosen;
 pub(crate) use choose::STATUS;
 pub use error::{Conflict, MergeError};
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::manifest::Origin;
 use crate::raw::copy_contents;
 use crate::record::Record;
@@ -40,7 +40,7 @@ pub struct Merged {
 /// not there. `made` has what the new manifest says of itself: when and by which command.
 pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, MergeError> {
     if to.exists() {
-        return Err(StoreError::Exists { folder: to.to_owned() }.into());
+        return Err(RecordError::Exists { folder: to.to_owned() }.into());
     }
     records.iter().try_for_each(check)?;
     let agreed = agree::agree(records)?;
@@ -93,25 +93,25 @@ fn check(record: &Record) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn write(part: &Path, records: &[Record], chosen: &Chosen) -> Result<(), StoreError> {
+fn write(part: &Path, records: &[Record], chosen: &Chosen) -> Result<(), RecordError> {
     // What a record has that is written in its place; nobody holds it yet.
     let lock = part.join(name::LOCK);
-    File::create_new(&lock).map_err(StoreError::io("create", &lock))?;
+    File::create_new(&lock).map_err(RecordError::io("create", &lock))?;
     let trials = part.join(name::TRIALS);
     let mut lines =
-        io::BufWriter::new(File::create_new(&trials).map_err(StoreError::io("create", &trials))?);
+        io::BufWriter::new(File::create_new(&trials).map_err(RecordError::io("create", &trials))?);
     for (record, outcome) in chosen.outcomes.iter().chain(&chosen.again).flatten() {
         let mut outcome = (*outcome).clone();
         if let Some(from) = records.get(*record).and_then(|record| record.raw(&outcome)) {
             let raw = format!("raw/{}", name::attempt(&outcome.trial, 1));
             let to = part.join(&raw);
-            fs::create_dir(&to).map_err(StoreError::io("create", &to))?;
+            fs::create_dir(&to).map_err(RecordError::io("create", &to))?;
             copy_contents(&from, &to)?;
             outcome.raw = Some(raw);
         }
         let line = outcome.to_line().map_err(io::Error::from);
         line.and_then(|line| lines.write_all(line.as_bytes()))
-            .map_err(StoreError::io("write", &trials))?;
+            .map_err(RecordError::io("write", &trials))?;
     }
-    lines.flush().map_err(StoreError::io("write", &trials))
+    lines.flush().map_err(RecordError::io("write", &trials))
 }

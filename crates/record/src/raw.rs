@@ -3,19 +3,19 @@
 use std::fs;
 use std::path::Path;
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 
 /// All files and folders; links and whatever else is no raw output. `to` is there.
-pub fn copy_contents(from: &Path, to: &Path) -> Result<(), StoreError> {
-    for entry in fs::read_dir(from).map_err(StoreError::io("read", from))? {
-        let entry = entry.map_err(StoreError::io("read", from))?;
+pub fn copy_contents(from: &Path, to: &Path) -> Result<(), RecordError> {
+    for entry in fs::read_dir(from).map_err(RecordError::io("read", from))? {
+        let entry = entry.map_err(RecordError::io("read", from))?;
         let (path, copied) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(StoreError::io("read", &path))?;
+        let kind = entry.file_type().map_err(RecordError::io("read", &path))?;
         if kind.is_dir() {
-            fs::create_dir(&copied).map_err(StoreError::io("create", &copied))?;
+            fs::create_dir(&copied).map_err(RecordError::io("create", &copied))?;
             copy_contents(&path, &copied)?;
         } else if kind.is_file() {
-            fs::copy(&path, &copied).map_err(StoreError::io("copy", &path))?;
+            fs::copy(&path, &copied).map_err(RecordError::io("copy", &path))?;
         }
     }
     Ok(())

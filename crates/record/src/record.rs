@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_units::prose::count;
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::name;
 use crate::outcome::{self, BadLine, Lines, Outcome};
@@ -38,7 +38,7 @@ pub struct Record {
 const MOST_TOLD: usize = 20;
 
 impl Record {
-    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+    pub fn open(folder: &Path) -> Result<Self, RecordError> {
         let manifest = read_manifest(folder)?;
         let lines = read_lines(folder)?;
         Ok(Self { folder: folder.to_owned(), manifest, lines })
@@ -46,11 +46,11 @@ impl Record {
 
     /// Reads what is left of a damaged record, and returns a sentence on each thing that is lost.
     /// Without a manifest its trials are those that have a line. An error where there is neither.
-    pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), StoreError> {
+    pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), RecordError> {
         let mut lost = Vec::new();
         let manifest = read_manifest(folder);
         let path = folder.join(name::TRIALS);
-        let lines = match fs::read(&path).map_err(StoreError::io("read", &path)) {
+        let lines = match fs::read(&path).map_err(RecordError::io("read", &path)) {
             Ok(bytes) => {
                 let (lines, bad) = outcome::parse_what_can_be(&bytes);
                 let path = path.display();
@@ -171,21 +171,21 @@ pub(crate) fn last_outcomes(lines: &[Outcome]) -> BTreeMap<&str, &Outcome> {
     lines.iter().map(|outcome| (outcome.trial.as_str(), outcome)).collect()
 }
 
-pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
+pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, RecordError> {
     let path = folder.join(name::MANIFEST);
     let bytes = fs::read(&path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound if folder.is_dir() => {
-            StoreError::NoManifest { folder: folder.to_owned() }
+            RecordError::NoManifest { folder: folder.to_owned() }
         }
-        _ => StoreError::Io { doing: "read", path: path.clone(), source },
+        _ => RecordError::Io { doing: "read", path: path.clone(), source },
     })?;
-    Manifest::parse(&bytes).map_err(|message| StoreError::Manifest { path, message })
+    Manifest::parse(&bytes).map_err(|message| RecordError::Manifest { path, message })
 }
 
-pub(crate) fn read_lines(folder: &Path) -> Result<Lines, StoreError> {
+pub(crate) fn read_lines(folder: &Path) -> Result<Lines, RecordError> {
     let path = folder.join(name::TRIALS);
-    let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
-    outcome::parse(&bytes).map_err(|BadLine { line, message }| StoreError::Line {
+    let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
+    outcome::parse(&bytes).map_err(|BadLine { line, message }| RecordError::Line {
         path,
         line,
         message,

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::name;
 use crate::outcome::Lines;
 use crate::sync;
@@ -23,7 +23,7 @@ pub struct Tidied {
 }
 
 /// Only for the holder of the record's lock.
-pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, StoreError> {
+pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, RecordError> {
     cut_torn_line(folder, lines)?;
     let mut tidied = Tidied { torn_bytes: lines.torn, ..Tidied::default() };
     let recorded: BTreeSet<&str> = lines
@@ -32,9 +32,9 @@ pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, StoreError> {
         .filter_map(|outcome| outcome.raw.as_deref()?.strip_prefix("raw/"))
         .collect();
     let raw = folder.join(name::RAW);
-    for entry in fs::read_dir(&raw).map_err(StoreError::io("read", &raw))? {
-        let entry = entry.map_err(StoreError::io("read", &raw))?;
-        let is_folder = entry.file_type().map_err(StoreError::io("read", &entry.path()))?.is_dir();
+    for entry in fs::read_dir(&raw).map_err(RecordError::io("read", &raw))? {
+        let entry = entry.map_err(RecordError::io("read", &raw))?;
+        let is_folder = entry.file_type().map_err(RecordError::io("read", &entry.path()))?.is_dir();
         let Ok(name) = entry.file_name().into_string() else { continue };
         let list = match name.strip_prefix('.').and_then(|name| name.strip_suffix(".part")) {
             Some(trial) if name::is_fit(trial) => &mut tidied.unfinished,
@@ -45,7 +45,7 @@ pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, StoreError> {
         };
         // Whatever else lies there is not ours.
         if is_folder {
-            fs::remove_dir_all(entry.path()).map_err(StoreError::io("remove", &entry.path()))?;
+            fs::remove_dir_all(entry.path()).map_err(RecordError::io("remove", &entry.path()))?;
             list.push(name);
         }
     }
@@ -55,20 +55,20 @@ pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, StoreError> {
 }
 
 /// The torn line is kept before it is cut, so that a crash in between costs nothing.
-fn cut_torn_line(folder: &Path, lines: &Lines) -> Result<(), StoreError> {
+fn cut_torn_line(folder: &Path, lines: &Lines) -> Result<(), RecordError> {
     if lines.torn == 0 {
         return Ok(());
     }
     let path = folder.join(name::TRIALS);
-    let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
+    let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
     let aside = folder.join("trials.jsonl.torn");
     keep_aside(&aside, bytes.get(lines.whole..).unwrap_or_default())
-        .map_err(StoreError::io("write", &aside))?;
+        .map_err(RecordError::io("write", &aside))?;
     let cut = OpenOptions::new().write(true).open(&path).and_then(|file| {
         file.set_len(lines.whole as u64)?;
         file.sync_all()
     });
-    cut.map_err(StoreError::io("cut", &path))
+    cut.map_err(RecordError::io("cut", &path))
 }
 
 fn keep_aside(path: &Path, torn: &[u8]) -> io::Result<()> {

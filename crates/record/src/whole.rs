@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::{name, sync};
 
@@ -13,13 +13,13 @@ use crate::{name, sync};
 pub fn prepare<'a>(
     folder: &'a Path,
     manifest: &Manifest,
-) -> Result<(String, &'a Path), StoreError> {
-    let refused = |message| StoreError::Manifest { path: folder.join(name::MANIFEST), message };
+) -> Result<(String, &'a Path), RecordError> {
+    let refused = |message| RecordError::Manifest { path: folder.join(name::MANIFEST), message };
     manifest.check_trials().map_err(refused)?;
     let text = manifest.to_toml().map_err(refused)?;
     let parent =
         folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
+    fs::create_dir_all(parent).map_err(RecordError::io("create", parent))?;
     Ok((text, parent))
 }
 
@@ -29,24 +29,24 @@ pub fn create(
     folder: &Path,
     manifest: &Manifest,
     synced: impl FnOnce(&Path) -> io::Result<()>,
-    fill: impl FnOnce(&Path) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    fill: impl FnOnce(&Path) -> Result<(), RecordError>,
+) -> Result<(), RecordError> {
     if folder.exists() {
-        return Err(StoreError::Exists { folder: folder.to_owned() });
+        return Err(RecordError::Exists { folder: folder.to_owned() });
     }
     let (text, parent) = prepare(folder, manifest)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let part = parent.join(format!(".{name}.{}.part", std::process::id()));
     let write = || {
         for folder in [&part, &part.join(name::RAW)] {
-            fs::create_dir(folder).map_err(StoreError::io("create", folder))?;
+            fs::create_dir(folder).map_err(RecordError::io("create", folder))?;
         }
         fill(&part)?;
         let path = part.join(name::MANIFEST);
-        sync::write_new(&path, &text).map_err(StoreError::io("write", &path))?;
-        synced(&part).map_err(StoreError::io("sync", &part))?;
-        fs::rename(&part, folder).map_err(StoreError::io("rename", &part))?;
-        sync::folder(parent).map_err(StoreError::io("sync", parent))
+        sync::write_new(&path, &text).map_err(RecordError::io("write", &path))?;
+        synced(&part).map_err(RecordError::io("sync", &part))?;
+        fs::rename(&part, folder).map_err(RecordError::io("rename", &part))?;
+        sync::folder(parent).map_err(RecordError::io("sync", parent))
     };
     let written = write();
     if written.is_err() {

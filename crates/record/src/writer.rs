@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::fingerprint;
 use crate::lock::Lock;
 use crate::manifest::Manifest;
@@ -93,7 +93,7 @@ impl Record {
         records: &Path,
         name: &str,
         manifest: &Manifest,
-    ) -> Result<RecordWriter, StoreError> {
+    ) -> Result<RecordWriter, RecordError> {
         if !name::is_fit(name) {
             return Err(UnfitName(name.to_owned()).into());
         }
@@ -101,7 +101,7 @@ impl Record {
         let mut folder = records.join(name);
         loop {
             match Self::create_at(&folder, manifest) {
-                Err(StoreError::Exists { .. }) => folder = records.join(format!("{name}-{next}")),
+                Err(RecordError::Exists { .. }) => folder = records.join(format!("{name}-{next}")),
                 other => return other,
             }
             next += 1;
@@ -109,22 +109,22 @@ impl Record {
     }
 
     /// Begins a record in exactly this folder, which must not exist.
-    pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<RecordWriter, StoreError> {
+    pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<RecordWriter, RecordError> {
         let manifest_path = folder.join(name::MANIFEST);
         let (text, parent) = whole::prepare(folder, manifest)?;
         fs::create_dir(folder).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::Exists { folder: folder.to_owned() },
-            _ => StoreError::Io { doing: "create", path: folder.to_owned(), source },
+            io::ErrorKind::AlreadyExists => RecordError::Exists { folder: folder.to_owned() },
+            _ => RecordError::Io { doing: "create", path: folder.to_owned(), source },
         })?;
         let lock = Lock::take(folder)?;
         let raw = folder.join(name::RAW);
-        fs::create_dir(&raw).map_err(StoreError::io("create", &raw))?;
+        fs::create_dir(&raw).map_err(RecordError::io("create", &raw))?;
         let trials = folder.join(name::TRIALS);
-        File::create_new(&trials).map_err(StoreError::io("create", &trials))?;
-        write_whole(&manifest_path, &text).map_err(StoreError::io("write", &manifest_path))?;
+        File::create_new(&trials).map_err(RecordError::io("create", &trials))?;
+        write_whole(&manifest_path, &text).map_err(RecordError::io("write", &manifest_path))?;
         sync::folder(folder)
             .and_then(|()| sync::folder(parent))
-            .map_err(StoreError::io("sync", folder))?;
+            .map_err(RecordError::io("sync", folder))?;
         RecordWriter::new(folder, manifest.clone(), &[], 0, Retry::Nothing, lock)
     }
 
@@ -134,12 +134,12 @@ impl Record {
         folder: &Path,
         now: &Manifest,
         retry: Retry,
-    ) -> Result<(RecordWriter, Tidied), StoreError> {
+    ) -> Result<(RecordWriter, Tidied), RecordError> {
         let manifest = record::read_manifest(folder)?;
         let lock = Lock::take(folder)?;
         let differences = manifest.mismatches(now);
         if !differences.is_empty() {
-            return Err(StoreError::Mismatch { folder: folder.to_owned(), differences });
+            return Err(RecordError::Mismatch { folder: folder.to_owned(), differences });
         }
         let lines = record::read_lines(folder)?;
         let tidied = tidy(folder, &lines)?;
@@ -157,10 +157,10 @@ impl RecordWriter {
         whole: u64,
         retry: Retry,
         lock: Lock,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, RecordError> {
         let path = folder.join(name::TRIALS);
         let file =
-            OpenOptions::new().append(true).open(&path).map_err(StoreError::io("open", &path))?;
+            OpenOptions::new().append(true).open(&path).map_err(RecordError::io("open", &path))?;
         let last = record::last_outcomes(outcomes);
         let recorded: BTreeMap<String, Status> =
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
@@ -199,14 +199,14 @@ impl RecordWriter {
     }
 
     /// A new, empty folder for the raw output of a trial that remains.
-    pub fn begin(&self, trial: &str) -> Result<RawFolder, StoreError> {
+    pub fn begin(&self, trial: &str) -> Result<RawFolder, RecordError> {
         self.expect(&self.log(), trial)?;
         let part = self.folder.join(name::RAW).join(name::part(trial));
         match fs::remove_dir_all(&part) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(StoreError::io("remove", &part)(error));
+                return Err(RecordError::io("remove", &part)(error));
             }
-            _ => fs::create_dir(&part).map_err(StoreError::io("create", &part))?,
+            _ => fs::create_dir(&part).map_err(RecordError::io("create", &part))?,
         }
         Ok(RawFolder { trial: trial.to_owned(), part })
     }
@@ -217,7 +217,7 @@ impl RecordWriter {
         clippy::needless_pass_by_value,
         reason = "nothing may be put into a folder that is kept"
     )]
-    pub fn finish(&self, raw: RawFolder, mut outcome: Outcome) -> Result<Outcome, StoreError> {
+    pub fn finish(&self, raw: RawFolder, mut outcome: Outcome) -> Result<Outcome, RecordError> {
         outcome.trial.clone_from(&raw.trial);
         outcome.key = self.keys.get(&raw.trial).cloned();
         // Outside the lock: this can take long, and concerns nobody else.
@@ -243,7 +243,7 @@ impl RecordWriter {
     pub(crate) fn finish_all(
         &self,
         ended: Vec<(Option<RawFolder>, Outcome)>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), RecordError> {
         let Some((_, first)) = ended.first() else { return Ok(()) };
         let mut log = self.log();
         for (_, outcome) in &ended {
@@ -265,7 +265,7 @@ impl RecordWriter {
     }
 
     /// Gives a trial's raw output its name for good.
-    fn keep(&self, log: &Log, raw: &RawFolder, outcome: &mut Outcome) -> Result<(), StoreError> {
+    fn keep(&self, log: &Log, raw: &RawFolder, outcome: &mut Outcome) -> Result<(), RecordError> {
         let folder = self.folder.join(name::RAW);
         let mut attempts = (1..).map(|attempt| name::attempt(&raw.trial, attempt));
         let kept = attempts.find(|kept| !folder.join(kept).exists()).unwrap_or_default();
@@ -282,7 +282,7 @@ impl RecordWriter {
         trial: &str,
         cell: Cell,
         first: &Outcome,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<Outcome, RecordError> {
         let raw = self.begin(trial)?;
         if let Some(from) = &first.raw {
             copy_contents(&self.folder.join(from), raw.path())?;
@@ -291,7 +291,7 @@ impl RecordWriter {
     }
 
     /// Records what became of a trial that leaves no raw output.
-    pub fn note(&self, mut outcome: Outcome) -> Result<(), StoreError> {
+    pub fn note(&self, mut outcome: Outcome) -> Result<(), RecordError> {
         outcome.raw = None;
         outcome.files.clear();
         outcome.key = self.keys.get(&outcome.trial).cloned();
@@ -300,7 +300,7 @@ impl RecordWriter {
         self.append(&mut log, slice::from_ref(&outcome))
     }
 
-    fn append(&self, log: &mut Log, outcomes: &[Outcome]) -> Result<(), StoreError> {
+    fn append(&self, log: &mut Log, outcomes: &[Outcome]) -> Result<(), RecordError> {
         let Some(first) = outcomes.first() else { return Ok(()) };
         log.append(outcomes).map_err(self.not_recorded(log, first, "append to", &log.path))?;
         for outcome in outcomes {
@@ -310,11 +310,11 @@ impl RecordWriter {
         Ok(())
     }
 
-    fn expect(&self, log: &Log, trial: &str) -> Result<(), StoreError> {
+    fn expect(&self, log: &Log, trial: &str) -> Result<(), RecordError> {
         if log.remaining.contains(trial) {
             return Ok(());
         }
-        Err(StoreError::Unexpected { trial: trial.to_owned(), folder: self.folder.clone() })
+        Err(RecordError::Unexpected { trial: trial.to_owned(), folder: self.folder.clone() })
     }
 
     fn not_recorded(
@@ -323,10 +323,10 @@ impl RecordWriter {
         outcome: &Outcome,
         doing: &'static str,
         path: &Path,
-    ) -> impl FnOnce(io::Error) -> StoreError {
+    ) -> impl FnOnce(io::Error) -> RecordError {
         let (trial, path, folder) = (outcome.trial.clone(), path.to_owned(), self.folder.clone());
         let kept = log.recorded.len();
-        move |source| StoreError::NotRecorded { trial, doing, path, folder, kept, source }
+        move |source| RecordError::NotRecorded { trial, doing, path, folder, kept, source }
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {

@@ -72,7 +72,7 @@ pub enum Error {
     #[error(transparent)]
     Cache(#[from] disklab_kernels::Error),
     #[error(transparent)]
-    Store(#[from] disklab_record::StoreError),
+    Store(#[from] disklab_record::RecordError),
 }
 
 pub type Result<T> = std::result::Result<T, Error>;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::agree::Agreed;
 use super::error::{Conflict, MergeError};
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::fingerprint::{self, Difference};
 use crate::outcome::{Outcome, Status, again};
 use crate::record::Record;
@@ -125,7 +125,7 @@ fn conflict(
     records: &[Record],
     (first, one): (usize, &Outcome),
     (second, other): (usize, &Outcome),
-) -> Result<Option<Conflict>, StoreError> {
+) -> Result<Option<Conflict>, RecordError> {
     let (Some(of_one), Some(of_other)) = (records.get(first), records.get(second)) else {
         return Ok(None);
     };
@@ -154,7 +154,7 @@ fn differing_file(
     one: &Outcome,
     second: &Record,
     other: &Outcome,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>, RecordError> {
     if one.files.is_empty() || other.files.is_empty() {
         // Of before digests were recorded: the bytes themselves.
         let (Some(first), Some(second)) = (first.raw(one), second.raw(other)) else {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use disklab_units::prose::count;
 
-use crate::error::StoreError;
+use crate::error::RecordError;
 use crate::manifest::SETTINGS;
 use crate::mismatch::Mismatch;
 
@@ -42,7 +42,7 @@ pub enum MergeError {
     )]
     Changed { raw: PathBuf, file: String },
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] RecordError),
 }
 
 fn differing(differences: &[Mismatch]) -> String {

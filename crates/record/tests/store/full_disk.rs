@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use disklab_record::{Record, RecordWriter, Retry, Status, StoreError};
+use disklab_record::{Record, RecordError, RecordWriter, Retry, Status};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::tempdir;
 
@@ -84,7 +84,7 @@ impl Full {
 }
 
 /// Records trials until one does not fit; the error is returned with how many did.
-fn fill(writer: &RecordWriter) -> (usize, StoreError) {
+fn fill(writer: &RecordWriter) -> (usize, RecordError) {
     for (kept, trial) in writer.remaining().into_iter().enumerate() {
         let mut failed = outcome(&trial, Status::Failed);
         failed.reason = Some("long ".repeat(200));

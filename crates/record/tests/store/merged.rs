@@ -10,7 +10,7 @@ use disklab_record::manifest::{Fact, NOT_THERE};
 use disklab_record::merge::{Made, MergeError, Merged, merge};
 use disklab_record::outcome::{Fault, again};
 use disklab_record::{
-    Manifest, Outcome, Part, Record, RecordWriter, Retry, Status, StoreError, compare, fingerprint,
+    Manifest, Outcome, Part, Record, RecordError, RecordWriter, Retry, Status, compare, fingerprint,
 };
 use tempfile::tempdir;
 
@@ -319,7 +319,7 @@ fn what_is_there_is_not_written_over() {
     let x = record(folder.path(), "x", &[0]);
     fs::create_dir(folder.path().join("merged")).expect("a folder");
     let error = merged(&[x], &folder.path().join("merged")).expect_err("it is there");
-    assert!(matches!(error, MergeError::Store(StoreError::Exists { .. })), "{error}");
+    assert!(matches!(error, MergeError::Store(RecordError::Exists { .. })), "{error}");
 }
 
 /// `kill -9` at any moment: there is the whole record or none.

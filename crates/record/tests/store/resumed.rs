@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use disklab_record::manifest::{Fact, Suite};
-use disklab_record::{Manifest, Record, Retry, Status, StoreError, Tidied, is_written};
+use disklab_record::{Manifest, Record, RecordError, Retry, Status, Tidied, is_written};
 use tempfile::{TempDir, tempdir};
 
 use crate::{manifest, names, outcome, run};
@@ -139,7 +139,7 @@ fn a_second_writer_is_refused_and_told_who_writes() {
         Record::resume(&quick, &manifest(&TRIALS), Retry::Nothing).expect_err("it is locked");
     let expected = format!("being written by another disklab (process {})", std::process::id());
     assert!(
-        matches!(error, StoreError::Busy { .. }) && error.to_string().contains(&expected),
+        matches!(error, RecordError::Busy { .. }) && error.to_string().contains(&expected),
         "{error}"
     );
     Record::open(&quick).expect("reading takes no lock");
@@ -191,7 +191,7 @@ fn every_change_of_the_experiment_is_named() {
         change(&mut now);
         let error = Record::resume(&quick, &now, Retry::Nothing).expect_err(expected);
         assert!(
-            matches!(&error, StoreError::Mismatch { differences, .. } if differences.len() == 1),
+            matches!(&error, RecordError::Mismatch { differences, .. } if differences.len() == 1),
             "{error}"
         );
         assert!(error.to_string().contains(expected), "{error}\nshould say: {expected}");

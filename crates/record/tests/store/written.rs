@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Barrier;
 use std::thread;
 
-use disklab_record::{Manifest, Record, Status, StoreError, manifest};
+use disklab_record::{Manifest, Record, RecordError, Status, manifest};
 use tempfile::tempdir;
 
 use crate::{manifest, names, outcome, run};
@@ -61,10 +61,10 @@ fn a_name_that_is_taken_gets_a_number() {
         .collect();
     assert_eq!(folders, ["quick", "quick-2", "quick-3"].map(|name| records.path().join(name)));
     let exact = Record::create_at(&folders[0], &manifest).expect_err("it exists");
-    assert!(matches!(exact, StoreError::Exists { .. }), "{exact}");
+    assert!(matches!(exact, RecordError::Exists { .. }), "{exact}");
     for name in ["", "..", "a/b", ".hidden"] {
         let error = Record::create(records.path(), name, &manifest).expect_err("not a name");
-        assert!(matches!(error, StoreError::Name(_)), "{error}");
+        assert!(matches!(error, RecordError::Name(_)), "{error}");
     }
 }
 
@@ -75,9 +75,9 @@ fn only_trials_that_remain_can_be_recorded() {
     run(&writer, "a", Status::Ok, "{}");
     for trial in ["a", "c", "../b"] {
         let error = writer.begin(trial).expect_err("it does not remain");
-        assert!(matches!(error, StoreError::Unexpected { .. }), "{error}");
+        assert!(matches!(error, RecordError::Unexpected { .. }), "{error}");
         let error = writer.note(outcome(trial, Status::Failed)).expect_err("it does not remain");
-        assert!(matches!(error, StoreError::Unexpected { .. }), "{error}");
+        assert!(matches!(error, RecordError::Unexpected { .. }), "{error}");
     }
     drop(writer.begin("b").expect("it remains"));
     assert_eq!(
@@ -158,6 +158,6 @@ fn a_manifest_lists_its_trials_before_they_run() {
     let records = tempdir().expect("a folder");
     let twice =
         Record::create(records.path(), "quick", &manifest(&["a", "a"])).expect_err("listed twice");
-    assert!(matches!(twice, StoreError::Manifest { .. }), "{twice}");
+    assert!(matches!(twice, RecordError::Manifest { .. }), "{twice}");
     assert!(names(records.path()).is_empty(), "nothing was begun");
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use disklab_record::{Record, StoreError, changed_beside_trace};
+use disklab_record::{Record, RecordError, changed_beside_trace};
 use disklab_units::prose::count;
 
 /// Some records, and a sentence on each thing that could not be read.
@@ -14,7 +14,7 @@ pub struct Records {
 
 impl Records {
     /// An error where there is nothing to show of a record.
-    pub fn open(folders: &[PathBuf]) -> Result<Self, StoreError> {
+    pub fn open(folders: &[PathBuf]) -> Result<Self, RecordError> {
         let mut records = Self { all: Vec::new(), lost: Vec::new() };
         for folder in folders {
             let (record, lost) = Record::open_damaged(folder)?;
