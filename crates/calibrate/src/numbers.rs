@@ -1,25 +1,10 @@
 //! A few statistics of samples.
 
-/// The middle one; 0 of none.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    quantile(values, 0.5)
-}
+pub(crate) use disklab_units::average::{mean, median, quantile};
 
 /// How far from `middle` half of the values are.
 pub(crate) fn spread(values: &[f64], middle: f64) -> f64 {
     median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
-}
-
-/// The value below which a part of the others is; 0 of none.
-pub(crate) fn quantile(values: &[f64], part: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let last = sorted.len().saturating_sub(1) as f64;
-    sorted.get((part * last).round() as usize).copied().unwrap_or_default()
-}
-
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Root of the mean square.
@@ -50,13 +35,5 @@ mod tests {
     fn a_line_through_points_on_a_line() {
         let (start, slope, beside) = line(&[(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)]);
         assert!((start - 3.0).abs() < 1e-9 && (slope - 2.0).abs() < 1e-9 && beside < 1e-9);
-    }
-
-    #[test]
-    fn quantiles_are_values() {
-        let values = [4.0, 1.0, 3.0, 2.0, 5.0];
-        let found = [0.0, 0.5, 1.0].map(|part| quantile(&values, part) as u32);
-        assert_eq!(found, [1, 3, 5]);
-        assert!(median(&[]).abs() < f64::EPSILON);
     }
 }

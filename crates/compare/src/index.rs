@@ -9,7 +9,7 @@ use disklab_config::suite::metric::{OPS, TIME};
 use disklab_config::{Diagnostics, Suite};
 use disklab_record::manifest::UntilDecided;
 use disklab_record::outcome::{Cell, seed_of_id};
-use disklab_record::record::name_of;
+use disklab_record::record::{name_of, suite_file};
 use disklab_record::{Outcome, Record};
 use indexmap::IndexMap;
 
@@ -51,8 +51,7 @@ pub struct IndexedTrial<'a> {
 impl<'a> CellIndex<'a> {
     pub fn new(record: &'a Record) -> Self {
         let recorded = &record.manifest().suite;
-        let file = record.folder().join("manifest.toml");
-        let file = format!("{} (its copy of the suite)", file.display());
+        let file = suite_file(record.folder());
         let suite = Suite::of_text(&recorded.name, &file, recorded.text(), &recorded.set);
         let (axes, fixed) = if let Ok(suite) = &suite {
             axes_of_suite(suite)

@@ -120,13 +120,13 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 /// The folder of a record that is named like one: by path, or by name.
 fn record_at(path: &Path) -> Option<PathBuf> {
-    if path.join("manifest.toml").is_file() {
+    if records::is_record(path) {
         return Some(path.to_owned());
     }
     if path.exists() {
         return None;
     }
-    records::find(path.to_str()?).ok().filter(|folder| folder.join("manifest.toml").is_file())
+    records::find(path.to_str()?).ok().filter(|folder| records::is_record(folder))
 }
 
 fn of_record(record: &Record) -> Vec<Audited> {

@@ -10,6 +10,7 @@ use disklab_config::read::unknown;
 use disklab_config::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
 use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, SuiteAxis};
 use disklab_config::{Background, Lab, Suite, Trial};
+use disklab_record::record::suite_file;
 use disklab_record::{Manifest, Part};
 
 use crate::exit::{Failure, mistaken};
@@ -120,8 +121,7 @@ impl Question {
 
     /// The one that a record was begun with.
     pub fn recorded(lab: &Lab, folder: &Path, manifest: &Manifest) -> Result<Self, Failure> {
-        let file = format!("{} (its copy of the suite)", folder.join("manifest.toml").display());
-        let suite = &manifest.suite;
+        let (file, suite) = (suite_file(folder), &manifest.suite);
         let all =
             Self::of_text(lab, &suite.name, &file, suite.text().to_owned(), suite.set.clone())?;
         Ok(match &manifest.part {

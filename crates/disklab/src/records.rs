@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use disklab_config::read::nearest;
+use disklab_protocol::names::MANIFEST;
 use disklab_record::Record;
 pub use disklab_record::record::{FOLDER, name_of};
 use disklab_report::Tally;
@@ -80,8 +81,9 @@ pub fn new_folder(what: &str) -> PathBuf {
     folders.find(|folder| !folder.exists()).unwrap_or_default()
 }
 
-fn is_record(folder: &Path) -> bool {
-    folder.join("manifest.toml").is_file()
+/// Whether a folder holds a record.
+pub fn is_record(folder: &Path) -> bool {
+    folder.join(MANIFEST).is_file()
 }
 
 /// What `./records` holds, the oldest first: names end in when they were begun.
@@ -96,7 +98,7 @@ fn names() -> Vec<String> {
 }
 
 fn begun(folder: &Path) -> Option<std::time::SystemTime> {
-    folder.join("manifest.toml").metadata().ok()?.modified().ok()
+    folder.join(MANIFEST).metadata().ok()?.modified().ok()
 }
 
 /// A record in `./records`, for a list.

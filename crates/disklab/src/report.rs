@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use disklab_compare::{Metric, answer};
 use disklab_report::chart::Provenance;
 use disklab_report::pictures::FoundPicture;
-use disklab_report::text::in_shell;
 use disklab_report::{
     MARKER, Panel, Records, ReportOptions, ReportSource, markdown, page, panels, pictures,
 };
+use disklab_units::prose::in_shell;
 
 use crate::compare::axis_value;
 use crate::exit::{Exit, Failure, mistaken};

@@ -118,7 +118,8 @@ impl Screen {
 
     /// Writes prose, broken to the screen's width, with all of its lines set in by `indent`.
     pub fn prose(&self, text: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
-        for line in words::wrapped(text, self.width.saturating_sub(indent.len()), "  ") {
+        let width = self.width.saturating_sub(indent.len());
+        for line in words::filled(text.split_whitespace(), width, "", "  ") {
             writeln!(out, "{indent}{line}")?;
         }
         Ok(())

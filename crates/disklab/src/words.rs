@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use disklab_units::Nanos;
-pub use disklab_units::prose::count;
+pub use disklab_units::prose::{count, filled};
 
 /// Wall time, to two units at most: `350 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn wall(time: Duration) -> String {
@@ -34,24 +34,6 @@ fn two(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
     }
 }
 
-/// Breaks at blanks so that no line is longer than `width`, unless one word is; further lines get
-/// `indent`.
-pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("one line at least");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(format!("{indent}{word}"));
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,12 +52,5 @@ mod tests {
         }
         assert_eq!(virtual_time(Nanos::from_millis(300)), "300 ms");
         assert_eq!(virtual_time(Nanos::from_secs(1440)), "24 min");
-    }
-
-    #[test]
-    fn long_text_is_broken_at_blanks() {
-        assert_eq!(wrapped("one two three", 8, "  "), ["one two", "  three"]);
-        assert_eq!(wrapped("averylongword b", 4, ""), ["averylongword", "b"]);
-        assert_eq!(wrapped("", 4, ""), [""]);
     }
 }

@@ -6,6 +6,7 @@
 
 use disklab_disks::{After, DetailedHdd, LookAhead, LookAheadEnd};
 use disklab_units::Nanos;
+use disklab_units::average::{mean, median};
 use serde::Serialize;
 
 use crate::replay::served;
@@ -96,8 +97,8 @@ fn shifted(model: &DetailedHdd, first: &[MeasuredRequest]) -> (DetailedHdd, [f64
         late[kind].push(millis(request.response) - millis(response));
     }
     let [hits, misses, writes] = late;
-    let writes = if model.cache.write_cache { median(writes) } else { sure_mean(&writes) };
-    let shift = [median(hits), sure_mean(&misses), writes];
+    let writes = if model.cache.write_cache { median(&writes) } else { sure_mean(&writes) };
+    let shift = [median(&hits), sure_mean(&misses), writes];
     let mut model = model.clone();
     let times = &mut model.times;
     for (time, shift) in
@@ -110,16 +111,11 @@ fn shifted(model: &DetailedHdd, first: &[MeasuredRequest]) -> (DetailedHdd, [f64
 
 /// The mean, where it is further from nothing than twice its standard error.
 fn sure_mean(values: &[f64]) -> f64 {
-    let mean = score::mean(values);
+    let mean = mean(values);
     let error = score::deviation(values, &vec![0.0; values.len()]) / (values.len() as f64).sqrt();
     if mean.abs() > 2.0 * error { mean } else { 0.0 }
 }
 
 fn longer(time: Nanos, by_millis: f64) -> Nanos {
     Nanos((time.0 as f64 + by_millis * 1e6).max(0.0).round() as u64)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! How far predictions are from what was measured.
 
 use disklab_units::Nanos;
+use disklab_units::average::mean;
 
 /// Quantiles that are compared.
 const STEPS: usize = 10_000;
@@ -24,10 +25,6 @@ pub fn distance(some: &[f64], others: &[f64]) -> f64 {
 
 pub(crate) fn millis(time: Nanos) -> f64 {
     time.0 as f64 / 1e6
-}
-
-pub fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
 /// The standard deviation of what is measured less what is predicted, pair by pair.

@@ -2,6 +2,7 @@
 
 use disklab_disks::DetailedHdd;
 use disklab_units::Nanos;
+use disklab_units::average::mean;
 use serde::Serialize;
 
 use crate::calibrate::{ModelChanges, calibrate, first_part};
@@ -45,9 +46,9 @@ pub fn validate(model: &DetailedHdd, requests: &[MeasuredRequest]) -> Validation
             replay::closed(model, requests, Nanos::ZERO).into_iter().map(millis).collect();
         let (measured, modelled) = (&measured[from..], &modelled[from..]);
         let rms = score::distance(measured, modelled);
-        let demerit = 100.0 * rms / score::mean(measured);
+        let demerit = 100.0 * rms / mean(measured);
         ReplayScore {
-            mean: score::mean(modelled),
+            mean: mean(modelled),
             rms,
             demerit,
             deviation: score::deviation(measured, modelled),
@@ -58,7 +59,7 @@ pub fn validate(model: &DetailedHdd, requests: &[MeasuredRequest]) -> Validation
     let predicted: Vec<f64> = tracked.predicted.iter().copied().map(millis).collect();
     Validation {
         requests: requests.len(),
-        measured_mean: score::mean(&measured),
+        measured_mean: mean(&measured),
         files: closed(model, 0),
         estimated: closed(&calibrated.model, first),
         changes: calibrated.changes,

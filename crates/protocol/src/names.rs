@@ -1,4 +1,13 @@
-//! File names inside a trial's folder.
+//! File names inside a record's folder and inside a trial's.
+
+/// The description of a record: what was to be run, and with what.
+pub const MANIFEST: &str = "manifest.toml";
+/// The results of a record's trials, one JSON object a line.
+pub const TRIALS: &str = "trials.jsonl";
+/// The folder of a record that holds a folder of raw output for each trial.
+pub const RAW: &str = "raw";
+/// The file of a record that the process that writes it locks.
+pub const LOCK: &str = "lock";
 
 /// The machine description; the program writes it before the guest starts.
 pub const MACHINE: &str = "machine.json";

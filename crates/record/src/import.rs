@@ -50,7 +50,7 @@ fn write(part: &Path, outcomes: &[Outcome], files: &[ImportedFile]) -> Result<()
         let to = found.join(&file.name);
         fs::copy(&file.path, &to).map_err(RecordError::io("copy", &file.path))?;
     }
-    let trials = part.join("trials.jsonl");
+    let trials = part.join(name::TRIALS);
     let lines = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>();
     let lines = lines.map_err(io::Error::from);
     lines

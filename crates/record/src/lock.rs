@@ -11,6 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::RecordError;
+use crate::name;
 
 /// Who only looks whether a record is written ([`is_written`]) has its lock for a moment; a writer
 /// tries again so often.
@@ -34,7 +35,7 @@ impl Drop for Lock {
 
 impl Lock {
     pub fn take(folder: &Path) -> Result<Self, RecordError> {
-        let path = folder.join("lock");
+        let path = folder.join(name::LOCK);
         let open =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = open.map_err(RecordError::io("open", &path))?;
@@ -59,7 +60,7 @@ impl Lock {
 
 /// Whether somebody writes the record in `folder` now.
 pub fn is_written(folder: &Path) -> Result<bool, RecordError> {
-    let path = folder.join("lock");
+    let path = folder.join(name::LOCK);
     let file = match File::open(&path) {
         Ok(file) => file,
         // An imported record never had a writer.

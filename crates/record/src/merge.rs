@@ -95,9 +95,9 @@ fn check(record: &Record) -> Result<(), MergeError> {
 
 fn write(part: &Path, records: &[Record], chosen: &Chosen) -> Result<(), RecordError> {
     // What a record has that is written in its place; nobody holds it yet.
-    let lock = part.join("lock");
+    let lock = part.join(name::LOCK);
     File::create_new(&lock).map_err(RecordError::io("create", &lock))?;
-    let trials = part.join("trials.jsonl");
+    let trials = part.join(name::TRIALS);
     let mut lines =
         io::BufWriter::new(File::create_new(&trials).map_err(RecordError::io("create", &trials))?);
     for (record, outcome) in chosen.outcomes.iter().chain(&chosen.again).flatten() {

@@ -21,6 +21,11 @@ pub fn name_of(folder: &Path) -> String {
     short.map_or_else(|| folder.display().to_string(), str::to_owned)
 }
 
+/// The name of a record's copy of its suite in messages.
+pub fn suite_file(folder: &Path) -> String {
+    format!("{} (its copy of the suite)", folder.join(name::MANIFEST).display())
+}
+
 /// A record as it was when it was opened. Reading takes no lock: a run may go on meanwhile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
@@ -44,7 +49,7 @@ impl Record {
     pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), RecordError> {
         let mut lost = Vec::new();
         let manifest = read_manifest(folder);
-        let path = folder.join("trials.jsonl");
+        let path = folder.join(name::TRIALS);
         let lines = match fs::read(&path).map_err(RecordError::io("read", &path)) {
             Ok(bytes) => {
                 let (lines, bad) = outcome::parse_what_can_be(&bytes);
@@ -127,7 +132,7 @@ impl Record {
 
     /// Trials with raw output that is not whole: they run now, or ran when their run was killed.
     pub fn under_way(&self) -> BTreeSet<String> {
-        let folders = fs::read_dir(self.folder.join("raw")).into_iter().flatten().flatten();
+        let folders = fs::read_dir(self.folder.join(name::RAW)).into_iter().flatten().flatten();
         let parts: BTreeSet<String> =
             folders.filter_map(|folder| folder.file_name().into_string().ok()).collect();
         let trials = self.manifest.trials.iter();
@@ -167,7 +172,7 @@ pub(crate) fn last_outcomes(lines: &[Outcome]) -> BTreeMap<&str, &Outcome> {
 }
 
 pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, RecordError> {
-    let path = folder.join("manifest.toml");
+    let path = folder.join(name::MANIFEST);
     let bytes = fs::read(&path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound if folder.is_dir() => {
             RecordError::NoManifest { folder: folder.to_owned() }
@@ -178,7 +183,7 @@ pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, RecordError> {
 }
 
 pub(crate) fn read_lines(folder: &Path) -> Result<Lines, RecordError> {
-    let path = folder.join("trials.jsonl");
+    let path = folder.join(name::TRIALS);
     let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
     outcome::parse(&bytes).map_err(|BadLine { line, message }| RecordError::Line {
         path,

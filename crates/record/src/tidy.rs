@@ -31,7 +31,7 @@ pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, RecordError> {
         .iter()
         .filter_map(|outcome| outcome.raw.as_deref()?.strip_prefix("raw/"))
         .collect();
-    let raw = folder.join("raw");
+    let raw = folder.join(name::RAW);
     for entry in fs::read_dir(&raw).map_err(RecordError::io("read", &raw))? {
         let entry = entry.map_err(RecordError::io("read", &raw))?;
         let is_folder = entry.file_type().map_err(RecordError::io("read", &entry.path()))?.is_dir();
@@ -59,7 +59,7 @@ fn cut_torn_line(folder: &Path, lines: &Lines) -> Result<(), RecordError> {
     if lines.torn == 0 {
         return Ok(());
     }
-    let path = folder.join("trials.jsonl");
+    let path = folder.join(name::TRIALS);
     let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
     let aside = folder.join("trials.jsonl.torn");
     keep_aside(&aside, bytes.get(lines.whole..).unwrap_or_default())

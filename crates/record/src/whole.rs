@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::RecordError;
 use crate::manifest::Manifest;
-use crate::sync;
+use crate::{name, sync};
 
 /// What a new record in `folder` needs: its manifest as text, and the folder above it, which is
 /// made.
@@ -14,7 +14,7 @@ pub fn prepare<'a>(
     folder: &'a Path,
     manifest: &Manifest,
 ) -> Result<(String, &'a Path), RecordError> {
-    let refused = |message| RecordError::Manifest { path: folder.join("manifest.toml"), message };
+    let refused = |message| RecordError::Manifest { path: folder.join(name::MANIFEST), message };
     manifest.check_trials().map_err(refused)?;
     let text = manifest.to_toml().map_err(refused)?;
     let parent =
@@ -38,11 +38,11 @@ pub fn create(
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let part = parent.join(format!(".{name}.{}.part", std::process::id()));
     let write = || {
-        for folder in [&part, &part.join("raw")] {
+        for folder in [&part, &part.join(name::RAW)] {
             fs::create_dir(folder).map_err(RecordError::io("create", folder))?;
         }
         fill(&part)?;
-        let path = part.join("manifest.toml");
+        let path = part.join(name::MANIFEST);
         sync::write_new(&path, &text).map_err(RecordError::io("write", &path))?;
         synced(&part).map_err(RecordError::io("sync", &part))?;
         fs::rename(&part, folder).map_err(RecordError::io("rename", &part))?;

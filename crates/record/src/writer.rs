@@ -110,16 +110,16 @@ impl Record {
 
     /// Begins a record in exactly this folder, which must not exist.
     pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<RecordWriter, RecordError> {
-        let manifest_path = folder.join("manifest.toml");
+        let manifest_path = folder.join(name::MANIFEST);
         let (text, parent) = whole::prepare(folder, manifest)?;
         fs::create_dir(folder).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => RecordError::Exists { folder: folder.to_owned() },
             _ => RecordError::Io { doing: "create", path: folder.to_owned(), source },
         })?;
         let lock = Lock::take(folder)?;
-        let raw = folder.join("raw");
+        let raw = folder.join(name::RAW);
         fs::create_dir(&raw).map_err(RecordError::io("create", &raw))?;
-        let trials = folder.join("trials.jsonl");
+        let trials = folder.join(name::TRIALS);
         File::create_new(&trials).map_err(RecordError::io("create", &trials))?;
         write_whole(&manifest_path, &text).map_err(RecordError::io("write", &manifest_path))?;
         sync::folder(folder)
@@ -158,7 +158,7 @@ impl RecordWriter {
         retry: Retry,
         lock: Lock,
     ) -> Result<Self, RecordError> {
-        let path = folder.join("trials.jsonl");
+        let path = folder.join(name::TRIALS);
         let file =
             OpenOptions::new().append(true).open(&path).map_err(RecordError::io("open", &path))?;
         let last = record::last_outcomes(outcomes);
@@ -201,7 +201,7 @@ impl RecordWriter {
     /// A new, empty folder for the raw output of a trial that remains.
     pub fn begin(&self, trial: &str) -> Result<RawFolder, RecordError> {
         self.expect(&self.log(), trial)?;
-        let part = self.folder.join("raw").join(name::part(trial));
+        let part = self.folder.join(name::RAW).join(name::part(trial));
         match fs::remove_dir_all(&part) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(RecordError::io("remove", &part)(error));
@@ -227,7 +227,7 @@ impl RecordWriter {
         self.expect(&log, &outcome.trial)?;
         synced.map_err(self.not_recorded(&log, &outcome, "sync", &raw.part))?;
         self.keep(&log, &raw, &mut outcome)?;
-        let folder = self.folder.join("raw");
+        let folder = self.folder.join(name::RAW);
         sync::folder(&folder).map_err(self.not_recorded(&log, &outcome, "sync", &folder))?;
         self.append(&mut log, slice::from_ref(&outcome))?;
         Ok(outcome)
@@ -249,7 +249,7 @@ impl RecordWriter {
         for (_, outcome) in &ended {
             self.expect(&log, &outcome.trial)?;
         }
-        let folder = self.folder.join("raw");
+        let folder = self.folder.join(name::RAW);
         sync::filesystem(&folder).map_err(self.not_recorded(&log, first, "sync", &folder))?;
         let mut outcomes = Vec::with_capacity(ended.len());
         for (raw, outcome) in &ended {
@@ -266,7 +266,7 @@ impl RecordWriter {
 
     /// Gives a trial's raw output its name for good.
     fn keep(&self, log: &Log, raw: &RawFolder, outcome: &mut Outcome) -> Result<(), RecordError> {
-        let folder = self.folder.join("raw");
+        let folder = self.folder.join(name::RAW);
         let mut attempts = (1..).map(|attempt| name::attempt(&raw.trial, attempt));
         let kept = attempts.find(|kept| !folder.join(kept).exists()).unwrap_or_default();
         fs::rename(&raw.part, folder.join(&kept))

@@ -4,16 +4,6 @@
 /// another.
 pub const MARKER: &str = "<!-- disklab report -->";
 
-/// A word of a command line as a shell takes it: between quotes, unless all of it is plain.
-pub fn in_shell(word: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+%@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 /// For an `id`, a file name or a fragment: small letters, digits and `-`.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
@@ -42,15 +32,6 @@ pub fn distinct(plain: String, word: &str, taken: &mut Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shell_takes_words_as_they_are() {
-        let quoted =
-            [("a=b,c", "a=b,c"), ("", "''"), ("a;b", "'a;b'"), ("it's $(x)", "'it'\\''s $(x)'")];
-        for (word, expected) in quoted {
-            assert_eq!(in_shell(word), expected);
-        }
-    }
 
     #[test]
     fn values_that_differ_in_signs_have_ids_of_their_own() {

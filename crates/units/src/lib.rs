@@ -13,9 +13,11 @@
 //! value back gives the same within half of the last digit printed. In JSON all five are plain
 //! integers.
 //!
-//! [`prose`] has numbers without a unit, and lists, as people read them; [`words!`] declares enums
-//! of words, and [`mod@words`] finds what a mistyped word was meant to be.
+//! [`average`] has the median and the mean of samples; [`prose`] has numbers without a unit, lists
+//! and lines as people read them; [`words!`] declares enums of words, and [`mod@words`] finds what
+//! a mistyped word was meant to be.
 
+pub mod average;
 mod bytes;
 mod nanos;
 pub mod prose;

@@ -1,4 +1,4 @@
-//! Numbers and lists as they stand in a sentence or a table.
+//! Numbers, lists, words of a command line and lines of text as people read them.
 
 /// Three digits that count, and every whole one: `0.049`, `8.47`, `71.2`, `71234`.
 ///
@@ -79,6 +79,46 @@ pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
+/// A word of a command line as a shell takes it: between quotes, unless all of it is plain.
+///
+/// ```
+/// use disklab_units::prose::in_shell;
+///
+/// assert_eq!(["a=b,c", "", "a;b"].map(in_shell), ["a=b,c", "''", "'a;b'"]);
+/// assert_eq!(in_shell("it's $(x)"), "'it'\\''s $(x)'");
+/// ```
+pub fn in_shell(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+%@".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Fills lines of at most `width` columns with words; a longer word has a line of its own. The
+/// first line begins with `first`, each further one with `indent`.
+pub fn filled<T: AsRef<str>>(
+    words: impl IntoIterator<Item = T>,
+    width: usize,
+    first: &str,
+    indent: &str,
+) -> Vec<String> {
+    let mut lines = vec![first.to_owned()];
+    for (index, word) in words.into_iter().enumerate() {
+        let (line, word) = (lines.last_mut().expect("one line at least"), word.as_ref());
+        if index == 0 {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("{indent}{word}"));
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +147,12 @@ mod tests {
         assert_eq!(listed(&items), "a, b and c");
         assert_eq!(count(1, "trial"), "1 trial");
         assert_eq!(count(0, "trial"), "0 trials");
+    }
+
+    #[test]
+    fn lines_are_filled_with_whole_words() {
+        assert_eq!(filled(["one", "two", "three"], 8, "", "  "), ["one two", "  three"]);
+        assert_eq!(filled(["averylongword", "b"], 4, "", ""), ["averylongword", "b"]);
+        assert_eq!(filled([""; 0], 4, "", ""), [""]);
     }
 }

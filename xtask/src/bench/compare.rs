@@ -28,7 +28,7 @@ pub fn run() -> Vec<Figure> {
             compare(&data);
             start.elapsed().as_secs_f64()
         });
-        let seconds = median(seconds.collect());
+        let seconds = median(&seconds.collect::<Vec<_>>());
         let what =
             format!("comparing {TRIALS} trials in {cells} cells, two merged percentiles each, s");
         Figure::number(what, seconds, 2).at_most(seconds, 3.0, None, " s")

@@ -35,11 +35,12 @@ pub fn run() -> Vec<Figure> {
         // The first policy is pid: registry.rs.
         let pid = times.first().cloned().unwrap_or_default();
         for (choice, times) in choices.iter().zip(times) {
-            let ratio = median(times.iter().zip(&pid).map(|(time, pid)| time / pid).collect());
+            let ratios: Vec<f64> = times.iter().zip(&pid).map(|(time, pid)| time / pid).collect();
+            let ratio = median(&ratios);
             let what =
                 format!("decision among {mirrors} mirrors: {}; times pid", choice.policy().name);
             figures.push(
-                Figure::new(what, format!("{:.1} ns, {ratio:.1}", median(times)))
+                Figure::new(what, format!("{:.1} ns, {ratio:.1}", median(&times)))
                     .at_most(ratio, BAR, None, " times"),
             );
         }

@@ -1,6 +1,7 @@
 //! A figure of a bench, and what benches share to measure it.
 
 use anyhow::{Context, ensure};
+pub use disklab_units::average::median;
 use std::path::PathBuf;
 
 /// One figure and the bar that it is to pass.
@@ -70,11 +71,6 @@ impl Figure {
         });
         [&self.what, &self.value, bar, word]
     }
-}
-
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Finds the program beside this one, built with the same profile.

@@ -104,7 +104,7 @@ fn against_alone(
         let spread = low.abs().max(high.abs());
         let differ = percents(&trials, &first);
         let [least, most] = quarters(&differ);
-        let middle = median(differ);
+        let middle = median(&differ);
         figures.push(
             Figure::new(
                 format!("fio as a trial, {word}, against fio alone, {name}, % more"),

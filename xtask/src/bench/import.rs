@@ -48,8 +48,9 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         }
     }
     let figures = |name: &str, runs: &[Run]| {
-        let seconds = median(runs.iter().map(|run| run.seconds).collect());
-        let mib = median(runs.iter().map(|run| run.peak.0 as f64 / f64::from(1 << 20)).collect());
+        let seconds = median(&runs.iter().map(|run| run.seconds).collect::<Vec<_>>());
+        let peaks = runs.iter().map(|run| run.peak.0 as f64 / f64::from(1 << 20));
+        let mib = median(&peaks.collect::<Vec<_>>());
         let what = |unit: &str| format!("100 MB of JSON+ in {FILES} files, {name}, {unit}");
         (
             (Figure::number(what("s"), seconds, 2), seconds),

@@ -84,13 +84,14 @@ impl Rates {
         Ok(rates)
     }
 
-    fn figures(self, name: &str, instant_counts: bool) -> Vec<Figure> {
+    fn figures(&self, name: &str, instant_counts: bool) -> Vec<Figure> {
         let part = |limit: &[f64]| {
-            100.0 * median(self.ours.iter().zip(limit).map(|(ours, limit)| ours / limit).collect())
+            let parts = self.ours.iter().zip(limit).map(|(ours, limit)| ours / limit);
+            100.0 * median(&parts.collect::<Vec<_>>())
         };
         let (of_timer, of_instant) = (part(&self.timer), part(&self.instant));
-        let cost = 100.0 * median(self.trace);
-        let count = |what: &str, rates: Vec<f64>| {
+        let cost = 100.0 * median(&self.trace);
+        let count = |what: &str, rates: &[f64]| {
             Figure::number(format!("{name}: requests a second, {what}"), median(rates), 0)
         };
         let percent = |what: &str, value: f64| {
@@ -100,9 +101,9 @@ impl Rates {
             |what: &str, value: f64| percent(what, value).at_least(value, 75.0, Some(90.0), " %");
         let instant_name = "of null_blk inside the submission";
         vec![
-            count("null_blk, timer of 50 us", self.timer),
-            count("null_blk, inside the submission", self.instant),
-            count("50 us disk", self.ours),
+            count("null_blk, timer of 50 us", &self.timer),
+            count("null_blk, inside the submission", &self.instant),
+            count("50 us disk", &self.ours),
             barred("of null_blk with a timer", of_timer),
             if instant_counts {
                 barred(instant_name, of_instant)

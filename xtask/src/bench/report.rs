@@ -50,7 +50,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         ensure!(status.success(), "disklab report: {status}");
         turns.push(start.elapsed().as_secs_f64());
     }
-    let seconds = median(turns);
+    let seconds = median(&turns);
     let megabytes = std::fs::metadata(&page)?.len() as f64 / 1e6;
     let opening = "its page opened in chromium, s";
     let opened = match opened(&page) {
@@ -88,5 +88,5 @@ fn opened(page: &Path) -> anyhow::Result<f64> {
         said.trim().parse().context("no number of seconds")
     };
     let turns = (0..TURNS).map(|_| turn()).collect::<Result<Vec<_>, _>>()?;
-    Ok(median(turns))
+    Ok(median(&turns))
 }

@@ -43,7 +43,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
             seconds.push(first.as_secs_f64());
         }
     }
-    let seconds = median(seconds);
+    let seconds = median(&seconds);
     let what = "from run to the first measured request, hdd-8-mixed, s";
     Ok(vec![Figure::number(what, seconds, 2).at_most(seconds, 1.5, Some(0.8), " s")])
 }

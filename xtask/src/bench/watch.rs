@@ -62,7 +62,7 @@ fn at_depth(attached: &Attached, depth: u32) -> anyhow::Result<Vec<Figure>> {
     let what =
         |what: &str| format!("loop device in memory, 4 KiB random reads, depth {depth}: {what}");
     Ok(vec![
-        Figure::number(what("requests a second, not watched"), median(alone), 0),
+        Figure::number(what("requests a second, not watched"), median(&alone), 0),
         Figure::new(what("time of a request more where disks are counted, %"), counting),
         Figure::new(what("where requests are traced, %"), tracing)
             .at_most(percent, MOST, None, " %"),

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use disklab_results::Spread;
-use disklab_units::prose::digits;
+use disklab_units::prose::{digits, in_shell};
 use itertools::Itertools;
 
 /// A range that is told: this part of the median.
@@ -72,10 +72,7 @@ pub fn code(text: &str) -> String {
 
 /// A word of a command line, quoted where bash wants it.
 pub fn shell(word: &str) -> String {
-    let plain = |mark: char| mark.is_ascii_alphanumeric() || "-_=+:,./@%".contains(mark);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else if word.contains(char::is_control) {
+    if word.contains(char::is_control) {
         let escaped = |mark: char| match mark {
             '\n' => "\\n".to_owned(),
             '\\' | '\'' => format!("\\{mark}"),
@@ -84,7 +81,7 @@ pub fn shell(word: &str) -> String {
         };
         format!("$'{}'", word.chars().map(escaped).collect::<String>())
     } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
+        in_shell(word)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use disklab_units::prose::filled;
+
 const COLUMNS: usize = 100;
 /// Words that would begin a list, a heading or a quotation at the start of a line.
 const MARKS: [&str; 8] = ["-", "+", "*", "=", ">", "#", "1.", "1)"];
@@ -26,7 +28,7 @@ fn wrap(text: &mut String, line: &str) {
     let is_item = content.starts_with("- ");
     let is_command = indent == 4 && !is_item;
     let next_indent = if is_item { indent + 2 } else { 2 * indent };
-    let (end, reserved) = if is_command { (" \\\n", 2) } else { ("\n", 0) };
+    let end = if is_command { " \\\n" } else { "\n" };
     let mut units: Vec<String> = Vec::new();
     for word in content.split(' ') {
         match units.last_mut() {
@@ -36,21 +38,9 @@ fn wrap(text: &mut String, line: &str) {
             _ => units.push(word.to_owned()),
         }
     }
-    text.push_str(&line[..indent]);
-    let mut column = indent;
-    for (index, unit) in units.iter().enumerate() {
-        let width = unit.chars().count();
-        if index > 0 && column + 1 + width + reserved > COLUMNS {
-            let _ = write!(text, "{end}{:next_indent$}", "");
-            column = next_indent;
-        } else if index > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(unit);
-        column += width;
-    }
-    text.push('\n');
+    // A newline takes no column.
+    let lines = filled(units, COLUMNS + 1 - end.len(), &line[..indent], &" ".repeat(next_indent));
+    let _ = writeln!(text, "{}", lines.join(end));
 }
 
 #[cfg(test)]

@@ -165,28 +165,18 @@ impl HostArgs {
         arrays: Option<Vec<String>>,
         overrides: &Overrides,
     ) -> Result<HostQuestion, Failure> {
-        match (&self.at, self.devices.is_empty()) {
-            (Some(path), _) => {
-                self.check_at()?;
-                check_namespaces()?;
-                here::ask(path, lab, overrides)
-            }
-            (None, false) => self.ask_disks(lab, suite, arrays, overrides),
-            (None, true) => Err(mistaken!(
-                "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is \
-                 on them), or --at a folder of a \
-                 mounted filesystem; `disklab devices` lists this machine's disks"
-            )),
+        if let Some(path) = &self.at {
+            self.check_at()?;
+            check_namespaces()?;
+            return here::ask(path, lab, overrides);
         }
-    }
-
-    fn ask_disks(
-        &self,
-        lab: &Lab,
-        suite: Option<&str>,
-        arrays: Option<Vec<String>>,
-        overrides: &Overrides,
-    ) -> Result<HostQuestion, Failure> {
+        if self.devices.is_empty() {
+            return Err(mistaken!(
+                "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is \
+                 on them), or --at a folder of a mounted filesystem; `disklab devices` lists this \
+                 machine's disks"
+            ));
+        }
         let found: Result<Vec<Disk>, _> =
             self.devices.iter().map(|path| Disk::find(path)).collect();
         let disks = found?;

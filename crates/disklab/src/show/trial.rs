@@ -399,7 +399,7 @@ fn files(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure
         .collect();
     files.sort_unstable();
     let files = files.iter().map(|(name, size)| format!("{name} ({size})")).join(", ");
-    let lines = words::wrapped(&files, screen.width, "");
+    let lines = words::filled(files.split_whitespace(), screen.width, "", "");
     Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}"))?)
 }
 

@@ -8,13 +8,12 @@ use disklab_compare::Metric;
 use disklab_record::outcome::Outcome;
 use disklab_record::record::name_of;
 use disklab_record::{Record, manifest::Fact};
-use disklab_units::prose::count;
+use disklab_units::prose::{count, in_shell};
 use itertools::Itertools;
 use maud::{Markup, html};
 
 use crate::panel::{Nothing, Panel, Piece, facts};
 use crate::source::{ReportSource, families};
-use crate::text::in_shell;
 
 pub const PANEL: Panel =
     Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };

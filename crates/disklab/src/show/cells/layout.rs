@@ -155,7 +155,8 @@ impl<'a> Layout<'a> {
 fn below(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     for (text, paint) in &row.below {
         let indent = INDENT.repeat(2);
-        for line in words::wrapped(text, screen.width.saturating_sub(indent.len()), INDENT) {
+        let width = screen.width.saturating_sub(indent.len());
+        for line in words::filled(text.split_whitespace(), width, "", INDENT) {
             writeln!(out, "{indent}{}", screen.paint(&line, *paint))?;
         }
     }
