@@ -16,7 +16,6 @@ pub mod meter;
 pub mod order;
 pub mod power_cut;
 pub mod real_machine;
-pub mod shell;
 pub mod trace_file;
 pub mod volatile;
 

@@ -7,10 +7,10 @@ use super::steps::Failure;
 use super::threads::Syncing;
 use super::{fsload, phases, player, startup};
 use crate::real_machine::RealMachine;
-use crate::shell;
 use disklab_protocol::Mark;
 use disklab_protocol::measure::{Gate, Measure, Measured, StartupWay};
 use disklab_protocol::places::{FSLOAD, ROOT};
+use disklab_protocol::shell;
 use std::time::Duration;
 
 impl Perform for Measure {

@@ -3,8 +3,8 @@
 use super::perform::{Perform, Session};
 use super::steps::{Failure, Steps, on};
 use crate::real_machine::RealMachine;
-use crate::shell;
 use disklab_protocol::places::TRIAL;
+use disklab_protocol::shell;
 use disklab_protocol::step::{ProgramEnd, Step};
 use disklab_protocol::{action, names};
 use std::fs::File;

@@ -4,8 +4,8 @@ use super::perform::{Perform, Session};
 use super::program::{Words, prepare};
 use super::steps::Failure;
 use crate::real_machine::RealMachine;
-use crate::shell;
 use disklab_protocol::action::{ReportSpace, SpaceOf};
+use disklab_protocol::shell;
 use disklab_protocol::step::{SpaceUsed, Step};
 
 /// The step's name in failures and in the name of the program's output.
