@@ -56,9 +56,3 @@ impl RealMachine {
         self.trace.then(|| Change::Tracing { instance: self.name.clone() })
     }
 }
-
-/// The name of a thing of this run's own in the kernel; in a guest, where there is one run, by its
-/// own name alone.
-pub fn own_name(machine: Option<&RealMachine>, thing: &str) -> String {
-    format!("{}-{thing}", machine.map_or("disklab", |machine| &machine.name))
-}

@@ -3,7 +3,7 @@
 use super::perform::{Perform, Session};
 use super::program::{Words, prepare};
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_protocol::action::{ReportSpace, SpaceOf};
 use disklab_protocol::shell;
 use disklab_protocol::step::{SpaceUsed, Step};
@@ -12,7 +12,7 @@ use disklab_protocol::step::{SpaceUsed, Step};
 const STEP: &str = "space";
 
 impl Perform for ReportSpace {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let asked = self.replica.iter().chain([&self.pool]);
         let datasets = asked.filter_map(|space| match space {
             SpaceOf::Folder(_) => None,

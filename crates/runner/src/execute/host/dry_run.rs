@@ -115,6 +115,6 @@ fn of_plan(plan: &Plan, machine: &RealMachine) -> Vec<String> {
     // The files of a filesystem that is not there yet cannot be read.
     let unread = changes.iter().filter_map(|change| change.as_ref().err());
     let unread = unread.map(|path| format!("# {path} gets back what it was"));
-    let lines = machine.lines().into_iter().chain(actions::lines(plan, Some(machine)));
+    let lines = machine.lines().into_iter().chain(actions::lines(plan, machine));
     lines.chain(undo.into_iter().rev()).chain(unread).collect()
 }
