@@ -11,6 +11,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use disklab_protocol::shell;
 use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ use crate::disk::Disk;
 use crate::mountinfo::{mounts, unescaped};
 use crate::sysfs::word;
 use crate::wait::{Obstacle, until_done};
+use crate::watch::TRACING;
 use crate::wipe;
 pub use pool::is_pool;
 
@@ -175,6 +177,29 @@ impl Change {
             Ok(false) => None,
             Ok(true) => Some(Undone { what, failed: None }),
             Err(why) => Some(Undone { what, failed: Some(why) }),
+        }
+    }
+
+    /// Returns the command line of [`Self::undo`], for people. `md` is the name of md's device,
+    /// which [`Self::undo`] finds by the array's UUID.
+    pub fn undo_line(&self, md: &str) -> String {
+        match self {
+            Self::Value { path, was, .. } => {
+                format!("echo {} > {}", shell::word(was), path.display())
+            }
+            Self::Md { .. } => format!("mdadm --quiet --stop /dev/{md}  # if it is there"),
+            Self::Made { disk, .. } => format!(
+                "wipefs --all --quiet /dev/{}  # if it still holds what was made there",
+                disk.name
+            ),
+            Self::Pool { name, .. } => {
+                format!("zpool destroy -f {name}  # if it is there, and of these disks")
+            }
+            Self::Folder { path, .. } => {
+                format!("rm -r {}", shell::word(&path.display().to_string()))
+            }
+            Self::Cgroup { path } => format!("rmdir {}", path.display()),
+            Self::Tracing { instance } => format!("rmdir {TRACING}/{instance}"),
         }
     }
 }
@@ -341,6 +366,18 @@ mod tests {
         assert!(unmounted.unwrap().success() && there);
         assert!(why.contains("disklab-1/in") && why.contains("unmount it"), "{why}");
         assert_eq!(undone(&Change::folder(&folder)).unwrap().failed, None);
+    }
+
+    #[test]
+    fn the_line_that_undoes_a_change_quotes_what_a_shell_would_split() {
+        let md = Change::Md { uuid: "u".to_owned() };
+        assert_eq!(md.undo_line("md100"), "mdadm --quiet --stop /dev/md100  # if it is there");
+        let value = Change::value(Path::new("/sys/x"), "a b");
+        assert_eq!(value.undo_line(""), "echo 'a b' > /sys/x");
+        let folder = Change::Folder { path: "/my disks/disklab-1".into(), on: None };
+        assert_eq!(folder.undo_line(""), "rm -r '/my disks/disklab-1'");
+        let tracing = Change::Tracing { instance: "disklab-1".to_owned() };
+        assert_eq!(tracing.undo_line(""), "rmdir /sys/kernel/tracing/instances/disklab-1");
     }
 
     #[test]

@@ -33,7 +33,7 @@ use beginning::{Beginning, await_begin, has_arrived};
 use clock::monotonic;
 use disklab_protocol::{Mark, names};
 use instance::Instance;
-pub use instance::{file_name, instance_name, remove_instance};
+pub use instance::{TRACING, file_name, instance_name, remove_instance};
 use mark::ObservedMark;
 use place::WatchedDisk;
 use stat::{Counters, Stat};

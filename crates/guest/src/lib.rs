@@ -16,7 +16,7 @@ pub mod meter;
 pub mod order;
 pub mod power_cut;
 pub mod real_machine;
-pub mod shell;
+pub mod site;
 pub mod trace_file;
 pub mod volatile;
 

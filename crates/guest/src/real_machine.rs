@@ -2,12 +2,11 @@
 
 use disklab_block_devices::Disk;
 use disklab_block_devices::change::Change;
+use disklab_block_devices::watch::TRACING;
 use disklab_protocol::places::POOL;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The folder where instances of the kernel's tracing are made.
-pub const TRACING: &str = "/sys/kernel/tracing/instances";
 /// The name below [`POOL`] of a file of the user's.
 pub const TEST_FILE: &str = "test";
 
@@ -36,7 +35,10 @@ impl RealMachine {
     pub fn lines(&self) -> Vec<String> {
         let bind = self.at.as_ref().map(|at| {
             let to = if at.is_file() { format!("{POOL}/{TEST_FILE}") } else { POOL.to_owned() };
-            format!("mount --bind {} {to}", crate::shell::word(&at.display().to_string()))
+            format!(
+                "mount --bind {} {to}",
+                disklab_protocol::shell::word(&at.display().to_string())
+            )
         });
         let disks: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
         let watch = [
@@ -53,10 +55,4 @@ impl RealMachine {
     pub fn changes(&self) -> Option<Change> {
         self.trace.then(|| Change::Tracing { instance: self.name.clone() })
     }
-}
-
-/// The name of a thing of this run's own in the kernel; in a guest, where there is one run, by its
-/// own name alone.
-pub fn own_name(machine: Option<&RealMachine>, thing: &str) -> String {
-    format!("{}-{thing}", machine.map_or("disklab", |machine| &machine.name))
 }

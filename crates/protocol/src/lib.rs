@@ -11,6 +11,7 @@ pub mod names;
 pub mod pages;
 pub mod places;
 pub mod setup;
+pub mod shell;
 pub mod snapshots;
 pub mod step;
 

@@ -18,6 +18,9 @@ const LEAST: u64 = 1 << 20;
 /// All CPUs' buffers together take no more than this part of the memory that is free.
 const PART: u64 = 16;
 
+/// The folder of instances, where tracefs is mounted as usual.
+pub const TRACING: &str = "/sys/kernel/tracing/instances";
+/// The same folder within tracefs.
 const INSTANCES: &str = "instances";
 const CLOCK: &str = "mono";
 

@@ -4,6 +4,7 @@ use super::environment::Environment;
 use super::perform::{Perform, Session};
 use super::steps::{Failure, Steps};
 use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_block_devices::change::Change;
 use disklab_protocol::action::{Action, Plan};
 use disklab_protocol::places::TRIAL;
@@ -32,7 +33,7 @@ fn run_until_failure(plan: &Plan, session: &mut Session) -> Result<(), Failure> 
             continue;
         }
         let performer = performer(action);
-        let lines = performer.lines(session.environment.real_machine());
+        let lines = performer.lines(session.environment.site());
         session.log(&lines);
         let done = performer.run(session);
         result = match action {
@@ -68,9 +69,9 @@ pub fn run(
 }
 
 /// Returns the command lines of a plan, in order, as [`run`] logs them.
-pub fn lines(plan: &Plan, machine: Option<&RealMachine>) -> Vec<String> {
+pub fn lines(plan: &Plan, site: &dyn Site) -> Vec<String> {
     let each = plan.actions.iter().map(performer);
-    each.flat_map(|action| [action.lines(machine), action.later_lines()].concat()).collect()
+    each.flat_map(|action| [action.lines(site), action.later_lines()].concat()).collect()
 }
 
 /// Returns what a plan changes of a machine, in order. An error is the path of a file that is not

@@ -6,11 +6,11 @@ use super::program::{self, Words};
 use super::steps::{Failure, Steps};
 use super::threads::{Syncing, locked};
 use super::{fsload, snapshots};
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_config::command::TREE;
 use disklab_protocol::action::{RepeatedProgram, StartBackground, StopBackground};
 use disklab_protocol::places::{FSLOAD, tree};
+use disklab_protocol::shell;
 use disklab_protocol::step::Step;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const STEP: &str = "background";
 
 impl Perform for StartBackground {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let snapshots = self.snapshots.iter().flat_map(snapshots::schedule_lines);
         let load = self.fsload.iter().map(|_| format!("# work on the files below {FSLOAD} &"));
         let programs =

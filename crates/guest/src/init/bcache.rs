@@ -4,9 +4,9 @@ use super::patterns::matching;
 use super::perform::{Perform, Session};
 use super::program::run;
 use super::steps::{Failure, put};
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::action::Bcache;
+use disklab_protocol::shell;
 use disklab_protocol::step::Step;
 use std::fs;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 6000;
 
 impl Perform for Bcache {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let Self::Start { make, disks, cache } = self else {
             return vec![format!("echo 1 > {STOP}")];
         };

@@ -3,7 +3,7 @@
 use super::direct;
 use super::perform::{Perform, Session};
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_config::startup::{EntryKind, StartupEntry};
 use disklab_protocol::action::MakeEntries;
 use disklab_protocol::places::ROOT;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "tmp"];
 
 impl Perform for MakeEntries {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         vec![format!("# write {} files and folders below {ROOT}", self.all.len())]
     }
 

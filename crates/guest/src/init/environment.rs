@@ -4,7 +4,7 @@ pub mod guest;
 pub mod real_machine;
 
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_block_devices::change::Change;
 use disklab_protocol::Mark;
 use disklab_protocol::setup::Setting;
@@ -16,8 +16,8 @@ use std::path::Path;
 /// whatever is changed ends with the guest. On a real machine a watch counts, and each change is in
 /// the run's journal before it is made.
 pub trait Environment: Send + Sync {
-    /// The real machine, if this is one.
-    fn real_machine(&self) -> Option<&RealMachine>;
+    /// Returns the site that plans were made for.
+    fn site(&self) -> &dyn Site;
 
     /// Passes a mark to whoever counts requests.
     fn mark(&self, mark: Mark) -> Result<(), Failure>;

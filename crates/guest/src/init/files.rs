@@ -4,7 +4,7 @@ use super::direct::{self, BLOCK, Buffer};
 use super::perform::{Perform, Session};
 use super::steps::Failure;
 use super::trees::Scatter;
-use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_protocol::action::{WarmMetadata, WriteFiles};
 use disklab_protocol::places::{POOL, TREES};
 use disklab_protocol::setup::ZeroFile;
@@ -18,7 +18,7 @@ use std::path::Path;
 const PARTS: u64 = 64;
 
 impl Perform for WriteFiles {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let files =
             self.files.iter().map(|file| format!("# write {} to {POOL}/{}", file.bytes, file.name));
         let trees = self.trees.iter().map(|_| format!("# write fragmented trees below {TREES}"));
@@ -42,7 +42,7 @@ impl Perform for WriteFiles {
 }
 
 impl Perform for WarmMetadata {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         vec![format!("# read a block of each {} of {POOL}/{}", self.every, self.name)]
     }
 

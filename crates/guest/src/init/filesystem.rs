@@ -3,11 +3,11 @@
 use super::perform::{Perform, Session};
 use super::program::{Words, prepare};
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::action::{DropCaches, Release, Unmount};
 use disklab_protocol::places::Side;
 use disklab_protocol::setup::Mount;
+use disklab_protocol::shell;
 use disklab_protocol::step::Step;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::CString;
@@ -23,15 +23,20 @@ impl Perform for Release {
     }
 }
 
+/// Returns the command line that mounts a filesystem.
+pub fn mount_line(mount: &Mount) -> String {
+    let noatime = mount.noatime.then_some("noatime");
+    let data = Some(mount.data.as_str()).filter(|data| !data.is_empty());
+    let options: Vec<&str> = noatime.into_iter().chain(data).collect();
+    let options =
+        if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
+    let (filesystem, source, folder) = (&mount.filesystem, &mount.source, mount.on.folder());
+    format!("mount -t {filesystem}{options} {source} {folder}")
+}
+
 impl Perform for Mount {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
-        let noatime = self.noatime.then_some("noatime");
-        let data = Some(self.data.as_str()).filter(|data| !data.is_empty());
-        let options: Vec<&str> = noatime.into_iter().chain(data).collect();
-        let options =
-            if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
-        let (filesystem, source, folder) = (&self.filesystem, &self.source, self.on.folder());
-        vec![format!("mount -t {filesystem}{options} {source} {folder}")]
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
+        vec![mount_line(self)]
     }
 
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
@@ -46,7 +51,7 @@ impl Perform for Mount {
 }
 
 impl Perform for Unmount {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         self.all.iter().map(|side| format!("umount {}", side.folder())).collect()
     }
 
@@ -58,7 +63,7 @@ impl Perform for Unmount {
 }
 
 impl Perform for DropCaches {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let reread = self.reread.iter().map(|command| shell::command(command));
         drop_lines().into_iter().chain(reread).collect()
     }

@@ -6,7 +6,7 @@ use super::io_context::IoContext;
 use super::perform::{Perform, Session};
 use super::steps::{Failure, Steps, on};
 use super::threads::{locked, spawn};
-use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_config::fsload::Fsload;
 use disklab_fsload::{LoadDone, LoadRun, Surroundings, layout};
 use disklab_protocol::Mark;
@@ -31,7 +31,7 @@ const BESIDE: &str = "background fsload";
 const ENDLESS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 impl Perform for LayOutFsload {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         vec![format!("# write the workload's files below {FSLOAD}")]
     }
 

@@ -6,15 +6,15 @@ use super::program::{Program, run};
 use super::steps::Failure;
 use super::threads::Syncing;
 use super::{fsload, phases, player, startup};
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::Mark;
 use disklab_protocol::measure::{Gate, Measure, Measured, StartupWay};
 use disklab_protocol::places::{FSLOAD, ROOT};
+use disklab_protocol::shell;
 use std::time::Duration;
 
 impl Perform for Measure {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         match &self.what {
             Measured::Program { command, .. } => vec![shell::command(command)],
             Measured::Startup { way: StartupWay::Program { command, server, .. }, .. } => {

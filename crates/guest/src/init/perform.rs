@@ -4,16 +4,17 @@ use super::environment::Environment;
 use super::io_context::IoContext;
 use super::steps::{Failure, Steps, created};
 use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_block_devices::change::Change;
 use disklab_protocol::names;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A kind of action. `machine` is None in a guest.
+/// A kind of action.
 pub trait Perform {
     /// Command lines for people; those that begin with `#` say what is not a command.
-    fn lines(&self, _machine: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _site: &dyn Site) -> Vec<String> {
         Vec::new()
     }
 

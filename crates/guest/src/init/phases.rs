@@ -3,17 +3,18 @@
 //! fio is started first, and its jobs wait on a pipe until the phase begins: its start takes a
 //! sixth of a virtual second, and reads what is to be cold.
 
-use super::filesystem::{drop_caches, drop_lines, mount_it, settle, unmount_from};
+use super::filesystem::{drop_caches, drop_lines, mount_it, mount_line, settle, unmount_from};
 use super::perform::{Perform, Session};
 use super::program::{self, Words};
+use super::setting;
 use super::steps::Failure;
 use super::threads::spawn;
-use crate::shell;
 use disklab_protocol::Mark;
 use disklab_protocol::measure::{PhaseFio, PhaseWork, PlannedPhase};
 use disklab_protocol::names;
 use disklab_protocol::places::{self, GO, POOL, SAY, TRIAL};
 use disklab_protocol::setup::ZeroFile;
+use disklab_protocol::shell;
 use disklab_protocol::step::{PhaseAccount, PhaseEnd, ProgramEnd, Step};
 use disklab_units::Bytes;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -61,8 +62,8 @@ pub fn lines(phase: &PlannedPhase) -> Vec<String> {
             before.chain([shell::command(command)]).collect()
         }
         PhaseWork::Remount { mount, settings } => {
-            let settings = settings.iter().flat_map(|setting| setting.lines(None));
-            before.chain([unmount]).chain(mount.lines(None)).chain(settings).collect()
+            let settings = settings.iter().map(setting::line);
+            before.chain([unmount, mount_line(mount)]).chain(settings).collect()
         }
     }
 }

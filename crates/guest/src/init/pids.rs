@@ -2,11 +2,11 @@
 
 use super::perform::{Perform, Session};
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_protocol::action::{PIDS, Pids};
 
 impl Perform for Pids {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         vec![match self {
             Self::Align => format!("# use process ids up to a multiple of {PIDS}"),
             Self::Consume(count) => format!("# use {count} process ids up"),

@@ -4,10 +4,11 @@
 use super::io_context::IoContext;
 use super::perform::{Perform, Session};
 use super::steps::{Failure, on, put};
-use crate::real_machine::{RealMachine, own_name};
+use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_block_devices::cgroups::ROOT;
 use disklab_block_devices::change::Change;
-use disklab_config::priority::{Ioprio, Priority};
+use disklab_config::priority::Ioprio;
 use disklab_protocol::action::SetPriorities;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,51 +18,84 @@ const PROCESSES: &str = "cgroup.procs";
 /// The file of a cgroup with BFQ's weight.
 const WEIGHT: &str = "io.bfq.weight";
 
+/// A step towards cgroups with weights. What is printed, declared, noted and run is this step.
+enum CgroupStep {
+    /// Has the root's cgroups share I/O out.
+    ShareIo,
+    /// Makes a cgroup with a weight.
+    Make { folder: PathBuf, weight: u32 },
+}
+
+impl CgroupStep {
+    fn lines(&self) -> Vec<String> {
+        match self {
+            Self::ShareIo => vec![format!("echo +io > {}", control().display())],
+            Self::Make { folder, weight } => {
+                let folder = folder.display();
+                vec![format!("mkdir {folder}"), format!("echo {weight} > {folder}/{WEIGHT}")]
+            }
+        }
+    }
+
+    fn change(&self) -> Change {
+        match self {
+            Self::ShareIo => Change::value(&control(), "-io"),
+            Self::Make { folder, .. } => Change::Cgroup { path: folder.clone() },
+        }
+    }
+
+    fn run(&self) -> Result<(), Failure> {
+        match self {
+            Self::ShareIo => put(control(), "+io"),
+            Self::Make { folder, weight } => {
+                fs::create_dir(folder)
+                    .map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
+                put(folder.join(WEIGHT), &weight.to_string())
+            }
+        }
+    }
+}
+
+/// Returns the steps to the cgroups of all weights. `shared`: the root's cgroups share I/O out.
+fn steps(priorities: &SetPriorities, site: &dyn Site, shared: bool) -> Vec<CgroupStep> {
+    let share = (priorities.is_weighted() && !shared).then_some(CgroupStep::ShareIo);
+    let make = priorities.each().into_iter().filter_map(|(name, priority)| {
+        let weight = priority.weight?;
+        Some(CgroupStep::Make { folder: folder(site, name), weight })
+    });
+    share.into_iter().chain(make).collect()
+}
+
 impl Perform for SetPriorities {
-    fn lines(&self, machine: Option<&RealMachine>) -> Vec<String> {
-        let mut lines = Vec::new();
-        // A guest's cgroups are new.
-        if self.is_weighted() && (machine.is_none() || !shares_io().unwrap_or_default()) {
-            lines.push(format!("echo +io > {}", control().display()));
-        }
-        for (folder, weight) in cgroups(self, machine) {
-            let folder = folder.display();
-            lines.push(format!("mkdir {folder}"));
-            lines.push(format!("echo {weight} > {folder}/{WEIGHT}"));
-        }
-        lines
+    fn lines(&self, site: &dyn Site) -> Vec<String> {
+        let shared = !site.has_new_cgroups() && shares_io().unwrap_or_default();
+        steps(self, site, shared).iter().flat_map(CgroupStep::lines).collect()
     }
 
     fn changes(&self, machine: &RealMachine) -> Result<Vec<Change>, String> {
-        let control = (self.is_weighted() && !shares_io().unwrap_or_default())
-            .then(|| Change::value(&control(), "-io"));
-        let cgroups = cgroups(self, Some(machine)).into_iter();
-        Ok(control.into_iter().chain(cgroups.map(|(path, _)| Change::Cgroup { path })).collect())
+        let shared = shares_io().unwrap_or_default();
+        Ok(steps(self, machine, shared).iter().map(CgroupStep::change).collect())
     }
 
     /// If one has a weight, both have a cgroup: programs otherwise start in the cgroup of the first
-    /// process.
+    /// process. Each change is noted just before its step: a step that fails leaves no note of
+    /// those after it.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         let environment = session.environment.as_ref();
+        let site = environment.site();
         if self.is_weighted() {
             environment.open_cgroups()?;
-            if !shares_io()? {
-                environment.note_change(&Change::value(&control(), "-io"))?;
-                put(control(), "+io")?;
+            for step in steps(self, site, shares_io()?) {
+                environment.note_change(&step.change())?;
+                step.run()?;
             }
         }
-        for (folder, weight) in cgroups(self, environment.real_machine()) {
-            environment.note_change(&Change::Cgroup { path: folder.clone() })?;
-            fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
-            put(folder.join(WEIGHT), &weight.to_string())?;
-        }
-        let machine = environment.real_machine();
         let [measured, beside] = self.each().map(|(name, priority)| IoContext {
             ioprio: priority.ioprio.map(Ioprio::number),
             // Without weights everybody stays where they are: on a real machine that is the user's
             // own cgroup, with its limits.
             processes: self.is_weighted().then(|| {
-                let own = priority.weight.map(|_| folder(machine, name));
+                let own = priority.weight.map(|_| folder(site, name));
                 own.unwrap_or_else(|| ROOT.into()).join(PROCESSES)
             }),
         });
@@ -70,16 +104,8 @@ impl Perform for SetPriorities {
     }
 }
 
-/// The cgroups to make, with their weights.
-fn cgroups(priorities: &SetPriorities, machine: Option<&RealMachine>) -> Vec<(PathBuf, u32)> {
-    let weighted = |(name, priority): (&str, &Priority)| {
-        priority.weight.map(|weight| (folder(machine, name), weight))
-    };
-    priorities.each().into_iter().filter_map(weighted).collect()
-}
-
-fn folder(machine: Option<&RealMachine>, name: &str) -> PathBuf {
-    Path::new(ROOT).join(own_name(machine, name))
+fn folder(site: &dyn Site, name: &str) -> PathBuf {
+    Path::new(ROOT).join(site.own_name(name))
 }
 
 /// The file by which a cgroup shares its I/O out: weights are for cgroups below such a one.

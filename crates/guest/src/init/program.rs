@@ -2,9 +2,9 @@
 
 use super::perform::{Perform, Session};
 use super::steps::{Failure, Steps, on};
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::places::TRIAL;
+use disklab_protocol::shell;
 use disklab_protocol::step::{ProgramEnd, Step};
 use disklab_protocol::{action, names};
 use std::fs::File;
@@ -16,7 +16,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 const MOST_WORDS: u64 = 4000;
 
 impl Perform for action::Program {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         vec![shell::command(&self.command)]
     }
 

@@ -7,9 +7,9 @@
 use super::perform::{Perform, Session};
 use super::program::run;
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::action::{StartPool, StartRaid};
+use disklab_protocol::shell;
 use disklab_protocol::step::Step;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs;
@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 impl Perform for StartRaid {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         vec![shell::command(&self.command)]
     }
 
@@ -31,16 +31,9 @@ impl Perform for StartRaid {
 }
 
 impl Perform for StartPool {
-    fn lines(&self, machine: Option<&RealMachine>) -> Vec<String> {
-        let nodes = self.nodes.display();
-        let node = |name: &String| match machine {
-            None => Some(format!("# a second node of /dev/{name} in {nodes}")),
-            Some(machine) => {
-                let disk = machine.disks.iter().find(|disk| disk.name == *name)?;
-                Some(format!("mknod {nodes}/{name} b {} {}", disk.number.0, disk.number.1))
-            }
-        };
-        self.disks.iter().filter_map(node).chain([shell::command(&self.command)]).collect()
+    fn lines(&self, site: &dyn Site) -> Vec<String> {
+        let nodes = self.disks.iter().filter_map(|disk| site.node_line(disk, &self.nodes));
+        nodes.chain([shell::command(&self.command)]).collect()
     }
 
     fn run(&self, session: &mut Session) -> Result<(), Failure> {

@@ -5,17 +5,23 @@ use super::patterns::matching;
 use super::perform::{Perform, Session};
 use super::steps::{Failure, on};
 use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_block_devices::change::Change;
 use disklab_protocol::action::{CheckSettings, KeepFiles};
 use disklab_protocol::setup::Setting;
+use disklab_protocol::shell;
 use disklab_protocol::step::Step;
 use std::fs;
 use std::path::Path;
 
+/// Returns the command line that writes a setting.
+pub fn line(setting: &Setting) -> String {
+    format!("echo {} > {}", shell::word(&setting.value), setting.path)
+}
+
 impl Perform for Setting {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
-        vec![format!("echo {} > {}", shell::word(&self.value), self.path)]
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
+        vec![line(self)]
     }
 
     fn changes(&self, _: &RealMachine) -> Result<Vec<Change>, String> {

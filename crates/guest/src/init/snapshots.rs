@@ -13,11 +13,11 @@ use super::perform::{Perform, Session};
 use super::program::{Words, not_started, prepare};
 use super::steps::{Failure, Steps};
 use super::threads::{locked, spawn};
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::Mark;
 use disklab_protocol::action::FirstSnapshot;
 use disklab_protocol::places::Side;
+use disklab_protocol::shell;
 use disklab_protocol::snapshots::{SnapshotSchedule, Tool};
 use disklab_protocol::step::{Snapshot, Step};
 use disklab_units::Nanos;
@@ -65,7 +65,7 @@ pub struct Running {
 }
 
 impl Perform for FirstSnapshot {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let place = self.tool.make_place().map(|command| shell::command(&command));
         let sent = self.replicated.then(|| pipe(&self.tool, None, 0));
         place.into_iter().chain([shell::command(&self.tool.take(0))]).chain(sent).collect()

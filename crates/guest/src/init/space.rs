@@ -3,16 +3,16 @@
 use super::perform::{Perform, Session};
 use super::program::{Words, prepare};
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::action::{ReportSpace, SpaceOf};
+use disklab_protocol::shell;
 use disklab_protocol::step::{SpaceUsed, Step};
 
 /// The step's name in failures and in the name of the program's output.
 const STEP: &str = "space";
 
 impl Perform for ReportSpace {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let asked = self.replica.iter().chain([&self.pool]);
         let datasets = asked.filter_map(|space| match space {
             SpaceOf::Folder(_) => None,

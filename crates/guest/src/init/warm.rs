@@ -8,9 +8,9 @@
 use super::perform::{Perform, Session};
 use super::program::Program;
 use super::steps::Failure;
-use crate::real_machine::RealMachine;
-use crate::shell;
+use crate::site::Site;
 use disklab_protocol::measure::WarmUp;
+use disklab_protocol::shell;
 use disklab_protocol::step::Step;
 use disklab_stats::Criterion;
 use disklab_units::Nanos;
@@ -26,7 +26,7 @@ const OFF: f64 = 10.0;
 const RISE: f64 = 10.0;
 
 impl Perform for WarmUp {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let (command, most) = (shell::command(&self.command), Nanos(self.limit_ns));
         vec![format!("{command}  # until its rate is steady, for {most} at most")]
     }

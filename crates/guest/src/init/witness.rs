@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::perform::{Beside, Perform, Session};
 use super::steps::{Failure, Steps};
 use super::threads::spawn;
-use crate::real_machine::RealMachine;
+use crate::site::Site;
 use disklab_protocol::Mark;
 use disklab_protocol::action::{CheckSurvival, StartWitness, StopWitness};
 use disklab_protocol::places::{FSLOAD, POOL};
@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 const MOST_RECORDS: u64 = 30_000;
 
 impl Perform for StartWitness {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         vec![format!("# write records below {POOL}/{FOLDER} and fsync each &")]
     }
 
@@ -57,7 +57,7 @@ impl Perform for StopWitness {
 }
 
 impl Perform for CheckSurvival {
-    fn lines(&self, _: Option<&RealMachine>) -> Vec<String> {
+    fn lines(&self, _: &dyn Site) -> Vec<String> {
         let (records, files) = (self.promised, self.files.len());
         vec![format!("# look for {records} records and {files} files that were fsynced")]
     }

@@ -468,11 +468,17 @@ mod tests {
         assert_eq!(mount.source, "disklab-replica/data");
         let made = |make| start(&trial, make).iter().filter(|action| is_mkfs(action)).count();
         assert_eq!((made(true), made(false)), (2, 0));
-        let copy = "disklab-replica/data/copy".to_owned();
-        let tool = Tool::Zfs { data: "disklab/data".to_owned(), copy };
-        assert_eq!(snapshot_tool(&trial), tool);
         assert_eq!((raid(&trial, true), fsck(&trial)), (None, None));
         let programs: std::collections::BTreeSet<String> = mkfs_tools(&trial).into_iter().collect();
         assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["zfs", "zpool"]);
+    }
+
+    #[test]
+    fn snapshots_are_taken_by_the_programs_of_the_filesystem() {
+        let (zfs, mut btrfs) = (trial(), trial());
+        btrfs.array.layout = "btrfs-raid1".parse().unwrap();
+        let copy = "disklab-replica/data/copy".to_owned();
+        let of_zfs = Tool::Zfs { data: "disklab/data".to_owned(), copy };
+        assert_eq!([snapshot_tool(&zfs), snapshot_tool(&btrfs)], [of_zfs, Tool::Btrfs]);
     }
 }

@@ -6,9 +6,10 @@ use crate::repeatable::summary_on;
 use disklab_config::workload::WorkloadKind;
 use disklab_config::{Lab, Suite, Trial};
 use disklab_guest::init::actions;
-use disklab_guest::shell;
+use disklab_guest::site::GuestSite;
 use disklab_protocol::action::Plan;
 use disklab_protocol::names;
+use disklab_protocol::shell;
 use disklab_protocol::step::{ProgramEnd, Step};
 use disklab_record::{Record, Status};
 use disklab_runner::Installation;
@@ -87,7 +88,7 @@ fn runs_as_printed(folder: &Path, plan: &Plan, name: &str) {
     let log = fs::read_to_string(folder.join(names::ACTIONS)).unwrap();
     let logged: Vec<&str> = log.lines().collect();
     let steps = Step::read_all(&fs::read(folder.join(names::STEPS)).unwrap());
-    let printed = actions::lines(plan, None);
+    let printed = actions::lines(plan, &GuestSite);
     if steps.last() == Some(&Step::Finished) {
         assert_eq!(logged, printed, "{name}");
     } else {

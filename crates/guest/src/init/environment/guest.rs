@@ -1,9 +1,10 @@
 //! A guest as the first process's environment.
 
-use super::{Change, Environment, Failure, Mark, Path, RealMachine, Setting};
+use super::{Change, Environment, Failure, Mark, Path, Setting, Site};
 use crate::init::entries;
 use crate::init::filesystem::mounted;
 use crate::init::steps::put;
+use crate::site::GuestSite;
 use disklab_block_devices::cgroups;
 use std::fs;
 
@@ -15,8 +16,8 @@ const SYSTEM_CALL: &str = "/sys/module/disklab/parameters/system_call";
 pub struct Guest;
 
 impl Environment for Guest {
-    fn real_machine(&self) -> Option<&RealMachine> {
-        None
+    fn site(&self) -> &dyn Site {
+        &GuestSite
     }
 
     fn mark(&self, mark: Mark) -> Result<(), Failure> {

@@ -1,8 +1,9 @@
 //! A real machine as the first process's environment.
 
-use super::{Change, Environment, Failure, Mark, Path, RealMachine, Setting};
+use super::{Change, Environment, Failure, Mark, Path, Setting, Site};
 use crate::init::threads::locked;
 use crate::init::{kernel_value, namespace};
+use crate::real_machine::RealMachine;
 use disklab_block_devices::watch::Watch;
 use disklab_block_devices::{Disk, Journal, cgroups, disk, journal};
 use std::fs::File;
@@ -47,8 +48,8 @@ impl Real {
 }
 
 impl Environment for Real {
-    fn real_machine(&self) -> Option<&RealMachine> {
-        Some(&self.machine)
+    fn site(&self) -> &dyn Site {
+        &self.machine
     }
 
     fn mark(&self, mark: Mark) -> Result<(), Failure> {

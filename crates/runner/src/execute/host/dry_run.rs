@@ -11,9 +11,9 @@ use disklab_block_devices::change::Change;
 use disklab_block_devices::environment::ASKS_HEALTH;
 use disklab_config::Trial;
 use disklab_guest::init::actions;
-use disklab_guest::real_machine::{RealMachine, TRACING};
-use disklab_guest::shell;
+use disklab_guest::real_machine::RealMachine;
 use disklab_protocol::action::Plan;
+use disklab_protocol::shell;
 use std::time::Duration;
 
 /// Stands for one that is drawn when it is needed.
@@ -69,7 +69,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
             let machine = machine(Some(std::mem::take(&mut overwrite)));
             let preparing = plan::preparing(&placed, &machine);
             lines.extend(preparing.iter().flat_map(|plan| of_plan(plan, &machine)));
-            undo = changes.iter().rev().map(|change| undoing(change, &placed.places.md)).collect();
+            undo = changes.iter().rev().map(|change| change.undo_line(&placed.places.md)).collect();
             contents.made(trial);
         }
         lines.push(format!("# {}", trial.id));
@@ -107,38 +107,14 @@ fn made_at_once(change: &Change) -> Option<String> {
     Some(format!("mkdir {}", shell::word(&path.display().to_string())))
 }
 
-/// How a change is undone, if it was made.
-fn undoing(change: &Change, md: &str) -> String {
-    match change {
-        Change::Value { path, was, .. } => {
-            format!("echo {} > {}", shell::word(was), path.display())
-        }
-        Change::Md { .. } => format!("mdadm --quiet --stop /dev/{md}  # if it is there"),
-        Change::Made { disk, .. } => {
-            format!(
-                "wipefs --all --quiet /dev/{}  # if it still holds what was made there",
-                disk.name
-            )
-        }
-        Change::Pool { name, .. } => {
-            format!("zpool destroy -f {name}  # if it is there, and of these disks")
-        }
-        Change::Folder { path, .. } => {
-            format!("rm -r {}", shell::word(&path.display().to_string()))
-        }
-        Change::Cgroup { path } => format!("rmdir {}", path.display()),
-        Change::Tracing { instance } => format!("rmdir {TRACING}/{instance}"),
-    }
-}
-
 /// The command lines of a plan on this machine, with those that undo what it changes.
 fn of_plan(plan: &Plan, machine: &RealMachine) -> Vec<String> {
     let changes = actions::changes(plan, machine);
     let undo = machine.changes().into_iter().chain(changes.iter().flatten().cloned());
-    let undo: Vec<String> = undo.map(|change| undoing(&change, "")).collect();
+    let undo: Vec<String> = undo.map(|change| change.undo_line("")).collect();
     // The files of a filesystem that is not there yet cannot be read.
     let unread = changes.iter().filter_map(|change| change.as_ref().err());
     let unread = unread.map(|path| format!("# {path} gets back what it was"));
-    let lines = machine.lines().into_iter().chain(actions::lines(plan, Some(machine)));
+    let lines = machine.lines().into_iter().chain(actions::lines(plan, machine));
     lines.chain(undo.into_iter().rev()).chain(unread).collect()
 }
