@@ -168,13 +168,16 @@ fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
     mistaken!("--trial: the suite has no trial `{}`; {hint}", wanted.escape_debug())
 }
 
+/// A kernel by the name that trials have for it.
+pub type NamedKernel<'a> = (&'a str, Result<KernelLookup, KernelError>);
+
 /// Looks the trials' kernels up, in the order of their names. Nothing is built.
 pub fn look_up<'a>(
     cache: &Cache,
     home: &Home,
     trials: &'a [Trial],
     jobs: usize,
-) -> Result<Vec<(&'a str, Result<KernelLookup, KernelError>)>, Failure> {
+) -> Result<Vec<NamedKernel<'a>>, Failure> {
     let stop = signals::watch()?;
     let maker = Build { cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();

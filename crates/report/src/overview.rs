@@ -95,7 +95,7 @@ impl<'s> ChoiceRow<'s> {
             match finite {
                 Some(comparison) => judged.push((at, comparison)),
                 None => {
-                    without.extend(failures(source, group, choice, metric).map(|why| (at, why)))
+                    without.extend(failures(source, group, choice, metric).map(|why| (at, why)));
                 }
             }
         }

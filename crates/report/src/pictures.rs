@@ -76,8 +76,11 @@ fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
                 return "these pictures are of no cell; leave --cell out".to_owned();
             }
             None => {
-                let (axis, names) = (axis.escape_debug(), axes.keys().join(", "));
-                return format!("no picture is of a cell with an axis `{axis}`; axes: {names}");
+                return format!(
+                    "no picture is of a cell with an axis `{}`; axes: {}",
+                    axis.escape_debug(),
+                    axes.keys().join(", ")
+                );
             }
             Some(values) if !values.contains(value.as_str()) => {
                 let (value, values) = (value.escape_debug(), values.iter().join(", "));

@@ -314,14 +314,12 @@ pub fn latency_in(
 /// Returns the latencies that percentiles are computed from. Prefers `lat`, because the mean is of
 /// `lat`.
 fn tail(directions: &[&Direction]) -> Option<(LatencyKind, Latency)> {
-    let kinds: [(LatencyKind, fn(&Direction) -> &Latency); 2] = [
-        (LatencyKind::Lat, |direction| &direction.lat),
-        (LatencyKind::Clat, |direction| &direction.clat),
-    ];
-    kinds.into_iter().find_map(|(kind, pick)| {
+    let in_kind = |kind, pick: fn(&Direction) -> &Latency| {
         let latencies: Vec<&Latency> = directions.iter().map(|direction| pick(direction)).collect();
         Some((kind, together(&latencies)?))
-    })
+    };
+    in_kind(LatencyKind::Lat, |direction| &direction.lat)
+        .or_else(|| in_kind(LatencyKind::Clat, |direction| &direction.clat))
 }
 
 /// Adds the histograms up, when each has one. Percentiles that fio computed itself cannot be added,

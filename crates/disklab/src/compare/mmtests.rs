@@ -14,6 +14,7 @@ use disklab_config::suite::Axis;
 use disklab_record::outcome::Cell;
 use disklab_stats::{Better, Verdict};
 use indexmap::{IndexMap, IndexSet};
+use itertools::Itertools;
 
 use crate::words::or_dash;
 
@@ -81,20 +82,21 @@ fn table(comparisons: &[&Comparison], of_cell: &Cell, out: &mut dyn Write) -> io
     writeln!(out, "{}{unit}{whose}", first.metric.name())?;
     // The baseline has no verdict.
     let plain = VALUE + 1 + PERCENT;
-    let mut heads = format!("{:width$}  {:>plain$}", "", shortened(&first.baseline, plain));
-    for name in &treatments {
-        heads += &format!("  {:>plain$}{:10}", shortened(name, plain), "");
-    }
-    writeln!(out, "{}", heads.trim_end())?;
+    let baseline = format!("{:width$}  {:>plain$}", "", shortened(&first.baseline, plain));
+    let mut heads = treatments.iter().map(|name| {
+        let name = shortened(name, plain);
+        format!("  {name:>plain$}{:10}", "")
+    });
+    writeln!(out, "{}", (baseline + &heads.join("")).trim_end())?;
     for (cell, own) in cells {
         let baseline = own[0].baseline_median.map(|median| median / scale);
-        let mut line = format!("{:width$}  {}", label(cell), field(baseline, Some(0.0), false));
-        for treatment in &treatments {
+        let mut columns = treatments.iter().map(|treatment| {
             let found = own.iter().find(|comparison| comparison.treatment == *treatment);
             let column = found.map(|comparison| column(comparison, scale));
-            line += &format!("  {:COLUMN$}", column.unwrap_or_default());
-        }
-        writeln!(out, "{}", line.trim_end())?;
+            format!("  {:COLUMN$}", column.unwrap_or_default())
+        });
+        let line = format!("{:width$}  {}", label(cell), field(baseline, Some(0.0), false));
+        writeln!(out, "{}", (line + &columns.join("")).trim_end())?;
     }
     Ok(())
 }

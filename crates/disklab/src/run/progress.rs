@@ -12,6 +12,7 @@ use disklab_record::{Outcome, Record, Status, Writer};
 use disklab_runner::Event;
 use disklab_runner::Executor;
 use disklab_units::Nanos;
+use itertools::Itertools;
 
 use crate::bar::Bar;
 use crate::exit::Failure;
@@ -227,7 +228,8 @@ impl<'a> Progress<'a> {
         }
         let others = [(state.failed, "failed"), (state.skipped, "skipped")];
         let others = others.iter().filter(|(count, _)| *count > 0);
-        let others: String = others.map(|(count, what)| format!(", {count} {what}")).collect();
+        let mut others = others.map(|(count, what)| format!(", {count} {what}"));
+        let others = others.join("");
         let left = words::wall(state.left(self.start.elapsed(), self.jobs));
         let trials = self.trials;
         let text =

@@ -71,17 +71,14 @@ pub fn measure(
             }
         }
     }
-    let played = match begun {
-        Some(begun) => {
-            let first = begun.duration_since(started).as_nanos() as u64;
-            summary(first, &ready, due, player.frame().0, length.0)
-        }
-        None => {
-            let longest_stall_ns = LIMIT.as_nanos() as u64;
-            PlayerSummary { due, lost: due, longest_stall_ns, ..PlayerSummary::default() }
-        }
+    let frames = if let Some(begun) = begun {
+        let first = begun.duration_since(started).as_nanos() as u64;
+        summary(first, &ready, due, player.frame().0, length.0)
+    } else {
+        let longest_stall_ns = LIMIT.as_nanos() as u64;
+        PlayerSummary { due, lost: due, longest_stall_ns, ..PlayerSummary::default() }
     };
-    steps.say(&Step::Player { played });
+    steps.say(&Step::Player { played: frames });
     Ok(())
 }
 

@@ -131,8 +131,8 @@ pub fn with_legend<'n>(
     names: impl IntoIterator<Item = (usize, &'n str)>,
     entry: fn(Series, &str) -> LegendEntry,
 ) -> Layout {
-    let named = names.into_iter().filter(|(_, name)| !name.is_empty());
-    let entries = named.map(|(index, name)| entry(Series::numbered(index), name)).collect();
+    let shown = names.into_iter().filter(|(_, name)| !name.is_empty());
+    let entries = shown.map(|(index, name)| entry(Series::numbered(index), name)).collect();
     layout.with_legend_entries(entries).with_legend_position(LegendPosition::OutsideBottomColumns)
 }
 

@@ -31,8 +31,8 @@ pub fn over_seconds(
     let layout = ink::layout((0.0, most.0), (0.0, most.1), WIDTH, height)
         .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label(x_label);
-    let named = names.iter().map(String::as_str).enumerate();
-    (plots.map(Plot::Line).collect(), ink::with_legend(layout, named, ink::Series::entry))
+    let series = names.iter().map(String::as_str).enumerate();
+    (plots.map(Plot::Line).collect(), ink::with_legend(layout, series, ink::Series::entry))
 }
 
 /// A line for each disk of a trial.
