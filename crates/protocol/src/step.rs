@@ -184,7 +184,7 @@ pub struct PlayerSummary {
     pub longest_stall_ns: u64,
 }
 
-/// What became of one snapshot. Times are virtual ns from when the first process began to take them.
+/// What became of one snapshot. Times are virtual ns from the beginning of the schedule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Its name: which of those that were due it is, from 1. 0 is the one that was there to begin

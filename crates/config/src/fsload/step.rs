@@ -6,7 +6,7 @@
 //! read whole        all of the open file, from its beginning
 //! read 4 KiB        at a random place of it
 //! append SIZE       one size, or a distribution
-//! write whole       as many bytes as the file had when its set was laid out, in place of what it holds
+//! write whole       as many bytes as the file had when its set was laid out, in place of its own
 //! fsync
 //! close
 //! delete SET        a file that nobody has open

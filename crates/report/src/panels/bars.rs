@@ -110,7 +110,8 @@ fn pieces<'s>(source: &'s ReportSource, group: &'s Group) -> Vec<Piece> {
     if !failures.is_empty() {
         pieces.push(Piece::Words(html! {
             ul.failures { @for (choice, failure) in &failures { li {
-                @if failure.failed { span.x aria-hidden="true" { "✕ " } } (choice) ", " (failure.text)
+                @if failure.failed { span.x aria-hidden="true" { "✕ " } }
+                (choice) ", " (failure.text)
             } } }
         }));
     }
