@@ -55,9 +55,8 @@ def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: Frame) -> 
     trial = json.loads((here / "trials.jsonl").read_text().splitlines()[0])["trial"]
     bins = rows(disklab.load(here, "histograms", frame))
     report = json.loads((here / "raw" / trial / "fio.json").read_text())
-    found = sum(
-        row["requests"] for row in bins if row["trial"] == trial and row["latency"] == "clat"
-    )  # type: ignore[misc]
+    counted = [row for row in bins if row["trial"] == trial and row["latency"] == "clat"]
+    found = sum(row["requests"] for row in counted)  # type: ignore[misc]
     assert found == sum(report["jobs"][0]["read"]["clat_ns"]["bins"].values())
     told = subprocess.run(
         [program.find(), "trace", here, trial], capture_output=True, text=True, check=True
