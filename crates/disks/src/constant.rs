@@ -18,7 +18,9 @@ pub(crate) struct ConstantDisk {
     latency: Nanos,
     servers: usize,
     /// Submitted and not delivered, in order of completion.
-    pending: VecDeque<(Completion, Request)>,
+    /// With what is counted of each. A whole request would make the queue half as large again, and
+    /// this device is what others are measured by.
+    pending: VecDeque<(Completion, Op, u32)>,
     /// When the last `servers` requests complete, oldest first: the next one is served by the first
     /// of them.
     servers_free: VecDeque<Nanos>,
@@ -45,19 +47,20 @@ impl Disk for ConstantDisk {
         let started = free.map_or(now, |free| free.max(now));
         let at = started.saturating_add(self.latency);
         self.servers_free.push_back(at);
-        self.pending.push_back((Completion { id: request.id, at, started }, request));
+        let completion = Completion { id: request.id, at, started };
+        self.pending.push_back((completion, request.op, request.sectors));
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.pending.front().map(|(completion, _)| completion.at)
+        self.pending.front().map(|(completion, ..)| completion.at)
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        let due = self.pending.iter().take_while(|(completion, _)| completion.at <= now).count();
-        for (completion, request) in self.pending.drain(..due) {
+        let due = self.pending.iter().take_while(|(completion, ..)| completion.at <= now).count();
+        for (completion, op, sectors) in self.pending.drain(..due) {
             let counters = &mut self.counters;
-            let sectors = u64::from(request.sectors);
-            match request.op {
+            let sectors = u64::from(sectors);
+            match op {
                 Op::Read => counters.media_read_sectors += sectors,
                 Op::Write => counters.media_written_sectors += sectors,
                 Op::Flush => counters.flushes += 1,
