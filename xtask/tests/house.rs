@@ -157,6 +157,19 @@ fn leaves(tree: &str) -> Vec<Vec<String>> {
     parts.flat_map(leaves).map(|leaf| [path(head), leaf].concat()).collect()
 }
 
+/// A file without the items that only tests have.
+fn without_tests(text: &str) -> String {
+    let mut pieces = text.split("#[cfg(test)]\n");
+    let first = pieces.next().unwrap_or_default();
+    let rest = pieces.map(|piece| {
+        let line = piece.lines().next().unwrap_or_default();
+        let end = if line.ends_with('{') { "\n}" } else { "\n" };
+        piece.split_once(end).map_or("", |(_, after)| after)
+    });
+    std::iter::once(first).chain(rest).collect()
+}
+
+/// Reads the `use` declarations of all files of a crate but its tests.
 fn imports(sources: &Path) -> Imports {
     let own = tracked().into_iter().filter_map(|(path, text)| {
         let path = repository().join(path);
@@ -165,7 +178,7 @@ fn imports(sources: &Path) -> Imports {
             path.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         names.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str()));
         let is_test = names.iter().any(|name| name == "tests");
-        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let text = without_tests(&text);
         let declared = text.match_indices("use ").filter_map(|(place, word)| {
             let before = text[..place].rsplit('\n').next().unwrap_or_default().trim();
             let is_declaration = before.is_empty() || before.starts_with("pub");
