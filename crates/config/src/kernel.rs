@@ -28,7 +28,7 @@ from_table! {
             check_series(table, name);
             Some(name.to_owned())
         }),
-        /// One line for people.
+        /// A summary of one line for people.
         pub summary: String = required(),
         /// The distribution's package with its source.
         pub package: String = with(read_package),

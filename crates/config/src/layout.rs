@@ -201,7 +201,7 @@ impl Layout {
         usable.saturating_sub(kept).min(usable / 10 * 9)
     }
 
-    /// What the used parts of disks can hold in data, before metadata.
+    /// Returns how much data the used parts of disks can hold, before metadata.
     pub(crate) fn usable_of(self, disks: &[Device]) -> Bytes {
         self.usable(&disks.iter().map(|disk| disk.used).collect::<Vec<_>>())
     }

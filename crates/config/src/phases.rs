@@ -83,7 +83,7 @@ from_table! {
         pub system_call: Nanos = within_or(SYSTEM_CALLS, Nanos::ZERO),
         /// For commands.
         pub numjobs: u32 = within_or(JOBS, 1),
-        /// What programs write at most.
+        /// The most that programs write.
         pub room: Bytes = within_or(ROOM, Bytes::ZERO),
         /// Programs that scripts start.
         pub needs: Vec<String> = with(|table, key| Some(values(table.list(key)))),
@@ -98,16 +98,16 @@ from_table! {
 }
 
 from_table! {
-    /// One phase of a workload.
+    /// A phase of a workload.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct WorkloadPhase {
         /// Part of the names of its results.
         pub name: String = with(read_name),
         /// Whether the page cache is dropped before the phase.
         pub caches: Caches = with_default(Caches::default()),
-        /// It is given up then.
+        /// The time after which the phase is timed out.
         pub limit: Nanos = within_or(LIMITS, LIMIT),
-        /// What is measured.
+        /// The action that is measured.
         pub what: PhaseAction = with(|table, _| PhaseAction::read(table)),
         /// Beside it.
         pub reader: Option<FileJob> = with(|table, key| given(read_reader(table, key))),
@@ -148,9 +148,9 @@ from_table! {
             Some(size) if !table.has(key) => Some(size),
             _ => table.within(key, FILES),
         }),
-        /// What is done.
+        /// The job in fio's words.
         pub job: Job = with(|table, _| Job::read(table, file_size)),
-        /// It begins when all jobs before it have ended.
+        /// Whether the job begins only when all jobs before it have ended.
         pub stonewall: bool = with_default(false),
     }
 }

@@ -26,12 +26,12 @@ use crate::job::{RATES, Rw};
 use crate::read::{TomlTable, from_table};
 
 from_table! {
-    /// What has deadlines.
+    /// A program that needs data by deadlines.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Player(file_size: Option<Bytes>) {
         /// A second.
         pub frames: u32 = within(FRAMES),
-        /// Of what they need.
+        /// The rate of the data that frames need.
         pub rate: Rate = within(RATES),
         /// [`Rw::Read`] or [`Rw::Randread`].
         pub rw: Rw = with(read_rw),

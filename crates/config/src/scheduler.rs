@@ -13,7 +13,7 @@ choices! {
     #[derive(Default)]
     pub enum Scheduler: "scheduler" {
         None = "none",
-        /// What the kernel itself chooses for a disk with one queue, as SATA disks have.
+        /// The kernel's own choice for a disk with one queue, as SATA disks have.
         #[default]
         MqDeadline = "mq-deadline",
         Kyber = "kyber",

@@ -11,7 +11,7 @@ use crate::scheduler::SchedulerChoice;
 use crate::suite::Metadata;
 use crate::workload::Workload;
 
-/// One point of a suite's matrix with one seed: all that is needed to run it.
+/// A point of a suite's matrix with one seed: all that is needed to run it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Unique in its suite and safe as a file name: the values of its cell joined by `+`, then `+s`

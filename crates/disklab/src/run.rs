@@ -179,7 +179,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     ending.report(result, screen)
 }
 
-/// What is asked, new or as a record has it, and what runs it.
+/// Returns the suite and trials to run, new or as a record has them, and the executor.
 fn ask(
     args: &RunArgs,
     home: &Home,

@@ -60,7 +60,7 @@ pub(crate) fn unquoted(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t']).trim_end()
 }
 
-/// What a file of a format says, or why it cannot be read.
+/// The rows of a file of a format, or why it cannot be read.
 pub type Rows = Result<Vec<ResultRow>, Unreadable>;
 
 pub struct ResultFormat {

@@ -2,7 +2,7 @@
 
 use crate::fio_json::size;
 
-/// What a name says of the load.
+/// The properties of a load that its name gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NamedLoad {
     /// Bytes of a request.

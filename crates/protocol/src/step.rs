@@ -78,7 +78,7 @@ pub enum Step {
     /// The file workload of the background has ended, and its files are as they were written.
     #[serde(rename = "background fsload")]
     BackgroundFsload { operations: u64, ran_ns: u64, files_as_written: u64, bytes: u64 },
-    /// What became of one snapshot.
+    /// The outcome of one snapshot.
     Snapshot { seen: Snapshot },
     /// Counts of all snapshots together.
     Snapshots { seen: SnapshotSummary },
@@ -184,7 +184,7 @@ pub struct PlayerSummary {
     pub longest_stall_ns: u64,
 }
 
-/// What became of one snapshot. Times are virtual ns from the beginning of the schedule.
+/// The outcome of one snapshot. Times are virtual ns from the beginning of the schedule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Its name: which of those that were due it is, from 1. 0 is the one that was there to begin

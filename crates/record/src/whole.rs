@@ -8,8 +8,7 @@ use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::{name, sync};
 
-/// What a new record in `folder` needs: its manifest as text, and the folder above it, which is
-/// made.
+/// Makes the folder above a new record in `folder`, and returns it with the manifest as text.
 pub fn prepare<'a>(
     folder: &'a Path,
     manifest: &Manifest,

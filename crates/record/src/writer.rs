@@ -64,7 +64,7 @@ struct Log {
     remaining: BTreeSet<String>,
 }
 
-/// Where a trial's raw output is put while it runs. Unless handed to [`RecordWriter::finish`] it is
+/// The folder of a trial's raw output while the trial runs. Unless handed to [`RecordWriter::finish`] it is
 /// removed with what is in it.
 #[derive(Debug)]
 pub struct RawFolder {

@@ -135,7 +135,7 @@ pub struct DeviceSample {
     pub read_stats: Option<ReadStatsChange>,
 }
 
-/// What became of a device's statistics over the measurement.
+/// The change of a device's statistics over the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadStatsChange {
     /// Reads that ended in it.

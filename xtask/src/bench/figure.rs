@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 pub use disklab_units::average::median;
 use std::path::PathBuf;
 
-/// One figure and the bar that it is to pass.
+/// A figure and the bar that it has to pass.
 pub struct Figure {
     pub what: String,
     pub value: String,
@@ -58,7 +58,7 @@ impl Figure {
         matches!(self.bar, Some((_, Mark::Below)))
     }
 
-    /// What is measured, its value, its bar, and whether it passes.
+    /// Returns what is measured, its value, its bar, and whether it passes.
     pub fn row(&self) -> [&str; 4] {
         let (bar, word) = self.bar.as_ref().map_or(("", ""), |(bar, mark)| {
             let word = match mark {

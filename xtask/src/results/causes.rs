@@ -206,7 +206,7 @@ impl Comparison<'_> {
         self.always(differs).then(|| sentence(one, other))
     }
 
-    /// What goes with a disk at work that does more.
+    /// Returns what accompanies a higher rate of a disk at work.
     fn causes_of_rate(&self) -> Vec<String> {
         let slower = self.less;
         let cache = self.sentence(more_first(facts::cache_share), by_part, |more, less| {

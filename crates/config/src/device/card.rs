@@ -8,7 +8,7 @@ from_table! {
     /// by large units of which few can be written at once (Linaro's flash card survey, flashbench).
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Card {
-        /// What is written anew as a whole: 4 MiB with most cards of 4 GB and more.
+        /// The unit that the card writes anew as a whole: 4 MiB with most cards of 4 GB and more.
         pub allocation_unit: Bytes = power_of_two(Bytes::kib(64)..=Bytes::mib(64)),
         /// How many allocation units can be under way at once. Who writes to more of them pays a
         /// copy for each change.
@@ -22,9 +22,9 @@ from_table! {
         pub read_access: Nanos = within(ACCESS),
         /// Bandwidth of reads.
         pub read_rate: Rate = within(RATES),
-        /// What a write takes besides its data.
+        /// The time that a write takes besides its data.
         pub write_access: Nanos = within(ACCESS),
-        /// Of data in order: what the card's speed class promises, or more.
+        /// The rate of sequential writes: that of the card's speed class, or more.
         pub write_rate: Rate = within(RATES),
         /// Copying within the card, read and programmed again.
         pub copy_rate: Rate = within(RATES),

@@ -14,7 +14,7 @@ from_table! {
         /// How many requests are served at once; the others wait in the order they came. 1 is a
         /// single queue.
         pub servers: u32 = within(1..=4096),
-        /// What the guest's kernel is told.
+        /// Whether the guest's kernel takes the disk for one that turns.
         pub rotational: bool = with_default(false),
         /// Requests that the disk takes at once, served and waiting.
         pub queue_depth: u32 = within(1..=4096),

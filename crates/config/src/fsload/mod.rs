@@ -58,7 +58,7 @@ from_table! {
     /// Files, and what is done with them.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Fsload {
-        /// What each operation takes of a guest's only processor.
+        /// The time that each operation takes on a guest's only processor.
         pub operation: Nanos = within_or(OPERATION, Nanos::from_micros(50)),
         /// Per cent of the `count` of each set.
         pub scale: u32 = within_or(1..=10_000, 100),
@@ -79,7 +79,7 @@ from_table! {
             with(|table, key| plain_name(table, key, "of the set, for the steps of threads")),
         /// Sizes of the files.
         pub size: Size = required(),
-        /// Where they are.
+        /// The place of the files.
         pub place: FilePlace = with(|table, _| FilePlace::read(table)),
     }
 }
@@ -109,7 +109,7 @@ from_table! {
         pub io: Bytes = within_or(Bytes(512)..=Bytes::mib(1), Bytes::mib(1)),
         /// After a loop that found nothing to work on.
         pub idle: Nanos = within_or(IDLE, Nanos::from_millis(10)),
-        /// One of them is drawn each time.
+        /// Loops of which each turn draws one.
         pub loops["either"]: Vec<ThreadLoop> = with(|table, key| read_loops(table, key, sets)),
     }
 }

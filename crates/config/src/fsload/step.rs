@@ -42,7 +42,7 @@ pub struct FileStep {
     pub does: FileAction,
 }
 
-/// What a thread does in one step. Sets of files are named by their index.
+/// The action of a thread in one step. Sets of files are named by their index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileAction {
     /// Opens a file that exists. If a later step `writes`, no other thread may have the file open.

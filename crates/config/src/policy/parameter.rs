@@ -13,9 +13,9 @@ from_table! {
     pub struct PolicyParameter {
         /// Key of the value.
         pub key: String = with(read_key),
-        /// One line for people.
+        /// A summary of one line for people.
         pub summary: String = required(),
-        /// What the value may be.
+        /// The values that the parameter may have.
         #[serde(flatten)]
         pub kind: ParameterKind = with(ParameterKind::read),
     }

@@ -52,7 +52,7 @@ fn differing(differences: &[Mismatch]) -> String {
     differences.iter().map(line).collect()
 }
 
-/// What somebody may have wanted who asked the same of another part of the suite.
+/// Returns advice for records of parts of one suite whose settings differ, else nothing.
 fn advice(differences: &[Mismatch]) -> &'static str {
     if differences.iter().any(|difference| difference.what == SETTINGS) {
         "\nparts of one suite have the same --set and --seeds, and differ in --shard or --trial: \
@@ -63,12 +63,12 @@ fn advice(differences: &[Mismatch]) -> &'static str {
     }
 }
 
-/// One trial, twice, and not the same.
+/// A trial that two records have, with different results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     pub trial: String,
     pub key: Option<String>,
-    /// What of it: a raw file, or a field of its line.
+    /// The raw file that differs, or the field of the trial's line.
     pub file: String,
     pub first: PathBuf,
     pub second: PathBuf,

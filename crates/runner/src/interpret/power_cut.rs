@@ -20,8 +20,8 @@ pub struct Left {
     pub lost: Vec<(usize, Nanos, String)>,
 }
 
-/// What a trial's cuts add to its results, and to what is said beside them. An error if there were
-/// none, of those that were asked for.
+/// Returns what a trial's cuts add to its results and remarks. An error if the suite asks for cuts
+/// and there were none.
 pub fn results(
     trial: &Trial,
     closing: &Closing,

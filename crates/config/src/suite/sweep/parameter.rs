@@ -28,7 +28,7 @@ pub enum SweptParameter {
 }
 
 words! {
-    /// What a suite names and varies the keys of, besides disks.
+    /// The owner of a swept key, besides disks.
     pub enum KeyOwner {
         /// The read policy, with its parameters.
         Policy = "policy",

@@ -8,7 +8,7 @@ use disklab_units::{Bytes, Nanos};
 
 use crate::question::Overrides;
 
-/// What a run on this machine is asked, and on what.
+/// The question of a run on this machine, and its disks or folder.
 pub struct HostQuestion {
     pub place: HostPlace,
     pub lab: Lab,
@@ -47,13 +47,12 @@ pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
     lab
 }
 
-/// What a record calls a disk of this machine.
+/// Returns a record's name for a disk of this machine.
 pub fn name_of(disk: &Disk) -> String {
     disk.named.display().to_string()
 }
 
-/// As a device of the lab: what it is like is not asked of a real one, but for its size and whether
-/// it turns.
+/// Describes a real disk as a device of the lab. Only its size and whether it turns count.
 pub fn device(disk: &Disk, bytes: Bytes) -> Device {
     let model = Model::Constant(Constant {
         latency: Nanos::from_micros(if disk.rotational { 10_000 } else { 100 }),
