@@ -64,8 +64,8 @@ struct Log {
     remaining: BTreeSet<String>,
 }
 
-/// The folder of a trial's raw output while the trial runs. Unless handed to [`RecordWriter::finish`] it is
-/// removed with what is in it.
+/// The folder of a trial's raw output while the trial runs. Unless handed to
+/// [`RecordWriter::finish`] it is removed with what is in it.
 #[derive(Debug)]
 pub struct RawFolder {
     trial: String,
