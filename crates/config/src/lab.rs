@@ -16,7 +16,7 @@ use disklab_units::Bytes;
 
 use crate::array::Array;
 use crate::background::{Background, Workloads};
-use crate::device::Device;
+use crate::device::{Device, LIKE, inherited_keys, with_inherited};
 use crate::kernel::Kernel;
 use crate::member::Devices;
 use crate::policy::Policy;
@@ -67,7 +67,7 @@ impl Lab {
             return Err(SourcePlace::of_file(folder.display()).diagnostic(message).into());
         }
         let mut loader = Loader { folder, mistakes: Vec::new() };
-        let (devices, device_texts): (Devices, _) = loader.read("devices", Device::read);
+        let (devices, device_texts) = loader.read_devices();
         let (arrays, _) = loader.read("arrays", |name, table| Array::read(name, table, &devices));
         let (workloads, workload_texts): (Workloads, _) = loader.read("workloads", Workload::read);
         let (backgrounds, _) =
@@ -142,18 +142,45 @@ impl Loader<'_> {
         kind: &str,
         read: impl Fn(&str, &TomlTable<'_, '_>) -> Option<T>,
     ) -> (BTreeMap<String, Option<T>>, BTreeMap<String, String>) {
-        let mut files = Vec::new();
-        for (_, path) in self.paths(kind) {
-            files.extend(read_file(&path).map_err(|mistake| self.mistakes.push(mistake)));
-        }
         let (mut things, mut texts) = (BTreeMap::new(), BTreeMap::new());
-        for LabFile { path, name, text } in files {
+        for LabFile { path, name, text } in self.files(kind) {
             let thing = TomlReader::new(&path, &text).read(|table| read(&name, table));
             let thing = thing.map_err(|mistakes| self.mistakes.extend(mistakes.0)).ok();
             things.insert(name.clone(), thing);
             texts.insert(name, text);
         }
         (things, texts)
+    }
+
+    /// Reads the devices. The text of one that is like another has the inherited keys too.
+    fn read_devices(&mut self) -> (Devices, BTreeMap<String, String>) {
+        let files = self.files("devices");
+        let all: BTreeMap<String, String> =
+            files.iter().map(|file| (file.name.clone(), file.text.clone())).collect();
+        let (mut devices, mut texts) = (BTreeMap::new(), BTreeMap::new());
+        for LabFile { path, name, text } in files {
+            let inherited = inherited_keys(&text, &all);
+            let mut reader = TomlReader::new(&path, &text);
+            if let Some(inherited) = &inherited {
+                reader = reader.inheriting(LIKE, inherited);
+            }
+            let device = reader.read(|table| Device::read(&name, table));
+            let device = device.map_err(|mistakes| self.mistakes.extend(mistakes.0)).ok();
+            let whole =
+                inherited.and_then(Result::ok).and_then(|taken| with_inherited(&text, &taken));
+            texts.insert(name.clone(), whole.unwrap_or(text));
+            devices.insert(name, device);
+        }
+        (devices, texts)
+    }
+
+    /// The files of a folder that can be read, in the order of their names.
+    fn files(&mut self, kind: &str) -> Vec<LabFile> {
+        let mut files = Vec::new();
+        for (_, path) in self.paths(kind) {
+            files.extend(read_file(&path).map_err(|mistake| self.mistakes.push(mistake)));
+        }
+        files
     }
 
     /// Name and path of a folder's TOML files, in the order of their names. A folder that is not

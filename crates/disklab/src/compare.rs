@@ -5,8 +5,9 @@ mod mmtests;
 use std::io::Write;
 
 use disklab_compare::{
-    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, SequentialDesign, Trust,
-    answer, check_measured, conclusion, default_metrics, interim_plan, machine, match_trials,
+    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, RelativeChange,
+    SequentialDesign, Trust, answer, check_measured, conclusion, default_metrics, interim_plan,
+    machine, match_trials,
 };
 use indexmap::IndexMap;
 
@@ -220,6 +221,9 @@ const HEAD: [(&str, Align); 10] = [
     left("verdict"),
 ];
 
+/// The place of the interval in [`HEAD`].
+const INTERVAL: usize = 8;
+
 /// Medians are IOPS, bytes a second or ns.
 fn row(comparison: &Comparison) -> [String; 10] {
     let number = |value: Option<f64>| words::or_dash(value.map(|value| format!("{value:.6}")));
@@ -249,9 +253,20 @@ fn verdict(comparison: &Comparison) -> String {
 
 fn csv_table(comparisons: &[Comparison]) -> Result<Vec<u8>, Failure> {
     let mut table = csv::Writer::from_writer(Vec::new());
+    // The interval is two numbers there.
     let mut write = || -> csv::Result<()> {
-        table.write_record(HEAD.map(|(name, _)| name))?;
-        comparisons.iter().try_for_each(|comparison| table.write_record(row(comparison)))
+        let heads = HEAD.map(|(name, _)| name);
+        let ends = ["low, %", "high, %"];
+        table.write_record([&heads[..INTERVAL], &ends, &heads[INTERVAL + 1..]].concat())?;
+        comparisons.iter().try_for_each(|comparison| {
+            let fields = row(comparison);
+            let end = |end: fn(&RelativeChange) -> f64| {
+                let end = comparison.change.as_ref().map(|change| format!("{:.6}", end(change)));
+                words::or_dash(end)
+            };
+            let ends = [end(|change| change.low), end(|change| change.high)];
+            table.write_record([&fields[..INTERVAL], &ends, &fields[INTERVAL + 1..]].concat())
+        })
     };
     write().map_err(Failure::cannot)?;
     table.into_inner().map_err(Failure::cannot)

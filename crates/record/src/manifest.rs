@@ -55,6 +55,10 @@ pub struct Manifest {
     /// The files of the lab that the trials were made of, by path, with their SHA-256.
     #[serde(rename = "input", default)]
     pub inputs: Vec<Fact>,
+    /// Devices whose files take numbers from another device: each by its name, with the keys and
+    /// the other device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inherited: Vec<Fact>,
     /// The machine, for the reader: no result may depend on it.
     #[serde(rename = "host", default)]
     pub host: Vec<Fact>,

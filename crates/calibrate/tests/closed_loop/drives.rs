@@ -223,6 +223,8 @@ proptest! {
             bytes,
             used: bytes,
             model: model.clone(),
+            estimated: Vec::new(),
+            inherited: None,
         };
         let found = measured(&model, bytes, seed, true);
         let (file, none) = (found.0.file(&[]), Vec::<String>::new());

@@ -7,16 +7,26 @@
 //! [hdd]            # exactly one of [hdd], [ssd], [card] and [constant]
 //! rpm = 7200
 //! # ...
+//!
+//! [estimated]      # numbers that no data sheet gave, each with its range
+//! age_limit = ["300 ms", "3 s"]
 //! ```
+//!
+//! With `like = "nas-4tb"`, a file takes the keys that it lacks from that device.
 
 mod card;
 mod constant;
+mod estimate;
 mod hdd;
+mod like;
 mod ssd;
 
 pub use card::Card;
 pub use constant::Constant;
+pub use estimate::Estimate;
 pub use hdd::{Hdd, Retries};
+pub(crate) use like::with_inherited;
+pub use like::{Inheritance, LIKE, inherited_keys};
 pub use ssd::{CHANNELS_RATE, MOST_BLOCKS, Preconditioned, Slc, Ssd, blocks_needed};
 
 use disklab_units::Bytes;
@@ -38,6 +48,12 @@ pub struct Device {
     /// those of the whole) and stays unused.
     pub used: Bytes,
     pub model: Model,
+    /// The numbers that are estimates, each with its range.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub estimated: Vec<Estimate>,
+    /// The device that the file names as `like`, and the keys that were taken from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited: Option<Inheritance>,
 }
 
 /// How a disk behaves: one family of models and its numbers.
@@ -138,12 +154,33 @@ impl Device {
         let summary = table.required("summary");
         let bytes = table.within("size", SMALLEST..=LARGEST);
         let model = read_model(table, bytes);
+        let family = FAMILIES.into_iter().find(|family| table.has(family));
+        let estimated = estimate::read(table, family.map(keys_of));
+        let inherited = like::read(table);
         let bytes = bytes.map(whole_blocks)?;
-        Some(Self { name: name.to_owned(), summary: summary?, bytes, used: bytes, model: model? })
+        Some(Self {
+            name: name.to_owned(),
+            summary: summary?,
+            bytes,
+            used: bytes,
+            model: model?,
+            estimated: estimated?,
+            inherited: inherited?,
+        })
     }
 }
 
 pub(crate) const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
+
+/// The keys of a family's table, in the order of the documentation.
+fn keys_of(family: &str) -> &'static [&'static str] {
+    match family {
+        "hdd" => Hdd::KEYS,
+        "ssd" => Ssd::KEYS,
+        "card" => Card::KEYS,
+        _ => Constant::KEYS,
+    }
+}
 
 fn read_model(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
     const TABLES: &str = "[hdd], [ssd], [card] and [constant]";

@@ -19,6 +19,8 @@ pub struct TomlReader<'s> {
     /// Where each begins.
     lines: Vec<usize>,
     mistakes: RefCell<Vec<Diagnostic>>,
+    /// The key that names another file, and what is taken from there, or why nothing can be.
+    inherited: Option<(&'static str, Result<&'s str, &'s str>)>,
 }
 
 /// A table of the file.
@@ -47,7 +49,15 @@ impl<'s> TomlReader<'s> {
     pub fn new(file: &str, source: &'s str) -> Self {
         let after = source.match_indices('\n').map(|(end, _)| end + 1);
         let lines = std::iter::once(0).chain(after).collect();
-        Self { file: file.into(), source, lines, mistakes: RefCell::default() }
+        Self { file: file.into(), source, lines, mistakes: RefCell::default(), inherited: None }
+    }
+
+    /// Takes keys that the file lacks from `inherited`, a TOML document. `key` names their origin;
+    /// mistakes of inherited keys are shown there, and so is an error.
+    #[must_use]
+    pub fn inheriting(mut self, key: &'static str, inherited: &'s Result<String, String>) -> Self {
+        self.inherited = Some((key, inherited.as_deref().map_err(String::as_str)));
+        self
     }
 
     /// Parses the source and hands its top table to `read`.
@@ -58,7 +68,7 @@ impl<'s> TomlReader<'s> {
         self,
         read: impl FnOnce(&TomlTable<'_, 's>) -> Option<T>,
     ) -> Result<T, Diagnostics> {
-        let (document, errors) = DeTable::parse_recoverable(self.source);
+        let (mut document, errors) = DeTable::parse_recoverable(self.source);
         for error in &errors {
             let start = error.span().map_or(self.source.len(), |span| span.start);
             let place = self.place(start, String::new());
@@ -66,8 +76,9 @@ impl<'s> TomlReader<'s> {
         }
         // What could be parsed of a broken file would only bring mistakes that follow from the
         // first ones.
+        let is_whole = errors.is_empty() && self.inherit(document.get_mut());
         let top = || TomlTable::new(&self, document.get_ref(), 0..0, String::new());
-        let value = if errors.is_empty() { read(&top()) } else { None };
+        let value = if is_whole { read(&top()) } else { None };
         let mut mistakes = self.mistakes.into_inner();
         mistakes.sort_by_key(|mistake| (mistake.place.line, mistake.place.column));
         match value {
@@ -76,6 +87,25 @@ impl<'s> TomlReader<'s> {
                 Err(SourcePlace::of_file(&self.file).diagnostic("cannot be read").into())
             }
             _ => Err(Diagnostics(mistakes)),
+        }
+    }
+
+    /// Adds the inherited keys, each where the key stands that names their origin. Returns whether
+    /// they could be.
+    fn inherit(&self, document: &mut DeTable<'s>) -> bool {
+        let Some((key, inherited)) = self.inherited else { return true };
+        let span = document.get(key).map_or(0..0, Spanned::span);
+        let refuse = |message: &str| {
+            self.record(self.place(span.start, key.to_owned()).diagnostic(message));
+            false
+        };
+        match inherited.map(DeTable::parse) {
+            Ok(Ok(taken)) => {
+                add_missing(document, taken.into_inner(), &span);
+                true
+            }
+            Ok(Err(error)) => refuse(&format!("what it has is not TOML: {}", error.message())),
+            Err(message) => refuse(message),
         }
     }
 
@@ -301,6 +331,17 @@ impl<'r, 's> TomlTable<'r, 's> {
         matches!(inner, Some(DeValue::Table(entries)) if entries.get(key).is_some())
     }
 
+    /// The keys of a table inside this one that the file took from another.
+    pub fn inherited_within(&self, table: &str) -> Vec<String> {
+        let origin = self.reader.inherited.and_then(|(key, _)| self.entries.get(key));
+        let Some(span) = origin.map(Spanned::span) else { return Vec::new() };
+        let Some(DeValue::Table(entries)) = self.entries.get(table).map(Spanned::get_ref) else {
+            return Vec::new();
+        };
+        let inherited = entries.iter().filter(|(_, value)| value.span() == span);
+        inherited.map(|(key, _)| key.get_ref().to_string()).collect()
+    }
+
     /// Whether there is a table under a key, which is not known for that.
     pub fn is_table(&self, key: &str) -> bool {
         matches!(self.entries.get(key).map(Spanned::get_ref), Some(DeValue::Table(_)))
@@ -400,6 +441,30 @@ impl Drop for TomlTable<'_, '_> {
         for (key, expected) in asked {
             if let Some(expected) = expected {
                 self.wrong(&key, format!("is missing: {expected}"));
+            }
+        }
+    }
+}
+
+/// Adds to a table, and to the tables in it, the entries that it lacks, all of them at `span`.
+fn add_missing<'s>(table: &mut DeTable<'s>, more: DeTable<'s>, span: &Range<usize>) {
+    for (key, value) in more {
+        let name = key.into_inner();
+        let mut value = value.into_inner();
+        match table.get_mut(&*name).map(Spanned::get_mut) {
+            Some(DeValue::Table(own)) => {
+                if let DeValue::Table(more) = value {
+                    add_missing(own, more, span);
+                }
+            }
+            Some(_) => {}
+            None => {
+                if let DeValue::Table(inner) = &mut value {
+                    let moved = std::mem::take(inner);
+                    add_missing(inner, moved, span);
+                }
+                let value = Spanned::new(span.clone(), value);
+                table.insert(Spanned::new(span.clone(), name), value);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod backgrounds;
 mod damage;
+mod estimates;
 mod lab;
 mod matrix;
 mod mistakes;

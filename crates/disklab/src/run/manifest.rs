@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use disklab_config::Trial;
+use disklab_config::device::Inheritance;
 use disklab_protocol::digest::sha256_hex;
 use disklab_record::Manifest;
 use disklab_record::manifest::{Fact, Kernel, NOT_THERE, Suite};
@@ -88,6 +89,7 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
     match by {
         // The disk models are in there: other models, other results.
         By::Guests(run) => {
+            manifest.inherited = inherited(&question.trials);
             manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
         }
         By::Host(host) => {
@@ -101,6 +103,18 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
     manifest.host = facts::host();
     manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
+}
+
+/// The numbers of devices that are another device's.
+fn inherited(trials: &[Trial]) -> Vec<Fact> {
+    let devices = trials.iter().flat_map(|trial| &trial.devices);
+    let all: BTreeMap<&str, String> = devices
+        .filter_map(|device| {
+            let Inheritance { from, keys } = device.inherited.as_ref()?;
+            Some((device.name.as_str(), format!("{} from {from}", keys.join(", "))))
+        })
+        .collect();
+    all.into_iter().map(|(device, keys)| Fact::new(device, keys)).collect()
 }
 
 fn keys(trials: &[Trial], kernels: &[Kernel]) -> Result<Vec<String>, Failure> {
@@ -175,6 +189,9 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
         files.insert(("workloads", trial.workload.name.as_str()));
         if !real {
             files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
+            // The devices that these take numbers from.
+            let inherited = trial.devices.iter().filter_map(|device| device.inherited.as_ref());
+            files.extend(inherited.map(|inherited| ("devices", inherited.from.as_str())));
         }
         // A background's own file, the workload that runs in it, or a workload that is one by its
         // name.

@@ -19,8 +19,14 @@ fn cells_against_the_baseline() {
     let csv = run(here.path(), &["compare", "eight", "--format", "csv"]);
     assert_eq!(csv.out.lines().count(), 5, "{}", csv.out);
     assert!(csv.out.starts_with(
-        "cell,metric,of,against,trials,median,baseline,\"change, %\",\"interval, %\",verdict\n"
+        "cell,metric,of,against,trials,median,baseline,\"change, %\",\"low, %\",\"high, %\",\
+         verdict\n"
     ));
+    let mut rows = csv::Reader::from_reader(csv.out.as_bytes());
+    for row in rows.records().map(|row| row.expect("as many fields as heads")) {
+        let [change, low, high] = [7, 8, 9].map(|field| row[field].parse::<f64>().expect("number"));
+        assert!(low <= change && change <= high, "{row:?}");
+    }
     assert!(
         csv.out
             .lines()

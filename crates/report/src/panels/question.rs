@@ -93,6 +93,7 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
         let all = [
             ("trials", Some(report.trials.to_string())),
             ("disks", disks(index.record)),
+            ("inherited", inherited(index.record)),
             ("measured", measured(index)),
             ("made with", Some(made).filter(|made| !made.is_empty())),
             ("begun", Some(report.created.clone()).filter(|created| !created.is_empty())),
@@ -134,6 +135,13 @@ fn disks(record: &Record) -> Option<String> {
     };
     let told = arrays.iter().map(told).join("; ");
     (!told.is_empty()).then(|| format!("models, not hardware. {told}"))
+}
+
+/// The numbers of disks that no data sheet gave: those of another device.
+fn inherited(record: &Record) -> Option<String> {
+    let all = &record.manifest().inherited;
+    let all = all.iter().map(|fact| format!("{}: {}", fact.name, fact.value)).join("; ");
+    (!all.is_empty()).then_some(all)
 }
 
 /// For how long, and in which time.

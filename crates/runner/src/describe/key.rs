@@ -98,7 +98,12 @@ fn without_names(trial: &Trial) -> Trial {
         .chain(cache)
         .chain(replica)
         .for_each(String::clear);
-    trial.devices.iter_mut().for_each(|device| device.summary.clear());
+    for device in &mut trial.devices {
+        device.summary.clear();
+        // What is known of the numbers does not change them.
+        device.estimated.clear();
+        device.inherited = None;
+    }
     trial.workload.summary.clear();
     if let Some(background) = &mut trial.background {
         background.name.clear();

@@ -42,7 +42,7 @@ pub(super) fn device(
     let device = read.map_err(|mistakes| refusal("device", name, &mistakes))?;
     // What is used of it is the array's to say.
     let used = if base.used == base.bytes { device.bytes } else { base.used.min(device.bytes) };
-    Ok(Device { used, ..device })
+    Ok(Device { used, inherited: base.inherited.clone(), ..device })
 }
 
 /// A workload with other values of some keys.

@@ -61,5 +61,13 @@ pub fn device(disk: &Disk, bytes: Bytes) -> Device {
         queue_depth: 32,
     });
     let summary = disk.model.clone().unwrap_or_else(|| "a disk of this machine".to_owned());
-    Device { name: name_of(disk), summary, bytes, used: bytes, model }
+    Device {
+        name: name_of(disk),
+        summary,
+        bytes,
+        used: bytes,
+        model,
+        estimated: Vec::new(),
+        inherited: None,
+    }
 }

@@ -1,0 +1,56 @@
+use serde::{Deserialize, Serialize};
+use toml::de::DeValue;
+
+use crate::read::{FromToml, TomlTable, unexpected, unknown};
+
+/// The table of a device's file that names its estimates.
+pub(super) const TABLE: &str = "estimated";
+
+/// A number of a device that is an estimate, and the range in which it may be. Both ends are
+/// spelled as in the device's file, so that a suite can sweep them as `device.KEY`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The key in the table of the device's family.
+    pub key: String,
+    pub low: String,
+    pub high: String,
+}
+
+/// An end of a range, as it is spelled.
+struct RangeEnd(String);
+
+impl FromToml for RangeEnd {
+    const EXPECTED: &'static str = "a number, or a string with a number and its unit";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        Ok(Self(match value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            _ => return Err(unexpected::<Self>(value)),
+        }))
+    }
+}
+
+/// Reads `[estimated]`, which may be left out; `keys` are those of the device's family.
+pub(super) fn read(table: &TomlTable<'_, '_>, keys: Option<&[&str]>) -> Option<Vec<Estimate>> {
+    let Some(estimated) = table.table(TABLE) else {
+        return (!table.has(TABLE)).then(Vec::new);
+    };
+    let estimate = |key: &str| {
+        let ends = estimated.list::<RangeEnd>(key);
+        // If the device has no family, that is said there.
+        if let Some(keys) = keys.filter(|keys| !keys.contains(&key)) {
+            estimated.wrong(key, unknown("key", key, keys.iter().copied()));
+            return None;
+        }
+        let Ok([low, high]) = <[_; 2]>::try_from(ends) else {
+            estimated
+                .wrong(key, "expected the two ends of its range, such as [\"1 ms\", \"2 ms\"]");
+            return None;
+        };
+        Some(Estimate { key: key.to_owned(), low: low.value.0, high: high.value.0 })
+    };
+    let all: Vec<Option<Estimate>> = estimated.keys().into_iter().map(estimate).collect();
+    all.into_iter().collect()
+}
