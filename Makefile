@@ -9,7 +9,7 @@ SHELL      := bash
 .SHELLFLAGS := -o pipefail -c
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: build demo test test-rust test-python test-fuzz lint install wheel notebook
+.PHONY: build demo test test-rust test-python test-fuzz test-dist lint install wheel dist notebook
 
 build:
 	@install/needs
@@ -92,14 +92,28 @@ lint:
 	rustfmt --check --edition 2024 crates/report/src/panels/*.rs
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# After `make build`; needs no cargo, so that root, who may have none, can do it.
+# A release in target/dist: a tarball, a Debian package and a wheel, each with a built kernel.
+dist:
+	@install/needs
+	@install/python
+	cargo build --profile $(PROFILE) --package disklab --package disklab-guest
+	DISKLAB=$(BUILT)/disklab install/dist
+
+# The release as it is for somebody who has only the file.
+test-dist: dist
+	install/try-release $(TARGET)/dist/*.deb $(TARGET)/dist/*.tar.xz
+
+# After `make build`; needs no cargo, so that root, who may have none, can do it. KERNEL is the
+# folder of a built kernel that is to be installed too.
 install:
 	@test -x $(DISKLAB) || { echo "make: $(DISKLAB) is not there; run 'make build' first" >&2; false; }
 	install -D $(DISKLAB) $(DESTDIR)$(PREFIX)/bin/disklab
 	install -D -m 644 $(dir $(DISKLAB))libdisklab_guest.so \
 		$(DESTDIR)$(PREFIX)/lib/disklab/libdisklab_guest.so
-	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel $(SHARE)/read-policies
+	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel $(SHARE)/read-policies $(SHARE)/kernels
 	mkdir -p $(SHARE)
 	cp -r lab guest-kernel $(SHARE)/
+	$(if $(KERNEL),mkdir $(SHARE)/kernels && cp -r $(KERNEL) $(SHARE)/kernels/)
+	$(if $(DOC),mkdir -p $(SHARE)/../doc/disklab && cp $(DOC) $(SHARE)/../doc/disklab/)
 	mkdir $(SHARE)/read-policies
 	cp read-policies/*.[ch] $(SHARE)/read-policies/

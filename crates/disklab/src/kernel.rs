@@ -127,7 +127,7 @@ fn btrfs(mainline: bool) -> Btrfs {
 
 fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     let (cache, share) = (Cache::open()?, Share::find()?);
-    let listing = list(&cache)?;
+    let listing = list(&cache, &share)?;
     let kernels: Vec<_> =
         listing.kernels.iter().map(|kernel| as_json(kernel, &share)).collect::<Result<_, _>>()?;
     let damaged: Vec<_> = listing.damaged.iter().map(ToString::to_string).collect();

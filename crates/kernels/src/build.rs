@@ -82,7 +82,7 @@ impl Build<'_> {
         {
             return Ok(KernelLookup::Built(Box::new(kernel.known_as(material.provenance))));
         }
-        let kernels = kernel::list(self.cache)?.kernels;
+        let kernels = kernel::list(self.cache, self.share)?.kernels;
         let took = kernels.first().map(|last| Duration::from_secs_f64(last.build_seconds.max(0.0)));
         let (from, key) = (material.provenance, key.full().to_owned());
         Ok(KernelLookup::ToBuild { from, key, took })
@@ -218,7 +218,7 @@ impl Build<'_> {
     }
 
     fn expected_objects(&self) -> Result<u32> {
-        let kernels = kernel::list(self.cache)?.kernels;
+        let kernels = kernel::list(self.cache, self.share)?.kernels;
         Ok(kernels.first().map_or(USUAL_OBJECTS, |kernel| kernel.objects))
     }
 }

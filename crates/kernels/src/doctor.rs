@@ -17,9 +17,6 @@ use crate::share::Share;
 /// A line for each thing: `command package what for`.
 const PACKAGES: &str = include_str!("../../../install/packages");
 
-/// Programs that trials run. All others that are listed there are for building kernels.
-const OF_TRIALS: [&str; 3] = ["fio", "mkfs.btrfs", "make-bcache"];
-
 /// Everything there is to check. Takes the errors of opening the cache and the data too, for they
 /// are findings.
 pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> Vec<Check> {
@@ -74,8 +71,10 @@ fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let needs: Vec<(&str, &str, &str)> = PACKAGES.lines().filter_map(need).collect();
     let place =
         |tool: &str| path.iter().map(|folder| folder.join(tool)).find(|file| file.is_file());
-    let unneeded = |tool: &str| built && !OF_TRIALS.contains(&tool);
-    let lacking = |(tool, ..): &&(&str, &str, &str)| place(tool).is_none() && !unneeded(tool);
+    let unneeded = |purpose: &str| built && purpose.contains("kernel");
+    let lacking = |(tool, _, purpose): &&(&str, &str, &str)| {
+        place(tool).is_none() && !unneeded(purpose)
+    };
     let mut packages: Vec<&str> =
         needs.iter().filter(lacking).map(|(_, package, _)| *package).collect();
     packages.dedup();
@@ -83,7 +82,7 @@ fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let remedy = format!("{sudo}apt-get install {}", packages.join(" "));
     let check = |(tool, _, purpose): &(&str, &str, &str)| match place(tool) {
         Some(file) => Check::good(tool, file.display().to_string()),
-        None if unneeded(tool) => Check {
+        None if unneeded(purpose) => Check {
             state: CheckState::Unneeded,
             ..Check::good(tool, format!("needed only {purpose}, and one is built"))
         },
@@ -108,7 +107,7 @@ mod tests {
     fn missing_tools_share_one_line_that_installs_them() {
         let folder = tempfile::tempdir().unwrap();
         for tool in PACKAGES.lines().filter_map(need).map(|(tool, ..)| tool) {
-            if !tool.starts_with('/') && !["flex", "mkfs.btrfs"].contains(&tool) {
+            if !tool.starts_with('/') && !["flex", "mkfs.btrfs", "mdadm"].contains(&tool) {
                 fs::write(folder.path().join(tool), "").unwrap();
             }
         }
@@ -116,15 +115,19 @@ mod tests {
         let missing: Vec<&Check> =
             checks.iter().filter(|check| check.state != CheckState::Good).collect();
         let names: Vec<&str> = missing.iter().map(|check| check.name.as_str()).collect();
-        assert_eq!(names, ["flex", "mkfs.btrfs"]);
+        assert_eq!(names, ["flex", "mkfs.btrfs", "mdadm"]);
         for check in missing {
-            assert_eq!(check.remedy.as_deref(), Some("sudo apt-get install flex btrfs-progs"));
+            let line = "sudo apt-get install flex btrfs-progs mdadm";
+            assert_eq!(check.remedy.as_deref(), Some(line));
         }
         // With a kernel, what builds one is not needed.
         let checks = tools(&[folder.path().to_path_buf()], false, true);
         let of = |name: &str| checks.iter().find(|check| check.name == name).unwrap();
         assert_eq!((of("flex").state, of("flex").remedy.as_deref()), (CheckState::Unneeded, None));
-        assert_eq!(of("mkfs.btrfs").remedy.as_deref(), Some("sudo apt-get install btrfs-progs"));
+        for tool in ["mkfs.btrfs", "mdadm"] {
+            let line = "sudo apt-get install btrfs-progs mdadm";
+            assert_eq!(of(tool).remedy.as_deref(), Some(line));
+        }
     }
 
     #[test]

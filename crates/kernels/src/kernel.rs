@@ -49,7 +49,7 @@ pub struct Kernel {
     /// Seconds since 1970, to tell the latest of several builds of one version.
     built: u64,
     pub source: Provenance,
-    /// Its folder in the cache.
+    /// Its folder in the cache, or in an installed release.
     #[serde(skip)]
     pub folder: PathBuf,
     /// The program.
@@ -174,18 +174,20 @@ impl Kernel {
     }
 }
 
-/// Every kernel in the cache.
-pub fn list(cache: &Cache) -> Result<Listing> {
+/// Every kernel in the cache, and those that a release was installed with.
+pub fn list(cache: &Cache, share: &Share) -> Result<Listing> {
     let mut listing = Listing::default();
-    let folder = cache.kernels();
-    for name in file::names(&folder)? {
-        let path = folder.join(&name);
-        if name.starts_with('.') || name.ends_with(DAMAGED) || !path.is_dir() {
-            continue;
-        }
-        match Kernel::open(&path) {
-            Ok(kernel) => listing.kernels.push(kernel),
-            Err(error) => listing.damaged.push(error),
+    let folders = [cache.kernels(), share.kernels()];
+    for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
+        for name in file::names(&folder)? {
+            let path = folder.join(&name);
+            if name.starts_with('.') || name.ends_with(DAMAGED) || !path.is_dir() {
+                continue;
+            }
+            match Kernel::open(&path) {
+                Ok(kernel) => listing.kernels.push(kernel),
+                Err(error) => listing.damaged.push(error),
+            }
         }
     }
     listing.kernels.sort_by(|a, b| (&b.version, b.built).cmp(&(&a.version, a.built)));
@@ -209,7 +211,7 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
         // It is started from the folder of a trial.
         return Kernel::open(&folder.canonicalize().map_err(Error::io("find the kernel", folder))?);
     }
-    let listing = list(cache)?;
+    let listing = list(cache, share)?;
     let recipe = Recipe::read(share, btrfs)?.digest();
     let named = |kernel: &&Kernel| {
         value == "newest" || value == kernel.series || value.parse() == Ok(kernel.version.clone())
@@ -225,7 +227,7 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
     } else if let Some(damage) = listing.damaged.first() {
         damage.to_string()
     } else {
-        "nothing of that name is in the cache".to_owned()
+        "no kernel of that name is built".to_owned()
     };
     let mut have: Vec<String> =
         listing.kernels.iter().filter(current).map(|kernel| kernel.version.to_string()).collect();

@@ -1,4 +1,5 @@
-//! Folders of this installation's data: `lab`, `guest-kernel` and `read-policies`.
+//! Folders of this installation's data: `lab`, `guest-kernel`, `read-policies`, and the `kernels` of
+//! a release.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,11 @@ impl Share {
 
     pub fn lab(&self) -> PathBuf {
         self.root.join("lab")
+    }
+
+    /// Built kernels that a release comes with; a work tree has none.
+    pub fn kernels(&self) -> PathBuf {
+        self.root.join("kernels")
     }
 
     pub fn guest_kernel(&self) -> PathBuf {

@@ -85,7 +85,7 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
         let place = BuildPlace::new();
         let kernel = place.built().kernel;
         damage(&kernel.folder);
-        let listing = list(&place.cache()).unwrap();
+        let listing = list(&place.cache(), &place.share()).unwrap();
         assert!(listing.kernels.is_empty() && listing.damaged.len() == 1, "{why}");
         let error = find(&place.cache(), &place.share(), Btrfs::Policies, "newest")
             .unwrap_err()
@@ -96,7 +96,7 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
         assert!(built.unwrap().fresh);
         assert!(note(&steps).contains(why) && note(&steps).contains(".damaged"), "{steps:?}");
         assert_eq!(Kernel::open(&kernel.folder).unwrap().sha256, kernel.sha256);
-        assert_eq!(list(&place.cache()).unwrap().damaged.len(), 0);
+        assert_eq!(list(&place.cache(), &place.share()).unwrap().damaged.len(), 0);
     }
 }
 
@@ -326,4 +326,25 @@ fn a_kernel_is_found_by_every_name_a_suite_may_use() {
     );
     assert_eq!(found(old.path.to_str().unwrap()).unwrap(), old.key);
     assert_eq!(new.btrfs(&place.share()).unwrap(), None);
+}
+
+#[test]
+fn a_kernel_of_an_installed_release_is_found_and_an_own_build_goes_before_it() {
+    let place = BuildPlace::new();
+    let installed = place.built().kernel;
+    let name = installed.folder.file_name().unwrap();
+    fs::create_dir(place.path("share/kernels")).unwrap();
+    fs::rename(&installed.folder, place.path("share/kernels").join(name)).unwrap();
+    let found = || find(&place.cache(), &place.share(), Btrfs::Policies, "newest").unwrap();
+    assert_eq!(found().key, installed.key);
+    assert_eq!(found().folder, place.path("share/kernels").join(name));
+    assert_eq!(list(&place.cache(), &place.share()).unwrap().kernels.len(), 1);
+
+    place.write("tree/Makefile", &MAKEFILE.replace("SUBLEVEL = 4", "SUBLEVEL = 5"));
+    let built = place.built().kernel;
+    assert_eq!(found().key, built.key);
+
+    place.write(&format!("share/kernels/{}/config", name.to_str().unwrap()), "CONFIG_OTHER=y\n");
+    let listing = list(&place.cache(), &place.share()).unwrap();
+    assert_eq!((listing.kernels.len(), listing.damaged.len()), (1, 1));
 }

@@ -48,7 +48,7 @@ pub fn kernel() -> Kernel {
 /// One of each series that is built with our btrfs, the newest first: a suite must do on all of
 /// them. Where `make test` runs them, every series of the lab has to be there.
 pub fn kernels() -> Vec<Kernel> {
-    let mut kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
+    let mut kernels = disklab_kernels::list(&Cache::open().unwrap(), &share()).unwrap().kernels;
     kernels.retain(|kernel| {
         kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
             && matches!(kernel.source, Provenance::Package { .. })
@@ -72,7 +72,7 @@ pub fn kernels() -> Vec<Kernel> {
 
 /// One of the user's own, with OpenZFS: no package's kernel has it, and `make test` builds none.
 pub fn kernel_with_zfs() -> Result<Kernel, String> {
-    let kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
+    let kernels = disklab_kernels::list(&Cache::open().unwrap(), &share()).unwrap().kernels;
     let has_zfs = |kernel: &Kernel| {
         kernel.has_option(Layout::ZFS) && kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
     };
