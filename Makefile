@@ -101,7 +101,7 @@ dist:
 
 # The release as it is for somebody who has only the file.
 test-dist: dist
-	install/try-release $(TARGET)/dist/*.deb $(TARGET)/dist/*.tar.xz
+	install/try-release $(TARGET)/dist/*.deb $(TARGET)/dist/*-linux.tar.xz $(TARGET)/dist/*.whl
 
 # After `make build`; needs no cargo, so that root, who may have none, can do it. KERNEL is the
 # folder of a built kernel that is to be installed too.
