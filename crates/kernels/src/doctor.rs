@@ -72,9 +72,8 @@ fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let place =
         |tool: &str| path.iter().map(|folder| folder.join(tool)).find(|file| file.is_file());
     let unneeded = |purpose: &str| built && purpose.contains("kernel");
-    let lacking = |(tool, _, purpose): &&(&str, &str, &str)| {
-        place(tool).is_none() && !unneeded(purpose)
-    };
+    let lacking =
+        |(tool, _, purpose): &&(&str, &str, &str)| place(tool).is_none() && !unneeded(purpose);
     let mut packages: Vec<&str> =
         needs.iter().filter(lacking).map(|(_, package, _)| *package).collect();
     packages.dedup();
