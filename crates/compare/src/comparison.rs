@@ -1,27 +1,22 @@
 //! Effects, intervals and verdicts of matched trials, with wrong verdicts limited over all of them
 //! together.
 
+use disklab_config::suite::sweep::ESTIMATED;
 use disklab_record::Outcome;
-use disklab_record::manifest::UntilDecided;
 use disklab_record::outcome::Cell;
 use disklab_results::Spread;
 use disklab_stats::{Better, Rule, Verdict};
 use disklab_units::prose::count;
+use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 
 use crate::answer::{self, RelativeChange};
+use crate::choice::nothing_to_choose;
 use crate::decision::DecisionRule;
 use crate::matching::{MatchedTrials, MatchedValues};
 use crate::metric::Metric;
 use crate::noise::Noise;
-
-/// How a run that added seeds until verdicts were given came to its trials.
-#[derive(Debug, Clone, Copy)]
-pub struct SequentialDesign<'a> {
-    pub until: &'a UntilDecided,
-    /// The last seed that counts.
-    pub upto: u32,
-}
+use crate::sequential::SequentialDesign;
 
 /// The treatment of a cell compared with its baseline in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,6 +54,9 @@ pub struct Comparison {
     /// a chance of [`disklab_stats::PLANNED_POWER`], if effect and spread are what they seem.
     /// `None` if nothing can be said.
     pub seeds_to_decide: Option<usize>,
+    /// Why the two are the same by necessity: what they differ in had nothing to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_choice: Option<String>,
     /// Why there is no verdict, and why seeds were left out.
     pub remarks: Vec<String>,
 }
@@ -69,9 +67,24 @@ fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error>
 }
 
 /// Compares both sides of each cell in each metric that its trials have, if they have any result:
-/// workloads differ in what they measure.
+/// workloads differ in what they measure. Cells at one end of an estimated parameter's range are a
+/// family of their own, as if the suite had been run so.
 pub fn compare(
     all: &[MatchedTrials],
+    metrics: &[Metric],
+    rule: DecisionRule,
+    interim: Option<&SequentialDesign>,
+) -> Result<Vec<Comparison>, disklab_stats::Error> {
+    let mut families: IndexMap<Option<&str>, Vec<&MatchedTrials>> = IndexMap::new();
+    for matched in all {
+        families.entry(matched.cell.value(ESTIMATED)).or_default().push(matched);
+    }
+    let compared = families.values().map(|own| compare_family(own, metrics, rule, interim));
+    Ok(compared.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+fn compare_family(
+    all: &[&MatchedTrials],
     metrics: &[Metric],
     rule: DecisionRule,
     interim: Option<&SequentialDesign>,
@@ -82,6 +95,7 @@ pub fn compare(
     };
     let all: Vec<_> = all
         .iter()
+        .copied()
         .flat_map(|matched| metrics.iter().map(move |metric| (matched, metric)))
         .filter(|(matched, metric)| is_measured(matched, metric))
         .collect();
@@ -99,7 +113,7 @@ pub fn compare(
     }
     let (places, estimates): (Vec<usize>, Vec<_>) = estimates.into_iter().unzip();
     let correction = rule.error_control.correction();
-    let analyses = interim.map_or(1, |interim| interim.until.analyses.len());
+    let analyses = interim.map_or(1, |design| design.last_share().recip().round() as usize);
     for better in [Better::Higher, Better::Lower] {
         let rule = rule_for(better)?;
         let verdicts = rule.family(&estimates, correction)?;
@@ -112,6 +126,13 @@ pub fn compare(
                 comparison.heed_censored();
                 comparison.heed_noise();
             }
+        }
+    }
+    for (at, (matched, _)) in all.iter().enumerate() {
+        let same = Some(&mut comparisons[at]).filter(|own| own.verdict == Verdict::Same);
+        if let Some((own, why)) = same.zip(nothing_to_choose(matched)) {
+            own.remarks.push(format!("the same: {why}"));
+            own.no_choice = Some(why);
         }
     }
     Ok(comparisons)
@@ -139,12 +160,10 @@ fn compare_one(
         ));
     }
     let estimate = match interim {
-        Some(SequentialDesign { until, upto }) if matched.paired => {
-            let taken = until.analyses.iter().filter(|seed| *seed <= upto);
-            let pairs: Vec<usize> =
-                taken.map(|last| seeds.partition_point(|seed| seed <= last)).collect();
-            rule.after_analyses(&ours, &theirs, &pairs, until.analyses.len())
+        Some(design) if matched.paired => {
+            rule.after_analyses(&ours, &theirs, &design.by_pairs(&seeds))
         }
+        Some(design) => rule.spending(design.last_share(), |rule| rule.unpaired(&ours, &theirs)),
         _ if matched.paired => rule.paired(&ours, &theirs),
         _ => rule.unpaired(&ours, &theirs),
     };
@@ -190,6 +209,7 @@ fn compare_one(
         noise: None,
         verdict: Verdict::Undecided,
         seeds_to_decide: None,
+        no_choice: None,
         remarks,
     };
     (comparison, estimate)

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use disklab_record::manifest::UntilDecided;
 use disklab_stats::Verdict;
 use disklab_units::prose::{count, listed};
 use indexmap::{IndexMap, IndexSet};
@@ -12,6 +11,8 @@ use crate::comparison::Comparison;
 use crate::decision::{DecisionRule, ErrorControl};
 use crate::matching::MatchedTrials;
 use crate::metric::Metric;
+use crate::sensitivity::is_at_end;
+use crate::sequential::SequentialDesign;
 
 /// The verdicts in the order in which they are counted, and the words before a count.
 const COUNTED: [(Verdict, &str); 4] = [
@@ -25,7 +26,7 @@ const COUNTED: [(Verdict, &str); 4] = [
 /// where the largest gain and loss are.
 pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
     let mut groups: IndexMap<(&str, &Metric), Vec<&Comparison>> = IndexMap::new();
-    for comparison in comparisons {
+    for comparison in comparisons.iter().filter(|own| !is_at_end(&own.cell)) {
         let key = (comparison.treatment.as_str(), &comparison.metric);
         groups.entry(key).or_default().push(comparison);
     }
@@ -79,7 +80,9 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
 /// nothing is undecided, or where nothing can be said.
 pub fn seeds_to_decide(comparisons: &[Comparison]) -> Option<String> {
     let is_open = |comparison: &&Comparison| {
-        comparison.verdict == Verdict::Undecided && comparison.change.is_some()
+        comparison.verdict == Verdict::Undecided
+            && comparison.change.is_some()
+            && !is_at_end(&comparison.cell)
     };
     let open: Vec<&Comparison> = comparisons.iter().filter(is_open).collect();
     let mut known: Vec<usize> = open.iter().filter_map(|open| open.seeds_to_decide).collect();
@@ -107,13 +110,19 @@ pub fn seeds_to_decide(comparisons: &[Comparison]) -> Option<String> {
 }
 
 /// The rule of the verdicts as a sentence without its full stop.
-pub fn basis(rule: DecisionRule, all: &[MatchedTrials], until: Option<&UntilDecided>) -> String {
+pub fn basis(
+    rule: DecisionRule,
+    all: &[MatchedTrials],
+    design: Option<&SequentialDesign>,
+) -> String {
     let how = match all.iter().filter(|matched| matched.paired).count() {
         0 => "All trials of one side are held against all of the other",
         paired if paired == all.len() => "Trials of one seed are paired",
         _ => "Trials of one seed are paired where there are such",
     };
-    let analyses = until.map_or(1, |until| until.analyses.len());
+    let share = design.map_or(1.0, SequentialDesign::last_share);
+    let looks = design.and_then(SequentialDesign::in_words);
+    let looks = looks.map_or_else(String::new, |looks| format!("; {looks}"));
     let percent = short(rule.alpha * 100.0);
     let limit = match rule.error_control {
         ErrorControl::Fdr => {
@@ -125,8 +134,8 @@ pub fn basis(rule: DecisionRule, all: &[MatchedTrials], until: Option<&UntilDeci
     };
     format!(
         "{how}, and changes are of these, not of the medians; intervals hold each for itself with \
-         {} % confidence; {limit}; the same is what is within {} % with its whole interval",
-        short(100.0 - rule.alpha * 100.0 / analyses as f64),
+         {} % confidence; {limit}; the same is what is within {} % with its whole interval{looks}",
+        short(100.0 - rule.alpha * 100.0 * share),
         short(rule.smallest_effect * 100.0)
     )
 }
@@ -161,6 +170,7 @@ mod tests {
             noise: None,
             verdict,
             seeds_to_decide: None,
+            no_choice: None,
             remarks: Vec::new(),
         }
     }

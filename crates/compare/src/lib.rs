@@ -5,8 +5,11 @@
 //! - [`matching`]: one cell beside another, its trials paired by seed where seeds are shared;
 //! - [`decision`]: the rule by which verdicts are given;
 //! - [`comparison`]: effects, intervals and verdicts of all matched trials together;
+//! - [`choice`]: comparisons in which what differs had nothing to choose;
 //! - [`noise`]: how far two measurements of the same are apart; [`machine`]: what a record says of
 //!   the machine that it was made on;
+//! - [`sensitivity`]: verdicts at the ends of estimated parameters;
+//! - [`sequential`]: interim analyses, of runs that add seeds and of records that are extended;
 //! - [`answer`]: values, changes and cells in words; [`conclusion`]: verdicts in words;
 //! - [`separation`]: what of the recorded samples separates two choices;
 //! - [`winner`]: which of several choices is best along a range.
@@ -14,6 +17,7 @@
 //! Nothing here reads a file or prints: records come in as they were opened.
 
 pub mod answer;
+pub mod choice;
 pub mod comparison;
 pub mod conclusion;
 pub mod decision;
@@ -23,14 +27,17 @@ pub mod machine;
 pub mod matching;
 pub mod metric;
 pub mod noise;
+pub mod sensitivity;
 pub mod separation;
+pub mod sequential;
 pub mod winner;
 
 pub use answer::RelativeChange;
-pub use comparison::{Comparison, SequentialDesign, compare};
+pub use comparison::{Comparison, compare};
 pub use decision::{DecisionRule, ErrorControl};
 pub use error::Error;
 pub use index::{CellIndex, MetricUse, RECORD, default_axis, default_metrics, interim_plan};
 pub use matching::{MatchedTrials, Trust, check_measured, match_across, match_trials};
 pub use metric::Metric;
 pub use noise::Noise;
+pub use sequential::SequentialDesign;

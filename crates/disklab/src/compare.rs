@@ -6,9 +6,10 @@ use std::io::Write;
 
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, RelativeChange,
-    SequentialDesign, Trust, answer, check_measured, conclusion, default_metrics, interim_plan,
-    machine, match_trials,
+    SequentialDesign, Trust, answer, check_measured, conclusion, default_metrics, machine,
+    match_trials, sensitivity,
 };
+use disklab_record::record::name_of;
 use indexmap::IndexMap;
 
 use crate::exit::{Exit, Failure};
@@ -154,9 +155,17 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         smallest_effect: args.smallest_effect,
         error_control: args.limit.into(),
     };
-    let until = interim_plan(&records);
-    let interim = until.map(|until| SequentialDesign { until, upto: u32::MAX });
-    let comparisons = disklab_compare::compare(&matched, &metrics, rule, interim.as_ref())
+    if let Some(other) =
+        records[1..].iter().find(|other| records[0].manifest().has_other_seeds(other.manifest()))
+    {
+        let [first, other] = [&records[0], other].map(|record| name_of(record.folder()));
+        screen.remark(&format!(
+            "{first} and {other} are of one suite with different seeds: disklab merge {first} \
+             {other} pools them"
+        ));
+    }
+    let design = SequentialDesign::among(&records);
+    let comparisons = disklab_compare::compare(&matched, &metrics, rule, design.as_ref())
         .map_err(Failure::mistaken)?;
     let sentences = conclusion::sentences(&comparisons);
     let of_machine: Vec<String> =
@@ -167,6 +176,13 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         Format::Json => {
             let mut told =
                 serde_json::json!({ "terms": rule, "answer": sentences, "cells": comparisons });
+            let sensitivities = sensitivity::sensitivities(&comparisons);
+            if comparisons.iter().any(|own| sensitivity::is_at_end(&own.cell)) {
+                told["sensitivity"] = serde_json::json!(sensitivities);
+            }
+            if let Some(design) = &design {
+                told["sequential"] = serde_json::json!(design);
+            }
             if !of_machine.is_empty() {
                 told["machine"] = of_machine.into();
             }
@@ -193,9 +209,10 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let seeds = conclusion::seeds_to_decide(&comparisons);
         for sentence in sentences
             .into_iter()
+            .chain(sensitivity::sentences(&comparisons))
             .chain(seeds)
             .chain(of_machine)
-            .chain([conclusion::basis(rule, &matched, until)])
+            .chain([conclusion::basis(rule, &matched, design.as_ref())])
         {
             match format {
                 Format::Table => screen.prose(&format!("{sentence}."), "", &mut out)?,
@@ -274,7 +291,7 @@ fn csv_table(comparisons: &[Comparison]) -> Result<Vec<u8>, Failure> {
 
 fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let mut groups: IndexMap<String, Vec<&Comparison>> = IndexMap::new();
-    for comparison in comparisons {
+    for comparison in comparisons.iter().filter(|own| !sensitivity::is_at_end(&own.cell)) {
         let (cell, metric) = (answer::values(&comparison.cell), comparison.metric.name());
         let head = if cell.is_empty() { metric.to_owned() } else { format!("{cell}: {metric}") };
         groups.entry(head).or_default().push(comparison);

@@ -5,8 +5,8 @@ use std::io::Write;
 use disklab_compare::comparison::trials_in_words;
 use disklab_compare::matching::MatchedValues;
 use disklab_compare::{
-    CellIndex, DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange, answer,
-    check_measured, interim_plan, match_trials,
+    CellIndex, DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange,
+    SequentialDesign, answer, check_measured, match_trials,
 };
 use disklab_record::outcome::Cell;
 use disklab_stats::{Error, Finding, Gate, GateTest, GateVerdict};
@@ -95,9 +95,9 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let metrics = args.of.metrics(&indexes);
     check_measured(&matched, &metrics)?;
     // Seeds that were added by what was seen: each interim analysis has its part of alpha.
-    let analyses = interim_plan(&records).map_or(1, |until| until.analyses.len());
-    let crossed = cross(&matched, &metrics, args, args.of.alpha / analyses as f64)
-        .map_err(Failure::mistaken)?;
+    let share = SequentialDesign::among(&records).map_or(1.0, |design| design.last_share());
+    let crossed =
+        cross(&matched, &metrics, args, args.of.alpha * share).map_err(Failure::mistaken)?;
     let exit = if crossed.iter().any(|cell| cell.passage == GateVerdict::Regressed) {
         Exit::Regression
     } else if crossed.iter().any(|cell| cell.passage == GateVerdict::Undecided) {

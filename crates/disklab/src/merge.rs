@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use disklab_record::Record;
+use disklab_record::manifest::Extension;
 use disklab_record::merge::{self, Conflict, Made, MergeError, Merged};
 use disklab_report::Tally;
 use serde_json::json;
@@ -14,9 +15,10 @@ use crate::{records, words};
 
 /// Put records of parts of a suite together, as if one run had made them all.
 ///
-/// The parts are what `disklab run --shard` and `--trial` leave, on any machines. Refused are
-/// records of other kernels, other builds of disklab, other tools, other files of the lab, another
-/// suite, or other settings of it (--set, --seeds). A trial that several records have is kept once
+/// The parts are what `disklab run --shard`, `--trial` and `--seeds 6-10` leave, on any machines.
+/// Refused are records of other kernels, other builds of disklab, other tools, other files of the
+/// lab, another suite, or other settings of it (--set). Seeds that were begun after a record with
+/// others had ended count as added after a look, as those of `disklab run --resume RUN --seeds N`. A trial that several records have is kept once
 /// where its results are the same, byte for byte; where they are not, that is an error, which names
 /// trial and file.
 #[derive(Debug, clap::Args)]
@@ -52,7 +54,7 @@ pub fn merge(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<Exit, Failure> {
-    let Merged { trials, of, duplicates, superseded, damaged } = merged;
+    let Merged { trials, of, duplicates, superseded, damaged, pooled, extended } = merged;
     let tally = Tally::new(&Record::open(folder)?);
     for file in &damaged {
         screen.complain(&format!(
@@ -62,7 +64,7 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
     }
     let document = json!({
         "record": folder, "trials": tally, "of": of, "records": count, "duplicates": duplicates,
-        "superseded": superseded, "damaged": damaged,
+        "superseded": superseded, "damaged": damaged, "pooled": pooled, "extended": extended,
     });
     screen.present(&document, |out| {
         let head = screen.paint(&tally.to_string(), Paint::Strong);
@@ -76,6 +78,18 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
             if number > 0 {
                 writeln!(out, "{} {what}", words::count(number, noun))?;
             }
+        }
+        if let Some((first, last)) = pooled {
+            writeln!(out, "seeds {first} to {last} of one suite, pooled")?;
+        }
+        for extension in &extended {
+            let Extension { after, upto, .. } = extension;
+            let seen = if *after == 0 { "others".to_owned() } else { format!("seed {after}") };
+            writeln!(
+                out,
+                "seeds up to {upto} were begun when results of {seen} could be seen: verdicts \
+                 account for it (docs/METHODOLOGY.md)"
+            )?;
         }
         writeln!(out, "record: {}", from_here(folder).display())?;
         if tally.missing() > 0 {

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use disklab_compare::Metric;
+use disklab_config::device::{AS_IS, Estimate, RangeEnd};
 use disklab_config::read::unknown;
 use disklab_config::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
+use disklab_config::suite::sweep::ESTIMATED;
 use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, SuiteAxis};
 use disklab_config::{Background, Lab, Suite, Trial};
-use disklab_record::record::suite_file;
+use disklab_record::record::{name_of, suite_file};
 use disklab_record::{Manifest, Part};
 
 use crate::exit::{Failure, mistaken};
@@ -34,6 +36,12 @@ pub struct Overrides {
     /// Trials of each cell, each with a seed of its own: 5 are the first five seeds, 6-10 others.
     #[arg(long, value_name = "N")]
     seeds: Option<Seeds>,
+
+    /// Run all cells also at both ends of the range of each parameter that the file of a disk says
+    /// is an estimate ([estimated]), and say which verdicts turn. --set
+    /// estimated=as-is,age_limit-low,age_limit-high does so for one of them.
+    #[arg(long)]
+    sensitivity: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -66,7 +74,8 @@ impl Overrides {
         seeds: Seeds,
     ) -> Result<Self, Failure> {
         let set = settings.into_iter().map(|setting| setting.parse().map_err(Failure::mistaken));
-        Ok(Self { set: set.collect::<Result<_, _>>()?, kernel: None, seeds: Some(seeds) })
+        let set = set.collect::<Result<_, _>>()?;
+        Ok(Self { set, seeds: Some(seeds), ..Self::default() })
     }
 
     /// With these values of an axis in the place of the suite's, or of those that the command line
@@ -75,6 +84,22 @@ impl Overrides {
         let setting: Setting = format!("{axis}={values}").parse().map_err(Failure::mistaken)?;
         let others = self.set.iter().filter(|setting| setting.axis != axis).cloned();
         Ok(Self { set: others.chain([setting]).collect(), ..self.clone() })
+    }
+
+    /// The seeds that the command line asks for.
+    pub const fn seeds(&self) -> Option<Seeds> {
+        self.seeds
+    }
+
+    /// Refuses what only modelled disks have, for this machine's own.
+    pub fn refuse_models(&self) -> Result<(), Failure> {
+        if self.sensitivity {
+            return Err(mistaken!(
+                "--sensitivity: disks of this machine have no estimated parameters; leave --on host \
+                 out, or compare with models of them (`disklab predict`)"
+            ));
+        }
+        Ok(())
     }
 
     /// With so many seeds where the command line does not say how many.
@@ -116,7 +141,64 @@ impl Question {
             lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
         let text = fs::read_to_string(&path)
             .map_err(|error| mistaken!("{}: cannot be read: {error}", path.display()))?;
-        Self::of_text(lab, &name, &path.display().to_string(), text, overrides.listed())
+        let mut set = overrides.listed();
+        let file = path.display().to_string();
+        if overrides.sensitivity {
+            let as_it_is = Self::of_text(lab, &name, &file, text.clone(), set.clone())?;
+            set.push(format!("{ESTIMATED}={}", as_it_is.ends_of_estimates()?.join(",")));
+        }
+        Self::of_text(lab, &name, &file, text, set)
+    }
+
+    /// The values of the axis over the estimates of the suite's disks.
+    fn ends_of_estimates(&self) -> Result<Vec<String>, Failure> {
+        let axes: Vec<String> =
+            self.suite.axes().iter().map(|axis| axis.axis.to_string()).collect();
+        if axes.iter().any(|axis| axis == ESTIMATED) {
+            return Err(mistaken!(
+                "--sensitivity: the suite has the axis `{ESTIMATED}` already: leave one of them out"
+            ));
+        }
+        let devices = self.trials.iter().flat_map(|trial| &trial.devices);
+        let mut ends = RangeEnd::axis_values(devices);
+        // What the suite sets on all disks is no estimate.
+        ends.retain(|end| match RangeEnd::parse(end) {
+            Ok(Some(end)) => !axes.contains(&format!("device.{}", end.key)),
+            _ => true,
+        });
+        if ends.len() == 1 {
+            let names = self.trials.iter().flat_map(|trial| &trial.devices);
+            let names: BTreeSet<&str> = names.map(|device| device.name.as_str()).collect();
+            return Err(mistaken!(
+                "--sensitivity: no disk of the suite has an estimate in its file ([estimated]): {}",
+                Vec::from_iter(names).join(", ")
+            ));
+        }
+        Ok(ends)
+    }
+
+    /// What `--sensitivity` adds to the suite, as a sentence.
+    fn estimates(&self) -> Option<String> {
+        let is_end = |trial: &&Trial| trial.value(ESTIMATED).is_some_and(|value| value != AS_IS);
+        let trials = self.trials.iter().filter(is_end).count();
+        let all = self.trials.iter().flat_map(|trial| &trial.devices);
+        let ends =
+            self.trials.iter().filter_map(|trial| RangeEnd::parse(trial.value(ESTIMATED)?).ok());
+        let keys: BTreeSet<&str> = ends.flatten().map(|end| end.key).collect();
+        let mut ranges: BTreeSet<String> = BTreeSet::new();
+        for Estimate { key, low, high } in all.flat_map(|device| &device.estimated) {
+            if keys.contains(key.as_str()) {
+                ranges.insert(format!("{key} ({low} to {high})"));
+            }
+        }
+        (trials > 0).then(|| {
+            format!(
+                "{} of {} are at an end of an estimate's range: {}",
+                trials,
+                words::count(self.trials.len(), "trial"),
+                Vec::from_iter(ranges).join(", ")
+            )
+        })
     }
 
     /// The one that a record was begun with.
@@ -128,6 +210,57 @@ impl Question {
             Some(part) => all.only(&part.at.iter().map(|&at| at as usize).collect::<Vec<_>>()),
             None => all,
         })
+    }
+
+    /// The one that a record was begun with, with these seeds instead of its own, which they begin
+    /// with.
+    pub fn with_seeds(
+        lab: &Lab,
+        folder: &Path,
+        manifest: &Manifest,
+        seeds: Seeds,
+    ) -> Result<Self, Failure> {
+        let recorded = Self::recorded(lab, folder, manifest)?;
+        let (had, name) = (recorded.suite.seeds(), name_of(folder));
+        if seeds == had {
+            return Ok(recorded);
+        }
+        let has = if had.count() == 1 {
+            format!("seed {}", had.first())
+        } else {
+            format!("seeds {} to {}", had.first(), had.last())
+        };
+        if seeds.first() != had.first() {
+            let suggestion = had.upto(had.last().max(seeds.last()));
+            return Err(mistaken!(
+                "--seeds {seeds}: {name} has {has}, and seeds are added behind them: --seeds \
+                 {suggestion}; others are a record of their own (`disklab run {} --seeds {seeds}`), \
+                 which `disklab merge` puts together with this one",
+                manifest.suite.name
+            ));
+        }
+        if seeds.last() < had.last() {
+            return Err(mistaken!(
+                "--seeds {seeds}: {name} has {has}, and seeds can only be added: name more, or \
+                 leave --seeds out"
+            ));
+        }
+        if recorded.part.is_some() {
+            let rest = Seeds::first_ones(seeds.last()).after(had.last());
+            return Err(mistaken!(
+                "--seeds {seeds}: {name} has only some of the suite's trials, and seeds are added \
+                 to all of them: first put the parts together (`disklab merge`), or run the new \
+                 seeds as parts too (`disklab run {} --seeds {rest} --shard K/N`)",
+                manifest.suite.name
+            ));
+        }
+        let others = |setting: &&String| {
+            setting.split_once('=').is_none_or(|(axis, _)| axis != SEEDS_SETTING)
+        };
+        let set = manifest.suite.set.iter().filter(others).cloned();
+        let set = set.chain([format!("{SEEDS_SETTING}={seeds}")]).collect();
+        let suite = &manifest.suite;
+        Self::of_text(lab, &suite.name, &suite_file(folder), suite.text().to_owned(), set)
     }
 
     /// With only the trials at these places, which rise. A place where there is none has none.
@@ -204,7 +337,11 @@ impl Question {
             let first = ids.first().copied().unwrap_or_default();
             format!("skipped: {}, {first} first: {reason}", words::count(ids.len(), "trial"))
         };
-        let remarks = bare.into_iter().map(remark).chain(reasons.into_iter().map(skipped));
+        let remarks = self
+            .estimates()
+            .into_iter()
+            .chain(bare.into_iter().map(remark))
+            .chain(reasons.into_iter().map(skipped));
         remarks.chain(self.left_out.iter().cloned()).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 mod again;
 mod decide;
+mod extend;
 pub mod manifest;
 pub mod on_host;
 pub mod progress;
@@ -69,13 +70,14 @@ pub struct RunArgs {
     out: Option<PathBuf>,
 
     /// Continue a record, by its name in ./records or by its path, with the suite, the settings and
-    /// the disks it was begun with.
+    /// the disks it was begun with. With --seeds N, seeds are added to the record up to N; its
+    /// verdicts then account for the look that was taken at it before.
     #[arg(
         long,
         value_name = "RUN",
         conflicts_with_all = [
-            "suite", "set", "kernel", "seeds", "trials", "shard", "out", "on", "devices", "at",
-            "array", "order", "warm_up", "no_pairs",
+            "suite", "set", "kernel", "trials", "shard", "out", "on", "devices", "at", "array",
+            "order", "warm_up", "no_pairs", "sensitivity",
         ]
     )]
     resume: Option<String>,
@@ -118,8 +120,11 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let second = if is_paired { again::second_measurements(&question) } else { Vec::new() };
     manifest.again = second.iter().map(|trial| trial.id.clone()).collect();
     let trials = [question.trials.clone(), second].concat();
+    let extension = recorded.as_ref().and_then(|record| extend::extension(record, &manifest));
     manifest.until_decided = match &recorded {
-        Some(record) => record.manifest().until_decided.clone(),
+        Some(record) => {
+            extend::until_decided(record.manifest(), &question.suite, extension.as_ref())
+        }
         None if args.until_decided => Some(args.verdicts.plan(&question)?),
         None => None,
     };
@@ -150,7 +155,13 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
         By::Guests(_) => None,
     };
-    let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
+    let (writer, tidied) = match (&begun, extension) {
+        (Some(folder), Some(extension)) => {
+            screen.remark(&extend::in_words(&extension));
+            Record::extend(folder, &manifest, extension, retry)?
+        }
+        _ => open(begun.or_else(|| args.out.clone()), &manifest, retry)?,
+    };
     say_tidied(&tidied, screen);
     if let By::Host(host) = &by
         && let Some(remark) = on_host::record_is_in_the_way(host, writer.folder())
@@ -193,7 +204,10 @@ fn ask(
         host.as_ref().or(Some(&args.host).filter(|host| host.on == on_host::ExecutorChoice::Host));
     let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
     let question = |lab: &Lab, overrides: &Overrides| match (begun, &recorded) {
-        (Some(folder), Some(record)) => Question::recorded(lab, folder, record.manifest()),
+        (Some(folder), Some(record)) => match args.overrides.seeds() {
+            Some(seeds) => Question::with_seeds(lab, folder, record.manifest(), seeds),
+            None => Question::recorded(lab, folder, record.manifest()),
+        },
         _ => Question::ask(lab, args.suite.as_deref().unwrap_or_default(), overrides),
     };
     let jobs = args.jobs.get();
@@ -205,6 +219,7 @@ fn ask(
         let run = ready::check(home, &question.trials, jobs, signals::watch()?, screen)?;
         return Ok((question, By::Guests(Run { trace: !args.no_trace, ..run })));
     };
+    args.overrides.refuse_models()?;
     for line in undo::left_by_killed_runs(host.dry_run, screen)?.lines(host.dry_run) {
         screen.remark(&format!("of a run that was killed: {line}"));
     }

@@ -66,8 +66,11 @@ impl Meter {
             *since = now;
         }
         *count += 1;
+        let present = *count;
         let step = self.order.next(arrival);
         if let MeterState::Counting { phase, .. } = &mut self.state {
+            let most = &mut phase.devices[disk].most;
+            *most = (*most).max(Some(present));
             follow(phase, disk, step);
         }
     }
@@ -82,8 +85,9 @@ impl Meter {
                 *since = (*since).max(*begin);
             }
         }
-        let counts = |name: &String| DeviceCounts {
+        let counts = |(name, (present, _)): (&String, &(u32, u64))| DeviceCounts {
             name: name.clone(),
+            most: Some(*present),
             service: Some(Nanos(0)),
             depth: Some(Nanos(0)),
             followers: Some(0),
@@ -97,7 +101,7 @@ impl Meter {
             end: Nanos(*begin),
             read_followers: Some(0),
             read_switches: Some(0),
-            devices: self.names.iter().map(counts).collect(),
+            devices: self.names.iter().zip(&self.present).map(counts).collect(),
         };
         self.state = MeterState::Counting { phase, models: models() };
     }
@@ -227,6 +231,7 @@ mod tests {
         assert_eq!((d.busy, d.wait, d.service), (Nanos(50), Nanos(60), Some(Nanos(50))));
         assert_eq!(d.model.as_ref().unwrap()["seeks"], 3);
         assert_eq!(d.depth, Some(d.wait), "all began and ended in the phase");
+        assert_eq!(d.most, Some(2));
         assert_eq!((d.followers, d.apart, d.apart_sectors), (Some(3), Some(3), Some(87 + 2 + 32)));
         assert_eq!((phase.read_followers, phase.read_switches), (Some(3), Some(0)));
     }
@@ -259,7 +264,8 @@ mod tests {
         meter.ended(&served(0, 140, 180, 200), || model(0));
         arrive(&mut meter, 220, 0);
         assert!(meter.end(&model(0), [(0, 160), (0, 220)].into_iter()));
-        assert_eq!(meter.phases()[0].devices[0].depth, Some(Nanos(30 + 50 + 40)));
+        let device = &meter.phases()[0].devices[0];
+        assert_eq!((device.depth, device.most), (Some(Nanos(30 + 50 + 40)), Some(3)));
     }
 
     #[test]

@@ -101,6 +101,9 @@ pub struct DeviceCounts {
     /// Divided by the phase's length, it is the mean number of requests at the disk.
     #[serde(default, rename = "depth_ns", skip_serializing_if = "Option::is_none")]
     pub depth: Option<Nanos>,
+    /// The most requests that were at the disk at one moment of the phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
     /// Reads and writes that arrived in the phase, except the disk's first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followers: Option<u64>,
@@ -194,6 +197,7 @@ impl DeviceCounts {
         };
         self.service = times(self.service, later.service);
         self.depth = times(self.depth, later.depth);
+        self.most = self.most.zip(later.most).map(|(own, more)| own.max(more));
         self.followers = both(self.followers, later.followers);
         self.apart = both(self.apart, later.apart);
         self.apart_sectors = both(self.apart_sectors, later.apart_sectors);

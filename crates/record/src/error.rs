@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::manifest::SETTINGS;
 use crate::mismatch::{Mismatch, listed};
 use crate::name::UnfitName;
 
@@ -80,6 +81,12 @@ fn way_out(differences: &[Mismatch]) -> &'static str {
         "the disk models are in the disk library, and this one is of another build of disklab: \
         build the sources that the record was begun with (`cargo build --release --workspace`), \
         or start a new record with `disklab run`"
+    } else if differences
+        .iter()
+        .any(|difference| difference.what == SETTINGS && difference.now.contains("seeds="))
+    {
+        "to add seeds to it: disklab run --resume RUN --seeds N; else start a new record with \
+        `disklab run`, or restore what was"
     } else {
         "start a new record with `disklab run`, or restore what was"
     }

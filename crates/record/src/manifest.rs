@@ -45,6 +45,9 @@ pub struct Manifest {
     /// The records that this one was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Origin>,
+    /// The seeds that were added, each time after results could be seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extended: Vec<Extension>,
     /// The origin of imported results.
     pub imported: Option<Imported>,
     #[serde(rename = "kernel", default)]
@@ -118,6 +121,20 @@ pub struct Origin {
     pub created: String,
     /// How many of the trials are from there.
     pub trials: usize,
+}
+
+/// Seeds that were added to a record after its results could be seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extension {
+    /// When, RFC 3339.
+    pub created: String,
+    /// The command line, for the reader.
+    pub command: Vec<String>,
+    /// The last seed before, counted from the record's first; 0 if other seeds than the first ones
+    /// were seen.
+    pub after: u32,
+    /// The last seed since.
+    pub upto: u32,
 }
 
 /// Results that somebody else's run left.
@@ -291,6 +308,80 @@ impl Manifest {
         found
     }
 
+    /// Returns the first and the last seed that the suite asks for; None for imported results, and
+    /// for a suite that cannot be read.
+    pub fn seeds(&self) -> Option<(u32, u32)> {
+        let set = self.suite.set.iter().rev().find_map(|setting| seeds_setting(setting));
+        if let Some(text) = set {
+            let (first, last) = text.split_once('-').unwrap_or(("1", text));
+            return Some((first.trim().parse().ok()?, last.trim().parse().ok()?));
+        }
+        let suite: toml::Table = self.suite.text.parse().ok()?;
+        let count = u32::try_from(suite.get("seeds")?.as_integer()?).ok()?;
+        Some((1, count))
+    }
+
+    /// Whether both are of one suite, with different seeds of which they share none: they can be
+    /// pooled.
+    pub fn has_other_seeds(&self, other: &Self) -> bool {
+        let settings = |manifest: &Self| -> Vec<String> {
+            let set = manifest.suite.set.iter();
+            set.filter(|setting| seeds_setting(setting).is_none()).cloned().collect()
+        };
+        let is_of_one_suite = self.imported.is_none()
+            && self.suite.sha256 == other.suite.sha256
+            && settings(self) == settings(other);
+        let seeds = self.seeds().zip(other.seeds());
+        is_of_one_suite && seeds.is_some_and(|(own, its)| own.1 < its.0 || its.1 < own.0)
+    }
+
+    /// Replaces the seeds among the settings of the suite.
+    pub(crate) fn set_seeds(&mut self, first: u32, last: u32) {
+        self.suite.set.retain(|setting| seeds_setting(setting).is_none());
+        let seeds = if first == 1 { last.to_string() } else { format!("{first}-{last}") };
+        self.suite.set.push(format!("{SEEDS}={seeds}"));
+    }
+
+    /// The manifest that this record has once the trials of `now` are added to its own, which are
+    /// among them: the same suite with more seeds. An error lists what else differs.
+    pub(crate) fn extended_to(
+        &self,
+        now: &Self,
+        extension: Extension,
+    ) -> Result<Self, Vec<Mismatch>> {
+        let own: BTreeSet<&String> = self.all_trials().collect();
+        let is_own = |trial: &&String| own.contains(*trial);
+        let keys = now.trials.iter().zip(&now.keys).filter(|(trial, _)| is_own(trial));
+        let settings = |set: &[String]| -> Vec<String> {
+            set.iter().filter(|setting| seeds_setting(setting).is_none()).cloned().collect()
+        };
+        let mut before = Self {
+            trials: now.trials.iter().filter(is_own).cloned().collect(),
+            keys: keys.map(|(_, key)| key.clone()).collect(),
+            again: now.again.iter().filter(is_own).cloned().collect(),
+            until_decided: self.until_decided.clone(),
+            ..now.clone()
+        };
+        if settings(&self.suite.set) == settings(&now.suite.set) {
+            before.suite.set.clone_from(&self.suite.set);
+        }
+        let differences = self.mismatches(&before);
+        if !differences.is_empty() {
+            return Err(differences);
+        }
+        let mut extended = self.clone();
+        extended.suite.set.clone_from(&now.suite.set);
+        extended.trials.clone_from(&now.trials);
+        // Older records have none.
+        if !self.keys.is_empty() {
+            extended.keys.clone_from(&now.keys);
+        }
+        extended.again.clone_from(&now.again);
+        extended.until_decided.clone_from(&now.until_decided);
+        extended.extended.push(extension);
+        Ok(extended)
+    }
+
     /// Lists what makes a record of some of these trials one of another experiment.
     pub fn mismatches_of_part(&self, part: &Self) -> Vec<Mismatch> {
         let mut found = self.question_mismatches(part);
@@ -350,6 +441,14 @@ impl Manifest {
             Mismatch::between(format!("key of {trial}"), recorded, now)
         })
     }
+}
+
+/// The name of the seeds among the settings of a suite.
+const SEEDS: &str = "seeds";
+
+/// Returns the value of a setting, if it is that of the seeds.
+fn seeds_setting(setting: &str) -> Option<&str> {
+    setting.strip_prefix(SEEDS)?.strip_prefix('=')
 }
 
 /// The name in messages of what `--set` and `--seeds` changed.

@@ -3,6 +3,7 @@
 mod agree;
 mod choose;
 mod error;
+mod pool;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,13 +17,13 @@ pub(crate) use choose::STATUS;
 pub use error::{Conflict, MergeError};
 
 use crate::error::RecordError;
-use crate::manifest::Origin;
+use crate::manifest::{Extension, Origin};
 use crate::raw::copy_contents;
 use crate::record::Record;
 use crate::{lock, name, sync, whole};
 
 /// The result of a merge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Merged {
     /// Trials of the new record.
     pub trials: usize,
@@ -34,6 +35,10 @@ pub struct Merged {
     pub superseded: usize,
     /// Raw files that are not what was recorded of them: another record's were taken.
     pub damaged: Vec<PathBuf>,
+    /// The first and the last seed of all, if the records have different seeds.
+    pub pooled: Option<(u32, u32)>,
+    /// The seeds that were begun when others could be seen, and so count as added after a look.
+    pub extended: Vec<Extension>,
 }
 
 /// Merges `records` into a new one in exactly this folder, which must not exist. It is whole, or
@@ -43,7 +48,8 @@ pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, Merge
         return Err(RecordError::Exists { folder: to.to_owned() }.into());
     }
     records.iter().try_for_each(check)?;
-    let agreed = agree::agree(records)?;
+    let manifests = pool::with_all_seeds(records);
+    let agreed = agree::agree(records, &manifests)?;
     let chosen = choose::choose(records, &agreed)?;
     let mut manifest = agreed.manifest;
     manifest.command.clone_from(&made.command);
@@ -57,6 +63,7 @@ pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, Merge
         trials: count.get(&at).copied().unwrap_or_default(),
     };
     manifest.merged = records.iter().enumerate().map(origin).collect();
+    let is_pooled = records.iter().any(|record| record.manifest().seeds() != manifest.seeds());
     whole::create(to, &manifest, sync::filesystem, |part| write(part, records, &chosen))?;
     Ok(Merged {
         trials: manifest.trials.len(),
@@ -64,6 +71,8 @@ pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, Merge
         duplicates: chosen.duplicates,
         superseded: chosen.superseded,
         damaged: chosen.damaged,
+        pooled: manifest.seeds().filter(|_| is_pooled),
+        extended: manifest.extended,
     })
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::error::RecordError;
 use crate::fingerprint;
 use crate::lock::Lock;
-use crate::manifest::Manifest;
+use crate::manifest::{Extension, Manifest};
 use crate::name::{self, UnfitName};
 use crate::outcome::{Cell, Outcome, Status};
 use crate::raw::copy_contents;
@@ -135,18 +135,57 @@ impl Record {
         now: &Manifest,
         retry: Retry,
     ) -> Result<(RecordWriter, Tidied), RecordError> {
-        let manifest = record::read_manifest(folder)?;
-        let lock = Lock::take(folder)?;
+        let (manifest, lock) = locked(folder)?;
         let differences = manifest.mismatches(now);
         if !differences.is_empty() {
             return Err(RecordError::Mismatch { folder: folder.to_owned(), differences });
         }
-        let lines = record::read_lines(folder)?;
-        let tidied = tidy(folder, &lines)?;
-        let writer =
-            RecordWriter::new(folder, manifest, &lines.outcomes, lines.whole as u64, retry, lock)?;
-        Ok((writer, tidied))
+        continued(folder, manifest, retry, lock)
     }
+
+    /// Adds seeds to a record, and continues it. `now` is the manifest that a new run with all of
+    /// the seeds would have. The record's manifest is replaced as a whole: a crash leaves the record
+    /// as it was, or extended.
+    pub fn extend(
+        folder: &Path,
+        now: &Manifest,
+        extension: Extension,
+        retry: Retry,
+    ) -> Result<(RecordWriter, Tidied), RecordError> {
+        let (recorded, lock) = locked(folder)?;
+        let differs =
+            |differences| RecordError::Mismatch { folder: folder.to_owned(), differences };
+        let manifest = recorded.extended_to(now, extension).map_err(differs)?;
+        let path = folder.join(name::MANIFEST);
+        let refused = |message| RecordError::Manifest { path: path.clone(), message };
+        manifest.check_trials().map_err(refused)?;
+        let text = manifest.to_toml().map_err(refused)?;
+        write_whole(&path, &text)
+            .and_then(|()| sync::folder(folder))
+            .map_err(RecordError::io("write", &path))?;
+        continued(folder, manifest, retry, lock)
+    }
+}
+
+/// Takes the lock of a record, and reads the manifest, which nobody else changes then.
+fn locked(folder: &Path) -> Result<(Manifest, Lock), RecordError> {
+    // A folder that is no record gets no lock.
+    record::read_manifest(folder)?;
+    let lock = Lock::take(folder)?;
+    Ok((record::read_manifest(folder)?, lock))
+}
+
+fn continued(
+    folder: &Path,
+    manifest: Manifest,
+    retry: Retry,
+    lock: Lock,
+) -> Result<(RecordWriter, Tidied), RecordError> {
+    let lines = record::read_lines(folder)?;
+    let tidied = tidy(folder, &lines)?;
+    let writer =
+        RecordWriter::new(folder, manifest, &lines.outcomes, lines.whole as u64, retry, lock)?;
+    Ok((writer, tidied))
 }
 
 impl RecordWriter {
@@ -164,9 +203,14 @@ impl RecordWriter {
         let last = record::last_outcomes(outcomes);
         let recorded: BTreeMap<String, Status> =
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
+        // Seeds that were added change which verdicts are given: what was not needed may be.
+        let is_open = manifest.until_decided.is_some() && !manifest.extended.is_empty();
+        let wants = |status: Option<Status>| {
+            retry.wants(status) || (is_open && status == Some(Status::NotNeeded))
+        };
         let remaining = manifest
             .all_trials()
-            .filter(|trial| retry.wants(recorded.get(*trial).copied()))
+            .filter(|trial| wants(recorded.get(*trial).copied()))
             .cloned()
             .collect();
         let log = Mutex::new(Log { file, path, whole, recorded, remaining });
@@ -297,6 +341,12 @@ impl RecordWriter {
         outcome.key = self.keys.get(&outcome.trial).cloned();
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
+        if outcome.status == Status::NotNeeded
+            && log.recorded.get(&outcome.trial) == Some(&Status::NotNeeded)
+        {
+            log.remaining.remove(&outcome.trial);
+            return Ok(());
+        }
         self.append(&mut log, slice::from_ref(&outcome))
     }
 

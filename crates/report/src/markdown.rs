@@ -25,11 +25,16 @@ pub fn markdown(source: &ReportSource) -> String {
     let without = source.no_comparisons.as_ref();
     out.extend(without.map(|why| format!("No verdicts: {}.\n", plain(why))));
     let sentences = source.sentences();
-    let said =
-        sentences.iter().chain(&source.seeds_to_decide()).map(|one| plain(one)).collect_vec();
+    let turned = source.sensitivity();
+    let said = sentences
+        .iter()
+        .chain(&turned)
+        .chain(&source.seeds_to_decide())
+        .map(|one| plain(one))
+        .collect_vec();
     out.extend(said.iter().map(|sentence| format!("- {sentence}.")));
     if !sentences.is_empty() {
-        let basis = conclusion::basis(source.rule, &source.matched, source.until);
+        let basis = conclusion::basis(source.rule, &source.matched, source.design.as_ref());
         out.push(format!("\n{}.\n", plain(&basis)));
     }
     let machine = source.merged.iter().flat_map(|report| &report.machine);

@@ -33,7 +33,8 @@ impl<'a> Notes<'a> {
 
     /// The number of each kind that is among the remarks on a trial, counted from 1.
     pub fn numbers(&mut self, remarks: &'a [Remark], trial: &'a str) -> Vec<usize> {
-        let said = remarks.iter().filter(|remark| !remark.doubts());
+        // That there was no choice is told where choices are compared.
+        let said = remarks.iter().filter(|remark| !remark.doubts() && !remark.is_no_choice());
         said.map(|remark| self.number(remark, trial)).unique().collect()
     }
 

@@ -9,7 +9,7 @@ pub use open::Records;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, SequentialDesign,
     Trust, answer, check_measured, compare, conclusion, default_axis, default_metrics,
-    interim_plan, match_trials,
+    interim_plan, match_trials, sensitivity,
 };
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
@@ -55,6 +55,8 @@ pub struct ReportSource<'a> {
     pub metrics: Vec<Metric>,
     pub rule: DecisionRule,
     pub until: Option<&'a UntilDecided>,
+    /// How seeds were added, if results were seen before all of them were run.
+    pub design: Option<SequentialDesign>,
     /// The trials of each comparison.
     pub matched: Vec<MatchedTrials<'a>>,
     /// The comparisons in each metric.
@@ -89,7 +91,7 @@ impl<'a> ReportSource<'a> {
             check_measured(&matched, &metrics)?;
         }
         let rule = until.map_or(Ok(DecisionRule::DEFAULT), DecisionRule::recorded)?;
-        let design = until.map(|until| SequentialDesign { until, upto: u32::MAX });
+        let design = SequentialDesign::among(all);
         let families = families(&metrics, until);
         let judged: Result<Vec<_>, _> = families
             .iter()
@@ -117,6 +119,7 @@ impl<'a> ReportSource<'a> {
             metrics,
             rule,
             until,
+            design,
             matched,
             comparisons,
             no_comparisons,
@@ -171,6 +174,11 @@ impl<'a> ReportSource<'a> {
     /// The verdicts in words, of the first metric.
     pub fn sentences(&self) -> Vec<String> {
         conclusion::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
+    }
+
+    /// What becomes of the verdicts in the first metric at the ends of estimated parameters.
+    pub fn sensitivity(&self) -> Vec<String> {
+        sensitivity::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
     /// How many seeds would decide what the first metric leaves undecided, in words.

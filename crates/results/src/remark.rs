@@ -37,6 +37,25 @@ impl Others {
     }
 }
 
+/// Why a read policy had no mirror to choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoMirrors {
+    /// Neither data nor metadata have a second copy.
+    OneCopy,
+    /// The disks read nothing while it measured.
+    NoReads,
+}
+
+impl NoMirrors {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::OneCopy => "there is one copy of each block",
+            Self::NoReads => "the disks read nothing while it measured",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Remark {
@@ -184,6 +203,17 @@ pub enum Remark {
         "what was in memory could not be dropped before it, so that it may have begun warm: {why}"
     )]
     CachesKept { why: String },
+    /// No request waited in the I/O scheduler for a place at its disk: the most requests that were
+    /// at any disk at once, and the fewest that a disk takes.
+    #[error(
+        "the I/O scheduler had nothing to choose: never more than {} at a disk, which takes \
+         {tags} at once",
+        disklab_units::prose::count(*most as usize, "request")
+    )]
+    NothingToSchedule { most: u32, tags: u32 },
+    /// The read policy had no mirror to choose.
+    #[error("the read policy had nothing to choose: {}", why.in_words())]
+    NoMirrorToChoose { why: NoMirrors },
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
     #[error("fio gave no percentiles that hold for all its jobs together")]
     NoPercentiles,
@@ -229,8 +259,16 @@ impl Remark {
             | Self::NotSteady { .. }
             | Self::CachesKept { .. }
             | Self::NotSurvived { .. }
+            | Self::NothingToSchedule { .. }
+            | Self::NoMirrorToChoose { .. }
             | Self::NoPercentiles => false,
         }
+    }
+
+    /// Whether it says that a scheduler or a policy had nothing to choose: nothing is odd about the
+    /// trial's own numbers.
+    pub fn is_no_choice(&self) -> bool {
+        matches!(self, Self::NothingToSchedule { .. } | Self::NoMirrorToChoose { .. })
     }
 
     /// Says why the numbers are not to be relied on, for a remark that doubts them.

@@ -46,6 +46,12 @@ impl InterimAnalyses {
         Ok((FEWEST..budget).map(plan).find(decides).unwrap_or_else(|| plan(budget)))
     }
 
+    /// Plans the numbers of trials of further analyses, when trials are added to `done` ones up to
+    /// `budget`.
+    pub fn later(done: usize, budget: usize) -> Vec<usize> {
+        growing((done * 3).div_ceil(2).min(budget), budget)
+    }
+
     /// The numbers of trials at which to compare, in rising order; the last is the budget.
     pub fn trials(&self) -> &[usize] {
         &self.trials
@@ -57,48 +63,77 @@ impl InterimAnalyses {
     }
 }
 
+/// One of the analyses of a record to which seeds were added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Analysis {
+    /// The pairs that there were.
+    pub pairs: usize,
+    /// The part of alpha that it may spend.
+    pub share: f64,
+}
+
+/// The part of alpha of each stage of a record: `stage` 0 is what was run first, and each extension
+/// that the user asked for after having seen the results is a stage of its own. A record that was
+/// never extended spends all of alpha.
+///
+/// How often a user will extend a record is not known in advance, so each stage takes half of what
+/// the stages before it left: 1/2, 1/4, 1/8, ... Whatever the number of extensions, and however the
+/// user decides on them, a verdict of an extended record is false with a chance of at most alpha
+/// (Bonferroni). A user who takes the verdict of the first stage at all of alpha, and extends only
+/// what it left open, is wrong with a chance of at most 1.5 alpha; tests/simulation has the rates.
+pub fn share_of_stage(stage: usize, stages: usize) -> f64 {
+    if stages <= 1 { 1.0 } else { 0.5_f64.powi(stage.min(stages - 1) as i32 + 1) }
+}
+
 impl Rule {
-    /// Compares pair by pair after each of some analyses: `pairs` are the pairs that there were at
-    /// each, of `planned` analyses in all. What is said holds however these analyses decided on
-    /// going on: the interval is that of one analysis, with the alpha of one; p-values are the
-    /// smallest of any analysis that saw the effect on the same side, times the analyses planned.
-    /// As long as the effect stays on its side they only fall, so that what a family of cells has
-    /// decided ([`Rule::family`]) stays decided. Effect and interval are those of the last
-    /// analysis, or of the one with the smallest p-value where that alone tells a difference.
+    /// Compares pair by pair after each of some analyses, the last one last, whose shares of alpha
+    /// are at most 1 together. What is said holds however these analyses decided on going on: the
+    /// interval is that of one analysis, with its share of alpha; p-values are the smallest of any
+    /// analysis that saw the effect on the same side, each divided by its share. As long as the
+    /// effect stays on its side they only fall, so that what a family of cells has decided
+    /// ([`Rule::family`]) stays decided. Effect and interval are those of the last analysis, or of
+    /// the one with the smallest p-value where that alone tells a difference.
     pub fn after_analyses(
         &self,
         treatment: &[f64],
         baseline: &[f64],
-        pairs: &[usize],
-        planned: usize,
+        analyses: &[Analysis],
     ) -> Result<Comparison, Error> {
-        at_least("looks planned", planned, pairs.len().max(1))?;
-        let analyses = planned as f64;
-        let one_analysis = self.with_alpha(self.alpha() / analyses)?;
-        let after_pairs = |n: usize| {
-            let n = n.min(treatment.len()).min(baseline.len());
-            one_analysis.paired(&treatment[..n], &baseline[..n])
+        let after = |analysis: &Analysis| {
+            let n = analysis.pairs.min(treatment.len()).min(baseline.len());
+            self.spending(analysis.share, |rule| rule.paired(&treatment[..n], &baseline[..n]))
         };
-        let last = after_pairs(pairs.last().copied().unwrap_or(0))?;
-        let mut after = last;
+        let last = after(analyses.last().unwrap_or(&Analysis { pairs: 0, share: 1.0 }))?;
+        let mut found = last;
         // Early analyses may have had too few pairs that are ok.
-        let earlier = pairs.iter().filter_map(|&n| after_pairs(n).ok());
+        let earlier = analyses.iter().filter_map(|analysis| after(analysis).ok());
         for analysis in earlier {
             let same_side = analysis.log_ratio.value.is_sign_positive()
                 == last.log_ratio.value.is_sign_positive();
-            if same_side && analysis.p_different < after.p_different {
-                after.p_different = analysis.p_different;
+            if same_side && analysis.p_different < found.p_different {
+                found.p_different = analysis.p_different;
                 if last.log_ratio.interval.contains(0.0)
                     && !analysis.log_ratio.interval.contains(0.0)
                 {
-                    after.log_ratio = analysis.log_ratio;
+                    found.log_ratio = analysis.log_ratio;
                 }
             }
-            after.p_same = after.p_same.min(analysis.p_same);
+            found.p_same = found.p_same.min(analysis.p_same);
         }
-        after.p_different = (after.p_different * analyses).min(1.0);
-        after.p_same = (after.p_same * analyses).min(1.0);
-        Ok(after)
+        Ok(found)
+    }
+
+    /// A comparison that spends a share of alpha: its interval is at 1 - `share` alpha, and its
+    /// p-values are divided by `share`.
+    pub fn spending(
+        &self,
+        share: f64,
+        compare: impl FnOnce(&Self) -> Result<Comparison, Error>,
+    ) -> Result<Comparison, Error> {
+        let mut found = compare(&self.with_alpha(self.alpha() * share)?)?;
+        found.p_different = (found.p_different / share).min(1.0);
+        found.p_same = (found.p_same / share).min(1.0);
+        Ok(found)
     }
 }
 
@@ -126,6 +161,18 @@ mod tests {
         assert_eq!(plan(4, 0.05), [4]);
         assert_eq!(plan(3, 0.05), [3]);
         assert!(InterimAnalyses::plan(2, 0.05).is_err());
+        assert_eq!(InterimAnalyses::later(30, 60), [45, 60]);
+        assert_eq!(InterimAnalyses::later(5, 6), [6]);
+    }
+
+    #[test]
+    fn stages_share_alpha_whatever_their_number() {
+        assert_eq!(share_of_stage(0, 1), 1.0);
+        for stages in 2..40 {
+            let sum: f64 = (0..stages).map(|stage| share_of_stage(stage, stages)).sum();
+            assert!(sum < 1.0 && sum > 0.7, "{stages}: {sum}");
+            assert_eq!(share_of_stage(0, stages), 0.5, "a further stage changes no earlier one");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | Is the treatment better? | [`Rule`]: effect, interval, [`Verdict`], by a suitable method |
 //! | ... over all cells of a suite? | [`Rule::family`], by way of [`Correction`] |
-//! | ... and may I look while seeds are added? | [`InterimAnalyses`] |
+//! | ... and may I look while seeds are added? | [`InterimAnalyses`], [`share_of_stage`] |
 //! | Did anything get worse by more than is allowed? | [`Gate`] |
 //! | By how much? | [`log_ratios`]; [`one_sample_shift`], [`two_sample_shift`] |
 //! | ... if data are normal? | [`one_sample_t`], [`welch`] |
@@ -45,7 +45,7 @@ pub use comparison::{Comparison, Finding, Method};
 pub use error::Error;
 pub use gate::{Gate, GateTest, GateVerdict};
 pub use hodges_lehmann::{Shift, one_sample_shift, two_sample_shift};
-pub use interim::InterimAnalyses;
+pub use interim::{Analysis, InterimAnalyses, share_of_stage};
 pub use interval::{Estimate, Interval};
 pub use location::{LocationTest, Tails};
 pub use log_ratio::{log_ratios, percent};

@@ -46,7 +46,11 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     let sequential = Design {
         name: format!("until decided, looking after {}", listed_numbers(&until.analyses)),
         trials: ran(decided),
-        comparisons: judged(decided, Some(&SequentialDesign { until, upto: u32::MAX }), u32::MAX)?,
+        comparisons: judged(
+            decided,
+            SequentialDesign::recorded(decided.manifest()).as_ref(),
+            u32::MAX,
+        )?,
     };
     let most = fixed.lines().iter().map(|outcome| outcome.seed_index).max().unwrap_or(0);
     let last = until.analyses.last().copied().unwrap_or(0);

@@ -19,6 +19,7 @@ mod constant;
 mod estimate;
 mod hdd;
 mod like;
+mod range_end;
 mod ssd;
 
 pub use card::Card;
@@ -27,6 +28,7 @@ pub use estimate::Estimate;
 pub use hdd::{Hdd, Retries};
 pub(crate) use like::with_inherited;
 pub use like::{Inheritance, LIKE, inherited_keys};
+pub use range_end::{AS_IS, RangeEnd};
 pub use ssd::{CHANNELS_RATE, MOST_BLOCKS, Preconditioned, Slc, Ssd, blocks_needed};
 
 use disklab_units::Bytes;

@@ -40,6 +40,8 @@ impl Suite {
             return Err(background.wrong(format!("no trial is left: {why}")).into());
         }
         let resolved = &resolved;
+        let cells: Vec<_> =
+            cells.into_iter().filter(|cell| !resolved.is_no_estimate(cell)).collect();
         let cells = self.applied(resolved, cells, lab)?;
         let mistakes = resolved.check_sizes(&cells);
         if !mistakes.is_empty() {

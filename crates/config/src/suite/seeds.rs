@@ -26,6 +26,22 @@ impl Seeds {
         self.first
     }
 
+    pub const fn last(self) -> u32 {
+        self.last
+    }
+
+    /// These and those that follow them up to `last`.
+    #[must_use]
+    pub const fn upto(self, last: u32) -> Self {
+        Self { last, ..self }
+    }
+
+    /// Those behind `seed`, which is not the last.
+    #[must_use]
+    pub const fn after(self, seed: u32) -> Self {
+        Self { first: seed + 1, ..self }
+    }
+
     pub const fn count(self) -> u32 {
         self.last - self.first + 1
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use disklab_config::Lab;
+use disklab_config::{Lab, device::RangeEnd};
 
 #[test]
 fn every_file_and_every_suite_is_good() {
@@ -14,6 +14,18 @@ fn every_file_and_every_suite_is_good() {
         let trials = trials.unwrap_or_else(|mistakes| panic!("{mistakes}"));
         assert!(!trials.is_empty(), "{name}");
     }
+    let mut ends = 0;
+    for name in lab.suites.keys() {
+        let mut suite = lab.suite(name).unwrap();
+        let arrays = suite.trials(&lab).unwrap();
+        let devices = arrays.iter().flat_map(|trial| &trial.devices);
+        let values = RangeEnd::axis_values(devices);
+        ends += values.len() - 1;
+        suite.set("estimated", &values.join(",")).unwrap();
+        let trials = suite.trials(&lab).unwrap_or_else(|mistakes| panic!("{name}: {mistakes}"));
+        assert!(trials.len() >= arrays.len(), "{name}");
+    }
+    assert!(ends > 20, "{ends}");
     let quick = lab.suite("read-policy-quick").unwrap().trials(&lab).unwrap();
     assert_eq!(quick.len(), 3 * 3 * 4 * 3);
     assert!(quick.iter().all(|trial| trial.array.copies() == 2));

@@ -327,7 +327,7 @@ fn suites_by_themselves() {
             "[axes]",
             "[axes]\ndevice = [\"x\"]",
             "9:1: axes.device: unknown key; known: array, workload, jobs, background, policy, \
-             scheduler, kernel, memory, disks, runtime, ramp",
+             scheduler, kernel, memory, disks, runtime, ramp, estimated",
         ),
         (
             "policy = [",
@@ -538,10 +538,7 @@ fn command_line() {
         "--set: polcy: there is no axis `polcy`; did you mean `policy`?"
     );
     let known = set("zzz", "1");
-    assert!(
-        known.ends_with("memory, disks, runtime, ramp, device.KEY, disk.2.KEY, policy.KEY, ..."),
-        "{known}"
-    );
+    assert!(known.ends_with("ramp, estimated, device.KEY, disk.2.KEY, policy.KEY, ..."), "{known}");
     assert_eq!(
         set("policy", "pid,"),
         "--set: policy: a value is empty; write values with commas between them"

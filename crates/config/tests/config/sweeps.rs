@@ -34,6 +34,10 @@ write_buffer = "16 MiB"
 write_window = 16
 "#;
 
+/// Ends of ranges of its estimates.
+const ESTIMATES: &str = "[estimated]\nage_limit = [\"300 ms\", \"3 s\"]\n\
+    queue_window = [16, 32]\n";
+
 /// The lab's suite with these axes and without a baseline, on two hard disks.
 fn suite(axes: &str) -> Result<Vec<Trial>, String> {
     asked(axes).map(|(trials, _)| trials)
@@ -42,7 +46,7 @@ fn suite(axes: &str) -> Result<Vec<Trial>, String> {
 /// And what is said of it.
 fn asked(axes: &str) -> Result<(Vec<Trial>, Vec<String>), String> {
     let lab = SmallLab::new();
-    lab.write("devices/disk.toml", DISK);
+    lab.write("devices/disk.toml", &format!("{DISK}{ESTIMATES}"));
     let pair = "summary = \"pair\"\njoin = \"btrfs-raid1\"\npart = \"20 GiB\"\n\
     devices = [\"disk\", \"disk\"]\n";
     lab.write("arrays/disks.toml", pair);
@@ -366,4 +370,30 @@ fn a_file_may_be_made_to_fit() {
             && said.contains("--set workload.filesize="),
         "{said}"
     );
+}
+
+#[test]
+fn estimates_are_set_to_the_ends_of_their_ranges() {
+    let all = trials("estimated = [\"as-is\", \"age_limit-low\", \"queue_window-high\"]");
+    let limits: Vec<(String, Nanos)> = all
+        .iter()
+        .map(|trial| match &trial.devices[1].model {
+            Model::Hdd(hdd) => (trial.value("estimated").unwrap().to_owned(), hdd.age_limit),
+            _ => panic!("no hard disk"),
+        })
+        .collect();
+    let expected = [
+        ("as-is", Nanos::from_secs(1)),
+        ("age_limit-low", Nanos::from_millis(300)),
+        ("queue_window-high", Nanos::from_secs(1)),
+    ];
+    assert_eq!(limits, expected.map(|(value, limit)| (value.to_owned(), limit)));
+    // What the suite sets itself is no estimate.
+    let set = trials("\"device.age_limit\" = [\"2 s\"]\nestimated = [\"age_limit-low\"]");
+    assert!(set.iter().all(|trial| matches!(&trial.devices[0].model,
+        Model::Hdd(hdd) if hdd.age_limit == Nanos::from_secs(2))));
+    for bad in ["age_limit-lo", "zones-low", "low"] {
+        let error = suite(&format!("estimated = [\"{bad}\"]")).unwrap_err();
+        assert!(error.contains("end of an estimate"), "{bad}: {error}");
+    }
 }

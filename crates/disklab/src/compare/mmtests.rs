@@ -160,6 +160,7 @@ mod tests {
             noise: None,
             verdict,
             seeds_to_decide: None,
+            no_choice: None,
             remarks: Vec::new(),
         }
     }

@@ -245,9 +245,9 @@ fn undecided(
     let (axis, matched) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let rule = DecisionRule::recorded(until)?;
-    let design = SequentialDesign { until, upto };
+    let design = SequentialDesign::recorded(record.manifest()).map(|design| design.upto(upto));
     let comparisons =
-        compare(&matched, &metrics, rule, Some(&design)).map_err(Failure::mistaken)?;
+        compare(&matched, &metrics, rule, design.as_ref()).map_err(Failure::mistaken)?;
     let open = |comparison: Comparison| OpenVerdict {
         has_both: comparison.trials.0 > 0 && comparison.trials.1 > 0,
         sides: ComparedSides {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use disklab_compare::{CellIndex, Comparison, MetricUse, answer, default_metrics};
+use disklab_compare::{CellIndex, Comparison, MetricUse, answer, default_metrics, sensitivity};
 use disklab_record::{Record, Status};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, DiskNumbers, MergedRecord};
 use disklab_report::notes::Notes;
@@ -29,7 +29,10 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let wanted = ReportOptions { metrics, ..ReportOptions::default() };
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = ReportSource::new(&records, &wanted).ok();
-    let report = MergedRecord::new(&index);
+    // The ends of estimates are told in sentences.
+    let mut as_they_are = CellIndex::new(record);
+    as_they_are.trials.retain(|trial| !sensitivity::is_at_end(&trial.cell));
+    let report = MergedRecord::new(&as_they_are);
     let mut has_bars = false;
     for group in &report.groups {
         if !group.head.0.is_empty() {
@@ -55,8 +58,10 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         }
         writeln!(out)?;
     }
-    let said =
-        |source: &ReportSource| source.sentences().into_iter().chain(source.seeds_to_decide());
+    let said = |source: &ReportSource| {
+        let sentences = source.sentences().into_iter().chain(source.sensitivity());
+        sentences.chain(source.seeds_to_decide())
+    };
     let verdicts = source.iter().flat_map(said).map(|sentence| format!("{sentence}."));
     let bars = if has_bars {
         "; the bars are disks, reads of the busiest reader and busy of all the time"

@@ -54,7 +54,7 @@ pub fn place() -> Option<tempfile::TempDir> {
     Some(here)
 }
 
-fn start(here: &Path, arguments: &[&str]) -> Child {
+pub fn start(here: &Path, arguments: &[&str]) -> Child {
     let mut command = disklab(here);
     command
         .args(arguments)
@@ -65,7 +65,7 @@ fn start(here: &Path, arguments: &[&str]) -> Child {
 }
 
 /// Waits until a record has so many lines; the run must not be over by then.
-fn wait_for_lines(run: &mut Child, record: &Path, lines: usize) {
+pub fn wait_for_lines(run: &mut Child, record: &Path, lines: usize) {
     let asked = Instant::now();
     let count =
         || fs::read_to_string(record.join("trials.jsonl")).map_or(0, |text| text.lines().count());
@@ -80,7 +80,7 @@ fn wait_for_lines(run: &mut Child, record: &Path, lines: usize) {
     }
 }
 
-fn end(run: Child, signal: Signal) -> Output {
+pub fn end(run: Child, signal: Signal) -> Output {
     kill_process(Pid::from_child(&run), signal).expect("it can be signalled");
     run.wait_with_output().expect("it ends")
 }

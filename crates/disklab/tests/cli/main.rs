@@ -6,6 +6,7 @@ mod calibrating;
 mod comparing;
 mod devices;
 mod exporting;
+mod extending;
 mod fixture;
 mod guests;
 mod honest;

@@ -42,19 +42,20 @@ impl Facts {
     }
 }
 
-/// The manifest of all, or what differs.
-pub(super) fn agree(records: &[Record]) -> Result<Agreed, MergeError> {
-    let first = records.first().ok_or(MergeError::Nothing)?;
-    let of = first.manifest().trials_of_suite();
+/// The manifest of all, or what differs. `manifests` are those of the records, as parts of one
+/// suite.
+pub(super) fn agree(records: &[Record], manifests: &[Manifest]) -> Result<Agreed, MergeError> {
+    let (first_record, first) =
+        records.first().zip(manifests.first()).ok_or(MergeError::Nothing)?;
+    let of = first.trials_of_suite();
     let (mut tools, mut inputs, mut kernel_facts) =
         (Facts::default(), Facts::default(), Facts::default());
     let mut kernels: BTreeMap<&str, &Kernel> = BTreeMap::new();
     let mut trials: BTreeMap<usize, (&str, &str)> = BTreeMap::new();
     let mut places = Vec::new();
-    for (at, record) in records.iter().enumerate() {
-        let manifest = record.manifest();
-        let mut questions = first.manifest().question_mismatches(manifest);
-        questions.extend(first.manifest().mismatched_size(manifest));
+    for (at, (record, manifest)) in records.iter().zip(manifests).enumerate() {
+        let mut questions = first.question_mismatches(manifest);
+        questions.extend(first.mismatched_size(manifest));
         let mut differ: Vec<(usize, Mismatch)> =
             questions.into_iter().map(|difference| (0, difference)).collect();
         differ.extend(kernel_facts.add(at, "kernel", &manifest.kernel_facts()));
@@ -69,7 +70,7 @@ pub(super) fn agree(records: &[Record]) -> Result<Agreed, MergeError> {
             let earlier = *earlier;
             differ.retain(|(record, _)| *record == earlier);
             return Err(MergeError::Differ {
-                first: records.get(earlier).unwrap_or(first).folder().to_owned(),
+                first: records.get(earlier).unwrap_or(first_record).folder().to_owned(),
                 second: record.folder().to_owned(),
                 differences: differ.into_iter().map(|(_, difference)| difference).collect(),
             });
@@ -79,9 +80,11 @@ pub(super) fn agree(records: &[Record]) -> Result<Agreed, MergeError> {
         }
         places.push(own);
     }
-    let mut manifest = first.manifest().clone();
+    let mut manifest = first.clone();
     let created = records.iter().map(|record| record.manifest().created.as_str()).min();
     created.unwrap_or_default().clone_into(&mut manifest.created);
+    let longest = manifests.iter().map(|own| &own.extended).max_by_key(|own| own.len());
+    manifest.extended = longest.cloned().unwrap_or_default();
     manifest.trials = trials.values().map(|(name, _)| (*name).to_owned()).collect();
     manifest.keys =
         trials.values().map(|(_, key)| (*key).to_owned()).filter(|key| !key.is_empty()).collect();

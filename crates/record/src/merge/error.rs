@@ -55,9 +55,8 @@ fn differing(differences: &[Mismatch]) -> String {
 /// Returns advice for records of parts of one suite whose settings differ, else nothing.
 fn advice(differences: &[Mismatch]) -> &'static str {
     if differences.iter().any(|difference| difference.what == SETTINGS) {
-        "\nparts of one suite have the same --set and --seeds, and differ in --shard or --trial: \
-        run all seeds as one suite; what is known of some of them already, `disklab report` and \
-        `compare` take as several records"
+        "\nrecords of one suite have the same --set, and differ in --seeds, --shard or --trial; \
+        `disklab report` and `compare` take others as several records"
     } else {
         ""
     }

@@ -70,7 +70,7 @@ fn parts_become_what_a_run_of_all_leaves() {
     let done = merged(&parts, &to).expect("one record");
     assert_eq!(
         done,
-        Merged { trials: 5, of: 5, duplicates: 0, superseded: 0, damaged: Vec::new() }
+        Merged { trials: 5, of: 5, duplicates: 0, superseded: 0, ..Merged::default() }
     );
 
     assert_eq!(compare(whole.folder(), &to).expect("two records"), []);
@@ -165,7 +165,7 @@ fn of_equal_results_one_is_kept_and_a_result_goes_before_none() {
     let done = merged(&records, &to).expect("one record");
     assert_eq!(
         done,
-        Merged { trials: 3, of: 5, duplicates: 1, superseded: 1, damaged: Vec::new() }
+        Merged { trials: 3, of: 5, duplicates: 1, superseded: 1, ..Merged::default() }
     );
     let record = Record::open(&to).expect("a record");
     let status = |trial: &str| record.outcome(trial).map(|outcome| outcome.status);

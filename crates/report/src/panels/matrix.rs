@@ -258,7 +258,8 @@ fn remarked<'a>(
     let mut texts: IndexMap<(usize, String), Vec<String>> = IndexMap::new();
     for (trial, outcome) in choice.results() {
         let seed = trial.seed_index.map_or_else(|| trial.id.to_owned(), |seed| seed.to_string());
-        for remark in outcome.remarks.iter().filter(|remark| !remark.doubts()) {
+        let told = |remark: &&disklab_results::Remark| !remark.doubts() && !remark.is_no_choice();
+        for remark in outcome.remarks.iter().filter(told) {
             let key = (notes.number(remark, trial.id), remark.to_string());
             texts.entry(key).or_default().push(seed.clone());
         }

@@ -41,8 +41,9 @@ fn answer(source: &ReportSource) -> Markup {
         @if let Some(why) = &source.no_comparisons { p.missing { "No verdicts: " (why) "." } }
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (emphasised(sentence)) "." } } }
+            @for sentence in source.sensitivity() { p { (sentence) "." } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
-            p.terms { (basis(source.rule, &source.matched, source.until)) ". "
+            p.terms { (basis(source.rule, &source.matched, source.design.as_ref())) ". "
                 (count(source.comparisons.len(), "verdict")) " in all, on "
                 (listed(&source.metrics.iter().map(Metric::name).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 {

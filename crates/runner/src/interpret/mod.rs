@@ -3,6 +3,7 @@
 //!
 //! Nothing here runs a trial.
 
+mod choice;
 pub mod end;
 pub mod evidence;
 pub mod fault;

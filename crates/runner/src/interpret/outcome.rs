@@ -2,7 +2,7 @@
 
 use super::end::End;
 use super::evidence::{self, Who};
-use super::{fsload, phases, player, snapshots, startup, throughput};
+use super::{choice, fsload, phases, player, snapshots, startup, throughput};
 use crate::describe::fio::{fio_runtime, has_one_window, is_accompanied};
 use disklab_config::Trial;
 use disklab_config::suite::Metadata;
@@ -92,6 +92,7 @@ pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<Tria
         WorkloadKind::Fio(_) => (Measures::new(), Vec::new()),
     };
     measures.extend(own);
+    remarks.extend(choice::remarks(trial, &closing));
     let Some(w) = trial.workload.fio() else {
         return Ok(TrialResults { sample: None, remarks, measures, closing });
     };

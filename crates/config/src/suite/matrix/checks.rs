@@ -7,10 +7,11 @@ use disklab_units::{Bytes, Nanos};
 use super::resolved::{Named, Resolved};
 use crate::background::Background;
 use crate::command::JOBS_WORD;
+use crate::device::RangeEnd;
 use crate::lab::Lab;
 use crate::layout::Layout;
 use crate::power_cut;
-use crate::read::Diagnostic;
+use crate::read::{Diagnostic, Located, unknown};
 use crate::suite::cell::Cell;
 use crate::suite::sweep::{Applied, SweptParameter};
 use crate::suite::{Axis, SET, Suite, SuiteAxis, cell, fit, metric};
@@ -66,6 +67,7 @@ impl Resolved<'_> {
             self.check_backgrounds(),
             self.check_mirrors(),
             self.check_metrics(suite, lab),
+            self.check_estimates(suite),
             if cuts { self.check_power_cut() } else { Vec::new() },
         ];
         found.into_iter().flatten().chain(suite.check_count()).collect()
@@ -74,6 +76,22 @@ impl Resolved<'_> {
     /// The size of the largest workload's files.
     fn most_bytes(&self) -> Bytes {
         self.workloads.iter().map(|workload| workload.thing.bytes()).max().unwrap_or_default()
+    }
+
+    /// The ends that are asked for are those of estimates that some array's disks have.
+    fn check_estimates(&self, suite: &Suite) -> Vec<Diagnostic> {
+        let axis = SuiteAxis::Parameter(SweptParameter::Estimated);
+        let values = suite.axes.iter().filter(|known| known.axis == axis);
+        let known = RangeEnd::axis_values(self.arrays.iter().flat_map(|array| &array.thing.1));
+        let check = |value: &Located<String>| {
+            if known.contains(&value.value) {
+                return None;
+            }
+            let what = "end of an estimate of the suite's disks";
+            let message = unknown(what, &value.value, known.iter().map(String::as_str));
+            Some(value.place.diagnostic(message))
+        };
+        values.flat_map(|axis| &axis.values).filter_map(check).collect()
     }
 
     /// The number of jobs is that of one definition.

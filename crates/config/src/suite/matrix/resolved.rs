@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::background::{Background, NONE};
-use crate::device::Device;
+use crate::device::{Device, RangeEnd};
 use crate::disk_times::DiskTimes;
 use crate::kernel::{self, NEWEST};
 use crate::lab::Lab;
@@ -11,7 +11,7 @@ use crate::policy::{Policy, PolicyChoice, WantedPolicy};
 use crate::read::{Diagnostic, Located, lookup, unknown};
 use crate::scheduler::SchedulerChoice;
 use crate::suite::cell::Cell;
-use crate::suite::sweep::{Base, Having};
+use crate::suite::sweep::{Base, Having, SweptParameter};
 use crate::suite::{Axis, AxisValues, Suite, SuiteAxis};
 use crate::workload::Workload;
 
@@ -108,6 +108,17 @@ impl<'a> Resolved<'a> {
     pub fn policy(&self, cell: &Cell<'_>) -> Option<(&PolicyChoice, &'a Policy)> {
         let (choice, policy) = Named::find(&self.policies, cell.value(Axis::Policy))?;
         Some((choice, *policy))
+    }
+
+    /// Whether a cell is at an end of an estimate's range, and its array has no such estimate: it
+    /// is the same as the cell with all estimates as they are.
+    pub fn is_no_estimate(&self, cell: &Cell<'_>) -> bool {
+        let swept = cell.parameters().into_iter();
+        let value = swept.filter(|swept| *swept.parameter == SweptParameter::Estimated).last();
+        let end = value.and_then(|swept| RangeEnd::parse(swept.value).ok().flatten());
+        let devices = self.array(cell).map(|(_, devices)| devices);
+        end.zip(devices)
+            .is_some_and(|(end, devices)| devices.iter().all(|own| end.value_of(own).is_none()))
     }
 
     /// Why a cell has no trials: its background asks of its array what that cannot do.

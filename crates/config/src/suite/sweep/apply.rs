@@ -12,7 +12,7 @@ use super::device::{device, workload};
 use super::parameter::{KeyOwner, MEMORY, RUNTIME, SEEK, SweptParameter};
 use crate::array::Array;
 use crate::background::Background;
-use crate::device::Device;
+use crate::device::{Device, RangeEnd};
 use crate::disk_times::{DiskTimes, TIMES_BEFORE};
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, WantedPolicy};
@@ -145,6 +145,7 @@ impl Applied {
         known: &RereadFiles,
     ) -> Result<(), Diagnostic> {
         let own = self.array.devices.len();
+        let estimates = self.devices.clone();
         let mut changes: BTreeMap<usize, Vec<(&str, &str)>> = BTreeMap::new();
         let (mut twice, mut last) = (None, None);
         for swept in values {
@@ -170,6 +171,21 @@ impl Applied {
         if let Some((swept, disk, key)) = twice {
             let names = format!("device.{key} and disk.{disk}.{key}: leave one");
             return Err(swept.wrong(format!("disk {disk} has two values of `{key}`, by {names}")));
+        }
+        for swept in values.iter().filter(|swept| *swept.parameter == SweptParameter::Estimated) {
+            let Some(end) = RangeEnd::parse(swept.value).map_err(|error| swept.wrong(error))?
+            else {
+                continue;
+            };
+            last = Some(swept);
+            for (disk, device) in estimates.iter().enumerate() {
+                let Some(value) = end.value_of(device) else { continue };
+                let changes = changes.entry(disk).or_default();
+                // What the suite sets is no estimate.
+                if changes.iter().all(|(known, _)| *known != end.key) {
+                    changes.push((end.key, value));
+                }
+            }
         }
         let Some(last) = last else { return Ok(()) };
         for (disk, mut changes) in changes {

@@ -24,7 +24,7 @@ mod range;
 mod values;
 
 pub use number::Number;
-pub use parameter::SweptParameter;
+pub use parameter::{ESTIMATED, SweptParameter};
 pub(super) use parameter::{MEMORY, RUNTIME};
 
 pub(super) use apply::{Applied, Base, Having, RereadFiles, SweptValue, apply};

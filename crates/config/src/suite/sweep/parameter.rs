@@ -10,7 +10,7 @@ use disklab_units::{Bytes, Nanos, words};
 use crate::read::unknown;
 
 /// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks),
-/// `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`.
+/// `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`, `estimated`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SweptParameter {
     /// Of the guest.
@@ -25,6 +25,9 @@ pub enum SweptParameter {
     Device { disk: Option<u32>, key: String },
     /// A key of what the suite names.
     Key(KeyOwner, String),
+    /// One of the estimates in the files of devices, at an end of its range: see
+    /// [`crate::device::RangeEnd`].
+    Estimated,
 }
 
 words! {
@@ -48,6 +51,8 @@ pub(in crate::suite) const RUNTIME: RangeInclusive<Nanos> =
     Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 /// Of a hard disk: a factor to all three of its seek times.
 pub const SEEK: &str = "seek";
+/// The name of the axis over estimates.
+pub const ESTIMATED: &str = "estimated";
 /// What stands before the point, but for one disk's.
 const KINDS: [&str; 6] = ["device", "disk", "policy", "scheduler", "workload", "background"];
 
@@ -58,7 +63,7 @@ impl SweptParameter {
     }
 
     /// Those without a point in their names.
-    pub(in crate::suite) const PLAIN: [&str; 4] = ["memory", "disks", "runtime", "ramp"];
+    pub(in crate::suite) const PLAIN: [&str; 5] = ["memory", "disks", "runtime", "ramp", ESTIMATED];
 }
 
 impl fmt::Display for SweptParameter {
@@ -68,6 +73,7 @@ impl fmt::Display for SweptParameter {
             Self::Disks => f.pad("disks"),
             Self::Runtime => f.pad("runtime"),
             Self::Ramp => f.pad("ramp"),
+            Self::Estimated => f.pad(ESTIMATED),
             Self::Device { disk: None, key } => f.pad(&format!("device.{key}")),
             Self::Device { disk: Some(disk), key } => f.pad(&format!("disk.{disk}.{key}")),
             Self::Key(owner, key) => f.pad(&format!("{owner}.{key}")),
@@ -85,6 +91,7 @@ impl FromStr for SweptParameter {
             ("disks", _) => Self::Disks,
             ("runtime", _) => Self::Runtime,
             ("ramp", _) => Self::Ramp,
+            (ESTIMATED, _) => Self::Estimated,
             (_, Some(("device", key))) => Self::Device { disk: None, key: key.to_owned() },
             (_, Some(("disk", rest))) => {
                 let parsed: Option<(u32, &str)> = rest

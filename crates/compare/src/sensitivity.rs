@@ -1,0 +1,130 @@
+//! Verdicts of a record that was made with `--sensitivity`: which of them hold at both ends of the
+//! range of each estimated parameter, and which turn.
+
+use std::collections::BTreeSet;
+
+use disklab_config::device::{AS_IS, RangeEnd};
+use disklab_config::suite::sweep::ESTIMATED;
+use disklab_record::outcome::Cell;
+use disklab_stats::Verdict;
+use disklab_units::prose::{count, listed};
+use serde::Serialize;
+
+use crate::answer::{self, RelativeChange};
+use crate::comparison::Comparison;
+
+/// A verdict, and what becomes of it at the ends of estimates.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// Without the axis over estimates.
+    pub cell: Cell,
+    pub metric: String,
+    pub treatment: String,
+    pub baseline: String,
+    pub verdict: String,
+    pub change: Option<RelativeChange>,
+    /// The verdict is the same at all ends.
+    pub holds: bool,
+    pub ends: Vec<VerdictAtEnd>,
+}
+
+/// A verdict at an end of an estimate's range.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VerdictAtEnd {
+    /// `age_limit-low`
+    pub end: String,
+    pub verdict: String,
+    pub change: Option<RelativeChange>,
+    /// It is given, and another than with all estimates as they are.
+    pub turns: bool,
+}
+
+/// Whether a cell is at an end of an estimate's range.
+pub fn is_at_end(cell: &Cell) -> bool {
+    cell.value(ESTIMATED).is_some_and(|value| value != AS_IS)
+}
+
+/// What becomes of each verdict that is given with all estimates as they are, in the order of the
+/// comparisons.
+pub fn sensitivities(comparisons: &[Comparison]) -> Vec<Sensitivity> {
+    let is_given = |own: &&Comparison| {
+        own.cell.value(ESTIMATED) == Some(AS_IS) && own.verdict != Verdict::Undecided
+    };
+    let sensitivity = |own: &Comparison| {
+        let cell = own.cell.without(ESTIMATED);
+        let is_of_it = |other: &&Comparison| {
+            is_at_end(&other.cell)
+                && other.cell.without(ESTIMATED) == cell
+                && (&other.metric, &other.treatment) == (&own.metric, &own.treatment)
+        };
+        let at_end = |other: &Comparison| VerdictAtEnd {
+            end: other.cell.value(ESTIMATED).unwrap_or_default().to_owned(),
+            verdict: other.verdict.to_string(),
+            change: other.change,
+            turns: other.verdict != own.verdict && other.verdict != Verdict::Undecided,
+        };
+        let ends: Vec<VerdictAtEnd> = comparisons.iter().filter(is_of_it).map(at_end).collect();
+        let verdict = own.verdict.to_string();
+        let holds = ends.iter().all(|end| end.verdict == verdict);
+        let (metric, change) = (own.metric.name().to_owned(), own.change);
+        let (treatment, baseline) = (own.treatment.clone(), own.baseline.clone());
+        Sensitivity { cell, metric, treatment, baseline, verdict, change, holds, ends }
+    };
+    comparisons.iter().filter(is_given).map(sensitivity).collect()
+}
+
+/// The sensitivities as sentences without their full stops: how many verdicts hold, and each that
+/// turns. Empty for a record that was made without `--sensitivity`.
+pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
+    let all = sensitivities(comparisons);
+    let ends = || all.iter().flat_map(|own| &own.ends);
+    let keys: BTreeSet<&str> = ends()
+        .filter_map(|end| RangeEnd::parse(&end.end).ok().flatten())
+        .map(|end| end.key)
+        .collect();
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let keys: Vec<&str> = keys.into_iter().collect();
+    let number = |is: fn(&Sensitivity) -> bool| all.iter().filter(|own| is(own)).count();
+    let turned = number(|own| own.ends.iter().any(|end| end.turns));
+    let held = number(|own| own.holds);
+    let parts = [
+        (held, "hold at both ends"),
+        (turned, "turn at an end"),
+        (all.len() - held - turned, "stay open at an end"),
+    ];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
+    let head = format!(
+        "Of {}, with the estimates of {} at the ends of their ranges, {}",
+        count(all.len(), "verdict"),
+        listed(&keys),
+        listed(&parts)
+    );
+    let turn = |own: &Sensitivity| {
+        let ends: Vec<String> = own
+            .ends
+            .iter()
+            .filter(|end| end.turns)
+            .map(|end| format!("{} at {}", in_words(&end.verdict, end.change), end.end))
+            .collect();
+        (!ends.is_empty()).then(|| {
+            let cell = answer::values(&own.cell);
+            let place = if cell.is_empty() { String::new() } else { format!(" ({cell})") };
+            format!(
+                "{} of {} against {}{place} turns: {} as the files have it, {}",
+                own.metric,
+                answer::name(&own.treatment),
+                answer::name(&own.baseline),
+                in_words(&own.verdict, own.change),
+                listed(&ends)
+            )
+        })
+    };
+    std::iter::once(head).chain(all.iter().filter_map(turn)).collect()
+}
+
+fn in_words(verdict: &str, change: Option<RelativeChange>) -> String {
+    change.map_or_else(|| verdict.to_owned(), |change| format!("{verdict} ({})", change.in_words()))
+}

@@ -1,0 +1,103 @@
+//! Interim analyses: a record whose results were seen before all of its seeds were run.
+
+use disklab_record::{Manifest, Record};
+use disklab_stats::{Analysis, share_of_stage};
+use disklab_units::prose::listed;
+use serde::Serialize;
+
+/// How a record came to its seeds: a run that added seeds until verdicts were given, or a record
+/// that its user extended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SequentialDesign {
+    analyses: Vec<SeedAnalysis>,
+    /// The last seeds before each extension.
+    #[serde(skip)]
+    extended_after: Vec<u32>,
+}
+
+/// An analysis of the first seeds of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SeedAnalysis {
+    /// The last seed that it has; None: all that the record has.
+    pub upto: Option<u32>,
+    /// Its part of alpha.
+    pub share: f64,
+}
+
+impl SequentialDesign {
+    /// Returns the analyses of a record; None if its number of seeds was fixed from the start.
+    pub fn recorded(manifest: &Manifest) -> Option<Self> {
+        let extended_after: Vec<u32> =
+            manifest.extended.iter().map(|extension| extension.after).collect();
+        let stages = extended_after.len() + 1;
+        let analyses = if let Some(until) = &manifest.until_decided {
+            let stage = |seed: u32| extended_after.iter().filter(|after| seed > **after).count();
+            let share = |&seed: &u32| {
+                let own = stage(seed);
+                let count = until.analyses.iter().filter(|other| stage(**other) == own).count();
+                SeedAnalysis { upto: Some(seed), share: share_of_stage(own, stages) / count as f64 }
+            };
+            until.analyses.iter().map(share).collect()
+        } else if extended_after.is_empty() {
+            return None;
+        } else {
+            let ends = extended_after.iter().map(|after| Some(*after)).chain([None]);
+            let analysis =
+                |(stage, upto)| SeedAnalysis { upto, share: share_of_stage(stage, stages) };
+            ends.enumerate().map(analysis).collect()
+        };
+        Some(Self { analyses, extended_after })
+    }
+
+    /// Returns the design for a comparison of several records: of theirs, the one that leaves the
+    /// least alpha to the last analysis.
+    pub fn among<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Self> {
+        let designs = records.into_iter().filter_map(|record| Self::recorded(record.manifest()));
+        designs.min_by(|one, other| one.last_share().total_cmp(&other.last_share()))
+    }
+
+    /// The same without the analyses of later seeds.
+    #[must_use]
+    pub fn upto(mut self, seed: u32) -> Self {
+        self.analyses.retain(|analysis| analysis.upto.is_none_or(|upto| upto <= seed));
+        self
+    }
+
+    /// The part of alpha of the last analysis.
+    pub fn last_share(&self) -> f64 {
+        self.analyses.last().map_or(1.0, |analysis| analysis.share)
+    }
+
+    /// The part of alpha that the verdicts of a record have once seeds were added to it.
+    pub fn next_share(design: Option<&Self>) -> f64 {
+        let stages = design.map_or(1, |design| design.extended_after.len() + 1);
+        share_of_stage(stages, stages + 1)
+    }
+
+    /// The analyses by the number of pairs that each had; `seeds` are those of all pairs, rising.
+    pub fn by_pairs(&self, seeds: &[u32]) -> Vec<Analysis> {
+        let pairs = |upto: u32| seeds.partition_point(|seed| *seed <= upto);
+        let analysis = |one: &SeedAnalysis| Analysis {
+            pairs: one.upto.map_or(seeds.len(), pairs),
+            share: one.share,
+        };
+        self.analyses.iter().map(analysis).collect()
+    }
+
+    /// A clause on the looks that the user took: `seeds were added after seed 5, ...`.
+    pub fn in_words(&self) -> Option<String> {
+        let after: Vec<String> = self
+            .extended_after
+            .iter()
+            .map(|seed| if *seed == 0 { "other seeds".to_owned() } else { format!("seed {seed}") })
+            .collect();
+        let share = self.last_share().recip().round();
+        (!after.is_empty()).then(|| {
+            format!(
+                "seeds were added after a look at the results ({}), so that these verdicts have \
+                 1/{share} of alpha",
+                listed(&after)
+            )
+        })
+    }
+}
