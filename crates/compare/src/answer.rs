@@ -71,7 +71,7 @@ pub fn name(choice: &str) -> String {
 }
 
 /// The most seeds that a run has.
-const MOST_SEEDS: usize = 1000;
+pub const MOST_SEEDS: usize = 1000;
 
 /// `about 140 seeds`: no more digits than are known.
 pub fn seeds(number: usize) -> String {

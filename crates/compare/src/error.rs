@@ -17,17 +17,44 @@ pub enum Error {
 
     #[error(
         "nothing in {record} can be held against {compared} {value}: no cell differs from one of \
-         these in {compared} alone (axes: {})",
+         these in {compared} alone (axes: {}); --ignore AXIS takes an axis out of the cells",
         axes.join(", ")
     )]
     NothingAgainst { record: String, compared: String, value: String, axes: Vec<String> },
 
-    #[error("{first} and {other} have no cell in common; `disklab show` lists the cells of each")]
+    #[error(
+        "{first} and {other} have no cell in common; `disklab show` lists the cells of each, and \
+         --ignore AXIS takes an axis out of them"
+    )]
     NoCellInCommon { first: String, other: String },
 
     /// `found` are the names that the records have besides the `known` ones.
     #[error("no trial has a number `{metric}`: {known} are known{}", more(found))]
     NoMetric { metric: String, known: String, found: Vec<String> },
+
+    #[error("--ignore {axis}: there is no such axis; there are {}", axes.join(", "))]
+    NoAxis { axis: String, axes: Vec<String> },
+
+    #[error("--ignore {axis}: this axis is compared; leave out one of --ignore and --baseline")]
+    IgnoresCompared { axis: String },
+
+    #[error(
+        "--ignore {ignored}: without it, {} and {} of {record} are of one cell and of one seed, \
+         and which of them pairs with another cell's is not known. Only cells with seeds of their \
+         own can be pooled; to count some cells less, use --weight",
+        trials.0,
+        trials.1
+    )]
+    SharedSeed { record: String, ignored: String, trials: (String, String) },
+
+    #[error(
+        "--weight {selector}: no cell has these values; there are {} and metric=NAME",
+        cells.join(", ")
+    )]
+    NothingWeighted { selector: String, cells: Vec<String> },
+
+    #[error("{0}")]
+    Statistics(#[from] disklab_stats::Error),
 
     #[error("the record limits wrong verdicts by `{limit}`, unknown here")]
     UnknownLimit { limit: String },

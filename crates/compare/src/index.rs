@@ -1,17 +1,17 @@
 //! The cell index of a record: its suite, parsed once; its axes; the cell and the seed of every
 //! trial.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 
-use disklab_config::suite::SuiteAxis;
 use disklab_config::suite::metric::{OPS, TIME};
+use disklab_config::suite::{Axis, AxisValues, SuiteAxis};
 use disklab_config::{Diagnostics, Suite};
 use disklab_record::manifest::UntilDecided;
 use disklab_record::outcome::{Cell, seed_of_id};
 use disklab_record::record::{name_of, suite_file};
 use disklab_record::{Outcome, Record};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use crate::error::Error;
 use crate::metric::Metric;
@@ -33,6 +33,10 @@ pub struct CellIndex<'a> {
     pub fixed: Cell,
     /// The trials of the manifest, in its order.
     pub trials: Vec<IndexedTrial<'a>>,
+    /// The axes that the cells do not have, though the outcomes do.
+    pub(crate) left_out: Vec<String>,
+    /// The axes that the cells have as one, of which the values are combinations.
+    pub(crate) combined: Vec<String>,
 }
 
 /// A trial, its place in the matrix, and its result.
@@ -68,7 +72,7 @@ impl<'a> CellIndex<'a> {
             outcome,
         };
         let trials = record.outcomes().into_iter().map(trial).collect();
-        Self { record, suite, axes, fixed, trials }
+        Self { record, suite, axes, fixed, trials, left_out: Vec::new(), combined: Vec::new() }
     }
 
     /// The record's name, as a later command finds it.
@@ -76,17 +80,87 @@ impl<'a> CellIndex<'a> {
         name_of(self.record.folder())
     }
 
-    /// The axis and the value that the suite compares the other values of that axis with.
+    /// The axis and the value that the other values of that axis are compared with: by
+    /// [`default_baseline`]; of imported results the first value of the axis that varies, if only
+    /// one does or only one has the name of something to choose.
     pub fn baseline(&self) -> Option<(String, String)> {
-        let baseline = self.suite.as_ref().ok()?.baseline()?;
-        Some((baseline.axis.to_string(), baseline.value.clone()))
+        if self.suite.is_ok() {
+            let (axes, values): (Vec<String>, Vec<String>) =
+                self.suite_baseline().into_iter().unzip();
+            return (!axes.is_empty()).then(|| (axes.join(COMBINED), values.join(COMBINED)));
+        }
+        self.record.manifest().imported.as_ref()?;
+        let values = |axis: &str| -> BTreeSet<&str> {
+            self.trials.iter().filter_map(|trial| trial.cell.value(axis)).collect()
+        };
+        let varying: Vec<&str> =
+            self.axes.iter().map(String::as_str).filter(|axis| values(axis).len() > 1).collect();
+        let is_choice = |axis: &&&str| matches!(axis.parse::<SuiteAxis>(), Ok(SuiteAxis::Named(axis)) if CHOICES.contains(&axis));
+        let choices: Vec<&str> = varying.iter().filter(is_choice).copied().collect();
+        let (([axis], _) | (_, [axis])) = (choices.as_slice(), varying.as_slice()) else {
+            return None;
+        };
+        let first = self.trials.iter().find_map(|trial| trial.cell.value(axis))?;
+        Some(((*axis).to_owned(), first.to_owned()))
+    }
+
+    /// The axes and values of [`default_baseline`] that the cells have.
+    fn suite_baseline(&self) -> Vec<(String, String)> {
+        let (axes, values) = self.suite.iter().find_map(default_baseline).unwrap_or_default();
+        let pairs = axes.into_iter().zip(values);
+        pairs.filter(|(axis, _)| !self.left_out.contains(axis)).collect()
+    }
+
+    /// A cell of the record as this index has it.
+    pub(crate) fn placed(&self, cell: &Cell) -> Cell {
+        let mut cell = cell.clone();
+        cell.0.retain(|(axis, _)| !self.left_out.contains(axis));
+        if self.combined.is_empty() {
+            return cell;
+        }
+        let own: Vec<&str> = self.combined.iter().filter_map(|axis| cell.value(axis)).collect();
+        let value = own.join(COMBINED);
+        let place = cell.0.iter().rposition(|(axis, _)| self.combined.contains(axis));
+        if let Some(place) = place {
+            cell.0[place] = (self.combined.join(COMBINED), value);
+        }
+        cell.0.retain(|(axis, _)| !self.combined.contains(axis));
+        cell
+    }
+
+    /// The same index with the cells of every trial as [`Self::placed`] has them.
+    fn replaced(mut self) -> Self {
+        let cells: Vec<Cell> = self.trials.iter().map(|trial| self.placed(&trial.cell)).collect();
+        for (trial, cell) in self.trials.iter_mut().zip(cells) {
+            trial.cell = cell;
+        }
+        let mut axes = Cell(self.axes.iter().map(|axis| (axis.clone(), String::new())).collect());
+        axes = self.placed(&axes);
+        self.axes = axes.0.into_iter().map(|(axis, _)| axis).collect();
+        self
+    }
+
+    /// The same index with the axes that its baseline combines as one axis.
+    fn with_combined_axes(self) -> Self {
+        let axes: Vec<String> = self.suite_baseline().into_iter().map(|(axis, _)| axis).collect();
+        if axes.len() > 1 { Self { combined: axes, ..self }.replaced() } else { self }
+    }
+
+    /// The same index with a cell for each value of the axes that it combines.
+    pub(crate) fn without_combined_axes(&self) -> Self {
+        let plain = Self::new(self.record);
+        Self { left_out: self.left_out.clone(), ..plain }.replaced()
+    }
+
+    fn without_axes(self, axes: &[String]) -> Self {
+        let left_out = self.left_out.iter().chain(axes).cloned().collect();
+        Self { left_out, ..self }.replaced()
     }
 
     /// The axes by which cells are compared: those of the suite, or those that the import declared.
     pub(crate) fn compared_axes(&self) -> Result<&[String], Error> {
         match (&self.record.manifest().imported, &self.suite) {
-            (Some(imported), _) => Ok(&imported.axes),
-            (None, Ok(_)) => Ok(&self.axes),
+            (Some(_), _) | (None, Ok(_)) => Ok(&self.axes),
             (None, Err(mistakes)) => Err(Error::Suite(mistakes.clone())),
         }
     }
@@ -96,6 +170,194 @@ impl<'a> CellIndex<'a> {
         let suite = self.suite.iter();
         suite.flat_map(|suite| &suite.metrics).map(|name| Metric::of_name(name)).collect()
     }
+}
+
+/// Between the axes of a combination, and between their values.
+const COMBINED: &str = " + ";
+/// The axes of which one value is chosen, unlike loads and disks, which are what it is chosen for.
+const CHOICES: [Axis; 3] = [Axis::Policy, Axis::Scheduler, Axis::Kernel];
+
+/// The axes that are compared where nobody names one, and their values that the others are compared
+/// with.
+///
+/// The suite's own baseline counts if its axis has several values. Otherwise the policies,
+/// schedulers and kernels that vary are compared, as combinations if there are several, with the
+/// first value of each as baseline; then arrays; and then an axis that is the only one to vary and
+/// is no load.
+pub fn default_baseline(suite: &Suite) -> Option<(Vec<String>, Vec<String>)> {
+    let varying: Vec<_> = suite.axes().iter().filter(|axis| axis.values.len() > 1).collect();
+    if let Some(baseline) = suite.baseline()
+        && varying.iter().any(|axis| axis.axis == baseline.axis)
+    {
+        return Some((vec![baseline.axis.to_string()], vec![baseline.value.clone()]));
+    }
+    let named = |wanted: &[Axis]| -> Vec<_> {
+        let is_wanted = |axis: &&&AxisValues| wanted.iter().any(|wanted| axis.axis == *wanted);
+        varying.iter().filter(is_wanted).copied().collect()
+    };
+    let is_load = |axis: &&AxisValues| axis.axis == Axis::Workload || axis.axis == Axis::Jobs;
+    let alone = || match varying.as_slice() {
+        [only] if !is_load(only) => vec![*only],
+        _ => Vec::new(),
+    };
+    let compared = [named(&CHOICES), named(&[Axis::Array]), alone()];
+    let compared = compared.into_iter().find(|axes| !axes.is_empty())?;
+    let first = |axis: &&AxisValues| axis.values.first().map(|value| value.value.clone());
+    let values = compared.iter().filter_map(first).collect();
+    Some((compared.iter().map(|axis| axis.axis.to_string()).collect(), values))
+}
+
+/// The axes and values of a combination, or the axis and value that are none.
+pub fn uncombined<'t>(axis: &'t str, value: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
+    axis.split(COMBINED).zip(value.split(COMBINED))
+}
+
+/// Indexes records that are compared. The axes `ignored` are no part of the cells; of imported
+/// results those are not either that have one value everywhere, or that only repeat another axis.
+/// Of one record the axes of a combination are one axis, unless the axis to compare is `wanted`.
+pub fn index_records<'a>(
+    records: &'a [Record],
+    wanted: Option<&str>,
+    ignored: &[String],
+) -> Result<Vec<CellIndex<'a>>, Error> {
+    let mut indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
+    let known: BTreeSet<&String> = indexes.iter().flat_map(|index| &index.axes).collect();
+    if let Some(unknown) = ignored.iter().find(|axis| !known.contains(axis)) {
+        let axes = known.into_iter().cloned().collect();
+        return Err(Error::NoAxis { axis: unknown.clone(), axes });
+    }
+    if let Some(axis) = ignored.iter().find(|axis| wanted == Some(axis.as_str())) {
+        return Err(Error::IgnoresCompared { axis: axis.clone() });
+    }
+    if !ignored.is_empty() {
+        indexes = indexes.into_iter().map(|index| index.without_axes(ignored)).collect();
+        for index in &mut indexes {
+            pool(index, ignored)?;
+        }
+    }
+    if !indexes.is_empty() && indexes.iter().all(|index| index.record.manifest().imported.is_some())
+    {
+        let repeated = repeated_axes(&indexes, wanted);
+        indexes = indexes.into_iter().map(|index| index.without_axes(&repeated)).collect();
+    }
+    Ok(match (indexes.len(), wanted) {
+        (1, None) => indexes.into_iter().map(CellIndex::with_combined_axes).collect(),
+        _ => indexes,
+    })
+}
+
+/// Makes the trials of cells that have become one cell its trials. Repeats of imported results get
+/// numbers of their own. Trials of a run that share a seed are refused: both sides of a pair would
+/// have several.
+fn pool(index: &mut CellIndex, ignored: &[String]) -> Result<(), Error> {
+    let is_import = index.record.manifest().imported.is_some();
+    let name = index.name();
+    let mut taken: IndexMap<Cell, BTreeMap<u32, &str>> = IndexMap::new();
+    for trial in &mut index.trials {
+        let Some(seed) = trial.seed_index else { continue };
+        let own = taken.entry(trial.cell.clone()).or_default();
+        let seed = match own.get(&seed) {
+            None => seed,
+            Some(_) if is_import => own.last_key_value().map_or(1, |(last, _)| last + 1),
+            Some(other) => {
+                return Err(Error::SharedSeed {
+                    record: name,
+                    ignored: ignored.join(","),
+                    trials: ((*other).to_owned(), trial.id.to_owned()),
+                });
+            }
+        };
+        own.insert(seed, trial.id);
+        trial.seed_index = Some(seed);
+    }
+    Ok(())
+}
+
+/// The axes of imported results that are no axes of their own: those with one value everywhere,
+/// those that cannot be equal on both sides of what is compared, if the other axes tell all cells
+/// apart, and those whose value follows from another axis.
+fn repeated_axes(indexes: &[CellIndex], wanted: Option<&str>) -> Vec<String> {
+    let mut axes: IndexSet<&str> = IndexSet::new();
+    axes.extend(indexes.iter().flat_map(|index| &index.axes).map(String::as_str));
+    // Each cell once: with the record, which is compared if there are several.
+    let cells: IndexSet<(usize, &Cell)> = indexes
+        .iter()
+        .enumerate()
+        .flat_map(|(at, index)| index.trials.iter().map(move |trial| (at, &trial.cell)))
+        .collect();
+    let compared = match (indexes, wanted) {
+        (_, Some(axis)) => Some(axis.to_owned()),
+        ([only], None) => {
+            let mut constant = Vec::new();
+            constant.extend(
+                axes.iter()
+                    .filter(|axis| {
+                        cells
+                            .iter()
+                            .map(|(_, cell)| cell.value(axis))
+                            .collect::<BTreeSet<_>>()
+                            .len()
+                            < 2
+                    })
+                    .map(|axis| (*axis).to_owned()),
+            );
+            let rest = only.without_combined_axes().without_axes(&constant);
+            rest.baseline().map(|(axis, _)| axis)
+        }
+        _ => None,
+    };
+    let key = |(at, cell): &(usize, &Cell)| match &compared {
+        Some(axis) if indexes.len() == 1 => cell.value(axis).unwrap_or_default().to_owned(),
+        _ => at.to_string(),
+    };
+    let mut repeated: Vec<String> = Vec::new();
+    let mut left: Vec<&str> =
+        axes.iter().copied().filter(|axis| compared.as_deref() != Some(axis)).collect();
+    let mut drop = |axis: &str, left: &mut Vec<&str>| {
+        left.retain(|known| *known != axis);
+        repeated.push(axis.to_owned());
+    };
+    let follows = |from: &dyn Fn(&(usize, &Cell)) -> String,
+                   to: &dyn Fn(&(usize, &Cell)) -> String| {
+        let mut values: BTreeMap<String, String> = BTreeMap::new();
+        cells.iter().all(|cell| *values.entry(from(cell)).or_insert_with(|| to(cell)) == to(cell))
+    };
+    let sides: BTreeSet<String> = cells.iter().map(key).collect();
+    let value = |axis: &str, cell: &(usize, &Cell)| cell.1.value(axis).unwrap_or("\0").to_owned();
+    let distinct = |left: &[&str]| {
+        let part = |cell: &(usize, &Cell)| {
+            let own: Vec<String> = left.iter().map(|axis| value(axis, cell)).collect();
+            (key(cell), own)
+        };
+        cells.iter().map(part).collect::<BTreeSet<_>>().len()
+    };
+    for axis in axes.iter().rev().filter(|axis| compared.as_deref() != Some(axis)) {
+        let own = |cell: &(usize, &Cell)| value(axis, cell);
+        let others: Vec<&str> = left.iter().copied().filter(|known| known != axis).collect();
+        let has_one_a_side = follows(&key, &own);
+        let is_never_equal =
+            sides.len() > 1 && follows(&own, &key) && distinct(&others) == cells.len();
+        let is_a_number_of_the_cell = cells.len() > 2
+            && cells.iter().map(own).collect::<BTreeSet<_>>().len() * indexes.len() == cells.len()
+            && distinct(&others) == cells.len();
+        if has_one_a_side || is_never_equal || is_a_number_of_the_cell {
+            drop(axis, &mut left);
+        }
+    }
+    // Without anything to compare nobody knows which of two axes repeats the other.
+    let is_compared = indexes.len() > 1 || compared.is_some();
+    for axis in axes.iter().rev().filter(|_| is_compared) {
+        if !left.contains(axis) {
+            continue;
+        }
+        let own = |cell: &(usize, &Cell)| value(axis, cell);
+        let others: Vec<&str> = left.iter().copied().filter(|known| known != axis).collect();
+        let by_another = |other: &&str| follows(&|cell| value(other, cell), &own);
+        if others.iter().any(by_another) {
+            drop(axis, &mut left);
+        }
+    }
+    repeated
 }
 
 /// Things by a key and, within that, by another, each in the order in which they come.

@@ -12,6 +12,7 @@
 //! - [`sequential`]: interim analyses, of runs that add seeds and of records that are extended;
 //! - [`answer`]: values, changes and cells in words; [`conclusion`]: verdicts in words;
 //! - [`separation`]: what of the recorded samples separates two choices;
+//! - [`recommendation`]: which value of the compared axis to take, and what another would cost;
 //! - [`winner`]: which of several choices is best along a range.
 //!
 //! Nothing here reads a file or prints: records come in as they were opened.
@@ -27,6 +28,7 @@ pub mod machine;
 pub mod matching;
 pub mod metric;
 pub mod noise;
+pub mod recommendation;
 pub mod sensitivity;
 pub mod separation;
 pub mod sequential;
@@ -36,8 +38,11 @@ pub use answer::RelativeChange;
 pub use comparison::{Comparison, compare};
 pub use decision::{DecisionRule, ErrorControl};
 pub use error::Error;
-pub use index::{CellIndex, MetricUse, RECORD, default_axis, default_metrics, interim_plan};
+pub use index::{
+    CellIndex, MetricUse, RECORD, default_axis, default_metrics, index_records, interim_plan,
+};
 pub use matching::{MatchedTrials, Trust, check_measured, match_across, match_trials};
 pub use metric::Metric;
 pub use noise::Noise;
+pub use recommendation::{Recommendation, RecommendationRule, Weight, recommend};
 pub use sequential::SequentialDesign;

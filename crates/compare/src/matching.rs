@@ -77,6 +77,53 @@ pub fn match_across<'a>(
     match_records(first, other, Some(apart), trust)
 }
 
+/// The trials of every two values of the axis `compared`, all else being equal; of several records
+/// and [`RECORD`], the trials of every two records.
+pub fn match_pairs<'a>(
+    records: &[CellIndex<'a>],
+    compared: &str,
+    trust: Trust,
+) -> Vec<MatchedTrials<'a>> {
+    if compared == RECORD && records.len() > 1 {
+        let pairs = records
+            .iter()
+            .enumerate()
+            .flat_map(|(at, first)| records[at + 1..].iter().map(move |other| (first, other)));
+        let matched = |(first, other)| match_records(first, other, None, trust).unwrap_or_default();
+        return pairs
+            .filter(|(first, other)| first.name() != other.name())
+            .flat_map(matched)
+            .collect();
+    }
+    records.iter().flat_map(|index| pairs_of_values(index, compared, trust)).collect()
+}
+
+fn pairs_of_values<'a>(
+    index: &CellIndex<'a>,
+    compared: &str,
+    trust: Trust,
+) -> Vec<MatchedTrials<'a>> {
+    let cells = cells(index, trust);
+    let repeated = repeated_as_indexed(index, trust);
+    let seeded = !is_imported(index.record);
+    let mut groups: IndexMap<Cell, Vec<(&str, &Seeds)>> = IndexMap::new();
+    for (cell, seeds) in &cells {
+        let Some(value) = cell.value(compared) else { continue };
+        groups.entry(cell.without(compared)).or_default().push((value, seeds));
+    }
+    let mut all = Vec::new();
+    for (cell, sides) in groups {
+        for (at, second) in sides.iter().enumerate() {
+            for first in &sides[..at] {
+                let mut matched = MatchedTrials::new(cell.clone(), *second, *first, seeded);
+                matched.take_repeated(&repeated, Some(compared));
+                all.push(matched);
+            }
+        }
+    }
+    all
+}
+
 /// All cells of a record beside those that differ in the baseline's axis only.
 fn match_baseline<'a>(
     index: &CellIndex<'a>,
@@ -88,7 +135,7 @@ fn match_baseline<'a>(
         return Err(Error::NoBaseline { record, axes });
     };
     let cells = cells(index, trust);
-    let repeated = repeated_trials(index.record, trust);
+    let repeated = repeated_as_indexed(index, trust);
     let mut all = Vec::new();
     for (cell, seeds) in &cells {
         let Some(value) = cell.value(&compared).filter(|value| *value != baseline) else {
@@ -130,7 +177,7 @@ fn match_records<'a>(
     }
     let seeded = !is_imported(baseline.record) && !is_imported(treatment.record);
     let none = Seeds::new();
-    let repeated = [baseline, treatment].map(|index| repeated_trials(index.record, trust)).concat();
+    let repeated = [baseline, treatment].map(|index| repeated_as_indexed(index, trust)).concat();
     // In the order of the treatment, then what it lacks.
     let lacked = first.keys().filter(|cell| !second.contains_key(*cell));
     let matched = |cell: &Cell| {
@@ -178,8 +225,17 @@ pub fn repeated_trials(record: &Record, trust: Trust) -> Vec<(Cell, Vec<Repeated
     cells.into_iter().collect()
 }
 
+/// The same by the cells of an index.
+fn repeated_as_indexed<'a>(
+    index: &CellIndex<'a>,
+    trust: Trust,
+) -> Vec<(Cell, Vec<RepeatedTrial<'a>>)> {
+    let repeated = repeated_trials(index.record, trust).into_iter();
+    repeated.map(|(cell, trials)| (index.placed(&cell), trials)).collect()
+}
+
 /// A trial that counts, or why it does not.
-fn counted(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
+pub(crate) fn counted(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
     if outcome.status != Status::Ok {
         return Err(outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string()));
     }

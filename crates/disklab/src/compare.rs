@@ -5,9 +5,9 @@ mod mmtests;
 use std::io::Write;
 
 use disklab_compare::{
-    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, RelativeChange,
-    SequentialDesign, Trust, answer, check_measured, conclusion, default_metrics, machine,
-    match_trials, sensitivity,
+    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, Recommendation,
+    RecommendationRule, RelativeChange, SequentialDesign, Trust, Weight, answer, check_measured,
+    conclusion, default_metrics, index_records, machine, match_trials, recommend, sensitivity,
 };
 use disklab_record::record::name_of;
 use indexmap::IndexMap;
@@ -47,6 +47,13 @@ pub struct Args {
     #[arg(long, value_name = "AXIS=VALUE", conflicts_with = "others", value_parser = axis_value)]
     baseline: Option<(String, String)>,
 
+    /// A cell counts so many times in the recommendation: of an array, a workload, or any axis
+    /// (array=hdd-raid1=3), several of them (array=hdd-raid1,workload=seqread-1m-qd16=3), or a
+    /// metric (metric=p99=2). 0 leaves it out. Can be repeated; a cell that several name counts
+    /// their product.
+    #[arg(long, value_name = "AXIS=VALUE,...=NUMBER")]
+    weight: Vec<Weight>,
+
     /// How the cells are printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -68,6 +75,11 @@ pub struct Of {
     /// Take trials into account whose numbers contradict each other.
     #[arg(long)]
     pub with_doubtful: bool,
+
+    /// Compare as if the cells had no such axis: what differs in it alone is one cell. Repeats of
+    /// imported results are pooled; trials of a run are, unless they share a seed. Can be repeated.
+    #[arg(long, value_name = "AXIS", value_delimiter = ',')]
+    pub ignore: Vec<String>,
 }
 
 impl Of {
@@ -146,8 +158,9 @@ pub fn axis_value(text: &str) -> Result<(String, String), String> {
 pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let runs = std::iter::once(&args.run).chain(&args.others);
     let records = runs.map(|run| records::open(run)).collect::<Result<Vec<_>, _>>()?;
-    let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
-    let (_, matched) = match_trials(&indexes, args.baseline.clone(), args.of.trust())?;
+    let wanted = args.baseline.as_ref().map(|(axis, _)| axis.as_str());
+    let indexes = index_records(&records, wanted, &args.of.ignore)?;
+    let (compared, matched) = match_trials(&indexes, args.baseline.clone(), args.of.trust())?;
     let metrics = args.of.metrics(&indexes);
     check_measured(&matched, &metrics)?;
     let rule = DecisionRule {
@@ -167,6 +180,18 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let design = SequentialDesign::among(&records);
     let comparisons = disklab_compare::compare(&matched, &metrics, rule, design.as_ref())
         .map_err(Failure::mistaken)?;
+    let recommendation = recommend(
+        &indexes,
+        &compared,
+        matched.first().map(|first| first.baseline.as_str()),
+        &metrics,
+        &RecommendationRule {
+            decision: rule,
+            interim: design.as_ref(),
+            trust: args.of.trust(),
+            weights: &args.weight,
+        },
+    )?;
     let sentences = conclusion::sentences(&comparisons);
     let of_machine: Vec<String> =
         records.iter().flat_map(|record| machine::sentences(record, &metrics, rule)).collect();
@@ -183,6 +208,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             if let Some(design) = &design {
                 told["sequential"] = serde_json::json!(design);
             }
+            told["recommendation"] = serde_json::to_value(&recommendation)?;
             if !of_machine.is_empty() {
                 told["machine"] = of_machine.into();
             }
@@ -191,14 +217,27 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         }
         Format::Csv => out.write_all(&csv_table(&comparisons)?)?,
         Format::Markdown => {
+            if let Some(Recommendation { headline, details, .. }) = &recommendation {
+                writeln!(out, "**{}.**\n", escaped(headline))?;
+                for detail in details {
+                    writeln!(out, "- {}.", escaped(detail))?;
+                }
+                writeln!(out)?;
+            }
             let rule = HEAD.map(|(_, side)| if side == Align::Right { "---:" } else { "---" });
             let names = HEAD.map(|(name, _)| name).join(" | ");
             writeln!(out, "| {names} |\n| {} |", rule.join(" | "))?;
             for row in comparisons.iter().map(row) {
-                writeln!(out, "| {} |", row.map(|field| field.replace('|', "\\|")).join(" | "))?;
+                writeln!(out, "| {} |", row.map(|field| escaped(&field)).join(" | "))?;
             }
         }
-        Format::Table => print(&comparisons, screen, &mut out)?,
+        Format::Table => {
+            if let Some(recommendation) = &recommendation {
+                print_recommendation(recommendation, screen, &mut out)?;
+                writeln!(out)?;
+            }
+            print(&comparisons, screen, &mut out)?;
+        }
         Format::Mmtests => {
             let in_virtual_time = records[0].manifest().imported.is_none();
             mmtests::print(&comparisons, in_virtual_time, &mut out)?;
@@ -206,6 +245,11 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     if format != Format::Csv {
         writeln!(out)?;
+        // Tables of MMTests begin with their metric.
+        let recommendation = recommendation.filter(|_| format == Format::Mmtests);
+        for sentence in recommendation.iter().flat_map(Recommendation::sentences) {
+            writeln!(out, "{sentence}.")?;
+        }
         let seeds = conclusion::seeds_to_decide(&comparisons);
         for sentence in sentences
             .into_iter()
@@ -223,6 +267,28 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     out.flush()?;
     Ok(Exit::Ok)
+}
+
+/// Prints the answer, and below it what else there is to say.
+pub fn print_recommendation(
+    recommendation: &Recommendation,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    // Each line is painted by itself, since a line break ends no colour.
+    let headline = format!("{}.", recommendation.headline);
+    for line in words::filled(headline.split_whitespace(), screen.width, "", "  ") {
+        writeln!(out, "{}", screen.paint(&line, Paint::Strong))?;
+    }
+    for detail in &recommendation.details {
+        screen.prose(&format!("{detail}."), "  ", out)?;
+    }
+    Ok(())
+}
+
+/// A field of a table of Markdown, or a line of it.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|")
 }
 
 const HEAD: [(&str, Align); 10] = [

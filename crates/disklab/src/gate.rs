@@ -5,8 +5,8 @@ use std::io::Write;
 use disklab_compare::comparison::trials_in_words;
 use disklab_compare::matching::MatchedValues;
 use disklab_compare::{
-    CellIndex, DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange,
-    SequentialDesign, answer, check_measured, match_trials,
+    DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange, SequentialDesign,
+    answer, check_measured, index_records, match_trials,
 };
 use disklab_record::outcome::Cell;
 use disklab_stats::{Error, Finding, Gate, GateTest, GateVerdict};
@@ -90,7 +90,7 @@ const fn word(passage: GateVerdict) -> &'static str {
 
 pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let records = [records::open(&args.against)?, records::open(&args.run)?];
-    let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
+    let indexes = index_records(&records, None, &args.of.ignore)?;
     let (_, matched) = match_trials(&indexes, None, args.of.trust())?;
     let metrics = args.of.metrics(&indexes);
     check_measured(&matched, &metrics)?;
@@ -247,7 +247,7 @@ mod tests {
             left_out: Vec::new(),
             repeated: baselines.iter().zip(&seconds).collect(),
         };
-        let of = Of { metric: Vec::new(), alpha: 0.05, with_doubtful: false };
+        let of = Of { metric: Vec::new(), alpha: 0.05, with_doubtful: false, ignore: Vec::new() };
         let args = Args { run: String::new(), against: String::new(), max_regression: 0.03, of };
         cross(&[matched], &[Metric::of_name("ops")], &args, 0.05).expect("a gate").swap_remove(0)
     }

@@ -7,6 +7,7 @@ pub mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use disklab_compare::answer;
 use disklab_foreign::FORMATS;
 use disklab_foreign::ResultRow;
 use disklab_record::import::{Source, source_name};
@@ -117,7 +118,17 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
         writeln!(out, "{} of {}", count(outcomes.len(), "row"), count(looked.read.len(), "file"))?;
         let list =
             |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { listed(&names) };
-        writeln!(out, "cells are told apart by: {}", list(axes(&outcomes)))?;
+        let (varying, constant): (Vec<&str>, Vec<&str>) =
+            axes(&outcomes).into_iter().partition(|axis| values(&outcomes, axis).len() > 1);
+        writeln!(out, "cells are told apart by: {}", list(varying))?;
+        if !constant.is_empty() {
+            let value = |axis: &&str| {
+                let value = values(&outcomes, axis).into_iter().next().flatten();
+                answer::named(axis, value.unwrap_or_default())
+            };
+            let constant: Vec<String> = constant.iter().map(value).collect();
+            writeln!(out, "the same in all: {}", listed(&constant))?;
+        }
         writeln!(out, "numbers: {}", list(numbers(&outcomes)))?;
         if doubtful + failed > 0 {
             writeln!(
@@ -165,6 +176,11 @@ fn manifest(looked: &FoundFiles, outcomes: &[Outcome]) -> Manifest {
     };
     manifest.inputs = looked.read.iter().enumerate().map(input).collect();
     manifest
+}
+
+/// The values of an axis; `None` stands for the outcomes that do not have it.
+fn values<'o>(outcomes: &'o [Outcome], axis: &str) -> BTreeSet<Option<&'o str>> {
+    outcomes.iter().map(|outcome| outcome.cell.value(axis)).collect()
 }
 
 /// In the order in which they are met.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use disklab_compare::{Metric, answer};
+use disklab_compare::{Metric, Weight, answer};
 use disklab_report::chart::Provenance;
 use disklab_report::pictures::FoundPicture;
 use disklab_report::{
@@ -44,6 +44,14 @@ pub struct Args {
     /// The value that the others of its axis are held against, instead of the suite's baseline.
     #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
     baseline: Option<(String, String)>,
+
+    /// Compare as if the cells had no such axis, as in `compare`.
+    #[arg(long, value_name = "AXIS", value_delimiter = ',')]
+    ignore: Vec<String>,
+
+    /// A cell counts so many times in the recommendation, as in `compare`.
+    #[arg(long, value_name = "AXIS=VALUE,...=NUMBER")]
+    weight: Vec<Weight>,
 
     /// A trial to be looked at closer, by its id; a second one stands beside it.
     #[arg(long, value_name = "ID")]
@@ -101,6 +109,8 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let wanted = ReportOptions {
         metrics: args.metric.clone(),
         baseline: args.baseline.clone(),
+        ignored: args.ignore.clone(),
+        weights: args.weight.clone(),
         trials: args.trial.clone(),
         command: command(),
         links: folders.iter().map(|folder| link(folder, &output)).collect(),
@@ -130,7 +140,10 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     for sentence in &source.lost {
         screen.remark(sentence);
     }
-    let document = serde_json::json!({ "file": output, "bytes": text.len(), "lost": source.lost });
+    let document = serde_json::json!({
+        "file": output, "bytes": text.len(), "lost": source.lost,
+        "recommendation": source.recommendation,
+    });
     screen.present(&document, |out| Ok(writeln!(out, "{}", output.display())?))?;
     Ok(Exit::Ok)
 }

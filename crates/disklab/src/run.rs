@@ -387,6 +387,7 @@ impl Ending {
             "wall_ms": self.took.as_millis(),
             "interrupted": self.stopped,
             "failures": failures,
+            "recommendation": (!self.stopped).then(|| summary::recommendation(record)).flatten(),
         })
     }
 }

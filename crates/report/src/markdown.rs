@@ -22,6 +22,11 @@ pub fn markdown(source: &ReportSource) -> String {
         out.push(String::new());
     }
     out.extend(source.unfinished().iter().map(|sentence| format!("**{}**\n", plain(sentence))));
+    if let Some(recommendation) = &source.recommendation {
+        out.push(format!("**{}.**\n", plain(&recommendation.headline)));
+        out.extend(recommendation.details.iter().map(|detail| format!("- {}.", plain(detail))));
+        out.push("\n### Verdicts\n".to_owned());
+    }
     let without = source.no_comparisons.as_ref();
     out.extend(without.map(|why| format!("No verdicts: {}.\n", plain(why))));
     let sentences = source.sentences();

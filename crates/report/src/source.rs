@@ -7,9 +7,10 @@ pub use groups::{CellChoice, Group, values_by_axis};
 pub use open::Records;
 
 use disklab_compare::{
-    CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, SequentialDesign,
-    Trust, answer, check_measured, compare, conclusion, default_axis, default_metrics,
-    interim_plan, match_trials, sensitivity,
+    CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, Recommendation,
+    RecommendationRule, SequentialDesign, Trust, Weight, answer, check_measured, compare,
+    conclusion, default_axis, default_metrics, index_records, interim_plan, match_trials,
+    recommend, sensitivity,
 };
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
@@ -25,6 +26,10 @@ pub struct ReportOptions {
     pub metrics: Vec<Metric>,
     /// An axis and its value, instead of the suite's baseline.
     pub baseline: Option<(String, String)>,
+    /// Axes that are no part of the cells.
+    pub ignored: Vec<String>,
+    /// How often cells count in the recommendation, where it is not once.
+    pub weights: Vec<Weight>,
     /// Trials to be looked at closer, by their ids.
     pub trials: Vec<String>,
     /// The command that makes this report again.
@@ -63,6 +68,8 @@ pub struct ReportSource<'a> {
     pub comparisons: Vec<Comparison>,
     /// Why there are none.
     pub no_comparisons: Option<String>,
+    /// The value of the compared axis to take; `None` if no cell has two with a result.
+    pub recommendation: Option<Recommendation>,
     /// Cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
     choices: Vec<String>,
@@ -72,8 +79,10 @@ impl<'a> ReportSource<'a> {
     /// An error where somebody asks for a metric or a baseline that is not there.
     pub fn new(records: &'a Records, wanted: &'a ReportOptions) -> Result<Self, Error> {
         let Records { all, lost } = records;
-        let indexes: Vec<CellIndex> = all.iter().map(CellIndex::new).collect();
-        let merged: Vec<MergedRecord> = indexes.iter().map(MergedRecord::new).collect();
+        let axis = wanted.baseline.as_ref().map(|(axis, _)| axis.as_str());
+        let indexes = index_records(all, axis, &wanted.ignored)?;
+        let merged: Vec<MergedRecord> =
+            all.iter().map(|record| MergedRecord::new(&CellIndex::new(record))).collect();
         let until = interim_plan(all);
         let metrics = if wanted.metrics.is_empty() {
             default_metrics(&indexes, MetricUse::Page)
@@ -102,12 +111,27 @@ impl<'a> ReportSource<'a> {
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let compared = compared.or_else(|| default_axis(&indexes)).unwrap_or_default();
+        let baseline = matched.first().map(|trials| trials.baseline.clone());
+        let by = match (&wanted.metrics, until) {
+            (named, _) if !named.is_empty() => named.clone(),
+            (_, Some(_)) => metrics.clone(),
+            (_, None) => default_metrics(&indexes, MetricUse::Verdicts),
+        };
+        let by_rule = RecommendationRule {
+            decision: rule,
+            interim: design.as_ref(),
+            trust: Trust::Sound,
+            weights: &wanted.weights,
+        };
+        let recommendation = match &no_comparisons {
+            None => recommend(&indexes, &compared, baseline.as_deref(), &by, &by_rule)?,
+            Some(_) => None,
+        };
         let running: Vec<&Record> =
             all.iter().zip(&merged).filter(|(_, one)| one.goes_on).map(|(one, _)| one).collect();
         let groups = groups::groups(&indexes, &compared, &running);
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
         let choices = values.cloned().unique().collect();
-        let baseline = matched.first().map(|trials| trials.baseline.clone());
         Ok(Self {
             wanted,
             records: all,
@@ -123,6 +147,7 @@ impl<'a> ReportSource<'a> {
             matched,
             comparisons,
             no_comparisons,
+            recommendation,
             groups,
             choices,
         })

@@ -1,6 +1,7 @@
 //! Trials that are measured a second time in the same run, among all others: how far two
 //! measurements of the same are apart is the noise of this machine.
 
+use disklab_compare::index::default_baseline;
 use disklab_config::Trial;
 use disklab_record::outcome::again;
 
@@ -9,11 +10,12 @@ use crate::question::Question;
 /// The second measurements: of every trial of the baseline, which everything else is held against;
 /// of a suite without one, of the first cell.
 pub fn second_measurements(question: &Question) -> Vec<Trial> {
-    let baseline = question.suite.baseline();
+    let baseline = default_baseline(&question.suite);
     let is_twice = |trial: &&Trial| match (&baseline, question.trials.first()) {
-        (Some(baseline), _) => {
-            trial.value(baseline.axis.as_str()).is_some_and(|value| *value == *baseline.value)
-        }
+        (Some((axes, values)), _) => axes
+            .iter()
+            .zip(values)
+            .all(|(axis, value)| trial.value(axis).is_some_and(|own| own == value)),
         (None, first) => first.is_some_and(|first| first.cell == trial.cell),
     };
     let second = |trial: &Trial| Trial { id: again(&trial.id), ..trial.clone() };

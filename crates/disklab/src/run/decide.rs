@@ -7,9 +7,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use disklab_compare::index::{default_baseline, uncombined};
 use disklab_compare::{
-    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, SequentialDesign, Trust, answer,
-    compare, match_trials,
+    Comparison, DecisionRule, ErrorControl, Metric, SequentialDesign, Trust, answer, compare,
+    index_records, match_trials,
 };
 use disklab_config::suite::Seeds;
 use disklab_config::{Suite, Trial};
@@ -69,13 +70,15 @@ impl VerdictArgs {
     }
 
     pub fn plan(&self, question: &Question) -> Result<UntilDecided, Failure> {
-        let Some(baseline) = question.suite.baseline() else {
+        let Some((axes, values)) = default_baseline(&question.suite) else {
             return Err(mistaken!(
-                "--until-decided: the suite has no `baseline` that its cells could be held against"
+                "--until-decided: no axis of the suite has values to compare: name two policies, \
+                 schedulers, kernels or arrays with --set"
             ));
         };
         let is_other = |trial: &Trial| {
-            trial.value(baseline.axis.as_str()).is_some_and(|value| *value != *baseline.value)
+            let mut baseline = axes.iter().zip(&values);
+            baseline.any(|(axis, baseline)| trial.value(axis).is_some_and(|own| own != baseline))
         };
         if !question.trials.iter().any(is_other) {
             return Err(mistaken!(
@@ -192,19 +195,22 @@ impl ComparedSides {
     /// Whether such a trial is of one of them.
     fn concern(&self, trial: &Trial) -> bool {
         self.cell.0.iter().all(|(axis, wanted)| trial.value(axis) == Some(wanted))
-            && self.values.iter().any(|side| trial.value(&self.axis) == Some(side))
+            && self.values.iter().any(|side| {
+                uncombined(&self.axis, side).all(|(axis, own)| trial.value(axis) == Some(own))
+            })
     }
 
     /// The same of a trial that has ended.
     fn has(&self, side: &str, outcome: &Outcome) -> bool {
         self.cell.0.iter().all(|(axis, wanted)| outcome.cell.value(axis) == Some(wanted))
-            && outcome.cell.value(&self.axis) == Some(side)
+            && uncombined(&self.axis, side).all(|(axis, own)| outcome.cell.value(axis) == Some(own))
     }
 }
 
 /// Those of which neither side was left out.
 fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
-    let (axis, matched) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
+    let indexes = index_records(std::slice::from_ref(record), None, &[])?;
+    let (axis, matched) = match_trials(&indexes, None, Trust::Sound)?;
     let sides = matched.iter().map(|trials| ComparedSides {
         cell: trials.cell.clone(),
         axis: axis.clone(),
@@ -242,7 +248,8 @@ fn undecided(
     until: &UntilDecided,
     upto: u32,
 ) -> Result<Vec<OpenVerdict>, Failure> {
-    let (axis, matched) = match_trials(&[CellIndex::new(record)], None, Trust::Sound)?;
+    let indexes = index_records(std::slice::from_ref(record), None, &[])?;
+    let (axis, matched) = match_trials(&indexes, None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let rule = DecisionRule::recorded(until)?;
     let design = SequentialDesign::recorded(record.manifest()).map(|design| design.upto(upto));

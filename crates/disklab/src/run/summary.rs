@@ -2,16 +2,17 @@
 
 use std::io::Write;
 
-use disklab_compare::{CellIndex, Comparison, MetricUse, answer, default_metrics, sensitivity};
+use disklab_compare::{CellIndex, MetricUse, Recommendation, answer, default_metrics, sensitivity};
 use disklab_record::{Record, Status};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, DiskNumbers, MergedRecord};
 use disklab_report::notes::Notes;
-use disklab_report::source::{Records, ReportOptions, ReportSource};
+use disklab_report::source::{CellChoice, Records, ReportOptions, ReportSource};
 use disklab_report::survival;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
 use itertools::Itertools;
 
+use crate::compare::print_recommendation;
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::show::measures;
@@ -24,9 +25,7 @@ const MIB: f64 = 1024.0 * 1024.0;
 pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let records = Records { all: vec![record.clone()], lost: Vec::new() };
     let index = CellIndex::new(record);
-    let mut metrics = default_metrics(std::slice::from_ref(&index), MetricUse::Verdicts);
-    metrics.truncate(1);
-    let wanted = ReportOptions { metrics, ..ReportOptions::default() };
+    let wanted = options(&index);
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = ReportSource::new(&records, &wanted).ok();
     // The ends of estimates are told in sentences.
@@ -42,7 +41,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
         if group.is_foreign() {
             let judged = judged(source.as_ref()).map(|(source, head)| {
-                let verdict = |cell: &CellRow| verdict(group, cell, source, screen);
+                let verdict = |cell: &CellRow| verdict(cell, source, screen);
                 (head, group.cells.iter().map(verdict).collect::<Vec<_>>())
             });
             let last = judged.as_ref().map(|(head, verdicts)| (head.as_str(), verdicts.as_slice()));
@@ -56,6 +55,10 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
                 measures::print(group, &labels, None, screen, out)?;
             }
         }
+        writeln!(out)?;
+    }
+    if let Some(recommendation) = source.as_ref().and_then(|one| one.recommendation.as_ref()) {
+        print_recommendation(recommendation, screen, out)?;
         writeln!(out)?;
     }
     let said = |source: &ReportSource| {
@@ -81,6 +84,19 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         screen.prose(&text, "", out)?;
     }
     Ok(())
+}
+
+/// The recommendation of a record, as its summary has it.
+pub fn recommendation(record: &Record) -> Option<Recommendation> {
+    let records = Records { all: vec![record.clone()], lost: Vec::new() };
+    let wanted = options(&CellIndex::new(record));
+    ReportSource::new(&records, &wanted).ok()?.recommendation
+}
+
+/// The metrics of verdicts. The first is that of the table.
+fn options(index: &CellIndex) -> ReportOptions {
+    let metrics = default_metrics(std::slice::from_ref(index), MetricUse::Verdicts);
+    ReportOptions { metrics, ..ReportOptions::default() }
 }
 
 /// What makes numbers above doubtful: a sentence for each kind.
@@ -111,7 +127,7 @@ fn rows(group: &CellGroup, source: Option<&ReportSource>, screen: &Screen) -> (T
             let mut fields = vec![cell.values.join(", ")];
             let text = |column: &&SummaryColumn| or_dash(cell.measured.as_ref().map(column.text));
             fields.extend(columns.iter().map(text));
-            fields.extend(judged.iter().map(|(source, _)| verdict(group, cell, source, screen)));
+            fields.extend(judged.iter().map(|(source, _)| verdict(cell, source, screen)));
             table.row(fields);
         }
         table
@@ -168,17 +184,20 @@ fn time(spread: Option<Spread>) -> String {
 }
 
 /// `+12 % better`, `baseline`.
-fn verdict(group: &CellGroup, cell: &CellRow, source: &ReportSource, screen: &Screen) -> String {
-    let axes = group.head.0.iter().map(|(axis, value)| (axis, value));
-    let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
-    let value =
-        |axis: &str| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
-    let is_its = |comparison: &&Comparison| {
-        value(&source.compared) == Some(comparison.treatment.as_str())
-            && comparison.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
+fn verdict(cell: &CellRow, source: &ReportSource, screen: &Screen) -> String {
+    let is_its = |choice: &&CellChoice| {
+        let mut trials = choice.trials.iter();
+        trials.any(|trial| cell.trials.first().is_some_and(|first| first.trial == trial.id))
     };
-    let Some(comparison) = source.of_first_metric().find(is_its) else {
-        let is_baseline = value(&source.compared) == source.baseline.as_deref();
+    let place = source
+        .groups
+        .iter()
+        .find_map(|group| Some((group, group.choices.iter().find(is_its)?.value.as_str())));
+    let Some(((group, choice), metric)) = place.zip(source.metrics.first()) else {
+        return String::new();
+    };
+    let Some(comparison) = source.comparison(group, choice, metric) else {
+        let is_baseline = source.baseline.as_deref() == Some(choice);
         return if is_baseline { "baseline".to_owned() } else { String::new() };
     };
     screen.paint(

@@ -60,6 +60,47 @@ fn a_run_against_a_run() {
     );
 }
 
+/// Round-robin and devid are as good on hard disks, and nothing differs from them on the others.
+#[test]
+fn a_value_is_recommended_with_its_cost() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "eight", 8, 1.0);
+    let said = json(here.path(), &["compare", "eight", "--metric", "iops", "--json"]);
+    let found = &said["recommendation"];
+    assert_eq!((&found["choice"], &found["judged"]), (&"round-robin:4096".into(), &2.into()));
+    assert_eq!(found["regrets"][0]["certainly_good"], 2, "{found}");
+    assert_eq!(found["regrets"][2]["candidate"], "pid", "{found}");
+    assert_eq!(found["regrets"][2]["worst"]["cell"]["array"], "ssd-raid10", "{found}");
+    assert_eq!(found["parts"].as_array().expect("parts").len(), 2, "{found}");
+    assert!(found["rule"].as_str().is_some_and(|rule| rule.contains("mean regret")), "{found}");
+    // Every format begins with it but CSV, which is rows alone, and that of MMTests.
+    let answer =
+        "For these disks and loads: round-robin:4096. It is best or as good in all 2 cells";
+    let text = |format: &str| run(here.path(), &["compare", "eight", "--format", format]).out;
+    assert!(text("table").starts_with(answer), "{}", text("table"));
+    assert!(text("markdown").starts_with(&format!("**{answer}")), "{}", text("markdown"));
+    assert!(text("mmtests").contains(answer) && !text("csv").contains(answer));
+    let weighed = ["compare", "eight", "--weight", "array=ssd-raid10=0", "--json"];
+    assert_eq!(json(here.path(), &weighed)["recommendation"]["judged"], 1);
+    for (option, value, message) in [
+        ("--weight", "array=ssd-raid=2", "array=ssd-raid10"),
+        ("--weight", "array=ssd-raid10=-1", "out of range (0 or more)"),
+        ("--weight", "ssd-raid10", "AXIS=VALUE,...=NUMBER"),
+        ("--ignore", "arrays", "there are array, policy, workload"),
+        ("--ignore", "array", "of one cell and of one seed"),
+    ] {
+        let said = refused(run(here.path(), &["compare", "eight", option, value]));
+        assert!(said.contains(message), "{option} {value}: {said}");
+    }
+    // One seed decides nothing, and says what would.
+    fixture::seeds_record(here.path(), "one", 1, 1.0);
+    let one = json(here.path(), &["compare", "one", "--json"]);
+    let headline = one["recommendation"]["headline"].as_str().expect("words");
+    assert!(headline.contains("(a guess from 1 seed)"), "{headline}");
+    let command = one["recommendation"]["to_settle"][0].as_str().expect("a command");
+    assert!(command.starts_with("disklab run --resume one --seeds "), "{command}");
+}
+
 #[test]
 fn too_few_seeds_are_said_to_be() {
     let here = tempfile::tempdir().expect("a folder");

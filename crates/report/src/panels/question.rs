@@ -5,7 +5,7 @@ use itertools::Itertools;
 use maud::{Markup, html};
 
 use disklab_compare::conclusion::basis;
-use disklab_compare::{CellIndex, Metric, RECORD};
+use disklab_compare::{CellIndex, Metric, RECORD, Recommendation};
 use disklab_config::disk_times::DiskTimes;
 use disklab_record::Record;
 use disklab_record::manifest::HostDisk;
@@ -23,6 +23,7 @@ pub const PANEL: Panel =
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
+    let recommendation = source.recommendation.as_ref().map(recommended).map(Piece::Words);
     let picture =
         source.metrics.first().and_then(|metric| overview(source, metric)).map(Piece::Chart);
     let answer = Piece::Words(answer(source));
@@ -32,7 +33,17 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         h3 { "What it does not say" }
         @for validity in validities(source) { p.validity { (validity) } }
     });
-    Ok(picture.into_iter().chain([answer, rest]).collect())
+    Ok(recommendation.into_iter().chain(picture).chain([answer, rest]).collect())
+}
+
+/// The candidate to take, large, and below it what another one would cost.
+fn recommended(recommendation: &Recommendation) -> Markup {
+    let Recommendation { headline, details, rule, .. } = recommendation;
+    html! {
+        p.recommendation { strong { (headline) "." } }
+        ul.answer { @for detail in details { li { (detail) "." } } }
+        p.terms { "The rule: " (rule) "." }
+    }
 }
 
 fn answer(source: &ReportSource) -> Markup {

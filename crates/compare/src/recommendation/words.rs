@@ -1,0 +1,261 @@
+//! A recommendation in words.
+
+use disklab_stats::comparison::FEWEST;
+use disklab_units::prose::{count, in_shell, listed};
+use indexmap::IndexMap;
+
+use crate::answer::{self, MOST_SEEDS};
+use crate::index::CellIndex;
+use crate::recommendation::choice::{Choice, Regret, WorstCell};
+use crate::recommendation::ranking::Weight;
+
+/// The most alternatives, and the most values of an axis, that are named one by one.
+const MOST_NAMED: usize = 6;
+
+/// A choice, and what has to be known to put it in words.
+pub struct Words<'a> {
+    pub choice: &'a Choice,
+    /// The sentences on each axis of a combination.
+    pub by_axis: &'a [(&'a str, &'a Choice)],
+    pub is_of_one_metric: bool,
+    /// The fewest and the most trials that are compared in a cell.
+    pub trials: (usize, usize),
+    pub seeds_to_settle: Option<usize>,
+    pub commands: &'a [String],
+    /// The word for a trial of a cell among others: `seed` or `repeat`.
+    pub noun: &'static str,
+    /// The smallest effect of interest, as a share.
+    pub smallest_effect: f64,
+    pub weights: &'a [Weight],
+}
+
+/// The commands that run the records on to so many seeds; none for results that were imported.
+pub fn to_settle(seeds: Option<usize>, records: &[CellIndex]) -> Vec<String> {
+    let Some(number) = seeds.filter(|number| *number <= MOST_SEEDS) else { return Vec::new() };
+    let command = |index: &CellIndex| {
+        let first = index.suite.as_ref().ok()?.seeds().first() as usize;
+        let seeds = match first {
+            1 => number.to_string(),
+            _ => format!("{first}-{}", first + number - 1),
+        };
+        Some(format!("disklab run --resume {} --seeds {seeds}", in_shell(&index.name())))
+    };
+    let is_own = |index: &&CellIndex| index.record.manifest().imported.is_none();
+    records.iter().filter(is_own).filter_map(command).collect()
+}
+
+impl Words<'_> {
+    /// The answer, without its last full stop.
+    pub fn headline(&self) -> String {
+        const FOR: &str = "For these disks and loads";
+        let choice = self.choice;
+        let Some(first) = choice.first() else {
+            return format!("{FOR} no choice can be recommended: none has a result in every cell");
+        };
+        let name = answer::name(&first.candidate);
+        let guess = if first.certainly_good + first.certainly_behind == 0 {
+            format!(" (a guess from {})", self.trials_in_words())
+        } else {
+            String::new()
+        };
+        if choice.makes_no_difference {
+            let makes = if choice.is_certain() { "makes" } else { "seems to make" };
+            return format!(
+                "{FOR}: {name}{guess}. It {makes} no difference: {} are within {} % of the best \
+                 in {}",
+                named(choice.regrets.iter().map(|regret| regret.candidate.as_str())),
+                self.smallest_effect * 100.0,
+                self.all_cells(choice.judged)
+            );
+        }
+        if choice.choice.is_some() {
+            return format!("{FOR}: {name}{guess}. It is {}", self.record_of(first));
+        }
+        format!(
+            "{FOR} no choice is best{guess}: each is more than 10 % behind another somewhere. \
+             {name} loses least: it is {}",
+            self.record_of(first)
+        )
+    }
+
+    /// The sentences below the answer, without their full stops.
+    pub fn details(&self) -> Vec<String> {
+        let choice = self.choice;
+        let parts = parts(choice).filter(|_| !choice.makes_no_difference);
+        let parts = parts.map(|parts| format!("By {parts}"));
+        let by_axis = self.by_axis.iter().map(|(axis, choice)| self.of_axis(axis, choice));
+        let mut details: Vec<String> = parts.into_iter().chain(by_axis).collect();
+        if !choice.makes_no_difference {
+            details.extend(self.alternatives());
+        }
+        details.extend(choice.regrets.iter().filter_map(lacking));
+        if !self.weights.is_empty() {
+            let weight = |weight: &Weight| format!("{} of {}", weight.number(), weight.selector());
+            let weights: Vec<String> = self.weights.iter().map(weight).collect();
+            details.push(format!("Weights: {}; all else counts once", listed(&weights)));
+        }
+        details.extend(self.open());
+        details
+    }
+
+    /// `best or as good in 8 of 9 cells, in 6 of them with certainty; worst case: ...`.
+    fn record_of(&self, regret: &Regret) -> String {
+        let judged = regret.good + regret.behind;
+        let places = if regret.good == judged {
+            self.all_cells(judged)
+        } else {
+            format!("{} of {}", regret.good, self.cells(judged))
+        };
+        let certainty = match regret.certainly_good {
+            0 => String::new(),
+            all if all == regret.good => ", with certainty".to_owned(),
+            some => format!(", in {some} of them with certainty"),
+        };
+        let worst = regret.worst.as_ref().filter(|_| regret.behind > 0);
+        let worst = worst.map_or_else(String::new, |worst| format!("; {}", self.worst(worst)));
+        match regret.good {
+            0 => format!("behind in {}{worst}", self.all_cells(judged)),
+            _ => format!("best or as good in {places}{certainty}{worst}"),
+        }
+    }
+
+    /// `worst case: 3.0 % behind pid (interval -5.1 % to -1.0 %) on hdd-raid1, seqread-1m-qd16`.
+    fn worst(&self, worst: &WorstCell) -> String {
+        let WorstCell { cell, metric, behind, change, .. } = worst;
+        let other = answer::name(behind);
+        let metric =
+            if self.is_of_one_metric { String::new() } else { format!("{} ", metric.name()) };
+        let size = match change.map(|change| change.percent.abs()) {
+            None => format!("behind {other}, by an unknown amount"),
+            Some(size) if size >= 900.0 => format!("{} of {other}", answer::change(size)),
+            Some(size) if size >= 9.95 => format!("{size:.0} % behind {other}"),
+            Some(size) => format!("{size:.1} % behind {other}"),
+        };
+        let bounded = change.filter(|change| change.low > -100.0 && change.high.is_finite());
+        let interval = bounded.map_or_else(String::new, |change| {
+            format!(" (interval {})", answer::change_and_interval(Some(change)).1)
+        });
+        let place =
+            if cell.0.is_empty() { String::new() } else { format!(" on {}", answer::values(cell)) };
+        format!("worst case: {metric}{size}{interval}{place}")
+    }
+
+    /// A sentence for each other candidate, and for the rest together.
+    fn alternatives(&self) -> Vec<String> {
+        let others = || self.choice.regrets.iter().skip(usize::from(self.choice.first().is_some()));
+        let sentence = |regret: &Regret| {
+            format!("Instead, {} is {}", answer::name(&regret.candidate), self.record_of(regret))
+        };
+        let more = others().skip(MOST_NAMED).map(|regret| regret.candidate.as_str());
+        let more: Vec<&str> = more.collect();
+        let rest = (!more.is_empty()).then(|| {
+            let are = if more.len() == 1 { "is" } else { "are" };
+            format!("By the same rule, {} {are} after these", named(more))
+        });
+        others().take(MOST_NAMED).map(sentence).chain(rest).collect()
+    }
+
+    fn of_axis(&self, axis: &str, choice: &Choice) -> String {
+        match choice.first() {
+            Some(first) if choice.choice.is_some() => format!(
+                "The best {axis} is {}: it is {}",
+                answer::name(&first.candidate),
+                self.record_of(first)
+            ),
+            Some(first) => format!(
+                "No {axis} is best; {} loses least: it is {}",
+                answer::name(&first.candidate),
+                self.record_of(first)
+            ),
+            None => format!("No {axis} has a result in every cell"),
+        }
+    }
+
+    /// What is open, and how it can be settled.
+    fn open(&self) -> Option<String> {
+        let open = self.choice.first().map(Regret::uncertain).filter(|open| *open > 0)?;
+        let trials = self.trials_in_words();
+        let head = if self.trials.1 < FEWEST {
+            format!("This is a guess from {trials}: fewer than {FEWEST} give no verdict")
+        } else {
+            format!(
+                "In {open} of {} the verdicts are open after {trials}",
+                self.cells(self.choice.judged)
+            )
+        };
+        let Some(number) = self.seeds_to_settle else { return Some(head) };
+        let noun = self.noun;
+        Some(match self.commands {
+            _ if number > MOST_SEEDS => {
+                format!("{head}; more than {MOST_SEEDS} {noun}s would be needed to settle them")
+            }
+            [] => format!("{head}; about {number} {noun}s would settle them"),
+            commands => format!("{head}. To settle them: {}", commands.join(" && ")),
+        })
+    }
+
+    fn trials_in_words(&self) -> String {
+        match self.trials {
+            (fewest, most) if fewest < most => format!("{fewest} to {}", count(most, self.noun)),
+            (_, most) => count(most, self.noun),
+        }
+    }
+
+    fn cells(&self, number: usize) -> String {
+        if self.is_of_one_metric {
+            count(number, "cell")
+        } else {
+            format!("{number} cells and metrics")
+        }
+    }
+
+    fn all_cells(&self, number: usize) -> String {
+        match number {
+            1 => "the one cell".to_owned(),
+            _ => format!("all {}", self.cells(number)),
+        }
+    }
+}
+
+/// `array: queue on hdd-raid1 and hdd-8-mixed; pid on ssd-raid10`.
+fn parts(choice: &Choice) -> Option<String> {
+    let (axis, _) = choice.parts.first()?.scope.0.last()?;
+    // What is said before the values of the axis, and after them.
+    let mut groups: IndexMap<(String, String), Vec<&str>> = IndexMap::new();
+    for part in &choice.parts {
+        let value = part.scope.0.last().map_or("", |(_, value)| value.as_str());
+        let none = || "no choice is best".to_owned();
+        let said = match (&part.choice, part.first()) {
+            _ if part.makes_no_difference => ("it makes no difference".to_owned(), String::new()),
+            (Some(choice), _) => (answer::name(choice), String::new()),
+            (None, Some(first)) => match parts(part) {
+                Some(parts) => (none(), format!(" (by {parts})")),
+                None => (none(), format!(" ({} loses least)", answer::name(&first.candidate))),
+            },
+            (None, None) => ("none has a result in every cell".to_owned(), String::new()),
+        };
+        groups.entry(said).or_default().push(value);
+    }
+    let group = |((before, after), values): ((String, String), Vec<&str>)| match values.len() {
+        few if few <= MOST_NAMED => format!("{before} on {}{after}", named(values)),
+        many => format!("{before} on {many} of {} values{after}", choice.parts.len()),
+    };
+    let groups: Vec<String> = groups.into_iter().map(group).collect();
+    Some(format!("{axis}: {}", groups.join("; ")))
+}
+
+/// `devid has no result in 2 cells (hdd-raid1, randread-4k-qd1) and is not recommended`.
+fn lacking(regret: &Regret) -> Option<String> {
+    let first = regret.without_result.first()?;
+    let place = if first.0.is_empty() { "all".to_owned() } else { answer::values(first) };
+    let more = if regret.without_result.len() > 1 { " and others" } else { "" };
+    Some(format!(
+        "{} has no result in {} ({place}{more}) and is not recommended for all",
+        answer::name(&regret.candidate),
+        count(regret.without_result.len(), "cell")
+    ))
+}
+
+fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    listed(&names.into_iter().map(answer::name).collect::<Vec<_>>())
+}

@@ -1,0 +1,227 @@
+//! The recommendation on trials that are made up, so that the best candidate is known: what is
+//! chosen, what is said of it, and how often it is wrong. `cargo test -p disklab-compare --test
+//! recommendation -- --nocapture` prints the rates.
+
+use disklab_compare::recommendation::{Candidates, judge};
+use disklab_compare::{
+    DecisionRule, MatchedTrials, Metric, Recommendation, RecommendationRule, Trust, Weight,
+};
+use disklab_record::Outcome;
+use disklab_record::outcome::Cell;
+use disklab_results::measure::Measure;
+use disklab_units::{Random, Seed};
+
+const NAMES: [&str; 4] = ["pid", "queue", "round-robin", "devid"];
+const METRIC: &str = "ops";
+
+fn outcome(seed: usize, value: f64) -> Outcome {
+    Outcome {
+        measures: [(METRIC.to_owned(), Measure::rate(value, "1/s"))].into(),
+        ..disklab_testkit::outcome(format!("x+s{seed}"), &[], seed as u32)
+    }
+}
+
+/// The values of each candidate in each cell, seed by seed; an empty list is no result.
+type Values<'v> = [(&'v str, Vec<Vec<f64>>)];
+
+fn recommended(values: &Values, weights: &[Weight]) -> Option<Recommendation> {
+    let outcomes: Vec<Vec<Vec<Outcome>>> = values
+        .iter()
+        .map(|(_, candidates)| {
+            let of_one = |own: &Vec<f64>| {
+                own.iter().enumerate().map(|(seed, value)| outcome(seed + 1, *value)).collect()
+            };
+            candidates.iter().map(of_one).collect()
+        })
+        .collect();
+    let mut pairs = Vec::new();
+    let mut trials: Vec<(Cell, Candidates)> = Vec::new();
+    for ((array, _), own) in values.iter().zip(&outcomes) {
+        let cell = disklab_testkit::cell(&[("array", array)]);
+        for (second, treatments) in own.iter().enumerate() {
+            for (first, baselines) in own[..second].iter().enumerate() {
+                pairs.push(MatchedTrials {
+                    cell: cell.clone(),
+                    treatment: NAMES[second].to_owned(),
+                    baseline: NAMES[first].to_owned(),
+                    paired: true,
+                    treatments: treatments.iter().take(baselines.len()).collect(),
+                    baselines: baselines.iter().take(treatments.len()).collect(),
+                    left_out: Vec::new(),
+                    repeated: Vec::new(),
+                });
+            }
+        }
+        let by_name = NAMES.iter().zip(own).map(|(name, own)| ((*name).to_owned(), own));
+        trials.push((cell, by_name.map(|(name, own)| (name, own.iter().collect())).collect()));
+    }
+    let rule = RecommendationRule {
+        decision: DecisionRule::DEFAULT,
+        interim: None,
+        trust: Trust::Sound,
+        weights,
+    };
+    let metrics = [Metric::of_name(METRIC)];
+    judge(&trials, &pairs, "policy", Some("pid"), &metrics, &rule).expect("a judgement")
+}
+
+/// Eight trials about a level, with a spread that decides.
+fn about(level: f64) -> Vec<f64> {
+    (0..8).map(|seed| level * (1.0 + 0.001 * f64::from((seed * 5) % 8))).collect()
+}
+
+fn cells<'v>(levels: &[(&'v str, [f64; 3])]) -> Vec<(&'v str, Vec<Vec<f64>>)> {
+    levels.iter().map(|(array, levels)| (*array, levels.map(about).to_vec())).collect()
+}
+
+#[test]
+fn the_least_regret_is_recommended_with_its_worst_case() {
+    let values = cells(&[
+        ("one", [100.0, 150.0, 120.0]),
+        ("two", [100.0, 150.0, 150.5]),
+        ("three", [100.0, 97.0, 90.0]),
+    ]);
+    let found = recommended(&values, &[]).expect("candidates");
+    assert_eq!(found.choice.choice.as_deref(), Some("queue"));
+    let first = &found.choice.regrets[0];
+    assert_eq!((first.good, first.certainly_good, first.behind), (2, 2, 1));
+    let cost = found.cost.expect("a worst case");
+    assert_eq!((cost.cell.value("array"), cost.behind.as_str()), (Some("three"), "pid"));
+    let percent = cost.change.expect("a change").percent;
+    assert!((percent + 3.0).abs() < 0.2, "{percent}");
+    assert!(found.is_certain && found.seeds_to_settle.is_none());
+    let parts: Vec<_> = found.choice.parts.iter().map(|part| part.choice.as_deref()).collect();
+    assert_eq!(parts, [Some("queue"), Some("queue"), Some("pid")]);
+}
+
+#[test]
+fn no_choice_is_best_where_each_is_far_behind_somewhere() {
+    let values = cells(&[("one", [100.0, 150.0, 100.0]), ("two", [150.0, 100.0, 100.0])]);
+    let found = recommended(&values, &[]).expect("candidates");
+    assert_eq!(found.choice.choice, None);
+    let parts: Vec<_> = found.choice.parts.iter().map(|part| part.choice.as_deref()).collect();
+    assert_eq!(parts, [Some("queue"), Some("pid")]);
+    // A weight decides which cell may be lost, and 0 leaves it out.
+    let weight = |text: &str| [text.parse::<Weight>().expect("a weight")];
+    let heavy = recommended(&values, &weight("array=one=5")).expect("candidates");
+    assert_eq!((heavy.choice.choice, heavy.choice.least_regret.as_deref()), (None, Some("queue")));
+    let alone = recommended(&values, &weight("array=two=0")).expect("candidates");
+    assert_eq!(alone.choice.choice.as_deref(), Some("queue"));
+}
+
+#[test]
+fn the_baseline_stays_where_nothing_is_gained() {
+    let values = cells(&[("one", [100.0, 100.5, 101.0]), ("two", [100.0, 101.0, 100.2])]);
+    let found = recommended(&values, &[]).expect("candidates");
+    assert!(found.choice.makes_no_difference);
+    assert_eq!(found.choice.choice.as_deref(), Some("pid"));
+}
+
+#[test]
+fn a_candidate_without_results_is_named_and_not_recommended() {
+    let mut values = cells(&[("one", [100.0, 124.0, 120.0]), ("two", [100.0, 124.0, 120.0])]);
+    values[1].1[1].clear();
+    let found = recommended(&values, &[]).expect("candidates");
+    assert_eq!(found.choice.choice.as_deref(), Some("round-robin"));
+    let queue = found.choice.regrets.last().expect("regrets");
+    assert_eq!(queue.candidate, "queue");
+    assert_eq!(queue.without_result, [disklab_testkit::cell(&[("array", "two")])]);
+    // Nothing is chosen of one candidate.
+    values.iter_mut().for_each(|(_, candidates)| candidates.truncate(1));
+    assert!(recommended(&values, &[]).is_none());
+}
+
+#[test]
+fn one_seed_is_a_guess() {
+    let mut values = cells(&[("one", [100.0, 150.0, 120.0]), ("two", [100.0, 150.0, 120.0])]);
+    values.iter_mut().flat_map(|(_, own)| own).for_each(|own| own.truncate(1));
+    let found = recommended(&values, &[]).expect("candidates");
+    assert_eq!(found.choice.choice.as_deref(), Some("queue"));
+    assert!(!found.is_certain && found.fewest_trials == 1);
+    assert!(found.seeds_to_settle.is_some_and(|seeds| seeds >= 3), "{found:?}");
+}
+
+/// What became of many recommendations.
+#[derive(Debug, Default)]
+struct Rates {
+    runs: u32,
+    /// The best candidate was not chosen, and what was chosen is behind it by the smallest effect.
+    wrong: u32,
+    /// The same, and it was said to be certain.
+    certainly_wrong: u32,
+    certain: u32,
+    /// No choice was best.
+    none: u32,
+    /// Some candidate was said to be certainly behind that is not.
+    false_behind: u32,
+}
+
+impl Rates {
+    fn share(&self, number: u32) -> f64 {
+        f64::from(number) / f64::from(self.runs)
+    }
+}
+
+/// Recommendations from nine cells of four candidates, in which each has a true level; trials of a
+/// candidate spread by `spread`, beside what trials of one seed share.
+fn simulate(levels: [f64; 4], seeds: usize, spread: f64, runs: u32) -> Rates {
+    const ARRAYS: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let best = levels.iter().copied().fold(0.0, f64::max);
+    let mut random = Random::new(Seed(seeds as u64).derive(&format!("{levels:?}")));
+    let mut rates = Rates { runs, ..Rates::default() };
+    for _ in 0..runs {
+        let values = ARRAYS.map(|array| {
+            let shared: Vec<f64> = (0..seeds).map(|_| 0.1 * normal(&mut random)).collect();
+            let own = levels.map(|level| {
+                shared.iter().map(|at| level * (at + spread * normal(&mut random)).exp()).collect()
+            });
+            (array, own.to_vec())
+        });
+        let found = recommended(&values, &[]).expect("candidates");
+        let level = |name: &str| levels[NAMES.iter().position(|own| *own == name).expect("one")];
+        let is_wrong = found.choice.choice.as_deref().is_some_and(|name| level(name) * 1.02 < best);
+        rates.none += u32::from(found.choice.choice.is_none());
+        rates.wrong += u32::from(is_wrong);
+        rates.certain += u32::from(found.is_certain);
+        rates.certainly_wrong += u32::from(is_wrong && found.is_certain);
+        let is_false = found.cells.iter().flat_map(|cell| &cell.candidates).any(|known| {
+            let other = known.behind.as_deref().map_or(0.0, level);
+            known.is_certain && !known.rank.is_good() && other <= level(&known.candidate)
+        });
+        rates.false_behind += u32::from(is_false);
+    }
+    println!("levels {levels:?}, {seeds} seeds, spread {spread}: {rates:?}");
+    rates
+}
+
+/// A normal deviate, by the sum of twelve uniform ones.
+fn normal(random: &mut Random) -> f64 {
+    (0..12).map(|_| random.next_f64()).sum::<f64>() - 6.0
+}
+
+/// Four equal candidates: any choice is right, and hardly any is said to be behind another.
+#[test]
+fn equal_candidates_are_not_called_behind() {
+    for seeds in [3, 5, 9] {
+        for spread in [0.01, 0.05] {
+            let rates = simulate([100.0; 4], seeds, spread, 150);
+            // Alpha is 5 %; of 150 runs, 8 % are twelve.
+            assert!(rates.share(rates.false_behind) <= 0.08, "{seeds}, {spread}: {rates:?}");
+            assert_eq!(rates.wrong, 0);
+        }
+    }
+}
+
+/// One candidate is better by 3, 5 or 10 % in every cell.
+#[test]
+fn the_best_candidate_is_found() {
+    for (gain, least) in [(1.03, 0.6), (1.05, 0.8), (1.1, 0.9)] {
+        for seeds in [1, 3, 5, 9] {
+            let rates = simulate([100.0, 100.0, 100.0 * gain, 95.0], seeds, 0.02, 100);
+            let found = 1.0 - rates.share(rates.wrong + rates.none);
+            assert!(found >= least, "{gain}, {seeds} seeds: {rates:?}");
+            assert!(rates.share(rates.certainly_wrong) <= 0.03, "{gain}: {rates:?}");
+            assert!(rates.share(rates.false_behind) <= 0.1, "{gain}: {rates:?}");
+        }
+    }
+}
