@@ -2,7 +2,7 @@
 
 use disklab_config::suite::SuiteAxis;
 use disklab_record::outcome::Cell;
-use disklab_stats::{Estimate, Verdict, percent};
+use disklab_stats::{Estimate, percent};
 use disklab_units::prose::{digits, listed};
 use serde::Serialize;
 
@@ -23,28 +23,25 @@ impl RelativeChange {
         }
     }
 
-    /// The change where one end may not be known: trials were given up, or there was nothing.
-    pub(crate) fn in_words(self) -> String {
+    /// The change, or one end of it where the other is not known: trials were given up, or there
+    /// was nothing.
+    pub fn in_words(self) -> String {
         let change = change(self.percent);
-        let (has_least, has_most) = (self.low > -100.0, self.high.is_finite());
-        match self.percent {
-            more if more > 0.0 && has_least && !has_most => format!("≥ {change}"),
-            less if less < 0.0 && has_most && !has_least => format!("≤ {change}"),
+        match (self.low > -100.0, self.high.is_finite()) {
+            (true, false) => format!("≥ {change}"),
+            (false, true) => format!("≤ {change}"),
             _ => change,
         }
     }
 }
 
-/// `+12 % better`; empty where nothing was compared, which is not undecided. A word and no arrow:
-/// less latency is better, and would be down or up.
-pub fn change_and_verdict(change: Option<RelativeChange>, verdict: Verdict) -> String {
-    change.map_or_else(String::new, |change| format!("{} {verdict}", change.in_words()))
-}
-
 /// A change and its interval, or two dashes.
 pub fn change_and_interval(change: Option<RelativeChange>) -> (String, String) {
     let Some(known) = change else { return ("-".to_owned(), "-".to_owned()) };
-    let interval = format!("{} to {}", self::change(known.low), self::change(known.high));
+    let interval = match (known.low > -100.0, known.high.is_finite()) {
+        (false, false) => "unknown".to_owned(),
+        _ => format!("{} to {}", self::change(known.low), self::change(known.high)),
+    };
     (known.in_words(), interval)
 }
 
@@ -78,8 +75,13 @@ pub fn seeds(number: usize) -> String {
     if number > MOST_SEEDS {
         return format!("more than {MOST_SEEDS} seeds");
     }
-    let step = if number < 100 { 1 } else { 10 };
-    format!("about {} seeds", number.div_ceil(step) * step)
+    format!("about {} seeds", rounded(number))
+}
+
+/// A number of seeds with no more digits than are known.
+pub fn rounded(seeds: usize) -> usize {
+    let step = if seeds < 100 { 1 } else { 10 };
+    seeds.div_ceil(step) * step
 }
 
 /// `seed 1`, `seeds 1 and 3`.

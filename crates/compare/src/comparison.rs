@@ -5,7 +5,7 @@ use disklab_config::suite::sweep::ESTIMATED;
 use disklab_record::Outcome;
 use disklab_record::outcome::Cell;
 use disklab_results::Spread;
-use disklab_stats::{Better, Rule, Verdict};
+use disklab_stats::{Better, Rule, Verdict, two_modes};
 use disklab_units::prose::count;
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
@@ -42,6 +42,13 @@ pub struct Comparison {
     pub limits: (Option<f64>, Option<f64>),
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
+    /// The baseline's own number by the estimator of the change, and the number that the change
+    /// makes of it. 0 if all trials of that side are.
+    pub treatment_estimate: Option<f64>,
+    pub baseline_estimate: Option<f64>,
+    /// The two values that a side takes by seed, if it takes one of two.
+    #[serde(skip_serializing_if = "Modes::is_empty")]
+    pub modes: Modes,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this
     /// cell alone.
     pub change: Option<RelativeChange>,
@@ -50,13 +57,18 @@ pub struct Comparison {
     pub noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
-    /// For an undecided verdict: a run of so many seeds, planned from the start, would decide with
-    /// a chance of [`disklab_stats::PLANNED_POWER`], if effect and spread are what they seem.
-    /// `None` if nothing can be said.
+    /// For an undecided verdict: a record with seeds added up to so many would decide with a
+    /// chance of [`disklab_stats::PLANNED_POWER`], if effect and spread are what they seem. `None`
+    /// if nothing can be said.
     pub seeds_to_decide: Option<usize>,
     /// Why the two are the same by necessity: what they differ in had nothing to choose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_choice: Option<String>,
+    /// Fewer seeds than that decide nothing; whether so many do, nobody can say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub seeds_at_least: bool,
+    /// The seeds that there are cannot decide this among the other verdicts, whatever their values.
+    pub too_few_seeds: bool,
     /// Why there is no verdict, and why seeds were left out.
     pub remarks: Vec<String>,
 }
@@ -64,6 +76,22 @@ pub struct Comparison {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(verdict)
+}
+
+/// The lower and the upper value that a side takes by seed, where a stated rule
+/// ([`disklab_stats::two_modes`]) finds two.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Modes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub treatment: Option<(f64, f64)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<(f64, f64)>,
+}
+
+impl Modes {
+    fn is_empty(&self) -> bool {
+        self.treatment.is_none() && self.baseline.is_none()
+    }
 }
 
 /// Compares both sides of each cell in each metric that its trials have, if they have any result:
@@ -113,16 +141,19 @@ fn compare_family(
     }
     let (places, estimates): (Vec<usize>, Vec<_>) = estimates.into_iter().unzip();
     let correction = rule.error_control.correction();
-    let analyses = interim.map_or(1, |design| design.last_share().recip().round() as usize);
+    let share = interim.map_or(1.0, SequentialDesign::last_share);
+    let shares = (share, SequentialDesign::next_share(interim));
     for better in [Better::Higher, Better::Lower] {
         let rule = rule_for(better)?;
         let verdicts = rule.family(&estimates, correction)?;
-        let seeds = rule.trials_to_decide(&estimates, correction, analyses)?;
+        let seeds = rule.trials_to_decide(&estimates, correction, shares)?;
         for (&at, (verdict, seeds)) in places.iter().zip(verdicts.into_iter().zip(seeds)) {
             let comparison: &mut Comparison = &mut comparisons[at];
             if comparison.better == better {
                 comparison.verdict = verdict;
-                comparison.seeds_to_decide = seeds;
+                comparison.seeds_to_decide = seeds.map(|seeds| seeds.trials);
+                comparison.seeds_at_least = seeds.is_some_and(|seeds| seeds.at_least);
+                comparison.too_few_seeds = seeds.is_some_and(|seeds| seeds.too_few);
                 comparison.heed_censored();
                 comparison.heed_noise();
             }
@@ -167,20 +198,22 @@ fn compare_one(
         _ if matched.paired => rule.paired(&ours, &theirs),
         _ => rule.unpaired(&ours, &theirs),
     };
-    if let Err(error) = &estimate {
+    if unknown > 0 {
         // That other seeds would help is not sure where pairs were left out.
-        remarks.push(match unknown {
-            0 => error.to_string(),
-            _ => format!(
-                "{} left: too few to compare; a longer limit would tell more, other seeds only if \
-                 one side is in time in them",
-                count(seeds.len(), "pair")
-            ),
+        remarks.push(format!(
+            "{} left to compare; a longer limit would tell more, other seeds only if one side is \
+             in time in them",
+            count(seeds.len(), "pair")
+        ));
+    } else if let Err(error) = &estimate {
+        remarks.push(match ours.len().min(theirs.len()) {
+            0 if matched.paired => "no seed has a result on both sides".to_owned(),
+            0 => "one side has no result".to_owned(),
+            _ => error.to_string(),
         });
     }
     let estimate = estimate.ok();
-    // The medians of all, also of pairs of which nobody knows the order: what is left of these
-    // would be the survivors'.
+    // The medians are of all, also of pairs of which nobody knows the order.
     let median = |outcomes: &[&Outcome]| {
         let values = outcomes.iter().filter_map(|outcome| metric.value_in(outcome));
         Spread::over(values).map(|spread| spread.median)
@@ -189,8 +222,20 @@ fn compare_one(
         let censored = outcomes.iter().filter(|outcome| metric.is_censored(outcome));
         censored.filter_map(|outcome| metric.value_in(outcome)).min_by(f64::total_cmp)
     };
-    let change = |estimate: disklab_stats::Comparison| {
-        heed_nothing(RelativeChange::from_log_ratio(estimate.log_ratio), nothing)
+    let change = estimate
+        .map(|estimate| heed_nothing(RelativeChange::from_log_ratio(estimate.log_ratio), nothing));
+    // Half of the least there can be stands for 0 in ratios; where there is nothing else, 0 is
+    // shown, if the change is from or to nothing.
+    let is_zero = |values: &[f64]| values.iter().all(|value| *value == 0.0);
+    let (treatment_is_zero, baseline_is_zero) = (is_zero(&treatment), is_zero(&baseline));
+    let differs = change.is_some_and(|change| change.percent != 0.0);
+    let shown = |logarithm: f64, is_zero: bool| {
+        let is_shown_as_zero = is_zero && (differs || (treatment_is_zero && baseline_is_zero));
+        if is_shown_as_zero { 0.0 } else { logarithm.exp() }
+    };
+    let modes = |values: &[f64], censored: Option<f64>| {
+        let found = two_modes(values, rule.margin().exp_m1()).ok().flatten();
+        found.filter(|_| censored.is_none()).map(|modes| (modes.lower, modes.upper))
     };
     let comparison = Comparison {
         cell: matched.cell.clone(),
@@ -203,13 +248,19 @@ fn compare_one(
         better: metric.better(matched.outcomes()),
         treatment_median: median(&matched.treatments),
         baseline_median: median(&matched.baselines),
+        treatment_estimate: estimate
+            .map(|known| shown(known.baseline + known.log_ratio.value, treatment_is_zero)),
+        baseline_estimate: estimate.map(|known| shown(known.baseline, baseline_is_zero)),
+        modes: Modes { treatment: modes(&ours, censored.0), baseline: modes(&theirs, censored.1) },
         limits: (limit(&matched.treatments), limit(&matched.baselines)),
-        change: estimate.map(change),
+        change,
         censored,
         noise: None,
         verdict: Verdict::Undecided,
         seeds_to_decide: None,
         no_choice: None,
+        seeds_at_least: false,
+        too_few_seeds: false,
         remarks,
     };
     (comparison, estimate)
@@ -236,15 +287,16 @@ impl Comparison {
         if baseline {
             change.low = -100.0;
         }
-        let (more, less) = match self.better {
-            Better::Lower => (Verdict::Worse, Verdict::Better),
-            Better::Higher => (Verdict::Better, Verdict::Worse),
-        };
-        let holds = (self.verdict == more && !baseline) || (self.verdict == less && !treatment);
-        if !holds {
-            self.verdict = Verdict::Undecided;
-            self.seeds_to_decide = None;
+        let may_hold = if change.percent > 0.0 { !baseline } else { !treatment };
+        if !may_hold || self.verdict == Verdict::Same {
+            self.leave_open();
         }
+    }
+
+    /// Leaves the verdict open, and not for want of seeds.
+    fn leave_open(&mut self) {
+        self.verdict = Verdict::Undecided;
+        (self.seeds_to_decide, self.seeds_at_least, self.too_few_seeds) = (None, false, false);
     }
 
     /// Better and worse are what differs by more than the same does from itself.
@@ -256,8 +308,7 @@ impl Comparison {
                 self.verdict,
                 noise.in_words()
             ));
-            self.verdict = Verdict::Undecided;
-            self.seeds_to_decide = None;
+            self.leave_open();
         }
     }
 
@@ -269,23 +320,74 @@ impl Comparison {
         if self.noise.is_some_and(|noise| noise.hides(change.percent)) {
             return Some("within this machine's noise".to_owned());
         }
+        let fewest = self.trials.0.min(self.trials.1);
+        let seeds = count(fewest, "seed");
+        let among =
+            if verdicts > 1 { format!(" among {verdicts} verdicts") } else { String::new() };
+        if self.too_few_seeds {
+            return Some(format!("{seeds} cannot decide this{among}"));
+        }
         let reaches = answer::size(change.low).max(answer::size(change.high)) >= smallest.ln_1p();
         if change.low <= 0.0 && change.high >= 0.0 && reaches {
             return None;
         }
-        let fewest = self.trials.0.min(self.trials.1);
         let are = if fewest == 1 { "is" } else { "are" };
-        let among = if verdicts > 1 {
-            format!("among {verdicts} verdicts")
-        } else {
-            "to be certain".to_owned()
-        };
-        Some(format!("{} {are} too few {among}", count(fewest, "seed")))
+        let among = if verdicts > 1 { &among } else { " to be certain" };
+        Some(format!("{seeds} {are} too few{among}"))
     }
 
-    /// The change and the verdict in words, by [`answer::change_and_verdict`].
+    /// The verdict in words. Where no values of so few seeds would give one, or nothing was
+    /// compared, it is not undecided.
+    pub fn verdict_in_words(&self) -> String {
+        match self.change {
+            None => "no verdict".to_owned(),
+            Some(_) if self.too_few_seeds => "too few seeds".to_owned(),
+            Some(_) => self.verdict.to_string(),
+        }
+    }
+
+    /// The seeds that would decide, in words.
+    pub fn seeds_in_words(&self) -> Option<String> {
+        let seeds = self.seeds_to_decide?;
+        Some(if self.seeds_at_least {
+            format!("at least {}", count(seeds, "seed"))
+        } else {
+            answer::seeds(seeds)
+        })
+    }
+
+    /// `+12 % better`; empty where nothing was compared, which is not undecided. A word and no
+    /// arrow: less latency is better, and would be down or up.
     pub fn change_and_verdict(&self) -> String {
-        answer::change_and_verdict(self.change, self.verdict)
+        if self.change.is_none() {
+            return String::new();
+        }
+        format!("{} {}", self.change_and_interval().0, self.verdict_in_words())
+    }
+
+    /// The change and its interval in words, or two dashes.
+    pub fn change_and_interval(&self) -> (String, String) {
+        let (change, interval) = answer::change_and_interval(self.change);
+        let is_marked = change.starts_with(['≥', '≤']);
+        let mark = match self.known_end() {
+            Some(mark) if !is_marked => format!("{mark} "),
+            _ => String::new(),
+        };
+        (mark + &change, interval)
+    }
+
+    /// The side on which the change is known: trials of one side were given up, or all are 0. An
+    /// interval may be too wide to say so.
+    fn known_end(&self) -> Option<char> {
+        let change = self.change?;
+        let (treatment, baseline) = (self.censored.0.is_some(), self.censored.1.is_some());
+        let at_least = treatment || (self.baseline_estimate == Some(0.0) && change.percent > 0.0);
+        let at_most = baseline || (self.treatment_estimate == Some(0.0) && change.percent < 0.0);
+        match (at_least, at_most) {
+            (true, false) => Some('≥'),
+            (false, true) => Some('≤'),
+            _ => None,
+        }
     }
 
     /// Whether both sides were given up, so that nobody knows which takes longer.
@@ -293,17 +395,47 @@ impl Comparison {
         self.change.is_none() && self.limits.0.is_some() && self.limits.1.is_some()
     }
 
-    /// The medians of both sides, as far as they are known: `> 60 s`.
-    pub fn medians_in_words(&self) -> (String, String) {
-        let in_words = |median: Option<f64>, censored: Option<f64>| {
-            let Some(median) = median else { return "-".to_owned() };
-            let more = if censored.is_some_and(|limit| limit <= median) { "> " } else { "" };
-            format!("{more}{}", answer::value(median, &self.unit))
+    /// The [numbers](Self::numbers) of both sides, as far as they are known: `> 60 s`.
+    pub fn numbers_in_words(&self) -> (String, String) {
+        let in_words = |number: Option<f64>, is_more: bool| {
+            let Some(number) = number else { return "-".to_owned() };
+            let more = if is_more { "> " } else { "" };
+            format!("{more}{}", answer::value(number, &self.unit))
         };
+        let is_more = |number: Option<f64>, limit: Option<f64>| {
+            let is_reached =
+                |limit| self.change.is_some() || number.is_some_and(|number| limit <= number);
+            limit.is_some_and(is_reached)
+        };
+        let limits = if self.change.is_some() { self.censored } else { self.limits };
+        let (treatment, baseline) = self.numbers();
         (
-            in_words(self.treatment_median, self.limits.0),
-            in_words(self.baseline_median, self.limits.1),
+            in_words(treatment, is_more(treatment, limits.0)),
+            in_words(baseline, is_more(baseline, limits.1)),
         )
+    }
+
+    /// The numbers of the treatment and of the baseline that the change is between; the medians
+    /// where nothing is compared.
+    pub fn numbers(&self) -> (Option<f64>, Option<f64>) {
+        if self.change.is_some() {
+            (self.treatment_estimate, self.baseline_estimate)
+        } else {
+            (self.treatment_median, self.baseline_median)
+        }
+    }
+
+    /// The sides that take one of two values by seed, each with its name: `330 or 550 IOPS`.
+    pub fn modes_in_words(&self) -> Vec<(&str, String)> {
+        let sides =
+            [(&self.treatment, self.modes.treatment), (&self.baseline, self.modes.baseline)];
+        let in_words = |(lower, upper): (f64, f64)| {
+            let [lower, upper] = [lower, upper].map(|value| answer::value(value, &self.unit));
+            let unit = if self.unit == "1/s" { " a second" } else { "" };
+            format!("{lower} or {upper}{unit}")
+        };
+        let found = sides.into_iter().filter_map(|(name, modes)| Some((name, in_words(modes?))));
+        found.map(|(name, words)| (name.as_str(), words)).collect()
     }
 
     /// `5`, or `5 and 7` where nothing is paired.

@@ -5,21 +5,25 @@ use std::fmt::Write as _;
 use disklab_stats::Verdict;
 use disklab_units::prose::{count, listed};
 use indexmap::{IndexMap, IndexSet};
+use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, MOST_SEEDS};
 use crate::comparison::Comparison;
 use crate::decision::{DecisionRule, ErrorControl};
+use crate::index::CellIndex;
 use crate::matching::MatchedTrials;
 use crate::metric::Metric;
 use crate::sensitivity::is_at_end;
 use crate::sequential::SequentialDesign;
 
-/// The verdicts in the order in which they are counted, and the words before a count.
-const COUNTED: [(Verdict, &str); 4] = [
-    (Verdict::Better, "better than"),
-    (Verdict::Worse, "worse than"),
-    (Verdict::Same, "the same"),
-    (Verdict::Undecided, "undecided"),
+/// The verdicts in the order in which they are counted, whether there are too few seeds for any,
+/// and the words before a count.
+const COUNTED: [(Verdict, bool, &str); 5] = [
+    (Verdict::Better, false, "better than"),
+    (Verdict::Worse, false, "worse than"),
+    (Verdict::Same, false, "the same"),
+    (Verdict::Undecided, false, "undecided"),
+    (Verdict::Undecided, true, "not decidable with so few seeds"),
 ];
 
 /// A sentence for each treatment and metric: in how many cells it is better, worse or the same, and
@@ -38,14 +42,15 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
     let (compared, without): (Vec<&Comparison>, Vec<&Comparison>) =
         cells.iter().copied().partition(|cell| cell.change.is_some());
     let censored = without.iter().filter(|cell| cell.is_censored_on_both_sides()).count();
-    let verdicts = COUNTED.map(|(verdict, words)| {
+    let verdicts = COUNTED.map(|(verdict, too_few, words)| {
         let words = match verdict {
             Verdict::Better | Verdict::Worse => {
                 format!("{words} {}", answer::name(&cells[0].baseline))
             }
             Verdict::Same | Verdict::Undecided => words.to_owned(),
         };
-        (compared.iter().filter(|cell| cell.verdict == verdict).count(), words)
+        let is_so = |cell: &&&Comparison| (cell.verdict, cell.too_few_seeds) == (verdict, too_few);
+        (compared.iter().filter(is_so).count(), words)
     });
     let others = [
         (censored, "given up on both sides".to_owned()),
@@ -76,37 +81,118 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
     text
 }
 
-/// How many seeds would decide what is undecided, as a sentence without its full stop; `None` where
-/// nothing is undecided, or where nothing can be said.
-pub fn seeds_to_decide(comparisons: &[Comparison]) -> Option<String> {
+/// The choices that take one of two values by seed, as a sentence without its full stop.
+pub fn two_modes(comparisons: &[Comparison]) -> Option<String> {
+    let mut said: IndexSet<String> = IndexSet::new();
+    for comparison in comparisons {
+        let place = match answer::values(&comparison.cell) {
+            cell if cell.is_empty() => comparison.metric.name().to_owned(),
+            cell => format!("{}, {cell}", comparison.metric.name()),
+        };
+        let modes = comparison.modes_in_words().into_iter();
+        said.extend(modes.map(|(name, words)| format!("{} {words} ({place})", answer::name(name))));
+    }
+    let all = said.into_iter().collect::<Vec<_>>().join("; ");
+    (!all.is_empty()).then(|| format!("One of two values, by seed: {all}"))
+}
+
+/// The seeds that would decide what is undecided, and the commands that add them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MoreSeeds {
+    /// The verdicts that so many seeds would decide, and all that are open.
+    pub verdicts: (usize, usize),
+    pub seeds: usize,
+    /// A command for each record that has fewer; none for imported ones.
+    pub commands: Vec<String>,
+    #[serde(skip)]
+    half: usize,
+    #[serde(skip)]
+    at_least: bool,
+    #[serde(skip)]
+    metrics: Vec<String>,
+}
+
+/// `None` where nothing is undecided, or where nothing can be said of a run of [`MOST_SEEDS`].
+pub fn more_seeds(comparisons: &[Comparison], records: &[CellIndex]) -> Option<MoreSeeds> {
     let is_open = |comparison: &&Comparison| {
         comparison.verdict == Verdict::Undecided
             && comparison.change.is_some()
             && !is_at_end(&comparison.cell)
     };
-    let open: Vec<&Comparison> = comparisons.iter().filter(is_open).collect();
-    let mut known: Vec<usize> = open.iter().filter_map(|open| open.seeds_to_decide).collect();
-    known.sort_unstable();
-    let most = answer::seeds(*known.last()?);
-    let half = answer::seeds(known[(known.len() - 1) / 2]);
-    let whole = match known.len() {
-        1 => format!("{most} would decide it"),
-        _ if half == most => format!("{most} would decide them"),
-        _ => format!("{half} would decide half of them, and of {most} all"),
-    };
-    let unknown = match open.len() - known.len() {
-        0 => String::new(),
-        unknown => format!("; of {unknown} more nothing can be said"),
-    };
-    let metrics: IndexSet<&str> =
-        comparisons.iter().map(|comparison| comparison.metric.name()).collect();
-    Some(format!(
-        "Undecided on {}: {}. If effects and spreads are what they seem, a new run of {whole}, \
-         each with a chance of {:.0} %{unknown}",
-        listed(&metrics.into_iter().collect::<Vec<_>>()),
-        known.len(),
-        disklab_stats::PLANNED_POWER * 100.0
-    ))
+    let open = comparisons.iter().filter(is_open);
+    let needed = open.map(|open| Some((open.seeds_to_decide?, open.seeds_at_least)));
+    let metrics = comparisons.iter().map(|comparison| comparison.metric.name());
+    MoreSeeds::new(&needed.collect::<Vec<_>>(), metrics, records)
+}
+
+impl MoreSeeds {
+    /// `open` has for each open verdict the seeds that would decide it, if that can be said, and
+    /// whether they are only the least that can.
+    pub fn new<'a>(
+        open: &[Option<(usize, bool)>],
+        metrics: impl Iterator<Item = &'a str>,
+        records: &[CellIndex],
+    ) -> Option<Self> {
+        let mut known: Vec<(usize, bool)> =
+            open.iter().flatten().copied().filter(|(seeds, _)| *seeds <= MOST_SEEDS).collect();
+        known.sort_unstable();
+        let rounded = |seeds: usize| answer::rounded(seeds).min(MOST_SEEDS);
+        let seeds = rounded(known.last()?.0);
+        let command = |index: &CellIndex| {
+            let first = index.suite.as_ref().ok()?.seeds().first();
+            let last = u32::try_from(seeds).ok()?.saturating_add(first - 1);
+            // Of two records, one may have more seeds.
+            let has = index.trials.iter().filter_map(|trial| trial.seed_index).max();
+            if has >= Some(last) {
+                return None;
+            }
+            let seeds = if first == 1 { last.to_string() } else { format!("{first}-{last}") };
+            Some(format!("disklab run --resume {} --seeds {seeds}", index.name()))
+        };
+        Some(Self {
+            verdicts: (known.len(), open.len()),
+            seeds,
+            commands: records.iter().filter_map(command).collect(),
+            half: rounded(known[(known.len() - 1) / 2].0),
+            at_least: known.iter().all(|(_, at_least)| *at_least),
+            metrics: metrics.collect::<IndexSet<_>>().into_iter().map(str::to_owned).collect(),
+        })
+    }
+}
+
+impl MoreSeeds {
+    /// What more seeds would decide, without the commands and without a full stop.
+    pub fn sentence(&self) -> String {
+        let Self { verdicts: (known, open), seeds, half, .. } = self;
+        let head = format!("Undecided on {}: {open}", listed(&self.metrics));
+        if self.at_least {
+            return format!("{head}. At least {seeds} seeds are needed to decide any of them");
+        }
+        let what = match (known, open) {
+            (1, 1) => "it".to_owned(),
+            (known, open) if known == open => "all of them".to_owned(),
+            (known, _) => format!("{known} of them"),
+        };
+        let half =
+            if half < seeds { format!(", and {half} seeds half of these") } else { String::new() };
+        format!(
+            "{head}. {seeds} seeds would decide {what}{half}, each with a chance of {:.0} %, if \
+             effects and spreads are what they seem",
+            disklab_stats::PLANNED_POWER * 100.0
+        )
+    }
+}
+
+impl std::fmt::Display for MoreSeeds {
+    /// The sentence and the commands, without a full stop.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.sentence())?;
+        match self.commands.as_slice() {
+            [] => Ok(()),
+            [one] => write!(out, "; {one} adds them"),
+            several => write!(out, "; {} add them", several.join(" and ")),
+        }
+    }
 }
 
 /// The rule of the verdicts as a sentence without its full stop.
@@ -133,7 +219,7 @@ pub fn basis(
         }
     };
     format!(
-        "{how}, and changes are of these, not of the medians; intervals hold each for itself with \
+        "{how}, and numbers and changes are estimated from these; intervals hold each for itself with \
          {} % confidence; {limit}; the same is what is within {} % with its whole interval{looks}",
         short(100.0 - rule.alpha * 100.0 * share),
         short(rule.smallest_effect * 100.0)
@@ -150,6 +236,7 @@ fn short(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::answer::RelativeChange;
+    use crate::comparison::Modes;
     use disklab_record::outcome::Cell;
 
     fn cell(array: &str, percent: f64, verdict: Verdict) -> Comparison {
@@ -166,11 +253,16 @@ mod tests {
             limits: (None, None),
             treatment_median: None,
             baseline_median: None,
+            treatment_estimate: None,
+            baseline_estimate: None,
+            modes: Modes::default(),
             change: Some(RelativeChange { percent, low: percent, high: percent }),
             noise: None,
             verdict,
             seeds_to_decide: None,
             no_choice: None,
+            seeds_at_least: false,
+            too_few_seeds: false,
             remarks: Vec::new(),
         }
     }
@@ -193,26 +285,55 @@ mod tests {
     }
 
     #[test]
+    fn too_few_seeds_are_counted_apart() {
+        let open = cell("one", 70.0, Verdict::Undecided);
+        let few = Comparison { too_few_seeds: true, ..cell("two", 9.0, Verdict::Undecided) };
+        assert_eq!(
+            sentences(&[open, few.clone()]),
+            ["IOPS: queue is undecided in 1 and not decidable with so few seeds in 1 of 2 cells"]
+        );
+        assert_eq!(few.change_and_verdict(), "+9.0 % too few seeds");
+    }
+
+    #[test]
     fn the_seeds_that_would_decide_are_about_so_many() {
         let open =
             |seeds| Comparison { seeds_to_decide: seeds, ..cell("one", 3.0, Verdict::Undecided) };
         let said = |seeds: &[Option<usize>]| {
             let all: Vec<Comparison> = seeds.iter().map(|seeds| open(*seeds)).collect();
-            let said = seeds_to_decide(&all)?;
-            Some(said.split_once("a new run of ").expect("a number").1.to_owned())
+            Some(more_seeds(&all, &[])?.to_string())
         };
         assert_eq!(said(&[]), None);
         assert_eq!(said(&[None]), None);
-        assert_eq!(seeds_to_decide(&[cell("one", 3.0, Verdict::Better)]), None);
+        assert_eq!(more_seeds(&[cell("one", 3.0, Verdict::Better)], &[]), None);
         assert_eq!(
             said(&[Some(14)]).unwrap(),
-            "about 14 seeds would decide it, each with a chance of 80 %"
+            "Undecided on IOPS: 1. 14 seeds would decide it, each with a chance of 80 %, if \
+             effects and spreads are what they seem"
         );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
-            "about 140 seeds would decide half of them, and of more than 1000 seeds all, each with \
-             a chance of 80 %; of 1 more nothing can be said"
+            "Undecided on IOPS: 4. 140 seeds would decide 2 of them, and 9 seeds half of these, \
+             each with a chance of 80 %, if effects and spreads are what they seem"
         );
+        let few = Comparison { seeds_at_least: true, ..open(Some(6)) };
+        assert_eq!(few.seeds_in_words().unwrap(), "at least 6 seeds");
+        assert_eq!(
+            more_seeds(&[few], &[]).unwrap().to_string(),
+            "Undecided on IOPS: 1. At least 6 seeds are needed to decide any of them"
+        );
+    }
+
+    #[test]
+    fn two_modes_are_said_once() {
+        let modes = Modes { treatment: None, baseline: Some((330.0, 551.0)) };
+        let cells = [20.0, 30.0]
+            .map(|percent| Comparison { modes, ..cell("hdd-raid1", percent, Verdict::Better) });
+        assert_eq!(
+            two_modes(&cells).unwrap(),
+            "One of two values, by seed: pid 330 or 551 a second (IOPS, hdd-raid1)"
+        );
+        assert_eq!(two_modes(&[cell("one", 1.0, Verdict::Same)]), None);
     }
 
     #[test]
@@ -227,5 +348,11 @@ mod tests {
         assert_eq!(why(-1.0, 54.0, 27), None);
         assert_eq!(why(-1.0, 1.5, 27).unwrap(), "5 seeds are too few among 27 verdicts");
         assert_eq!(cell("one", 3.0, Verdict::Better).why_undecided(9, 0.02), None);
+        let few = Comparison { too_few_seeds: true, ..open(-1.0, 54.0) };
+        assert_eq!(
+            few.why_undecided(27, 0.02).unwrap(),
+            "5 seeds cannot decide this among 27 verdicts"
+        );
+        assert_eq!(few.why_undecided(1, 0.02).unwrap(), "5 seeds cannot decide this");
     }
 }

@@ -44,17 +44,11 @@ fn what_was_censored_is_longer_by_so_much_or_more() {
     assert_eq!(better.verdict, Verdict::Better);
     let change = better.change.unwrap();
     assert!(change.percent < -96.0 && change.low <= -100.0 && change.high < 0.0, "{change:?}");
-    assert!(
-        disklab_compare::answer::change_and_verdict(better.change, better.verdict)
-            .starts_with("≤ -9")
-    );
+    assert!(better.change_and_verdict().starts_with("≤ -9"));
     let worse = judged(&never, &quick);
     assert_eq!(worse.verdict, Verdict::Worse);
     assert!(worse.change.unwrap().high.is_infinite());
-    assert!(
-        disklab_compare::answer::change_and_verdict(worse.change, worse.verdict)
-            .contains("≥ x 30 worse")
-    );
+    assert!(worse.change_and_verdict().contains("≥ x 30 worse"));
 }
 
 #[test]
@@ -68,11 +62,17 @@ fn of_two_that_were_censored_nobody_knows_which_is_longer() {
             .iter()
             .any(|remark| remark.contains("of 5 pairs both sides were given up"))
     );
-    // Medians are of all: those of the two pairs that are left would be the survivors'.
+    // Medians are of all; the numbers beside a change are those that it is between.
     let comparison =
         judged(&times(&[60.0, 60.0, 60.0, 2.0, 2.0]), &times(&[60.0, 60.0, 60.0, 30.0, 31.0]));
     assert_eq!((comparison.trials, comparison.treatment_median), ((2, 2), Some(60.0)));
-    assert_eq!(comparison.medians_in_words(), ("> 60 ns".to_owned(), "> 60 ns".to_owned()));
+    assert_eq!(comparison.numbers_in_words(), ("2 ns".to_owned(), "30 ns".to_owned()));
+    assert!(comparison.too_few_seeds && comparison.change_and_verdict().starts_with("-93 %"));
+    assert!(
+        comparison.remarks.iter().any(|remark| remark.starts_with("2 pairs left to compare")),
+        "{:?}",
+        comparison.remarks
+    );
     // What is left decides, if it is enough.
     let comparison =
         judged(&times(&[60.0, 60.0, 2.0, 2.1, 2.0]), &times(&[60.0, 60.0, 30.0, 31.0, 60.0]));
@@ -106,10 +106,7 @@ fn nothing_counts_as_the_least_there_can_be() {
     let (none, some) = (of(&[0.0; 5]), of(&[10.0, 11.0, 9.0, 10.0, 10.0]));
     let better = judged(&none, &some);
     assert_eq!((better.verdict, better.treatment_median), (Verdict::Better, Some(0.0)));
-    assert!(
-        disklab_compare::answer::change_and_verdict(better.change, better.verdict)
-            .starts_with("≤ -9")
-    );
+    assert!(better.change_and_verdict().starts_with("≤ -9"));
     assert!(
         better.remarks.iter().any(|remark| remark.contains("0 counts as 0.1")),
         "{:?}",

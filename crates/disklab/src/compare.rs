@@ -4,13 +4,14 @@ mod mmtests;
 
 use std::io::Write;
 
+use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, Recommendation,
     RecommendationRule, RelativeChange, SequentialDesign, Trust, Weight, answer, check_measured,
     conclusion, default_metrics, index_records, machine, match_trials, recommend, sensitivity,
 };
 use disklab_record::record::name_of;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use crate::exit::{Exit, Failure};
 use crate::records;
@@ -23,7 +24,8 @@ use crate::words;
 /// Trials are paired by seed: one seed is the same phase of the disks and the same sequence of
 /// requests. Where no seed is on both sides, and of imported results, all are held against all. A
 /// verdict is better or worse where the whole interval of the change is on one side, the same where
-/// it is within the smallest effect of interest, else undecided.
+/// it is within the smallest effect of interest, else undecided; or there are too few seeds for any
+/// verdict. What would decide, and the command that adds seeds, is printed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
@@ -193,6 +195,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         },
     )?;
     let sentences = conclusion::sentences(&comparisons);
+    let more_seeds = conclusion::more_seeds(&comparisons, &indexes);
     let of_machine: Vec<String> =
         records.iter().flat_map(|record| machine::sentences(record, &metrics, rule)).collect();
     let format = if screen.json { Format::Json } else { args.format };
@@ -211,6 +214,9 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             told["recommendation"] = serde_json::to_value(&recommendation)?;
             if !of_machine.is_empty() {
                 told["machine"] = of_machine.into();
+            }
+            if let Some(more) = more_seeds {
+                told["more_seeds"] = serde_json::json!(more);
             }
             screen.json(&told)?;
             return Ok(Exit::Ok);
@@ -250,18 +256,21 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         for sentence in recommendation.iter().flat_map(Recommendation::sentences) {
             writeln!(out, "{sentence}.")?;
         }
-        let seeds = conclusion::seeds_to_decide(&comparisons);
-        for sentence in sentences
-            .into_iter()
-            .chain(sensitivity::sentences(&comparisons))
-            .chain(seeds)
-            .chain(of_machine)
-            .chain([conclusion::basis(rule, &matched, design.as_ref())])
-        {
-            match format {
-                Format::Table => screen.prose(&format!("{sentence}."), "", &mut out)?,
-                // What is pasted elsewhere is not broken here.
-                _ => writeln!(out, "{sentence}.")?,
+        let turned = sensitivity::sentences(&comparisons);
+        let modes = conclusion::two_modes(&comparisons);
+        let rest =
+            of_machine.into_iter().chain([conclusion::basis(rule, &matched, design.as_ref())]);
+        if format == Format::Table {
+            print_sentences(sentences, screen, &mut out)?;
+            print_sentences(turned, screen, &mut out)?;
+            print_more_seeds(more_seeds.as_ref(), screen, &mut out)?;
+            print_sentences(modes.into_iter().chain(rest), screen, &mut out)?;
+        } else {
+            // What is pasted elsewhere is not broken here.
+            let more = more_seeds.map(|more| more.to_string());
+            for sentence in sentences.into_iter().chain(turned).chain(more).chain(modes).chain(rest)
+            {
+                writeln!(out, "{sentence}.")?;
             }
         }
     }
@@ -291,13 +300,34 @@ fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
+fn print_sentences(
+    sentences: impl IntoIterator<Item = String>,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    sentences.into_iter().try_for_each(|sentence| screen.prose(&format!("{sentence}."), "", out))
+}
+
+/// Prints how many seeds would decide what is open, and each command that adds them on a line of
+/// its own, to be copied.
+pub fn print_more_seeds(
+    more: Option<&MoreSeeds>,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Some(more) = more else { return Ok(()) };
+    let end = if more.commands.is_empty() { "." } else { ". To add them:" };
+    screen.prose(&format!("{}{end}", more.sentence()), "", out)?;
+    more.commands.iter().try_for_each(|command| Ok(writeln!(out, "  {command}")?))
+}
+
 const HEAD: [(&str, Align); 10] = [
     left("cell"),
     left("metric"),
     left("of"),
     left("against"),
     right("trials"),
-    right("median"),
+    right("estimate"),
     right("baseline"),
     right("change, %"),
     right("interval, %"),
@@ -307,10 +337,11 @@ const HEAD: [(&str, Align); 10] = [
 /// The place of the interval in [`HEAD`].
 const INTERVAL: usize = 8;
 
-/// Medians are IOPS, bytes a second or ns.
+/// Numbers are IOPS, bytes a second or ns.
 fn row(comparison: &Comparison) -> [String; 10] {
     let number = |value: Option<f64>| words::or_dash(value.map(|value| format!("{value:.6}")));
     let change = comparison.change;
+    let (treatment, baseline) = comparison.numbers();
     let interval = change.map(|change| format!("{:.6} to {:.6}", change.low, change.high));
     [
         answer::values(&comparison.cell),
@@ -318,20 +349,21 @@ fn row(comparison: &Comparison) -> [String; 10] {
         comparison.treatment.clone(),
         comparison.baseline.clone(),
         comparison.trials_in_words(),
-        number(comparison.treatment_median),
-        number(comparison.baseline_median),
+        number(treatment),
+        number(baseline),
         number(change.map(|change| change.percent)),
         words::or_dash(interval),
-        comparison.verdict.to_string(),
+        comparison.verdict_in_words(),
     ]
 }
 
 /// `undecided (about 14 seeds)`: so many would decide.
 fn verdict(comparison: &Comparison) -> String {
-    comparison.seeds_to_decide.map_or_else(
-        || comparison.verdict.to_string(),
-        |seeds| format!("{} ({})", comparison.verdict, answer::seeds(seeds)),
-    )
+    let verdict = comparison.verdict_in_words();
+    match comparison.seeds_in_words() {
+        Some(seeds) => format!("{verdict} ({seeds})"),
+        None => verdict,
+    }
 }
 
 fn csv_table(comparisons: &[Comparison]) -> Result<Vec<u8>, Failure> {
@@ -367,16 +399,20 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
             writeln!(out)?;
         }
         writeln!(out, "{}", screen.paint(head, Paint::Strong))?;
-        let heads = "|>trials|>median|>change|>interval|verdict";
+        let heads = "|>trials|>estimate|>change|>interval|verdict";
         let mut table = TextTable::with_heads(heads, screen.color);
-        let (baseline, (_, median)) = (own[0].baseline.as_str(), own[0].medians_in_words());
-        table.row([baseline, "", &median, "", "", "baseline"]);
+        let (baseline, (_, number)) = (own[0].baseline.as_str(), own[0].numbers_in_words());
+        table.row([baseline, "", &number, "", "", "baseline"]);
         for comparison in own {
-            let (change, interval) = answer::change_and_interval(comparison.change);
+            let (change, interval) = comparison.change_and_interval();
+            // Where seeds are missing, the baseline's number is of others.
+            let (own, theirs) = comparison.numbers_in_words();
+            let is_same = theirs == number || comparison.change.is_none();
+            let of_others = if is_same { String::new() } else { format!(" (of {theirs})") };
             table.row([
                 comparison.treatment.clone(),
                 comparison.trials_in_words(),
-                comparison.medians_in_words().0,
+                own + &of_others,
                 change,
                 interval,
                 screen.paint(&verdict(comparison), comparison.verdict.into()),
@@ -387,6 +423,10 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
             for remark in &comparison.remarks {
                 writeln!(out, "    {}: {remark}", comparison.treatment)?;
             }
+        }
+        let modes = own.iter().flat_map(|comparison| comparison.modes_in_words());
+        for (choice, values) in modes.collect::<IndexSet<_>>() {
+            writeln!(out, "    {choice}: {values}, by seed")?;
         }
     }
     Ok(())

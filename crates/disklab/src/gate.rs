@@ -1,29 +1,34 @@
 //! `disklab gate`: whether a run got worse than another by more than is allowed. For CI.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use disklab_compare::comparison::trials_in_words;
+use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::matching::MatchedValues;
 use disklab_compare::{
     DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange, SequentialDesign,
     answer, check_measured, index_records, match_trials,
 };
 use disklab_record::outcome::Cell;
-use disklab_stats::{Error, Finding, Gate, GateTest, GateVerdict};
+use disklab_record::{Difference, Record};
+use disklab_stats::{Error, Estimate, Finding, Gate, GateTest, GateVerdict, TrialsNeeded};
 use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
 
-use crate::compare::{Of, share};
-use crate::exit::{Exit, Failure};
+use crate::compare::{Of, print_more_seeds, share};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
+use crate::words::or_dash;
 
 /// Fail where a run got worse than another by more than is allowed.
 ///
 /// A cell passes where it is certain that it did not get worse by as much, and is a regression
 /// where it is certain that it got worse by more. If any cell did get worse by as much, the chance
 /// that all pass is alpha at most; so is the chance that any cell is wrongly called a regression.
+/// A cell whose trials are the same to the byte in both runs passes with any number of seeds.
 /// Exit status: 0 all pass, 3 a regression, 4 undecided: more seeds may tell.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -34,12 +39,82 @@ pub struct Args {
     #[arg(long, value_name = "RUN")]
     against: String,
 
-    /// So much worse is too much.
-    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = share)]
-    max_regression: f64,
+    /// The regression that is too much: for all metrics (3%), or for each its own
+    /// (iops=3%,p99=10%), which are then the metrics, or both (3%,p99=10%).
+    #[arg(
+        long,
+        value_name = "[METRIC=]PERCENT,...",
+        default_value = "3%",
+        value_delimiter = ',',
+        value_parser = bound
+    )]
+    max_regression: Vec<Bound>,
 
     #[command(flatten)]
     of: Of,
+}
+
+/// The regression of a metric that is too much, as a share; without a metric, of all others.
+#[derive(Debug, Clone, PartialEq)]
+struct Bound {
+    metric: Option<Metric>,
+    worst: f64,
+}
+
+fn bound(text: &str) -> Result<Bound, String> {
+    match text.rsplit_once('=') {
+        Some((metric, _)) if metric.trim().is_empty() => {
+            Err("expected METRIC=PERCENT, such as p99=10%".to_owned())
+        }
+        Some((metric, percent)) => Ok(Bound {
+            metric: Some(Metric::of_name(metric.trim())),
+            worst: share(percent.trim())?,
+        }),
+        None => Ok(Bound { metric: None, worst: share(text)? }),
+    }
+}
+
+/// The metrics at the gate, each with the regression that is too much.
+fn bounds(args: &Args, records: &[CellIndex]) -> Result<Vec<(Metric, f64)>, Failure> {
+    let mut plain = None;
+    let mut named: Vec<(Metric, f64)> = Vec::new();
+    for Bound { metric, worst } in &args.max_regression {
+        match metric {
+            None if plain.is_some() => {
+                return Err(mistaken!(
+                    "--max-regression: two bounds without a metric; name the metric of one, such \
+                     as p99=10%"
+                ));
+            }
+            None => plain = Some(*worst),
+            Some(metric) if named.iter().any(|(known, _)| known == metric) => {
+                return Err(mistaken!("--max-regression: two bounds for {}", metric.name()));
+            }
+            Some(metric) => named.push((metric.clone(), *worst)),
+        }
+    }
+    let asked = if args.of.metric.is_empty() && plain.is_none() {
+        Vec::new()
+    } else {
+        args.of.metrics(records)
+    };
+    let mut all: Vec<(Metric, f64)> = Vec::new();
+    for metric in asked {
+        let own = named.iter().find(|(known, _)| *known == metric).map(|(_, worst)| *worst);
+        let Some(worst) = own.or(plain) else {
+            let name = String::from(metric);
+            return Err(mistaken!(
+                "--max-regression: no bound for {name}; add {name}=PERCENT, or a plain PERCENT \
+                 for all metrics that are not named"
+            ));
+        };
+        all.push((metric, worst));
+    }
+    let unasked =
+        named.into_iter().filter(|(metric, _)| all.iter().all(|(known, _)| known != metric));
+    let unasked: Vec<_> = unasked.collect();
+    all.extend(unasked);
+    Ok(all)
 }
 
 /// A cell in one metric, at the gate.
@@ -49,8 +124,22 @@ struct Crossed {
     metric: Metric,
     paired: bool,
     trials: (usize, usize),
+    /// The regression that is too much, as a share.
+    max_regression: f64,
+    #[serde(skip)]
+    unit: String,
+    /// The two numbers that the change is between.
+    baseline_estimate: Option<f64>,
+    treatment_estimate: Option<f64>,
     /// At 1 - 2 alpha: one side of it is certain to 1 - alpha.
     change: Option<RelativeChange>,
+    /// Every trial is the same in both runs: to the byte, or in all numbers without raw output.
+    identical: bool,
+    /// What would decide an undecided cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seeds_to_decide: Option<usize>,
+    #[serde(skip)]
+    needed: Option<TrialsNeeded>,
     /// What the same differs by from itself, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     noise: Option<Noise>,
@@ -92,12 +181,20 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let records = [records::open(&args.against)?, records::open(&args.run)?];
     let indexes = index_records(&records, None, &args.of.ignore)?;
     let (_, matched) = match_trials(&indexes, None, args.of.trust())?;
-    let metrics = args.of.metrics(&indexes);
+    let bounds = bounds(args, &indexes)?;
+    let metrics: Vec<Metric> = bounds.iter().map(|(metric, _)| metric.clone()).collect();
     check_measured(&matched, &metrics)?;
     // Seeds that were added by what was seen: each interim analysis has its part of alpha.
-    let share = SequentialDesign::among(&records).map_or(1.0, |design| design.last_share());
-    let crossed =
-        cross(&matched, &metrics, args, args.of.alpha * share).map_err(Failure::mistaken)?;
+    let design = SequentialDesign::among(&records);
+    let share = design.as_ref().map_or(1.0, SequentialDesign::last_share);
+    let next = SequentialDesign::next_share(design.as_ref());
+    let mut crossed =
+        cross(&matched, &bounds, args.of.alpha * share, next / share).map_err(Failure::mistaken)?;
+    pass_identical(&mut crossed, &matched, &records)?;
+    let open = crossed.iter().filter(|cell| cell.passage == GateVerdict::Undecided);
+    let needed: Vec<_> =
+        open.map(|cell| cell.needed.map(|needed| (needed.trials, needed.at_least))).collect();
+    let more = MoreSeeds::new(&needed, metrics.iter().map(Metric::name), &indexes);
     let exit = if crossed.iter().any(|cell| cell.passage == GateVerdict::Regressed) {
         Exit::Regression
     } else if crossed.iter().any(|cell| cell.passage == GateVerdict::Undecided) {
@@ -105,54 +202,70 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     } else {
         Exit::Ok
     };
-    let answer = answer_in_words(&crossed, args);
-    let document = serde_json::json!({
-        "alpha": args.of.alpha, "max_regression": args.max_regression, "answer": answer,
-        "cells": crossed,
+    let answer = answer_in_words(&crossed, &bounds, args.of.alpha);
+    let plain = args.max_regression.iter().find(|bound| bound.metric.is_none());
+    let mut document = serde_json::json!({
+        "alpha": args.of.alpha, "max_regression": plain.map(|bound| bound.worst),
+        "answer": answer, "cells": crossed,
     });
+    if let Some(more) = &more {
+        document["more_seeds"] = serde_json::json!(more);
+    }
     screen.present(&document, |out| {
         print(&crossed, screen, out)?;
-        Ok(writeln!(out, "\n{answer}.")?)
+        writeln!(out)?;
+        screen.prose(&format!("{answer}."), "", out)?;
+        print_more_seeds(more.as_ref(), screen, out)
     })?;
     Ok(exit)
 }
 
 fn cross(
     matched: &[MatchedTrials],
-    metrics: &[Metric],
-    args: &Args,
+    bounds: &[(Metric, f64)],
     alpha: f64,
+    next: f64,
 ) -> Result<Vec<Crossed>, Error> {
-    let cells = matched.len() * metrics.len();
-    let (smallest_effect, error_control) = (args.max_regression, ErrorControl::Fwer);
-    let rule = DecisionRule { alpha, smallest_effect, error_control };
+    let cells = matched.len() * bounds.len();
     let mut crossed = Vec::new();
     let mut found: Vec<(usize, Gate, GateTest)> = Vec::new();
     for matched in matched {
-        for metric in metrics {
-            let gate = Gate::new(alpha, args.max_regression, metric.better(matched.outcomes()))?;
-            let MatchedValues { treatment, baseline, mut remarks, .. } = matched.values(metric);
-            let finding = if matched.paired { Finding::paired } else { Finding::unpaired };
-            let crossing = finding(&treatment, &baseline, gate.least_alpha(cells))
-                .and_then(|finding| gate.test(&finding));
-            let mut change = None;
-            match crossing {
-                Ok(crossing) => {
-                    change = Some(RelativeChange::from_log_ratio(crossing.log_ratio));
-                    found.push((crossed.len(), gate, crossing));
-                }
-                Err(error) => remarks.push(error.to_string()),
-            }
-            crossed.push(Crossed {
+        for (metric, worst) in bounds {
+            let rule =
+                DecisionRule { alpha, smallest_effect: *worst, error_control: ErrorControl::Fwer };
+            let gate = Gate::new(alpha, *worst, metric.better(matched.outcomes()))?;
+            let MatchedValues { treatment, baseline, remarks, .. } = matched.values(metric);
+            let mut cell = Crossed {
                 cell: matched.cell.clone(),
                 metric: metric.clone(),
                 paired: matched.paired,
                 trials: (treatment.len(), baseline.len()),
-                change,
+                max_regression: *worst,
+                unit: metric.unit(matched.outcomes()),
+                baseline_estimate: None,
+                treatment_estimate: None,
+                change: None,
+                identical: false,
+                seeds_to_decide: None,
+                needed: None,
                 noise: Noise::measured(&matched.repeated, metric, rule),
                 passage: GateVerdict::Undecided,
                 remarks,
-            });
+            };
+            let finding = if matched.paired { Finding::paired } else { Finding::unpaired };
+            let finding = finding(&treatment, &baseline, gate.least_alpha(cells));
+            match finding.and_then(|finding| Ok((gate.test(&finding)?, finding))) {
+                Ok((crossing, finding)) => {
+                    let Estimate { value, .. } = crossing.log_ratio;
+                    cell.change = Some(RelativeChange::from_log_ratio(crossing.log_ratio));
+                    cell.baseline_estimate = Some(finding.baseline().exp());
+                    cell.treatment_estimate = Some((finding.baseline() + value).exp());
+                    cell.needed = gate.trials_to_decide(&crossing, &finding, cells, next)?;
+                    found.push((crossed.len(), gate, crossing));
+                }
+                Err(error) => cell.remarks.push(error.to_string()),
+            }
+            crossed.push(cell);
         }
     }
     // Which way is good does not matter to the family: it is in each cell's p-values already.
@@ -165,11 +278,67 @@ fn cross(
             crossed[*at].heed_noise(gate, crossing);
         }
     }
+    for cell in &mut crossed {
+        cell.needed = cell.needed.filter(|_| cell.passage == GateVerdict::Undecided);
+        cell.seeds_to_decide = cell.needed.map(|needed| needed.trials);
+        if cell.needed.is_some_and(|needed| needed.too_few) {
+            let seeds = count(cell.trials.0.min(cell.trials.1), "seed");
+            cell.remarks.push(format!("{seeds} cannot decide this"));
+        }
+    }
     Ok(crossed)
 }
 
+/// Lets those cells pass that are the same to the byte in every trial, whatever the number of
+/// seeds.
+fn pass_identical(
+    crossed: &mut [Crossed],
+    matched: &[MatchedTrials],
+    records: &[Record; 2],
+) -> Result<(), Failure> {
+    let has_same_numbers = |matched: &MatchedTrials| {
+        let mut pairs = matched.treatments.iter().zip(&matched.baselines);
+        matched.treatments.len() == matched.baselines.len()
+            && !matched.treatments.is_empty()
+            && matched.left_out.is_empty()
+            && pairs.all(|(ours, theirs)| {
+                ours.trial == theirs.trial
+                    && ours.sample == theirs.sample
+                    && ours.measures == theirs.measures
+            })
+    };
+    let same: Vec<&MatchedTrials> =
+        matched.iter().filter(|matched| has_same_numbers(matched)).collect();
+    if same.is_empty() {
+        return Ok(());
+    }
+    let [against, run] = records;
+    let differences = disklab_record::compare(against.folder(), run.folder())?;
+    let different: HashSet<&str> = differences.iter().map(Difference::trial).collect();
+    for matched in same {
+        if matched.outcomes().any(|outcome| different.contains(outcome.trial.as_str())) {
+            continue;
+        }
+        let has_raw = matched.treatments.iter().all(|outcome| run.raw(outcome).is_some());
+        let trials = count(matched.treatments.len(), "trial");
+        let same = if has_raw {
+            "the same to the byte in both runs"
+        } else {
+            "with the same numbers in both runs, which have no raw output"
+        };
+        for cell in crossed.iter_mut().filter(|cell| cell.cell == matched.cell) {
+            cell.passage = GateVerdict::Passed;
+            cell.identical = true;
+            (cell.seeds_to_decide, cell.needed) = (None, None);
+            cell.remarks = vec![format!("{trials} {same}")];
+        }
+    }
+    Ok(())
+}
+
 fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut table = TextTable::with_heads("cell|metric|>trials|>change|>interval|", screen.color);
+    let mut table =
+        TextTable::with_heads("cell|metric|>trials|>before|>now|>change|>interval|", screen.color);
     for cell in crossed {
         let (mark, paint) = match cell.passage {
             GateVerdict::Passed => ("\u{2713}", Paint::Good),
@@ -177,10 +346,14 @@ fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<()
             GateVerdict::Undecided => ("?", Paint::Strong),
         };
         let (change, interval) = answer::change_and_interval(cell.change);
+        let number =
+            |value: Option<f64>| or_dash(value.map(|value| answer::value(value, &cell.unit)));
         table.row([
             answer::values(&cell.cell),
             cell.metric.name().to_owned(),
             trials_in_words(cell.paired, cell.trials),
+            number(cell.baseline_estimate),
+            number(cell.treatment_estimate),
             change,
             interval,
             screen.paint(&format!("{mark} {}", word(cell.passage)), paint),
@@ -200,19 +373,27 @@ fn plain(percent: f64) -> f64 {
     (percent * 1e6).round() / 1e6
 }
 
-fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
+fn answer_in_words(crossed: &[Crossed], bounds: &[(Metric, f64)], alpha: f64) -> String {
     let verdicts = [GateVerdict::Passed, GateVerdict::Regressed, GateVerdict::Undecided];
     let counts = verdicts.map(|passage| {
         let number = crossed.iter().filter(|cell| cell.passage == passage).count();
         (number > 0).then(|| format!("{} in {number}", word(passage)))
     });
     let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let percent = |worst: &f64| format!("{} %", plain(worst * 100.0));
+    let first = bounds.first().map(|(_, worst)| worst);
+    let worst = if bounds.iter().all(|(_, worst)| Some(worst) == first) {
+        first.map(percent).unwrap_or_default()
+    } else {
+        let each =
+            |(metric, worst): &(Metric, f64)| format!("{} {}", metric.name(), percent(worst));
+        bounds.iter().map(each).collect::<Vec<_>>().join(", ")
+    };
     format!(
-        "{} of {}; {} % worse is too much, at {} % certainty",
+        "{} of {}; {worst} worse is too much, at {} % certainty",
         listed(&counts),
         count(crossed.len(), "cell"),
-        plain(args.max_regression * 100.0),
-        plain(100.0 - args.of.alpha * 100.0)
+        plain(100.0 - alpha * 100.0)
     )
 }
 
@@ -247,9 +428,48 @@ mod tests {
             left_out: Vec::new(),
             repeated: baselines.iter().zip(&seconds).collect(),
         };
-        let of = Of { metric: Vec::new(), alpha: 0.05, with_doubtful: false, ignore: Vec::new() };
-        let args = Args { run: String::new(), against: String::new(), max_regression: 0.03, of };
-        cross(&[matched], &[Metric::of_name("ops")], &args, 0.05).expect("a gate").swap_remove(0)
+        cross(&[matched], &[(Metric::of_name("ops"), 0.03)], 0.05, 0.25)
+            .expect("a gate")
+            .swap_remove(0)
+    }
+
+    fn resolved(regression: &[&str], metrics: &[&str]) -> Result<Vec<(String, f64)>, String> {
+        let max_regression =
+            regression.iter().map(|text| bound(text)).collect::<Result<Vec<_>, _>>()?;
+        let metric = metrics.iter().map(|name| Metric::of_name(name)).collect();
+        let of = Of { metric, alpha: 0.05, with_doubtful: false, ignore: Vec::new() };
+        let args = Args { run: String::new(), against: String::new(), max_regression, of };
+        let all = bounds(&args, &[]).map_err(|failure| failure.to_string())?;
+        Ok(all.into_iter().map(|(metric, worst)| (String::from(metric), worst)).collect())
+    }
+
+    #[test]
+    fn each_metric_has_its_own_bound_or_the_plain_one() {
+        let found = |all: &[(&str, f64)]| -> Result<Vec<(String, f64)>, String> {
+            Ok(all.iter().map(|(name, worst)| ((*name).to_owned(), *worst)).collect())
+        };
+        assert_eq!(resolved(&["3%"], &[]), found(&[("iops", 0.03)]));
+        assert_eq!(resolved(&["3%"], &["p99", "mean"]), found(&[("p99", 0.03), ("mean", 0.03)]));
+        let both = found(&[("iops", 0.03), ("p99", 0.1)]);
+        assert_eq!(resolved(&["iops=3%", "p99=10%"], &[]), both);
+        assert_eq!(resolved(&["iops=3", "p99=10"], &["iops", "p99"]), both);
+        assert_eq!(resolved(&["3%", "p99=10%"], &[]), both);
+        assert_eq!(
+            resolved(&["read p99=5%"], &[]),
+            found(&[("read p99", 0.05)]),
+            "a metric of one direction"
+        );
+        for (regression, metrics, said) in [
+            (&["iops=3%"][..], &["mean"][..], "no bound for mean; add mean=PERCENT"),
+            (&["3%", "4%"], &[], "two bounds without a metric"),
+            (&["iops=3%", "iops=4%"], &[], "two bounds for IOPS"),
+            (&["=3%"], &[], "METRIC=PERCENT"),
+            (&["iops=x"], &[], "per cent"),
+            (&["iops=0"], &[], "more than 0"),
+        ] {
+            let error = resolved(regression, metrics).expect_err("a mistake");
+            assert!(error.contains(said), "{regression:?}: {error}");
+        }
     }
 
     #[test]

@@ -108,6 +108,18 @@ pub enum Difference {
     Bytes { trial: String, file: &'static str, offset: u64 },
 }
 
+impl Difference {
+    /// The id of the trial that differs.
+    pub fn trial(&self) -> &str {
+        match self {
+            Self::Status { trial, .. }
+            | Self::OnlyInFirst { trial, .. }
+            | Self::OnlyInSecond { trial, .. }
+            | Self::Bytes { trial, .. } => trial,
+        }
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {

@@ -30,13 +30,9 @@ pub fn markdown(source: &ReportSource) -> String {
     let without = source.no_comparisons.as_ref();
     out.extend(without.map(|why| format!("No verdicts: {}.\n", plain(why))));
     let sentences = source.sentences();
-    let turned = source.sensitivity();
-    let said = sentences
-        .iter()
-        .chain(&turned)
-        .chain(&source.seeds_to_decide())
-        .map(|one| plain(one))
-        .collect_vec();
+    let more = source.seeds_to_decide().into_iter().chain(source.two_modes());
+    let more = source.sensitivity().into_iter().chain(more).collect_vec();
+    let said = sentences.iter().chain(&more).map(|one| plain(one)).collect_vec();
     out.extend(said.iter().map(|sentence| format!("- {sentence}.")));
     if !sentences.is_empty() {
         let basis = conclusion::basis(source.rule, &source.matched, source.design.as_ref());
@@ -114,18 +110,15 @@ fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
 
 /// `173, +4.2 % better`; `✕` where no trial has a result.
 fn field(source: &ReportSource, group: &Group, choice: &CellChoice, metric: &Metric) -> String {
-    let Some(spread) = choice.spread(metric) else {
+    let Some(number) = source.number_in_words(group, choice, metric) else {
         let (words, failed) = choice.without_result(metric);
         return if failed { "✕".to_owned() } else { words.to_owned() };
     };
-    let unit = metric.unit(choice.outcomes());
     let comparison = source.comparison(group, &choice.value, metric);
-    let median =
-        comparison.and_then(|comparison| comparison.treatment_median).unwrap_or(spread.median);
     let told = comparison.map(Comparison::change_and_verdict).unwrap_or_default();
     let verdict = if told.is_empty() { told } else { format!(", {told}") };
     let failed = if choice.has_failed(metric) { " ✕" } else { "" };
-    plain(&format!("{}{verdict}{failed}", choice.known(metric, median, &unit)))
+    plain(&format!("{number}{verdict}{failed}"))
 }
 
 /// Text that is nothing but text in Markdown, on one line.

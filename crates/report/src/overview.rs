@@ -193,11 +193,11 @@ fn mark(
     let change = comparison.change.unwrap_or(RelativeChange { percent: 0.0, low: 0.0, high: 0.0 });
     let (low, high) = (axis.x(change.low), axis.x(change.high));
     let title = source.groups[group].title();
-    let (told, interval) = answer::change_and_interval(comparison.change);
+    let (told, interval) = comparison.change_and_interval();
     html! {
         g.tt {
             title { (comparison.treatment) ", " (title) ": " (told) " (" (interval) "), "
-                (comparison.verdict) }
+                (comparison.verdict_in_words()) }
             path d={"M" (number(low)) " " (number(y)) "H" (number(high))} stroke=(ink::LINE)
                 stroke-opacity="0.35" {}
             (shape(comparison.verdict, axis.x(change.percent), y))

@@ -6,6 +6,7 @@ mod open;
 pub use groups::{CellChoice, Group, values_by_axis};
 pub use open::Records;
 
+use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, Recommendation,
     RecommendationRule, SequentialDesign, Trust, Weight, answer, check_measured, compare,
@@ -206,9 +207,79 @@ impl<'a> ReportSource<'a> {
         sensitivity::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
-    /// How many seeds would decide what the first metric leaves undecided, in words.
+    /// How many seeds would decide what the first metric leaves undecided, and how to add them, in
+    /// words.
     pub fn seeds_to_decide(&self) -> Option<String> {
-        conclusion::seeds_to_decide(&self.of_first_metric().cloned().collect::<Vec<_>>())
+        self.more_seeds().map(|more| more.to_string())
+    }
+
+    /// The seeds that would decide what the first metric leaves undecided.
+    pub fn more_seeds(&self) -> Option<MoreSeeds> {
+        let own: Vec<_> = self.of_first_metric().cloned().collect();
+        conclusion::more_seeds(&own, &self.indexes)
+    }
+
+    /// The choices that take one of two values by seed in the first metric, in words.
+    pub fn two_modes(&self) -> Option<String> {
+        conclusion::two_modes(&self.of_first_metric().cloned().collect::<Vec<_>>())
+    }
+
+    /// The number of a choice that is shown beside its change: that of its comparison, or of those
+    /// that it is the baseline of; else the median over its seeds.
+    pub fn number(&self, group: &Group, choice: &CellChoice, metric: &Metric) -> Option<f64> {
+        let (comparison, is_treatment) = match self.shown_beside(group, choice, metric) {
+            Some(shown) => shown,
+            None => return choice.spread(metric).map(|spread| spread.median),
+        };
+        let (treatment, baseline) = comparison.numbers();
+        if is_treatment { treatment } else { baseline }
+    }
+
+    /// The same in words, as far as it is known: `> 60 s`. Where a choice lacks seeds, the number
+    /// of the baseline's other seeds is named: `776 (of 501)`.
+    pub fn number_in_words(
+        &self,
+        group: &Group,
+        choice: &CellChoice,
+        metric: &Metric,
+    ) -> Option<String> {
+        let Some((comparison, is_treatment)) = self.shown_beside(group, choice, metric) else {
+            let median = choice.spread(metric)?.median;
+            return Some(choice.known(metric, median, &metric.unit(choice.outcomes())));
+        };
+        let (treatment, baseline) = comparison.numbers_in_words();
+        if !is_treatment {
+            return Some(baseline);
+        }
+        let shown = self.first_of(group, metric).map(|first| first.numbers_in_words().1);
+        Some(if shown.as_ref() == Some(&baseline) {
+            treatment
+        } else {
+            format!("{treatment} (of {baseline})")
+        })
+    }
+
+    /// The comparison whose number a choice shows, and whether the choice is its treatment.
+    fn shown_beside(
+        &self,
+        group: &Group,
+        choice: &CellChoice,
+        metric: &Metric,
+    ) -> Option<(&Comparison, bool)> {
+        if let Some(own) = self.comparison(group, &choice.value, metric) {
+            return own.change.is_some().then_some((own, true));
+        }
+        let is_baseline = self.baseline.as_deref() == Some(&choice.value);
+        self.first_of(group, metric).filter(|_| is_baseline).map(|first| (first, false))
+    }
+
+    /// The first comparison of a group that compares anything.
+    fn first_of(&self, group: &Group, metric: &Metric) -> Option<&Comparison> {
+        let mut choices = group.choices.iter();
+        choices.find_map(|choice| {
+            let comparison = self.comparison(group, &choice.value, metric)?;
+            comparison.change.is_some().then_some(comparison)
+        })
     }
 
     /// The comparisons of the matrix.

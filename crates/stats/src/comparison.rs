@@ -22,7 +22,8 @@
 //!   or odd. Trials of a measure with two values separate the cells completely, and leave no spread
 //!   at all, with a chance of up to 2 / 4^n (3.1 %, 0.8 %, 0.2 % for n = 3, 4, 5). Half of this is
 //!   set aside from alpha, and nothing is decided at an alpha below the whole of it.
-//! - Fewer than **3** are refused.
+//! - Of fewer than **3** the effect is estimated and nothing is decided: the interval is unbounded,
+//!   and no p-value is below 1.
 //!
 //! The price is a step: 6 pairs of normal data are decided less often than 5 (an effect of one
 //! standard deviation in 35 % of cases instead of 40 %, with 7 in 57 %), since then all 6 must be
@@ -42,14 +43,15 @@
 //! a treatment with exponential logarithms meets a baseline that does not vary at all, since mean,
 //! median and the centre that ranks see are then three numbers.
 
+use crate::distribution::t_critical;
 use crate::error::{at_least, paired, positive};
-use crate::log_ratio::{log_ratios, logarithms};
+use crate::log_ratio::{log_ratios, logarithms, mean};
 use crate::{
-    Correction, Error, Estimate, Interval, LocationTest, Rule, Tails, Verdict, one_sample_shift,
-    one_sample_t, two_sample_shift, welch,
+    Correction, Error, Estimate, Interval, LocationTest, Rule, Shift, StudentT, Tails, Verdict,
+    one_sample_shift, one_sample_t, two_sample_shift, welch,
 };
 
-/// The fewest trials of a cell, or pairs, that anything is said of.
+/// The fewest trials of a cell, or pairs, that a verdict may rest on.
 pub const FEWEST: usize = 3;
 
 /// How an interval came about.
@@ -73,6 +75,8 @@ pub struct Comparison {
     pub trials: (usize, usize),
     /// `ln(treatment / baseline)`; [`crate::percent`] makes per cent of it.
     pub log_ratio: Estimate,
+    /// The logarithm of the baseline's own number ([`Finding::baseline`]).
+    pub baseline: f64,
     /// The p-value of a difference: at most alpha if the interval leaves zero out.
     pub p_different: f64,
     /// The p-value of sameness: at most alpha if the interval lies within the smallest effect of
@@ -80,6 +84,9 @@ pub struct Comparison {
     /// verdicts.
     pub p_same: f64,
     pub verdict: Verdict,
+    /// The standard deviation of the log-ratios of pairs, or of the logarithms within a cell, for
+    /// planning. `None` where one trial tells nothing of it.
+    pub spread: Option<f64>,
 }
 
 /// The test of a treatment and a baseline, by the method that is honest with so many trials.
@@ -89,44 +96,87 @@ pub struct Finding {
     trials: (usize, usize),
     /// The test of the log-ratio.
     test: Box<dyn LocationTest>,
+    /// The logarithm of the baseline's own number.
+    baseline: f64,
     /// The chance of a separation that the test cannot know of: half of it is added to each
     /// two-sided p-value, and none is smaller than it.
     separation: f64,
 }
 
 impl Finding {
-    /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or
+    /// Compares pair by pair: the values at one place are of one seed. All above zero; one pair or
     /// more. `alpha` is the least that anything will be decided at; it chooses the method.
     pub fn paired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         paired(treatment, baseline)?;
         let n = treatment.len();
-        at_least("pairs of trials", n, FEWEST)?;
+        at_least("pairs of trials", n, 1)?;
         let differences = log_ratios(treatment, baseline)?;
-        Ok(if 2.0 * 0.5_f64.powf(n as f64) <= alpha {
-            Self::new(Method::PairedRanks, (n, n), one_sample_shift(&differences)?)
-        } else {
-            Self::new(Method::PairedT, (n, n), one_sample_t(&differences)?)
+        let baseline = logarithms("baseline", baseline)?;
+        Ok(match differences[..] {
+            [only] => Self::by_mean(Method::PairedT, StudentT::without_spread(only), n, &baseline),
+            _ if n >= FEWEST && least_p_of_pairs(n) <= alpha => {
+                Self::by_ranks(Method::PairedRanks, one_sample_shift(&differences)?, n, &baseline)?
+            }
+            _ => Self::by_mean(Method::PairedT, one_sample_t(&differences)?, n, &baseline),
         })
     }
 
-    /// Compares samples that share nothing, each of 3 values above zero or more; `alpha` as for
+    /// Compares samples that share nothing, each of one value above zero or more; `alpha` as for
     /// pairs.
     pub fn unpaired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
-        at_least("trials of the treatment", treatment.len(), FEWEST)?;
-        at_least("trials of the baseline", baseline.len(), FEWEST)?;
+        at_least("trials of the treatment", treatment.len(), 1)?;
+        at_least("trials of the baseline", baseline.len(), 1)?;
         positive("baseline", baseline)?;
         let (treatment, baseline) =
             (logarithms("treatment", treatment)?, logarithms("baseline", baseline)?);
-        let trials = (treatment.len(), baseline.len());
-        Ok(if 2.0 / deals(trials.0, trials.1) <= alpha {
-            Self::new(Method::Ranks, trials, two_sample_shift(&treatment, &baseline)?)
+        let (left, right) = (treatment.len(), baseline.len());
+        let fewest = left.min(right);
+        Ok(if fewest >= FEWEST && 2.0 / deals(left, right) <= alpha {
+            let shift = two_sample_shift(&treatment, &baseline)?;
+            Self::by_ranks(Method::Ranks, shift, left, &baseline)?
+        } else if fewest >= 2 {
+            Self::by_mean(Method::WelchT, welch(&treatment, &baseline)?, left, &baseline)
         } else {
-            Self::new(Method::WelchT, trials, welch(&treatment, &baseline)?)
+            let only = StudentT::without_spread(mean(&treatment) - mean(&baseline));
+            Self::by_mean(Method::WelchT, only, left, &baseline)
         })
     }
 
-    fn new(method: Method, trials: (usize, usize), test: impl LocationTest + 'static) -> Self {
-        Self { method, trials, test: Box::new(test), separation: method.separation(trials) }
+    fn by_mean(method: Method, test: StudentT, trials: usize, baseline: &[f64]) -> Self {
+        Self::new(method, (trials, baseline.len()), Box::new(test), mean(baseline))
+    }
+
+    fn by_ranks(
+        method: Method,
+        test: Shift,
+        trials: usize,
+        baseline: &[f64],
+    ) -> Result<Self, Error> {
+        let centre = one_sample_shift(baseline)?.estimate();
+        Ok(Self::new(method, (trials, baseline.len()), Box::new(test), centre))
+    }
+
+    fn new(
+        method: Method,
+        trials: (usize, usize),
+        test: Box<dyn LocationTest>,
+        baseline: f64,
+    ) -> Self {
+        Self { method, trials, test, baseline, separation: method.separation(trials) }
+    }
+
+    /// The logarithm of the baseline's own number, by the estimator of the effect: the mean of its
+    /// logarithms, or with ranks their shift. Plus [`Self::estimate`], it is the treatment's.
+    pub fn baseline(&self) -> f64 {
+        self.baseline
+    }
+
+    pub(crate) fn method(&self) -> Method {
+        self.method
+    }
+
+    pub(crate) fn trials(&self) -> (usize, usize) {
+        self.trials
     }
 
     pub fn estimate(&self) -> f64 {
@@ -149,19 +199,33 @@ impl Finding {
         Tails { less: one_side(less), greater: one_side(greater) }
     }
 
+    /// The standard deviation of single trials that an interval of this width at 1 - `alpha` has by
+    /// Student's t; `None` where the width is not known.
+    pub(crate) fn spread(&self, alpha: f64) -> Result<Option<f64>, Error> {
+        let (left, right) = (self.trials.0 as f64, self.trials.1 as f64);
+        let (degrees, error) = if self.method.is_paired() {
+            (left - 1.0, left.recip().sqrt())
+        } else {
+            (left + right - 2.0, (left.recip() + right.recip()).sqrt())
+        };
+        let Interval { low, high } = self.test.interval(alpha)?;
+        let sd = (high - low) / 2.0 / (t_critical(alpha / 2.0, degrees) * error);
+        Ok(Some(sd).filter(|sd| sd.is_finite()))
+    }
+
     fn with_separation(&self, two_sided: f64) -> f64 {
         (two_sided + self.separation / 2.0).max(self.separation).min(1.0)
     }
 }
 
 impl Rule {
-    /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or
+    /// Compares pair by pair: the values at one place are of one seed. All above zero; one pair or
     /// more.
     pub fn paired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
         self.compare(&Finding::paired(treatment, baseline, self.least_alpha())?)
     }
 
-    /// Compares samples that share nothing, each of 3 values above zero or more.
+    /// Compares samples that share nothing, each of one value above zero or more.
     pub fn unpaired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
         self.compare(&Finding::unpaired(treatment, baseline, self.least_alpha())?)
     }
@@ -173,9 +237,11 @@ impl Rule {
             method: finding.method,
             trials: finding.trials,
             log_ratio: Estimate { value: finding.estimate(), interval },
+            baseline: finding.baseline,
             p_different: finding.with_separation(finding.test.tails(0.0).two_sided()),
             p_same: finding.with_separation(p_same),
             verdict: self.verdict(interval),
+            spread: finding.spread(self.alpha())?,
         })
     }
 
@@ -212,10 +278,25 @@ impl Method {
     /// Ranks know of it themselves.
     pub(crate) fn separation(self, trials: (usize, usize)) -> f64 {
         match self {
+            _ if trials.0.min(trials.1) < FEWEST => 1.0,
             Self::PairedT | Self::WelchT => separation_by_chance(trials.0, trials.1),
             Self::PairedRanks | Self::Ranks => 0.0,
         }
     }
+
+    /// The least p-value that so many trials can have, whatever their values.
+    pub(crate) fn least_p(self, trials: (usize, usize)) -> f64 {
+        match self {
+            Self::PairedRanks => least_p_of_pairs(trials.0),
+            Self::Ranks => 2.0 / deals(trials.0, trials.1),
+            Self::PairedT | Self::WelchT => self.separation(trials),
+        }
+    }
+}
+
+/// The least p-value of ranks of so many pairs: all differences have one sign.
+fn least_p_of_pairs(pairs: usize) -> f64 {
+    2.0 * 0.5_f64.powf(pairs as f64)
 }
 
 /// The largest chance with which a measure of two values puts all trials of one cell on one of
@@ -308,17 +389,41 @@ mod tests {
     }
 
     #[test]
-    fn too_few_are_refused() {
-        let two = [1.0, 2.0];
-        assert!(matches!(
-            rule(0.05).paired(&two, &two),
-            Err(Error::TooFew { needed: 3, given: 2, .. })
-        ));
-        assert!(matches!(rule(0.05).unpaired(&two, &two), Err(Error::TooFew { .. })));
+    fn of_too_few_the_effect_is_estimated_and_nothing_is_decided() {
+        let lax = rule(0.9);
+        let (two, half) = ([4.0, 8.0], [1.0, 8.0]);
+        for n in 1..=2 {
+            for compare in [Rule::paired, Rule::unpaired] {
+                let compared = compare(&lax, &two[..n], &half[..n]).unwrap();
+                let effect = 4.0_f64.ln() / n as f64;
+                assert!((compared.log_ratio.value - effect).abs() < 1e-12, "{compared:?}");
+                assert_eq!(compared.log_ratio.interval, Interval::UNBOUNDED);
+                assert_eq!((compared.p_different, compared.p_same), (1.0, 1.0));
+                assert_eq!(compared.verdict, Verdict::Undecided);
+                assert_eq!(compared.spread.is_some(), n == 2);
+            }
+        }
+        // Ranks of 2 against 12 could reach 5 %.
+        let many: Vec<f64> = (10..22).map(f64::from).collect();
+        assert_eq!(lax.unpaired(&two, &many).unwrap().p_different, 1.0);
+        assert!(lax.unpaired(&two[..1], &many).unwrap().log_ratio.value < 0.0);
+        assert!(matches!(rule(0.05).paired(&[], &[]), Err(Error::TooFew { needed: 1, .. })));
         assert!(matches!(rule(0.05).paired(&two, &[1.0]), Err(Error::NotPaired { .. })));
         assert!(matches!(
             rule(0.05).unpaired(&[1.0, 2.0, 3.0], &[1.0, -2.0, 3.0]),
             Err(Error::NotPositive { what: "baseline", index: 1, .. })
         ));
+    }
+
+    #[test]
+    fn the_two_numbers_of_a_comparison_have_its_ratio() {
+        // Means of logarithms on both sides have the ratio of the pairs; so do all shifts of one
+        // that does not vary.
+        let (treatment, baseline) = ([2.0, 8.0, 4.0], [1.0, 1.0, 8.0]);
+        let finding = Finding::paired(&treatment, &baseline, 0.05).unwrap();
+        assert!((finding.baseline().exp() - 2.0).abs() < 1e-12);
+        assert!(((finding.baseline() + finding.estimate()).exp() - 4.0).abs() < 1e-12);
+        let ranks = Finding::paired(&[3.0; 6], &[1.0, 2.0, 3.0, 4.0, 5.0, 60.0], 0.05).unwrap();
+        assert!(((ranks.baseline() + ranks.estimate()).exp() - 3.0).abs() < 1e-12);
     }
 }

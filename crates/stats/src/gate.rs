@@ -55,6 +55,23 @@ impl Gate {
         Ok(Self { alpha, worst, better })
     }
 
+    pub(crate) fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// The log-ratio of the worst that is allowed.
+    pub(crate) fn worst(&self) -> f64 {
+        self.worst
+    }
+
+    /// Whether an effect is within what is allowed.
+    pub(crate) fn is_within(&self, log_ratio: f64) -> bool {
+        match self.better {
+            Better::Higher => log_ratio > self.worst,
+            Better::Lower => log_ratio < self.worst,
+        }
+    }
+
     /// For how small an alpha the method of a [`Finding`] is to be chosen, where so many cells
     /// stand at the gate: that of the strictest step of [`Self::family`].
     pub fn least_alpha(&self, cells: usize) -> f64 {

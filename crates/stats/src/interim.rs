@@ -115,7 +115,7 @@ impl Rule {
                 if last.log_ratio.interval.contains(0.0)
                     && !analysis.log_ratio.interval.contains(0.0)
                 {
-                    found.log_ratio = analysis.log_ratio;
+                    (found.log_ratio, found.baseline) = (analysis.log_ratio, analysis.baseline);
                 }
             }
             found.p_same = found.p_same.min(analysis.p_same);
@@ -137,10 +137,15 @@ impl Rule {
     }
 }
 
+/// The trials of the next analysis: half as many more.
+pub(crate) fn growth(trials: usize) -> usize {
+    (trials * 3).div_ceil(2)
+}
+
 /// Half as many more each time; a last step of less than a fifth is made together with the one
 /// before.
 fn growing(first: usize, budget: usize) -> Vec<usize> {
-    let step = |&n: &usize| Some((n * 3).div_ceil(2)).filter(|next| next * 6 <= budget * 5);
+    let step = |&n: &usize| Some(growth(n)).filter(|next| next * 6 <= budget * 5);
     let mut trials: Vec<usize> = std::iter::successors(Some(first), step).collect();
     if first < budget {
         trials.push(budget);

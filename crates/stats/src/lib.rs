@@ -14,6 +14,7 @@
 //! | ... if data are normal? | [`one_sample_t`], [`welch`] |
 //! | Is the difference too small to matter? | [`LocationTest::p_equivalent`] |
 //! | How many seeds would decide what is undecided? | [`Rule::trials_to_decide`] |
+//! | Does a cell take one of two values, by seed? | [`two_modes`] |
 //! | When did the level change? Is it steady? | [`change_points`], [`Criterion`] |
 //!
 //! How it is known to be right: numbers from SciPy and others in tests/vectors, all deals counted
@@ -32,6 +33,7 @@ mod interim;
 mod interval;
 mod location;
 mod log_ratio;
+mod modes;
 mod multiplicity;
 mod pareto;
 mod planning;
@@ -49,9 +51,10 @@ pub use interim::{Analysis, InterimAnalyses, share_of_stage};
 pub use interval::{Estimate, Interval};
 pub use location::{LocationTest, Tails};
 pub use log_ratio::{log_ratios, percent};
+pub use modes::{TwoModes, two_modes};
 pub use multiplicity::Correction;
 pub use pareto::front;
-pub use planning::PLANNED_POWER;
+pub use planning::{PLANNED_POWER, TrialsNeeded};
 pub use steady_state::Criterion;
 pub use student_t::{StudentT, one_sample_t, welch};
 pub use verdict::{Better, Rule, Verdict};

@@ -1,9 +1,10 @@
 //! How many trials of each cell would decide what is open.
 //!
 //! For planning, and no test: if the effect is what it was estimated to be, and single trials
-//! spread as the interval says, a run of so many trials, planned before it begins, gives a verdict
-//! in four of five cases. By the normal theory of the t-test (Cohen, "Statistical Power Analysis",
-//! 1988, chapter 2), whatever the method of the comparison:
+//! spread as these did, a record that trials are added to, up to so many, has a verdict in four of
+//! five cases. By the normal
+//! theory of the t-test (Cohen, "Statistical Power Analysis", 1988, chapter 2), whatever the method
+//! of the comparison:
 //!
 //! ```text
 //! s = h / (t(1 - a/2) c)             h: half the width of the interval at 1 - a;
@@ -16,14 +17,18 @@
 //! than the smallest effect of interest decides wherever it is: d is then half of that, p = 0.5.
 //! What takes the fewest trials counts. b is the alpha that this cell would be held to among the
 //! others if their verdicts stay: alpha (k + 1) / m for the share of wrong verdicts (Benjamini and
-//! Hochberg), alpha / (m - k) for any (Holm), with k of m decided in that way.
+//! Hochberg), alpha / (m - k) for any (Holm), with k of m decided in that way; and of that the part
+//! that an extended record has ([`crate::share_of_stage`]). At least half as many trials again are added: fewer seldom turn a verdict
+//! that was just open. Of one trial nobody knows the spread: n is then the least with which
+//! anything is decided at b.
 //!
 //! Effect and spread are known only roughly from few trials, and so is this: tests/simulation has
 //! how often a run that was planned in this way decides.
 
 use crate::comparison::FEWEST;
 use crate::distribution::{normal_quantile, t_critical};
-use crate::{Comparison, Correction, Error, Rule, Verdict};
+use crate::interim::growth;
+use crate::{Comparison, Correction, Error, Finding, Gate, GateTest, Rule, Verdict};
 
 /// The chance that so many trials decide.
 pub const PLANNED_POWER: f64 = 0.8;
@@ -32,17 +37,27 @@ const MOST: f64 = 1e9;
 /// The number of trials from which on t is normal, to three digits.
 const NORMAL: f64 = 1e4;
 
+/// What would decide an undecided cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrialsNeeded {
+    /// The trials of each side in all, or the pairs.
+    pub trials: usize,
+    /// Fewer decide nothing; whether so many do, nobody can say: the spread is not known.
+    pub at_least: bool,
+    /// The trials that there are decide nothing among these cells, whatever their values.
+    pub too_few: bool,
+}
+
 impl Rule {
-    /// Returns, for each cell that a family ([`Rule::family`]) leaves undecided, so many trials, or
-    /// pairs where it is paired. `None` for the others, and where nothing can be said: the interval
-    /// is unbounded. `analyses`: how many were planned for these comparisons
-    /// ([`Rule::after_analyses`]); 1 without.
+    /// Returns what each cell takes that a family ([`Rule::family`]) leaves undecided. `None` for
+    /// the others, and where it is more than any run has. `shares` are the parts of alpha of these
+    /// comparisons ([`Rule::spending`]) and of those that come when trials are added.
     pub fn trials_to_decide(
         &self,
         cells: &[Comparison],
         correction: Correction,
-        analyses: usize,
-    ) -> Result<Vec<Option<usize>>, Error> {
+        shares: (f64, f64),
+    ) -> Result<Vec<Option<TrialsNeeded>>, Error> {
         let level = |p_value: fn(&Comparison) -> f64| -> Result<f64, Error> {
             let adjusted = correction.adjust(cells.iter().map(p_value))?;
             let decided = adjusted.iter().filter(|p| **p <= self.alpha()).count();
@@ -55,7 +70,7 @@ impl Rule {
         let levels = (level(|cell| cell.p_different)?, level(|cell| cell.p_same)?);
         let verdicts = self.family(cells, correction)?;
         let needed = |(cell, verdict): (&Comparison, Verdict)| match verdict {
-            Verdict::Undecided => self.trials_for(cell, analyses, levels),
+            Verdict::Undecided => self.trials_for(cell, shares, levels),
             Verdict::Better | Verdict::Worse | Verdict::Same => None,
         };
         Ok(cells.iter().zip(verdicts).map(needed).collect())
@@ -65,40 +80,73 @@ impl Rule {
     fn trials_for(
         &self,
         cell: &Comparison,
-        analyses: usize,
+        (share, next): (f64, f64),
         (different, same): (f64, f64),
-    ) -> Option<usize> {
-        let sd = standard_deviation(cell, self.alpha() / analyses.max(1) as f64)?;
+    ) -> Option<TrialsNeeded> {
         let paired = cell.method.is_paired();
+        let too_few = cell.method.least_p(cell.trials) / share > different.max(same);
+        let (different, same) = (different * next, same * next);
         let effect = cell.log_ratio.value.abs();
-        let difference = trials(paired, sd / effect, different, PLANNED_POWER);
-        let sameness = if effect < self.margin() {
-            let power = f64::midpoint(1.0, PLANNED_POWER);
-            trials(paired, sd / (self.margin() - effect), same, power)
-        } else {
-            f64::INFINITY
-        };
-        let either = trials(paired, 2.0 * sd / self.margin(), different.min(same), 0.5);
-        let enough = difference.min(sameness).min(either);
-        let more = cell.trials.0.max(cell.trials.1) + 1;
-        (enough <= MOST).then(|| (enough as usize).max(more))
+        let enough = cell.spread.map_or(least(different.max(same)), |sd| {
+            let difference = trials(paired, sd / effect, different, PLANNED_POWER);
+            let sameness = if effect < self.margin() {
+                let power = f64::midpoint(1.0, PLANNED_POWER);
+                trials(paired, sd / (self.margin() - effect), same, power)
+            } else {
+                f64::INFINITY
+            };
+            let either = trials(paired, 2.0 * sd / self.margin(), different.min(same), 0.5);
+            difference.min(sameness).min(either)
+        });
+        TrialsNeeded::plan(enough, cell.trials, cell.spread, too_few)
     }
 }
 
-/// The standard deviation that a t-interval of this width at 1 - `alpha` has: that of log-ratios of
-/// pairs, or of the logarithms within a cell.
-fn standard_deviation(cell: &Comparison, alpha: f64) -> Option<f64> {
-    let (left, right) = (cell.trials.0 as f64, cell.trials.1 as f64);
-    let (degrees, error) = if cell.method.is_paired() {
-        (left - 1.0, left.recip().sqrt())
-    } else {
-        (left + right - 2.0, (left.recip() + right.recip()).sqrt())
-    };
-    let separation = cell.method.separation(cell.trials) / 2.0;
-    let interval = cell.log_ratio.interval;
-    let half = (interval.high - interval.low) / 2.0;
-    let sd = half / (t_critical((alpha - separation) / 2.0, degrees) * error);
-    sd.is_finite().then_some(sd)
+impl Gate {
+    /// Returns what a cell takes that the gate leaves undecided, among `cells`: to pass if the
+    /// effect is within what is allowed, and to be called a regression if it is beyond. `next` is
+    /// the part of this gate's alpha that is left when trials are added.
+    pub fn trials_to_decide(
+        &self,
+        test: &GateTest,
+        finding: &Finding,
+        cells: usize,
+        next: f64,
+    ) -> Result<Option<TrialsNeeded>, Error> {
+        let (trials, method) = (finding.trials(), finding.method());
+        // Two-sided levels of one-sided tests.
+        let pass = 2.0 * self.alpha();
+        let regress = pass / cells.max(1) as f64;
+        let too_few = method.least_p(trials) > pass.max(regress);
+        let off = test.log_ratio.value - self.worst();
+        let level = if self.is_within(test.log_ratio.value) { pass } else { regress };
+        let level = level * next;
+        let spread = finding.spread(self.alpha())?;
+        let enough = spread.map_or(least(level), |sd| {
+            self::trials(method.is_paired(), sd / off.abs(), level, PLANNED_POWER)
+        });
+        Ok(TrialsNeeded::plan(enough, trials, spread, too_few))
+    }
+}
+
+impl TrialsNeeded {
+    /// `None` where `enough` is more than any run has.
+    fn plan(
+        enough: f64,
+        trials: (usize, usize),
+        spread: Option<f64>,
+        too_few: bool,
+    ) -> Option<Self> {
+        // Fewer that are added seldom turn a verdict that was just open.
+        let trials = (enough as usize).max(growth(trials.0.max(trials.1)));
+        (enough <= MOST).then_some(Self { trials, at_least: spread.is_none(), too_few })
+    }
+}
+
+/// The fewest trials of each cell that decide anything at `alpha`: chance alone puts fewer on one
+/// side.
+fn least(alpha: f64) -> f64 {
+    (2.0 / alpha).log(4.0).ceil().max(FEWEST as f64)
 }
 
 /// The trials of each cell with which an effect of one by `relative` standard deviations is found
@@ -108,9 +156,7 @@ fn trials(paired: bool, relative: f64, alpha: f64, power: f64) -> f64 {
     let sides = if paired { 1.0 } else { 2.0 };
     let needed = |quantiles: f64| (sides * (quantiles * relative).powi(2)).ceil();
     let mut n = needed(normal_quantile(1.0 - alpha / 2.0) + normal_quantile(power));
-    // Fewer decide nothing: chance alone puts them on one side.
-    let least = (2.0 / alpha).log(4.0).ceil().max(FEWEST as f64);
-    n = n.max(least);
+    n = n.max(least(alpha));
     for _ in 0..20 {
         if n > NORMAL {
             break;
@@ -139,33 +185,81 @@ mod tests {
             p_different: 0.5,
             p_same: 0.5,
             verdict: Verdict::Undecided,
+            baseline: 0.0,
+            spread: Some(half / half_of(n, 1.0)),
         }
     }
 
     /// Half the width of an interval at 95 % of `n` pairs that spread by `sd`.
-    fn half(n: usize, sd: f64) -> f64 {
+    fn half_of(n: usize, sd: f64) -> f64 {
         t_critical(0.025, n as f64 - 1.0) * sd / (n as f64).sqrt()
     }
 
-    fn needed(rule: Rule, cell: Comparison) -> Option<usize> {
-        rule.trials_to_decide(&[cell], Correction::Holm, 1).unwrap()[0]
+    fn needed(rule: Rule, cells: &[Comparison], correction: Correction) -> Option<TrialsNeeded> {
+        rule.trials_to_decide(cells, correction, (1.0, 0.25)).unwrap()[0]
     }
 
     #[test]
-    fn nothing_is_planned_where_nothing_is_known_and_more_where_more_are_held_together() {
+    fn more_trials_are_planned_where_more_are_held_together() {
         let rule = Rule::new(0.05, 0.02, Better::Higher).unwrap();
-        let open = cell(8, 0.05, half(8, 0.1));
-        let unbounded = Estimate { value: 0.05, interval: Interval::UNBOUNDED };
-        assert_eq!(needed(rule, Comparison { log_ratio: unbounded, ..open }), None);
-        let alone = needed(rule, open).unwrap();
-        let among = rule.trials_to_decide(&[open; 20], Correction::Holm, 1).unwrap()[0].unwrap();
+        let open = cell(8, 0.05, half_of(8, 0.1));
+        let holm = |cells: &[Comparison]| needed(rule, cells, Correction::Holm);
+        let alone = holm(&[open]).unwrap();
+        let among = holm(&[open; 20]).unwrap();
         let sure = Comparison { p_different: 1e-9, ..open };
         let after: Vec<_> = std::iter::once(open).chain([sure; 19]).collect();
-        let after =
-            rule.trials_to_decide(&after, Correction::BenjaminiHochberg, 1).unwrap()[0].unwrap();
-        assert!(among > alone && after == alone, "{alone}, {among}, {after}");
+        let after = needed(rule, &after, Correction::BenjaminiHochberg).unwrap();
+        assert!(among.trials > alone.trials && after == alone, "{alone:?}, {among:?}, {after:?}");
         // No effect: it is the same that will be said, of however small a spread.
-        assert_eq!(needed(rule, cell(8, 0.0, 0.0)), Some(9));
-        assert_eq!(needed(rule, Comparison { p_different: 1e-9, ..open }), None, "it is decided");
+        assert_eq!(holm(&[cell(8, 0.0, 0.0)]).unwrap().trials, 12);
+        assert_eq!(holm(&[Comparison { p_different: 1e-9, ..open }]), None, "it is decided");
+        // Another analysis takes its part of alpha.
+        let looked = rule.trials_to_decide(&[open], Correction::Holm, (0.25, 0.125)).unwrap();
+        assert!(looked[0].unwrap().trials > alone.trials, "{looked:?}");
+    }
+
+    #[test]
+    fn a_gate_plans_for_the_side_on_which_a_cell_is() {
+        let gate = Gate::new(0.05, 0.03, Better::Higher).unwrap();
+        let needed = |values: &[f64], cells: usize| {
+            let finding =
+                Finding::paired(values, &vec![1.0; values.len()], gate.least_alpha(cells)).unwrap();
+            let test = gate.test(&finding).unwrap();
+            gate.trials_to_decide(&test, &finding, cells, 0.25).unwrap()
+        };
+        let plan = |trials, at_least, too_few| Some(TrialsNeeded { trials, at_least, too_few });
+        assert_eq!(needed(&[1.0], 1), plan(4, true, true));
+        let near = needed(&[0.97, 1.02, 0.96, 1.03], 1).unwrap();
+        let far = needed(&[1.07, 1.12, 1.06, 1.13], 1).unwrap();
+        assert!(near.trials > far.trials && !near.too_few, "{near:?} {far:?}");
+        let worse = |cells| needed(&[0.94, 0.98, 0.93, 0.99], cells).unwrap().trials;
+        assert!(worse(9) > worse(1), "{} {}", worse(9), worse(1));
+    }
+
+    #[test]
+    fn too_few_are_those_that_no_values_would_decide() {
+        let rule = Rule::new(0.05, 0.02, Better::Higher).unwrap();
+        let values = |n: usize| -> (Vec<f64>, Vec<f64>) {
+            ((0..n).map(|at| [0.5, 3.0][at % 2]).collect(), vec![1.0; n])
+        };
+        let family = |n: usize, cells: usize| {
+            let (treatment, baseline) = values(n);
+            let rule = rule.among(cells);
+            let cell = rule.paired(&treatment, &baseline).unwrap();
+            needed(rule, &vec![cell; cells], Correction::BenjaminiHochberg).unwrap()
+        };
+        let plan = |trials, at_least, too_few| TrialsNeeded { trials, at_least, too_few };
+        // One trial has no spread: what could decide at a quarter of 5 % is all that is known.
+        assert_eq!(family(1, 1), plan(4, true, true));
+        assert_eq!(family(1, 27), plan(7, true, true));
+        assert!(family(2, 1).too_few && !family(2, 1).at_least);
+        assert!(!family(3, 1).too_few && family(3, 27).too_few && family(5, 27).too_few);
+        assert!(!family(6, 27).too_few);
+        let decided = |n: usize| {
+            let rule = rule.among(27);
+            let cells = vec![rule.paired(&vec![2.0; n], &vec![1.0; n]).unwrap(); 27];
+            rule.family(&cells, Correction::BenjaminiHochberg).unwrap()[0]
+        };
+        assert_eq!((decided(2), decided(3)), (Verdict::Undecided, Verdict::Better));
     }
 }

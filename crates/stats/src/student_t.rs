@@ -56,6 +56,11 @@ pub fn welch(left: &[f64], right: &[f64]) -> Result<StudentT, Error> {
 }
 
 impl StudentT {
+    /// An estimate of unknown spread: one trial.
+    pub(crate) fn without_spread(estimate: f64) -> Self {
+        Self { estimate, standard_error: f64::INFINITY, degrees_of_freedom: 1.0 }
+    }
+
     /// Squares of values beyond 1e150 do not fit.
     fn if_it_fits(self) -> Result<Self, Error> {
         if self.estimate.is_finite() && self.standard_error.is_finite() {

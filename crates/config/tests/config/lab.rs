@@ -27,6 +27,6 @@ fn every_file_and_every_suite_is_good() {
     }
     assert!(ends > 20, "{ends}");
     let quick = lab.suite("read-policy-quick").unwrap().trials(&lab).unwrap();
-    assert_eq!(quick.len(), 3 * 3 * 4 * 3);
+    assert_eq!(quick.len(), 3 * 3 * 4 * 5);
     assert!(quick.iter().all(|trial| trial.array.copies() == 2));
 }

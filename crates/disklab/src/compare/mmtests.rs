@@ -4,7 +4,7 @@
 //!
 //! As there, a positive percentage is a gain, of rates and of times; `( 1.23%)` is not certain, `*
 //! 1.23%*` is. Unlike there, the percentage is the change by our methods, the verdict is told in a
-//! word too, and values are medians. MMTests ends with user, system and elapsed time, which code
+//! word too, and values are the two numbers that the change is between. MMTests ends with user, system and elapsed time, which code
 //! does not take in virtual time.
 
 use std::io::{self, Write};
@@ -22,8 +22,8 @@ use crate::words::or_dash;
 const VALUE: usize = 12;
 /// `(   1.23%)`
 const PERCENT: usize = 11;
-/// `undecided`
-const WORD: usize = 9;
+/// `too few seeds`
+const WORD: usize = 13;
 const COLUMN: usize = VALUE + 1 + PERCENT + 1 + WORD;
 
 /// `in_virtual_time`: the records are of guests, and not of real machines.
@@ -71,8 +71,8 @@ fn table(comparisons: &[&Comparison], of_cell: &Cell, out: &mut dyn Write) -> io
         cells.entry(&comparison.cell).or_default().push(comparison);
     }
     let label = |cell: &Cell| match cell.value(Axis::Jobs.as_str()) {
-        Some(jobs) => format!("Median    {jobs}"),
-        None => format!("Median    {}", answer::values(cell)),
+        Some(jobs) => format!("Estimate  {jobs}"),
+        None => format!("Estimate  {}", answer::values(cell)),
     };
     let width = cells.keys().map(|cell| label(cell).chars().count()).max().unwrap_or(0);
     let (unit, scale) = scaled(&first.unit);
@@ -85,11 +85,11 @@ fn table(comparisons: &[&Comparison], of_cell: &Cell, out: &mut dyn Write) -> io
     let baseline = format!("{:width$}  {:>plain$}", "", shortened(&first.baseline, plain));
     let mut heads = treatments.iter().map(|name| {
         let name = shortened(name, plain);
-        format!("  {name:>plain$}{:10}", "")
+        format!("  {name:>plain$} {:WORD$}", "")
     });
     writeln!(out, "{}", (baseline + &heads.join("")).trim_end())?;
     for (cell, own) in cells {
-        let baseline = own[0].baseline_median.map(|median| median / scale);
+        let baseline = own[0].numbers().1.map(|number| number / scale);
         let mut columns = treatments.iter().map(|treatment| {
             let found = own.iter().find(|comparison| comparison.treatment == *treatment);
             let column = found.map(|comparison| column(comparison, scale));
@@ -117,11 +117,11 @@ fn column(comparison: &Comparison, scale: f64) -> String {
     };
     let certain = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
     let field = field(
-        comparison.treatment_median.map(|median| median / scale),
+        comparison.numbers().0.map(|number| number / scale),
         comparison.change.map(|change| sign * change.percent),
         certain,
     );
-    format!("{field} {:WORD$}", comparison.verdict.to_string())
+    format!("{field} {:WORD$}", comparison.verdict_in_words())
 }
 
 fn field(value: Option<f64>, percent: Option<f64>, certain: bool) -> String {
@@ -141,6 +141,7 @@ fn shortened(name: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use disklab_compare::RelativeChange;
+    use disklab_compare::comparison::Modes;
 
     fn comparison(metric: Metric, better: Better, percent: f64, verdict: Verdict) -> Comparison {
         Comparison {
@@ -154,13 +155,18 @@ mod tests {
             censored: (None, None),
             limits: (None, None),
             better,
-            treatment_median: Some(100.0 + percent),
-            baseline_median: Some(100.0),
+            treatment_median: None,
+            baseline_median: None,
+            treatment_estimate: Some(100.0 + percent),
+            baseline_estimate: Some(100.0),
+            modes: Modes::default(),
             change: Some(RelativeChange { percent, low: percent, high: percent }),
             noise: None,
             verdict,
             seeds_to_decide: None,
             no_choice: None,
+            seeds_at_least: false,
+            too_few_seeds: false,
             remarks: Vec::new(),
         }
     }
@@ -172,7 +178,7 @@ mod tests {
             comparison(Metric::P99, Better::Lower, 1.5, Verdict::Undecided),
             Comparison {
                 unit: "ns".to_owned(),
-                baseline_median: Some(2e6),
+                baseline_estimate: Some(2e6),
                 ..comparison(Metric::Mean, Better::Lower, 0.0, Verdict::Same)
             },
         ];
@@ -183,15 +189,15 @@ mod tests {
             "\
 IOPS, 1/s
                                           pid                     queue
-Median    hdd-raid1        100.00 (    0.00%)        112.50 *   12.50%* better
+Estimate  hdd-raid1        100.00 (    0.00%)        112.50 *   12.50%* better
 
 p99, 1/s
                                           pid                     queue
-Median    hdd-raid1        100.00 (    0.00%)        101.50 (   -1.50%) undecided
+Estimate  hdd-raid1        100.00 (    0.00%)        101.50 (   -1.50%) undecided
 
 mean latency, ms
                                           pid                     queue
-Median    hdd-raid1          2.00 (    0.00%)          0.00 (    0.00%) same
+Estimate  hdd-raid1          2.00 (    0.00%)          0.00 (    0.00%) same
 "
         );
     }
@@ -217,15 +223,15 @@ Median    hdd-raid1          2.00 (    0.00%)          0.00 (    0.00%) same
             String::from_utf8(out).expect("text"),
             "\
 IOPS, 1/s: dbench, by number of jobs
-                                    7.2                       7.3                        \
+                                    7.2                       7.3                            \
              ./linux@v7.4
-Median    1          100.00 (    0.00%)        100.00 (    0.00%) same             \
+Estimate  1          100.00 (    0.00%)        100.00 (    0.00%) same                 \
              108.00 *    8.00%* better
-Median    128        100.00 (    0.00%)         96.00 *   -4.00%* worse
+Estimate  128        100.00 (    0.00%)         96.00 *   -4.00%* worse
 
 IOPS, 1/s: fsmark, by number of jobs
                                   7.2                       7.3
-Median    1        100.00 (    0.00%)        101.00 (    1.00%) undecided
+Estimate  1        100.00 (    0.00%)        101.00 (    1.00%) undecided
 
 User, system and elapsed time are left out: in virtual time, code takes none.
 "

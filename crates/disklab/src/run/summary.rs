@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use disklab_compare::{CellIndex, MetricUse, Recommendation, answer, default_metrics, sensitivity};
+use disklab_compare::{
+    CellIndex, Metric, MetricUse, Recommendation, answer, default_metrics, sensitivity,
+};
 use disklab_record::{Record, Status};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, DiskNumbers, MergedRecord};
 use disklab_report::notes::Notes;
@@ -12,10 +14,10 @@ use disklab_results::Spread;
 use disklab_units::prose::digits;
 use itertools::Itertools;
 
-use crate::compare::print_recommendation;
+use crate::compare::{print_more_seeds, print_recommendation};
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
-use crate::show::measures;
+use crate::show::measures::{self, JudgedCells};
 use crate::sparkline::sparkline;
 use crate::table::{Align, TextTable, left, right};
 use crate::words::or_dash;
@@ -40,12 +42,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         }
         let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
         if group.is_foreign() {
-            let judged = judged(source.as_ref()).map(|(source, head)| {
-                let verdict = |cell: &CellRow| verdict(cell, source, screen);
-                (head, group.cells.iter().map(verdict).collect::<Vec<_>>())
-            });
-            let last = judged.as_ref().map(|(head, verdicts)| (head.as_str(), verdicts.as_slice()));
-            measures::print(group, &labels, last, screen, out)?;
+            let judged = source.as_ref().and_then(|source| judged_cells(group, source, screen));
+            measures::print(group, &labels, judged.as_ref(), screen, out)?;
         } else {
             let (table, with_bars) = rows(group, source.as_ref(), screen);
             has_bars |= with_bars;
@@ -61,25 +59,37 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         print_recommendation(recommendation, screen, out)?;
         writeln!(out)?;
     }
-    let said = |source: &ReportSource| {
-        let sentences = source.sentences().into_iter().chain(source.sensitivity());
-        sentences.chain(source.seeds_to_decide())
-    };
-    let verdicts = source.iter().flat_map(said).map(|sentence| format!("{sentence}."));
+    let said = |source: &ReportSource| source.sentences().into_iter().chain(source.sensitivity());
+    for sentence in source.iter().flat_map(said) {
+        screen.prose(&format!("{sentence}."), "", out)?;
+    }
+    let more = source.as_ref().and_then(ReportSource::more_seeds);
+    print_more_seeds(more.as_ref(), screen, out)?;
+    let modes = source.as_ref().and_then(ReportSource::two_modes);
+    let modes = modes.map(|sentence| format!("{sentence}."));
     let bars = if has_bars {
         "; the bars are disks, reads of the busiest reader and busy of all the time"
     } else {
         ""
     };
-    let medians = format!("Numbers are medians over seeds{bars}.");
+    let judged = source.as_ref().filter(|source| !source.comparisons.is_empty());
+    let numbers = match judged.and_then(|source| source.metrics.first()) {
+        Some(metric) => format!(
+            "{} is the estimate that its verdict rests on; other numbers are medians over \
+             seeds{bars}.",
+            metric.name()
+        ),
+        None => format!("Numbers are medians over seeds{bars}."),
+    };
     let doubted = in_doubt(record);
     let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
     let machine = report.machine.iter().map(|sentence| format!("{sentence}."));
-    for text in verdicts
+    for text in modes
+        .into_iter()
         .chain(doubted)
         .chain(machine)
         .chain(survived)
-        .chain([medians, report.validity.to_owned()])
+        .chain([numbers, report.validity.to_owned()])
     {
         screen.prose(&text, "", out)?;
     }
@@ -125,7 +135,12 @@ fn rows(group: &CellGroup, source: Option<&ReportSource>, screen: &Screen) -> (T
         let mut table = TextTable::new(&heads, screen.color);
         for cell in &group.cells {
             let mut fields = vec![cell.values.join(", ")];
-            let text = |column: &&SummaryColumn| or_dash(cell.measured.as_ref().map(column.text));
+            let compared = judged.iter().find_map(|(source, _)| number(cell, source));
+            let text = |column: &&SummaryColumn| {
+                let shown = compared.as_ref().filter(|(metric, _)| column.metric == Some(metric));
+                let own = || cell.measured.as_ref().map(column.text);
+                or_dash(shown.map(|(_, number)| number.clone()).or_else(own))
+            };
             fields.extend(columns.iter().map(text));
             fields.extend(judged.iter().map(|(source, _)| verdict(cell, source, screen)));
             table.row(fields);
@@ -150,6 +165,8 @@ fn judged<'s, 'r>(source: Option<&'s ReportSource<'r>>) -> Option<(&'s ReportSou
 
 struct SummaryColumn {
     head: &'static str,
+    /// The metric that it shows.
+    metric: Option<&'static Metric>,
     /// Bars are at the left.
     side: Align,
     /// Where there is no room for all, the least go first.
@@ -159,20 +176,28 @@ struct SummaryColumn {
 
 fn columns() -> [SummaryColumn; 8] {
     type Shown = fn(&CellNumbers) -> String;
-    let columns: [(_, _, Shown); 8] = [
-        (right("IOPS"), 4, |cell| digits(cell.all.iops.median)),
-        (right("MiB/s"), 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
-        (right("mean"), 2, |cell| time(Some(cell.all.lat_mean_ns))),
-        (right("p50"), 0, |cell| time(cell.all.p50_ns)),
-        (right("p99"), 3, |cell| time(cell.all.p99_ns)),
-        (right("p99.9"), 0, |cell| time(cell.all.p99_9_ns)),
-        (left("reads"), 3, |cell| {
+    let columns: [(_, Option<&'static Metric>, _, Shown); 8] = [
+        (right("IOPS"), Some(&Metric::Iops), 4, |cell| digits(cell.all.iops.median)),
+        (right("MiB/s"), None, 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
+        (right("mean"), Some(&Metric::Mean), 2, |cell| time(Some(cell.all.lat_mean_ns))),
+        (right("p50"), Some(&Metric::P50), 0, |cell| time(cell.all.p50_ns)),
+        (right("p99"), Some(&Metric::P99), 3, |cell| time(cell.all.p99_ns)),
+        (right("p99.9"), Some(&Metric::P999), 0, |cell| time(cell.all.p99_9_ns)),
+        (left("reads"), None, 3, |cell| {
             let shares = &cell.read_shares;
             sparkline(shares, shares.iter().flatten().copied().fold(0.0, f64::max))
         }),
-        (left("busy"), 2, |cell| sparkline(&medians(cell, |disk| Some(disk.utilisation)), 1.0)),
+        (left("busy"), None, 2, |cell| {
+            sparkline(&medians(cell, |disk| Some(disk.utilisation)), 1.0)
+        }),
     ];
-    columns.map(|((head, side), importance, text)| SummaryColumn { head, side, importance, text })
+    columns.map(|((head, side), metric, importance, text)| SummaryColumn {
+        head,
+        metric,
+        side,
+        importance,
+        text,
+    })
 }
 
 fn medians(measured: &CellNumbers, of: fn(&DiskNumbers) -> Option<Spread>) -> Vec<Option<f64>> {
@@ -185,25 +210,45 @@ fn time(spread: Option<Spread>) -> String {
 
 /// `+12 % better`, `baseline`.
 fn verdict(cell: &CellRow, source: &ReportSource, screen: &Screen) -> String {
+    let Some(((group, choice), metric)) = place(cell, source).zip(source.metrics.first()) else {
+        return String::new();
+    };
+    let Some(comparison) = source.comparison(group, &choice.value, metric) else {
+        let is_baseline = source.baseline.as_deref() == Some(&choice.value);
+        return if is_baseline { "baseline".to_owned() } else { String::new() };
+    };
+    screen.paint(&comparison.change_and_verdict(), comparison.verdict.into())
+}
+
+/// The group and the choice of a report that a row shows.
+fn place<'s, 'r>(
+    cell: &CellRow,
+    source: &'s ReportSource<'r>,
+) -> Option<(&'s Group<'r>, &'s CellChoice<'r>)> {
     let is_its = |choice: &&CellChoice| {
         let mut trials = choice.trials.iter();
         trials.any(|trial| cell.trials.first().is_some_and(|first| first.trial == trial.id))
     };
-    let place = source
-        .groups
-        .iter()
-        .find_map(|group| Some((group, group.choices.iter().find(is_its)?.value.as_str())));
-    let Some(((group, choice), metric)) = place.zip(source.metrics.first()) else {
-        return String::new();
-    };
-    let Some(comparison) = source.comparison(group, choice, metric) else {
-        let is_baseline = source.baseline.as_deref() == Some(choice);
-        return if is_baseline { "baseline".to_owned() } else { String::new() };
-    };
-    screen.paint(
-        &answer::change_and_verdict(comparison.change, comparison.verdict),
-        comparison.verdict.into(),
-    )
+    source.groups.iter().find_map(|group| Some((group, group.choices.iter().find(is_its)?)))
+}
+
+/// The metric that is judged, and the number of a cell that its change is from or to.
+fn number<'s>(cell: &CellRow, source: &'s ReportSource) -> Option<(&'s Metric, String)> {
+    let (group, choice) = place(cell, source)?;
+    let metric = source.metrics.first()?;
+    Some((metric, source.number_in_words(group, choice, metric)?))
+}
+
+/// The verdicts on a group whose numbers are not fio's.
+fn judged_cells(group: &CellGroup, source: &ReportSource, screen: &Screen) -> Option<JudgedCells> {
+    let (source, head) = judged(Some(source))?;
+    let cells = || group.cells.iter();
+    Some(JudgedCells {
+        head,
+        metric: source.metrics.first()?.name().to_owned(),
+        numbers: cells().map(|cell| Some(number(cell, source)?.1)).collect(),
+        verdicts: cells().map(|cell| verdict(cell, source, screen)).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -229,7 +274,8 @@ mod tests {
             let text = printed(width);
             let head =
                 text.lines().find(|line| line.contains("IOPS against")).expect("a head").to_owned();
-            let told = text.contains("the bars are disks");
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let told = words.contains("the bars are disks");
             assert_eq!(
                 told,
                 head.contains(" reads ") || head.contains(" busy "),
@@ -244,7 +290,9 @@ mod tests {
         assert!((60..200).map(shown).is_sorted());
         for width in 60..200 {
             let text = printed(width);
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+            // Commands are there to be copied.
+            let mut lines = text.lines().filter(|line| !line.contains("disklab run "));
+            assert!(lines.all(|line| line.chars().count() <= width), "{width}:\n{text}");
         }
     }
 

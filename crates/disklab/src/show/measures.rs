@@ -15,27 +15,42 @@ use crate::words::or_dash;
 /// More names than that are rows: as columns they would not fit on any screen.
 const MOST_COLUMNS: usize = 10;
 
-/// `last` is another column, its head first, if there is one; with many names, another row.
+/// The verdicts on the cells in one of the numbers.
+pub struct JudgedCells {
+    pub head: String,
+    /// The name of the number.
+    pub metric: String,
+    /// For each cell the number that its change is from or to, if it was compared.
+    pub numbers: Vec<Option<String>>,
+    pub verdicts: Vec<String>,
+}
+
+/// Verdicts are another column; with many names, another row.
 pub fn print(
     group: &CellGroup,
     labels: &[String],
-    last: Option<(&str, &[String])>,
+    judged: Option<&JudgedCells>,
     screen: &Screen,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    table(group, labels, last, screen.color).print(screen, "  ", out)
+    table(group, labels, judged, screen.color).print(screen, "  ", out)
 }
 
 fn table(
     group: &CellGroup,
     labels: &[String],
-    last: Option<(&str, &[String])>,
+    judged: Option<&JudgedCells>,
     color: bool,
 ) -> TextTable {
     let measures = group.cells.iter().flat_map(|cell| &cell.measures);
     let names: Vec<&str> = measures.map(|measured| measured.name.as_str()).unique().collect();
-    let median = |measures: &[NamedNumbers], name: &str| {
-        or_dash(measures.iter().find(|measured| measured.name == name).map(NamedNumbers::median))
+    let number = |at: usize, measures: &[NamedNumbers], name: &str| {
+        let measured = measures.iter().find(|measured| measured.name == name);
+        let judged = judged.filter(|judged| judged.metric == name);
+        let shown = judged.and_then(|judged| judged.numbers.get(at)?.clone());
+        // A sum says more than the number of one trial.
+        let shown = shown.filter(|_| measured.is_some_and(|measured| measured.sum.is_none()));
+        or_dash(shown.or_else(|| measured.map(NamedNumbers::median)))
     };
     let axes = group.axes.join(", ");
     let first = std::iter::once((axes.as_str(), Align::Left));
@@ -44,23 +59,24 @@ fn table(
             first.chain(labels.iter().map(|label| (label.as_str(), Align::Right))).collect();
         let mut table = TextTable::new(&columns, color);
         for name in names {
-            let medians = group.cells.iter().map(|cell| median(&cell.measures, name));
-            table.row(std::iter::once(name.to_owned()).chain(medians));
+            let cells = group.cells.iter().enumerate();
+            let numbers = cells.map(|(at, cell)| number(at, &cell.measures, name));
+            table.row(std::iter::once(name.to_owned()).chain(numbers));
         }
-        if let Some((head, texts)) = last {
-            table.row(std::iter::once(head.to_owned()).chain(texts.iter().cloned()));
+        if let Some(JudgedCells { head, verdicts, .. }) = judged {
+            table.row(std::iter::once(head).chain(verdicts).cloned());
         }
         return table;
     }
     let columns: Vec<(&str, Align)> = first
         .chain(names.iter().map(|name| (*name, Align::Right)))
-        .chain(last.map(|(head, _)| (head, Align::Left)))
+        .chain(judged.map(|judged| (judged.head.as_str(), Align::Left)))
         .collect();
     let mut table = TextTable::new(&columns, color);
     for (at, (cell, label)) in group.cells.iter().zip(labels).enumerate() {
-        let last = last.and_then(|(_, texts)| texts.get(at).cloned());
-        let medians = names.iter().map(|name| median(&cell.measures, name));
-        table.row(std::iter::once(label.clone()).chain(medians).chain(last));
+        let verdict = judged.and_then(|judged| judged.verdicts.get(at).cloned());
+        let numbers = names.iter().map(|name| number(at, &cell.measures, name));
+        table.row(std::iter::once(label.clone()).chain(numbers).chain(verdict));
     }
     table
 }
@@ -90,14 +106,21 @@ mod tests {
         let cells = vec![cell("one"), cell("other")];
         let group = CellGroup { head: Cell::default(), axes: vec!["array".to_owned()], cells };
         let labels = ["one".to_owned(), "other".to_owned()];
-        let verdicts = ["better".to_owned(), "worse".to_owned()];
-        table(&group, &labels, Some(("verdict", &verdicts)), false).lines()
+        let judged = JudgedCells {
+            head: "verdict".to_owned(),
+            metric: "measure 1".to_owned(),
+            numbers: vec![Some("2.5".to_owned()), None],
+            verdicts: vec!["better".to_owned(), "worse".to_owned()],
+        };
+        table(&group, &labels, Some(&judged), false).lines()
     }
 
     #[test]
     fn many_names_are_rows() {
         let few = lines(10);
         assert!(few.len() == 4 && few[2].trim_start().starts_with("one"), "{few:#?}");
+        // The number that was judged is the one that the verdict is about.
+        assert!(few[2].contains(" 2.5 ") && !few[3].contains(" 2.5 "), "{few:#?}");
         let many = lines(11);
         // A head, a line below it, the names, and the verdicts.
         assert_eq!(many.len(), 14, "{many:#?}");

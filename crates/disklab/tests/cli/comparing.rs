@@ -19,7 +19,7 @@ fn cells_against_the_baseline() {
     let csv = run(here.path(), &["compare", "eight", "--format", "csv"]);
     assert_eq!(csv.out.lines().count(), 5, "{}", csv.out);
     assert!(csv.out.starts_with(
-        "cell,metric,of,against,trials,median,baseline,\"change, %\",\"low, %\",\"high, %\",\
+        "cell,metric,of,against,trials,estimate,baseline,\"change, %\",\"low, %\",\"high, %\",\
          verdict\n"
     ));
     let mut rows = csv::Reader::from_reader(csv.out.as_bytes());
@@ -107,7 +107,12 @@ fn too_few_seeds_are_said_to_be() {
     fixture::record(here.path());
     let compare = run(here.path(), &["compare", fixture::NAME]);
     assert_eq!(compare.status, Some(0));
-    assert!(compare.out.contains("undecided"), "{}", compare.out);
+    assert!(compare.out.contains("too few seeds (at least"), "{}", compare.out);
+    let said = compare.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = format!("disklab run --resume {} --seeds 12", fixture::NAME);
+    assert!(said.contains(&command), "{said}");
+    let report = json(here.path(), &["compare", fixture::NAME, "--json"]);
+    assert_eq!(report["more_seeds"]["commands"], serde_json::json!([command]), "{report}");
     assert!(compare.out.contains("seed 1 of devid: the guest kernel panicked"), "{}", compare.out);
     for (arguments, message) in [
         (&["compare", "no-such"][..], "no-such"),

@@ -132,7 +132,11 @@ fn a_published_table() {
         &["compare", "./table", "--baseline", "policy=pid", "--metric", "iops,p99.9"],
     );
     assert_eq!(compare.status, Some(0), "{}", compare.err);
-    assert!(compare.out.contains("undecided"), "one run a cell decides nothing: {}", compare.out);
+    assert!(
+        compare.out.contains("too few seeds"),
+        "one run a cell decides nothing: {}",
+        compare.out
+    );
     let said = refused(run(
         here.path(),
         &["compare", "./table", "--baseline", "policy=pid", "--metric", "speed"],
@@ -214,15 +218,46 @@ fn a_gate() {
         said.ends_with("passed in 6 of 6 cells; 3 % worse is too much, at 95 % certainty.\n"),
         "{said}"
     );
+    assert!(said.contains("5 trials the same to the byte in both runs"), "{said}");
     let (status, said) = gate("after", &["--max-regression", "5%"]);
     assert_eq!(status, Some(3), "{said}");
     assert!(said.contains("regression in 6 of 6 cells"), "{said}");
     assert_eq!(gate("after", &["--max-regression", "20%"]).0, Some(0));
     assert_eq!(gate("after", &["--max-regression", "5%", "--metric", "mean,p99"]).0, Some(3));
-    fixture::seeds_record(here.path(), "two", 2, 1.0);
+    // Of few seeds the change is shown, with what would do.
+    fixture::seeds_record(here.path(), "two", 2, 1.001);
     let (status, said) = gate("two", &[]);
     assert_eq!(status, Some(4), "{said}");
-    assert!(said.contains("undecided in 6 of 6 cells") && said.contains("3 are needed"), "{said}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("undecided in 6 of 6 cells") && said.contains("-0.1 %"), "{said}");
+    assert!(said.contains("2 seeds cannot decide this"), "{said}");
+    assert!(said.contains("disklab run --resume two --seeds 3"), "{said}");
+    assert!(!said.contains("--resume before"), "it has as many: {said}");
+    // The same to the byte is the same with any number of seeds; equal numbers are not enough.
+    fixture::seeds_record(here.path(), "one-seed", 1, 1.0);
+    let (status, said) = gate("one-seed", &["--metric", "iops,p99"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("1 trial the same to the byte in both runs"), "{said}");
+    let raw = here.path().join("records/one-seed/raw");
+    for trial in fs::read_dir(raw).expect("raw output") {
+        fs::write(trial.expect("a trial").path().join("fio.json"), "[]\n").expect("a file");
+    }
+    assert_eq!(gate("one-seed", &[]).0, Some(4));
+    // Several metrics, each with its own bound.
+    let (status, said) = gate("after", &["--max-regression", "iops=5%,mean=20%"]);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(
+        said.contains("passed in 6 and regression in 6 of 12 cells")
+            && said.contains("IOPS 5 %, mean latency 20 % worse is too much"),
+        "{said}"
+    );
+    assert_eq!(
+        gate("after", &["--max-regression", "iops=20%", "--max-regression", "10%"]).0,
+        Some(0)
+    );
+    let (status, said) = gate("after", &["--metric", "mean", "--max-regression", "iops=5%"]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("no bound for mean"), "{said}");
     assert_eq!(gate("no-such", &[]).0, Some(2));
     assert_eq!(gate("after", &["--max-regression", "100%"]).0, Some(2));
     // What one run lacks cannot pass.

@@ -18,7 +18,7 @@ fn the_lab_is_listed() {
         .into_iter()
         .flatten()
         .find(|suite| suite["name"] == "read-policy-quick");
-    assert_eq!(quick.expect("the suite")["trials"], 108);
+    assert_eq!(quick.expect("the suite")["trials"], 180);
     let devices = json(here.path(), &["list", "devices", "--json"]);
     assert!(devices["devices"].as_array().is_some_and(|all| all.len() > 3), "{devices}");
     assert_eq!(json(here.path(), &["list", "runs", "--json"])["runs"], serde_json::json!([]));
@@ -29,7 +29,7 @@ fn a_plan_needs_no_kernel_and_changes_nothing() {
     let here = tempfile::tempdir().expect("a folder");
     let plan = run(here.path(), &["plan", "read-policy-quick", "--jobs", "2"]);
     assert_eq!(plan.status, Some(0), "{}", plan.err);
-    assert!(plan.out.contains("108 trials (36 cells of 3 seeds), 24 min"), "{}", plan.out);
+    assert!(plan.out.contains("180 trials (36 cells of 5 seeds), 40 min"), "{}", plan.out);
     assert!(plan.out.contains("disklab kernel build"), "{}", plan.out);
     assert!(!here.path().join("records").exists());
 }

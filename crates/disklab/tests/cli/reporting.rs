@@ -128,7 +128,7 @@ fn what_is_not_there_is_refused() {
                 "--cell",
                 "array=nope",
             ],
-            "there are hdd-raid1, ssd-raid10",
+            "there are ssd-raid10, hdd-raid1",
         ),
         (
             &["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "foo=nope"],

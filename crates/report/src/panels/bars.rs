@@ -1,5 +1,5 @@
-//! How each choice did in each number: a bar for the median, a whisker over the seeds; what has no
-//! result is an X.
+//! How each choice did in each number: a bar for the number that verdicts rest on or else the
+//! median, a whisker over the seeds; what has no result is an X.
 
 use disklab_compare::{Comparison, Metric};
 use disklab_results::Spread;
@@ -42,8 +42,8 @@ struct Bar<'s> {
     choice: &'s str,
     /// The place of the choice among all choices, for its colour.
     series: usize,
-    /// The spread over the seeds; and the least, the median and the greatest as far as they are
-    /// known.
+    /// The spread over the seeds, with the number in the place of the median; and the least, the
+    /// number and the greatest as far as they are known.
     seeds: Option<(Spread, [String; 3])>,
     /// The change and the verdict, where there is one.
     told: String,
@@ -84,7 +84,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         return Err(why.into());
     };
     let words = html! {
-        p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest \
+        p.says { "Bars are the numbers that verdicts rest on, or else medians over the seeds; whiskers reach from the least to the greatest \
             seed, and ▸ where that was given up and is more; ✕ is a trial that gave no result that \
             verdicts may rest on. The open group is the one with the greatest change, of those \
             that are certain where any is; without any, one with a ✕. Undecided is what too few \
@@ -123,8 +123,12 @@ fn bars<'s>(source: &ReportSource, group: &'s Group, metric: &Metric) -> Vec<Bar
     let bar = |choice: &'s CellChoice| {
         let comparison = source.comparison(group, &choice.value, metric);
         let known = |spread: Spread| {
-            let values = [spread.min, spread.median, spread.max];
-            (spread, values.map(|value| choice.known(metric, value, &unit)))
+            let median = source.number(group, choice, metric).unwrap_or(spread.median);
+            let spread = Spread { median, ..spread };
+            let known = |value| choice.known(metric, value, &unit);
+            let number = source.number_in_words(group, choice, metric);
+            let number = number.unwrap_or_else(|| known(median));
+            (spread, [known(spread.min), number, known(spread.max)])
         };
         Bar {
             choice: &choice.value,
@@ -211,7 +215,7 @@ fn plots(bars: &[Bar], frame: &BarFrame, mut layout: Layout) -> (Vec<Plot>, Layo
         let Spread { min, median, max } = bar.seeds.as_ref().map_or(NO_BAR, |(spread, _)| *spread);
         let colour = ink::Series::numbered(bar.series).colour;
         drawn = drawn.with_colored_bar(bar.choice, median / scale, colour);
-        errors.push(((median - min) / scale, (max - median) / scale));
+        errors.push(((median - min).max(0.0) / scale, (max - median).max(0.0) / scale));
         tips.push(bar.said());
         // The greatest is more than that.
         if bar.seeds.as_ref().is_some_and(|(_, [.., greatest])| greatest.starts_with('>')) {
@@ -252,7 +256,7 @@ fn plots(bars: &[Bar], frame: &BarFrame, mut layout: Layout) -> (Vec<Plot>, Layo
 fn table(bars: &[Bar]) -> NumbersTable {
     let mut table = NumbersTable::new(
         "",
-        ["median", "least", "greatest", "change", "trials", "without a result"],
+        ["number", "least", "greatest", "change", "trials", "without a result"],
     );
     for bar in bars {
         let none = if bar.has_failed() { "✕" } else { "-" };

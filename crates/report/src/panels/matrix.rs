@@ -28,9 +28,10 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let table = html! {
         div.scroll.matrix tabindex="0" role="group" aria-label="All cells" {
             table id="matrix-table" data-sortable {
-                caption { (metric.name()) " of each cell: the median over its seeds"
-                    @if let Some(baseline) = &source.baseline { ", and the change against "
-                        (baseline) " with its interval" } }
+                caption { (metric.name()) " of each cell"
+                    @if let Some(baseline) = &source.baseline { ": the estimate that verdicts "
+                        "rest on, and its change against " (baseline) " with its interval" }
+                    @else { ": the median over its seeds" } }
                 thead { tr {
                     @for axis in &axes { th scope="col" data-axis=(axis) { (axis) } }
                     th scope="col" data-axis=(source.compared) { (source.compared) }
@@ -172,13 +173,9 @@ fn row<'a>(
     let comparison = source.comparison(group, &choice.value, metric);
     let is_baseline = comparison.is_none() && source.baseline.as_deref() == Some(&choice.value);
     let change = comparison.and_then(|comparison| comparison.change);
-    let (told, interval) = comparison
-        .map_or_else(Default::default, |comparison| answer::change_and_interval(comparison.change));
-    let spread = choice.spread(metric);
-    let median = comparison
-        .and_then(|comparison| comparison.treatment_median)
-        .or(spread.map(|spread| spread.median));
-    let unit = metric.unit(choice.outcomes());
+    let (told, interval) =
+        comparison.map_or_else(Default::default, Comparison::change_and_interval);
+    let shown = source.number(group, choice, metric);
     let trials = choice.results().count();
     let family = if source.until.is_some() {
         source.comparisons.len()
@@ -202,8 +199,11 @@ fn row<'a>(
                 td.number data-value=[number(change.map(|change| change.percent))] { (told) }
                 td.number data-value=[number(change.map(|change| change.low))] { (interval) }
             }
-            td.number data-value=[number(median)] { @if let Some(median) = median {
-                (choice.known(metric, median, &unit)) } @else { (nothing(choice, metric)) } }
+            td.number data-value=[number(shown)] {
+                @match source.number_in_words(group, choice, metric) {
+                    Some(shown) => { (shown) },
+                    None => { (nothing(choice, metric)) },
+                } }
             td.number data-value=(trials) { (trials) @if trials < choice.trials.len() { " of "
                 (choice.trials.len()) } }
             td.remarks {
@@ -213,8 +213,10 @@ fn row<'a>(
                 }
                 @for why in said { div { (why) } }
                 @if let Some(why) = undecided { div { (why) } }
-                @if let Some(seeds) = comparison.and_then(|comparison| comparison.seeds_to_decide) {
-                    div { (answer::seeds(seeds)) " would decide" } }
+                @if let Some(seeds) = comparison.and_then(Comparison::seeds_in_words) {
+                    div { (seeds) " would decide" } }
+                @for (name, values) in comparison.into_iter().flat_map(Comparison::modes_in_words) {
+                    div { (name) ": " (values) ", by seed" } }
                 @for remarked in &remarked {
                     a.note href={"#matrix-note-" (remarked.number) "-" (remarked.row)}
                         title=(remarked.told.join("; ")) { "[" (remarked.number) "]" } " "
@@ -299,7 +301,8 @@ fn repeats(remark: &str, failures: &[TrialFailure]) -> bool {
 pub fn verdict(comparison: Option<&Comparison>, is_baseline: bool) -> Markup {
     html! {
         @match comparison.filter(|comparison| comparison.change.is_some()) {
-            Some(Comparison { verdict, .. }) => span class={"verdict-" (verdict)} { (verdict) },
+            Some(comparison) => span class={"verdict-" (comparison.verdict)} {
+                (comparison.verdict_in_words()) },
             None if is_baseline => span.verdict-baseline { "baseline" },
             None => span.verdict-none { "no verdict" },
         }
@@ -312,7 +315,7 @@ pub fn summary(source: &ReportSource, group: &Group, metric: &Metric) -> String 
         let comparison = source.comparison(group, &choice.value, metric)?;
         comparison.change?;
         let told = match comparison.verdict {
-            Verdict::Undecided => Verdict::Undecided.to_string(),
+            Verdict::Undecided => comparison.verdict_in_words(),
             _ => comparison.change_and_verdict(),
         };
         // A line ends between choices, not within one.

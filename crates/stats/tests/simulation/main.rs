@@ -5,6 +5,7 @@
 
 mod intervals;
 mod many;
+mod modes;
 mod power;
 mod seeds;
 mod sequential;

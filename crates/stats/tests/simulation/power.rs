@@ -160,7 +160,7 @@ fn a_difference_takes_what_the_exact_power_of_t_says() {
     const PAIRS: usize = 6;
     let rule = Rule::new(0.05, 1e-6, Better::Higher).unwrap();
     for (effect, sd) in [(0.05, 0.1), (0.02, 0.1), (0.1, 0.11), (0.01, 0.2)] {
-        let exact = trials_needed(Design::Paired, effect, sd, 0.05, PLANNED_POWER);
+        let exact = trials_needed(Design::Paired, effect, sd, 0.0125, PLANNED_POWER);
         let half = t_critical(0.05, PAIRS as f64 - 1.0) * sd / (PAIRS as f64).sqrt();
         let cell = Comparison {
             method: Method::PairedRanks,
@@ -172,8 +172,14 @@ fn a_difference_takes_what_the_exact_power_of_t_says() {
             p_different: 0.5,
             p_same: 0.5,
             verdict: Verdict::Undecided,
+            baseline: 0.0,
+            spread: Some(sd),
         };
-        let planned = rule.trials_to_decide(&[cell], Correction::Holm, 1).unwrap()[0].unwrap();
+        // An extended record has a quarter of alpha.
+        let cells = [cell];
+        let planned = rule.trials_to_decide(&cells, Correction::Holm, (1.0, 0.25)).unwrap()[0]
+            .unwrap()
+            .trials;
         assert!(
             planned.abs_diff(exact) <= 1 + exact / 50,
             "{effect} {sd}: {planned}, exactly {exact}"
