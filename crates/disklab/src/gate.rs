@@ -7,8 +7,8 @@ use disklab_compare::comparison::trials_in_words;
 use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::matching::MatchedValues;
 use disklab_compare::{
-    DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange, SequentialDesign,
-    answer, check_measured, index_records, match_trials,
+    CellIndex, DecisionRule, ErrorControl, MatchedTrials, Metric, Noise, RelativeChange,
+    SequentialDesign, answer, check_measured, index_records, match_trials,
 };
 use disklab_record::outcome::Cell;
 use disklab_record::{Difference, Record};

@@ -8,7 +8,7 @@ use disklab_compare::{
 use disklab_record::{Record, Status};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, DiskNumbers, MergedRecord};
 use disklab_report::notes::Notes;
-use disklab_report::source::{CellChoice, Records, ReportOptions, ReportSource};
+use disklab_report::source::{CellChoice, Group, Records, ReportOptions, ReportSource};
 use disklab_report::survival;
 use disklab_results::Spread;
 use disklab_units::prose::digits;
