@@ -9,7 +9,7 @@ SHELL      := bash
 .SHELLFLAGS := -o pipefail -c
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: build demo test test-rust test-python test-fuzz test-dist lint install wheel dist notebook
+.PHONY: build demo test test-rust test-python test-fuzz test-mutants test-dist lint install wheel dist notebook
 
 build:
 	@install/needs
@@ -78,6 +78,13 @@ test-python: wheel
 	$(TARGET)/python/bin/ruff check python
 	$(TARGET)/python/bin/ruff format --check python
 	cd python && $(abspath $(TARGET))/python/bin/mypy
+
+# Mutated kernels, and whether `disklab compare` sees them: three broken trees and 20 mutations of
+# btrfs's read policies, built in one tree.
+test-mutants: export PATH := /usr/lib/ccache:$(PATH)
+test-mutants: build
+	$(DISKLAB) kernel build
+	guest-kernel/mutants/mutants.py --program $(abspath $(DISKLAB)) --work $(TARGET)/mutants
 
 # docs/seek-ratio.ipynb, run again from the sweep on.
 notebook: wheel

@@ -16,14 +16,7 @@ fn main() -> io::Result<()> {
         fs::remove_dir_all(&copies)?;
     }
     fs::create_dir_all(&copies)?;
-    for entry in fs::read_dir(POLICIES)? {
-        let path = entry?.path();
-        if let Some(name) = path.file_name().filter(|_| path.is_file()) {
-            fs::copy(&path, copies.join(name))?;
-        }
-    }
-    let names = registry::policies(Path::new(POLICIES))?;
-    fs::write(copies.join("registry.h"), registry::header(&names))?;
+    let names = registry::gather(Path::new(POLICIES), &copies)?;
     cc::Build::new()
         .files(names.iter().map(|name| copies.join(format!("{name}.c"))))
         .file("src/shim.c")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The text of /sys/fs/btrfs/<fsid>/read_policy: "queue", "latency-rr:120",
+ * The text of /sys/fs/btrfs/<fsid>/read_policy behind its prefix: "queue", "latency-rr:120",
  * "latency-rr:margin=120,burst=100". Included once in a program.
  */
 #ifndef BTRFS_READ_POLICIES_CHOICE_H

@@ -3,20 +3,14 @@
  * Written from the names of the C files beside it (disklab: cargo test -p disklab-read-policies);
  * do not edit.
  */
-extern const struct read_policy read_policy_pid;
-extern const struct read_policy read_policy_round_robin;
-extern const struct read_policy read_policy_devid;
 extern const struct read_policy read_policy_latency;
 extern const struct read_policy read_policy_latency_rr;
 extern const struct read_policy read_policy_md_raid1;
 extern const struct read_policy read_policy_queue;
 extern const struct read_policy read_policy_zfs_mirror;
 
-/* Every policy; mainline's come first and in mainline's order, pid at their head. */
+/* Every policy of the folder. */
 static const struct read_policy *const read_policies[] = {
-	&read_policy_pid,
-	&read_policy_round_robin,
-	&read_policy_devid,
 	&read_policy_latency,
 	&read_policy_latency_rr,
 	&read_policy_md_raid1,

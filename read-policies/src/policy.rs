@@ -3,6 +3,7 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use crate::raw;
+use crate::registry::OF_MAINLINE;
 
 /// A read policy: what its C file says about it.
 #[derive(Debug)]
@@ -62,7 +63,8 @@ impl Policy {
 
     /// The C file that defines it, in `read-policies/`.
     pub fn file(&self) -> String {
-        format!("{}.c", self.name.replace('-', "_"))
+        let folder = if self.mainline { format!("{OF_MAINLINE}/") } else { String::new() };
+        format!("{folder}{}.c", self.name.replace('-', "_"))
     }
 }
 

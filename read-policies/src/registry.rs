@@ -1,5 +1,8 @@
 //! `registry.h`: which policies there are, from the names of the C files. Also part of the build
 //! script.
+//!
+//! The kernel has the policies of the folder itself. Those of `mainline/` are its own already: they
+//! are compiled natively only, beside the others.
 
 use std::fs;
 use std::io;
@@ -7,6 +10,25 @@ use std::path::Path;
 
 /// Mainline's own, in its order; the first is what a filesystem begins with.
 const MAINLINE: [&str; 3] = ["pid", "round_robin", "devid"];
+
+/// The folder of mainline's policies.
+pub const OF_MAINLINE: &str = "mainline";
+
+/// Copies all files of `folder` and of its `mainline/` into the empty folder `into`, writes the
+/// registry of all there, and returns the policies' names: mainline's first.
+pub fn gather(folder: &Path, into: &Path) -> io::Result<Vec<String>> {
+    for folder in [folder, &folder.join(OF_MAINLINE)] {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if let Some(name) = path.file_name().filter(|_| path.is_file()) {
+                fs::copy(&path, into.join(name))?;
+            }
+        }
+    }
+    let names = policies(into)?;
+    fs::write(into.join("registry.h"), header(&names))?;
+    Ok(names)
+}
 
 /// The names of a folder's C files without `.c`: mainline's policies first, then the others by
 /// name.
@@ -41,7 +63,7 @@ pub fn header(policies: &[String]) -> String {
  * do not edit.
  */
 {}
-/* Every policy; mainline's come first and in mainline's order, pid at their head. */
+/* Every policy of the folder. */
 static const struct read_policy *const read_policies[] = {{
 {}}};
 ",

@@ -95,19 +95,58 @@ fn map() -> String {
     format!("| crate | what it is | uses, of ours |\n| --- | --- | --- |\n{rows}")
 }
 
-#[test]
-fn the_map_of_crates_is_that_of_the_manifests() {
+/// Puts a table between its two lines of docs/ARCHITECTURE.md; panics if another stood there.
+fn check_table(begin: &str, end: &str, table: &str) {
     let path = repository().join("docs/ARCHITECTURE.md");
     let text = fs::read_to_string(&path).expect("docs/ARCHITECTURE.md");
-    let (before, rest) = text.split_once(BEGIN).expect("the map's first line");
-    let (_, after) = rest.split_once(END).expect("the map's last line");
-    let new = format!("{before}{BEGIN}\n\n{}\n{END}{after}", map());
+    let (before, rest) = text.split_once(begin).expect("the table's first line");
+    let (_, after) = rest.split_once(end).expect("the table's last line");
+    let new = format!("{before}{begin}\n\n{table}\n{end}{after}");
     if new != text {
         fs::write(&path, new).expect("docs/ARCHITECTURE.md can be written");
         panic!(
-            "the map in docs/ARCHITECTURE.md was stale and is written anew: look at it, commit it"
+            "a table in docs/ARCHITECTURE.md was stale and is written anew: look at it, commit it"
         );
     }
+}
+
+#[test]
+fn the_map_of_crates_is_that_of_the_manifests() {
+    check_table(BEGIN, END, &map());
+}
+
+/// The files of the kernel that each patch changes, and the first paragraph of its message.
+fn changed_kernel_files() -> String {
+    let mut rows = BTreeMap::new();
+    for folder in ["guest-kernel/patches", "guest-kernel/btrfs/patches"] {
+        let entries = fs::read_dir(repository().join(folder)).expect("patches");
+        for path in entries.map(|entry| entry.expect("an entry").path()) {
+            let is_patch = path.extension().is_some_and(|ending| ending == "patch");
+            let Some(name) = path.file_name().filter(|_| is_patch) else { continue };
+            let name = name.to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path).expect("a patch");
+            let (message, _) = text.split_once("\n--- a/").expect("a patch with a message");
+            // A subject alone says what, and not yet why.
+            let paragraphs: Vec<&str> = message.split("\n\n").map(str::trim).collect();
+            let why = if paragraphs[0].ends_with('.') { paragraphs[0] } else { paragraphs[1] };
+            let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+            let files = text.lines().filter_map(|line| line.strip_prefix("+++ b/"));
+            let files: Vec<String> = files.map(|file| format!("`{file}`")).collect();
+            let (files, link) = (files.join(", "), format!("[`{name}`](../{folder}/{name})"));
+            rows.insert((folder, name), format!("| {files} | {link} | {why} |\n"));
+        }
+    }
+    let rows: String = rows.into_values().collect();
+    format!("| files of the kernel | patch | why |\n| --- | --- | --- |\n{rows}")
+}
+
+#[test]
+fn the_table_of_changed_kernel_files_is_that_of_the_patches() {
+    check_table(
+        "<!-- changed files of the kernel: written by `cargo test -p xtask` -->",
+        "<!-- end of the changed files -->",
+        &changed_kernel_files(),
+    );
 }
 
 #[test]

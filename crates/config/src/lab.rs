@@ -59,6 +59,15 @@ struct LabFile {
     text: String,
 }
 
+/// Adds disklab's policies under the names that no kernel has of its own.
+fn with_prefixed(mut policies: BTreeMap<String, Policy>) -> BTreeMap<String, Policy> {
+    let prefixed: Vec<Policy> = policies.values().filter_map(Policy::prefixed).collect();
+    for policy in prefixed {
+        policies.entry(policy.name.clone()).or_insert(policy);
+    }
+    policies
+}
+
 impl Lab {
     /// Loads a lab folder, but for its suites. The error holds the mistakes of all files.
     pub fn load(folder: &Path) -> Result<Self, Diagnostics> {
@@ -85,7 +94,7 @@ impl Lab {
             arrays: present(arrays),
             workloads: present(workloads),
             backgrounds: present(backgrounds),
-            policies: present(policies),
+            policies: with_prefixed(present(policies)),
             kernels,
             suites,
             texts: Texts { devices: device_texts, workloads: workload_texts },

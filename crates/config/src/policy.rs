@@ -15,7 +15,10 @@
 //!
 //! A word has `words = ["all", "reads"]` in the place of a range.
 //!
-//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. A suite names a policy with
+//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. Policies that need
+//! `BTRFS_READ_POLICIES` are disklab's own. The kernel's word for them begins with `disklab-`; a
+//! suite that names them without it means them on the lab's own kernels only, and a kernel of the
+//! user's own takes its own policy of that name. A suite names a policy with
 //! or without values, the first parameter's with or without its key: `round-robin`,
 //! `round-robin:4k`, `latency-rr:margin=120,burst=100`. The files of the policies in
 //! `read-policies/` are written from the C code there.
@@ -29,6 +32,12 @@ pub use choice::{PolicyChoice, PolicyValue, WantedPolicy};
 pub use parameter::{ParameterKind, ParameterKindName, PolicyParameter};
 
 use crate::read::{TomlTable, read_named, values};
+
+/// The kernel option of disklab's own policies.
+pub const OPTION: &str = "BTRFS_READ_POLICIES";
+
+/// Begins the names of disklab's own policies in sysfs. A suite may name them so too.
+pub const PREFIX: &str = "disklab-";
 
 /// A read policy: what may be said to it and what kernel it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +53,13 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The policy under its name in sysfs, if it is one of disklab's.
+    pub(crate) fn prefixed(&self) -> Option<Self> {
+        let is_ours = self.needs.iter().any(|need| need == OPTION);
+        (is_ours && !self.name.starts_with(PREFIX))
+            .then(|| Self { name: format!("{PREFIX}{}", self.name), ..self.clone() })
+    }
+
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use disklab_compare::Metric;
-use disklab_kernels::{Answer, Bisection, Next, Revision};
+use disklab_kernels::{Answer, Bisection, Btrfs, Next, Overlap, Revision, split_policies};
 use serde::Serialize;
 
 use crate::compare::{axis_value, chance, share};
@@ -37,7 +37,8 @@ use ends::{Ends, EndsSeen, StepSide};
 /// could not be decided.
 #[derive(Debug, clap::Args)]
 pub struct BisectArgs {
-    /// The kernel's git repository.
+    /// The kernel's git repository. The btrfs of each revision is left as it is, so that its own
+    /// read policies run; TREE:disklab adds disklab's beside them.
     #[arg(long, value_name = "TREE", default_value = ".")]
     kernel: PathBuf,
 
@@ -98,7 +99,7 @@ pub struct BisectArgs {
 pub fn bisect(args: &BisectArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let stop = signals::watch()?;
-    let (folder, asked) = begin(args, &home)?;
+    let (folder, asked) = begin(args, &home, screen)?;
     let bench = RevisionBench {
         home: &home,
         asked: &asked,
@@ -118,7 +119,11 @@ pub fn bisect(args: &BisectArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// The folder, and what is looked for in it: as it was begun, or begun now.
-fn begin(args: &BisectArgs, home: &Home) -> Result<(PathBuf, BisectionQuestion), Failure> {
+fn begin(
+    args: &BisectArgs,
+    home: &Home,
+    screen: &Screen,
+) -> Result<(PathBuf, BisectionQuestion), Failure> {
     let begun = match (&args.resume, &args.out) {
         (Some(name), _) => Some(records::find(name)?),
         (None, Some(out)) if BisectionQuestion::is_in(out) => Some(out.clone()),
@@ -129,7 +134,12 @@ fn begin(args: &BisectArgs, home: &Home) -> Result<(PathBuf, BisectionQuestion),
         return Ok((folder, asked));
     }
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let find = |name: &Option<String>| Revision::find(&args.kernel, &text(name));
+    let tree = args.kernel.to_str();
+    let (tree, btrfs) = tree.map_or((&*args.kernel, Btrfs::Untouched), |tree| {
+        let (tree, btrfs) = split_policies(tree);
+        (Path::new(tree), btrfs)
+    });
+    let find = |name: &Option<String>| Revision::find(tree, &text(name));
     let (good, bad) = (find(&args.good)?, find(&args.bad)?);
     [&good, &bad].iter().try_for_each(|end| end.version().map(drop))?;
     let asked = BisectionQuestion {
@@ -142,6 +152,7 @@ fn begin(args: &BisectArgs, home: &Home) -> Result<(PathBuf, BisectionQuestion),
         seeds: args.seeds,
         alpha: args.alpha,
         smallest_effect: args.smallest_effect,
+        btrfs,
     };
     // Mistakes are told before there is a folder.
     Bisection::in_order(&good, &bad)?;
@@ -151,6 +162,9 @@ fn begin(args: &BisectArgs, home: &Home) -> Result<(PathBuf, BisectionQuestion),
     let name = records::name_now(&format!("bisect-{}", question.suite.name));
     let folder = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
     asked.write(&folder)?;
+    if let Some(overlap) = Overlap::between(&good, &bad, &home.share, asked.btrfs)? {
+        screen.remark(&format!("between the ends, {overlap}"));
+    }
     Ok((folder, asked))
 }
 

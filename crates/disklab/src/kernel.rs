@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use disklab_config::kernel::NEWEST;
-use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, KernelSource, Share, find, list};
+use disklab_kernels::{
+    Btrfs, Build, Cache, Error, Kernel, KernelSource, Overlap, Revision, Share, find, list,
+};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -41,12 +43,14 @@ enum KernelVerb {
 #[derive(Debug, clap::Args)]
 struct BuildArgs {
     /// A series of the lab, or the newest that can be had; or what --source takes, as in a suite's
-    /// axis.
+    /// axis. A series gets disklab's read policies beside the kernel's own, as disklab-queue,
+    /// disklab-latency and so on.
     #[arg(long, value_name = "SERIES", default_value = NEWEST)]
     kernel: String,
 
     /// A kernel tree, a git revision of one (TREE@REV) or a tarball of one, in place of the
-    /// distribution's source. None is ever written to.
+    /// distribution's source. None is ever written to. Its btrfs is left as it is, so that its own
+    /// read policies run; TREE:disklab adds disklab's beside them.
     #[arg(long, value_name = "PATH", conflicts_with = "kernel")]
     source: Option<PathBuf>,
 
@@ -54,8 +58,9 @@ struct BuildArgs {
     #[arg(long, value_name = "HEX", requires = "source")]
     sha256: Option<String>,
 
-    /// With the kernel's own btrfs, without the policies of read-policies/.
-    #[arg(long)]
+    /// Leave the btrfs of a series as it is, without disklab's read policies. The btrfs of a
+    /// --source is left so unless its name ends in :disklab.
+    #[arg(long, conflicts_with = "source")]
     mainline_btrfs: bool,
 
     /// Compilers at a time; as many as there are processors unless said.
@@ -70,7 +75,7 @@ struct PathArgs {
     #[arg(default_value = NEWEST)]
     kernel: String,
 
-    /// One that was built with --mainline-btrfs.
+    /// The kernel that was built with --mainline-btrfs.
     #[arg(long)]
     mainline_btrfs: bool,
 }
@@ -95,16 +100,18 @@ fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     if kernel != NEWEST && series.iter().all(|known| known.series != kernel) {
         return Err(unknown_kernel(&home, kernel));
     }
-    let source = path.map(|path| source(path, args.sha256.as_deref())).transpose()?;
+    let given = path.map(|path| source(path, args.sha256.as_deref())).transpose()?;
     let cache = &Cache::open()?;
     let (btrfs, jobs) = (btrfs(args.mainline_btrfs), args.jobs.unwrap_or_default().get());
-    let maker = Build { cache, share, btrfs, jobs, stop: signals::watch()? };
-    let built = BuildProgress::during(screen, |report| match source {
-        Some(source) => maker.from(&source, report),
-        None if kernel == NEWEST => maker.newest(&series, report),
-        None => {
-            KernelSource::of_series(kernel, &series).and_then(|source| maker.from(&source, report))
-        }
+    let maker = Build { cache, share, jobs, stop: signals::watch()? };
+    if let Some((source, btrfs)) = &given {
+        warn_of_overlap(source, *btrfs, share, screen)?;
+    }
+    let built = BuildProgress::during(screen, |report| match given {
+        Some((source, btrfs)) => maker.from(&source, btrfs, report),
+        None if kernel == NEWEST => maker.newest(&series, btrfs, report),
+        None => KernelSource::of_series(kernel, &series)
+            .and_then(|source| maker.from(&source, btrfs, report)),
     })?;
     let kernel = &built.kernel;
     let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
@@ -121,8 +128,31 @@ fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// Warns of files of a source that disklab changes too.
+pub fn warn_of_overlap(
+    source: &KernelSource,
+    btrfs: Btrfs,
+    share: &Share,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    if let Some(overlap) = Overlap::find(source, share, btrfs)? {
+        screen.remark(&format!("{}: {overlap}", named_source(source)));
+    }
+    Ok(())
+}
+
+fn named_source(source: &KernelSource) -> String {
+    match source {
+        KernelSource::Package { package, .. } => package.clone(),
+        KernelSource::Tree(path) | KernelSource::Tarball { path, .. } => path.display().to_string(),
+        KernelSource::Revision(revision) => {
+            format!("{}@{}", revision.repository.display(), Revision::short(&revision.commit))
+        }
+    }
+}
+
 fn btrfs(mainline: bool) -> Btrfs {
-    if mainline { Btrfs::Mainline } else { Btrfs::Policies }
+    if mainline { Btrfs::Untouched } else { Btrfs::Policies }
 }
 
 fn list_built(screen: &Screen) -> Result<Exit, Failure> {
@@ -138,9 +168,9 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
         }
         let mut table = TextTable::with_heads("version|state|source|to select it", screen.color);
         for kernel in &listing.kernels {
-            let state = match kernel.btrfs(&share)? {
+            let state = match kernel.current(&share)? {
                 Some(Btrfs::Policies) => "ready",
-                Some(Btrfs::Mainline) => "ready, mainline btrfs",
+                Some(Btrfs::Untouched) => "ready, its own btrfs only",
                 None => "of another disklab",
             };
             let (version, source) = (kernel.version.to_string(), kernel.source.to_string());
@@ -185,8 +215,9 @@ fn as_json(kernel: &Kernel, share: &Share) -> Result<Value, Failure> {
     Ok(json!({
         "version": kernel.version.to_string(),
         "series": kernel.series,
-        "ready": kernel.btrfs(share)?.is_some(),
-        "mainline_btrfs": kernel.btrfs(share)? == Some(Btrfs::Mainline),
+        "ready": kernel.current(share)?.is_some(),
+        "mainline_btrfs": kernel.current(share)? == Some(Btrfs::Untouched),
+        "btrfs": kernel.btrfs,
         "path": kernel.path,
         "sha256": kernel.sha256,
         "config_sha256": kernel.config_sha256,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use disklab_config::Trial;
 use disklab_config::read::nearest;
-use disklab_kernels::{Btrfs, Build, Cache, Error as KernelError, KernelLookup};
+use disklab_kernels::{Build, Cache, Error as KernelError, KernelLookup};
 use disklab_runner::{estimate, key};
 use itertools::Itertools;
 
@@ -179,7 +179,7 @@ pub fn look_up<'a>(
     jobs: usize,
 ) -> Result<Vec<NamedKernel<'a>>, Failure> {
     let stop = signals::watch()?;
-    let maker = Build { cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
+    let maker = Build { cache, share: &home.share, jobs, stop };
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
     Ok(names.into_iter().map(|name| (name, maker.look(name, &mut |_| {}))).collect())
 }

@@ -29,7 +29,8 @@ pub struct Overrides {
 
     /// The kernels, as `--set kernel=` does: series, versions, paths of built ones; or a kernel
     /// tree or a git revision of it (TREE@REV), which `run` builds first. A path has a `/` in it
-    /// (./linux@v7.4).
+    /// (./linux@v7.4). A tree's btrfs is left as it is, so that its own read policies run;
+    /// ./linux:disklab adds disklab's beside them, as disklab-queue, disklab-latency and so on.
     #[arg(long, value_name = "KERNEL,...")]
     kernel: Option<String>,
 

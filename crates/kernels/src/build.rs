@@ -18,7 +18,7 @@ use crate::process::Runner;
 use crate::provenance::Provenance;
 use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
-use crate::source::{self, KernelSource, Material, Series};
+use crate::source::{self, KernelSource, Material, Series, split_policies};
 use crate::step::{BuildStep, Report};
 
 /// Objects of 7.3 with this configuration; later builds go by the count of the one before.
@@ -32,7 +32,6 @@ const OBJECTS: Bytes = Bytes::mib(300);
 pub struct Build<'a> {
     pub cache: &'a Cache,
     pub share: &'a Share,
-    pub btrfs: Btrfs,
     /// Compilers at once.
     pub jobs: usize,
     /// Set (by a signal handler, say) to end the build: its children are killed and
@@ -47,6 +46,9 @@ pub struct Built {
     /// False if it was in the cache already.
     pub fresh: bool,
 }
+
+/// A source, and the btrfs that its kernel is to have.
+type WantedSource = (KernelSource, Btrfs);
 
 /// A kernel that is built, or what it would be built from.
 #[derive(Debug)]
@@ -64,18 +66,18 @@ impl Build<'_> {
     pub fn named(&self, value: &str, report: Report) -> Result<Built> {
         match self.found_or_source(value)? {
             Ok(kernel) => Ok(Built { kernel, fresh: false }),
-            Err(source) => self.from(&source, report),
+            Err((source, btrfs)) => self.from(&source, btrfs, report),
         }
     }
 
     /// The same without building.
     pub fn look(&self, value: &str, report: Report) -> Result<KernelLookup> {
-        let source = match self.found_or_source(value)? {
+        let (source, btrfs) = match self.found_or_source(value)? {
             Ok(kernel) => return Ok(KernelLookup::Built(Box::new(kernel))),
             Err(source) => source,
         };
         let material = Material::obtain(&source, self.cache, self.runner(), report)?;
-        let recipe = Recipe::read(self.share, self.btrfs)?;
+        let recipe = Recipe::read(self.share, btrfs)?;
         let key = BuildKey::new(&material.digest, &recipe, &key::compiler(self.runner())?);
         if let Some(folder) = self.place_of(&key)?
             && let Ok(kernel) = Kernel::open(&folder)
@@ -88,11 +90,25 @@ impl Build<'_> {
         Ok(KernelLookup::ToBuild { from, key, took })
     }
 
-    fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, KernelSource>> {
+    /// The source that a name of a kernel stands for, and the btrfs that its kernel gets; None of a
+    /// kernel that is built already or comes from a package.
+    pub fn source_of(&self, value: &str) -> Result<Option<(KernelSource, Btrfs)>> {
+        if !value.contains('/') {
+            return Ok(None);
+        }
+        Ok(self.found_or_source(value)?.err())
+    }
+
+    fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, WantedSource>> {
         let given = given(value)?;
-        match kernel::find(self.cache, self.share, self.btrfs, given.as_deref().unwrap_or(value)) {
-            Err(Error::NotAKernel { path }) if source::is_there(&path) => {
-                Ok(Err(KernelSource::find(&path)?))
+        let value = given.as_deref().unwrap_or(value);
+        match kernel::find(self.cache, self.share, Btrfs::Policies, value) {
+            Err(Error::NotAKernel { path }) => {
+                let (source, btrfs) = split_policies(value);
+                if !source::is_there(Path::new(source)) {
+                    return Err(Error::NotAKernel { path });
+                }
+                Ok(Err((KernelSource::find(Path::new(source))?, btrfs)))
             }
             found => found.map(Ok),
         }
@@ -100,7 +116,7 @@ impl Build<'_> {
 
     /// The first of `series` whose package can be had; the caller puts the newest first. A series
     /// passed over is noted.
-    pub fn newest(&self, series: &[Series], report: Report) -> Result<Built> {
+    pub fn newest(&self, series: &[Series], btrfs: Btrfs, report: Report) -> Result<Built> {
         let mut passed = Vec::new();
         for candidate in series {
             match Material::obtain(
@@ -109,7 +125,7 @@ impl Build<'_> {
                 self.runner(),
                 report,
             ) {
-                Ok(material) => return self.make(&material, report),
+                Ok(material) => return self.make(&material, btrfs, report),
                 Err(Error::NoPackage { tried }) => {
                     report(BuildStep::Note(format!(
                         "no source for {}: {}",
@@ -125,17 +141,17 @@ impl Build<'_> {
     }
 
     /// A kernel from this source and no other.
-    pub fn from(&self, source: &KernelSource, report: Report) -> Result<Built> {
+    pub fn from(&self, source: &KernelSource, btrfs: Btrfs, report: Report) -> Result<Built> {
         let material = Material::obtain(source, self.cache, self.runner(), report)?;
-        self.make(&material, report)
+        self.make(&material, btrfs, report)
     }
 
     fn runner(&self) -> Runner<'_> {
         Runner { stop: self.stop }
     }
 
-    fn make(&self, material: &Material, report: Report) -> Result<Built> {
-        let recipe = Recipe::read(self.share, self.btrfs)?;
+    fn make(&self, material: &Material, btrfs: Btrfs, report: Report) -> Result<Built> {
+        let recipe = Recipe::read(self.share, btrfs)?;
         let compiler = key::compiler(self.runner())?;
         let key = BuildKey::new(&material.digest, &recipe, &compiler);
         let folder = self.cache.kernels();
@@ -170,6 +186,7 @@ impl Build<'_> {
         let source = material.provenance.clone();
         let mut kernel = Kernel::compiled(&result, &version, source, key.full())?;
         (kernel.recipe, kernel.compiler) = (recipe.digest(), compiler);
+        kernel.btrfs = Some(btrfs);
         (kernel.objects, kernel.build_seconds) = (objects, (seconds * 10.0).round() / 10.0);
         let place = folder.join(format!("{version}-{}", key.short()));
         finish(&kernel, &compilation, &place)?;

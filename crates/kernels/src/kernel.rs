@@ -48,6 +48,10 @@ pub struct Kernel {
     pub build_seconds: f64,
     /// Seconds since 1970, to tell the latest of several builds of one version.
     built: u64,
+    /// Whose read policies its btrfs has. None of a kernel that an older disklab built, in which
+    /// disklab's policies, if it has them, stand in the place of the source's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub btrfs: Option<Btrfs>,
     pub source: Provenance,
     /// Its folder in the cache, or in an installed release.
     #[serde(skip)]
@@ -103,6 +107,7 @@ impl Kernel {
             objects: 0,
             build_seconds: 0.0,
             built: now.map_or(0, |since| since.as_secs()),
+            btrfs: None,
             source,
             folder: folder.to_path_buf(),
             path: folder.join(PROGRAM),
@@ -156,10 +161,17 @@ impl Kernel {
         config::has_option(&self.config, name)
     }
 
+    /// Whether it is one of the lab's kernels with disklab's read policies, on which a policy's
+    /// plain name, such as `queue`, means disklab's. On a kernel of the user's own a plain name
+    /// means that kernel's policy.
+    pub fn plain_names_are_ours(&self) -> bool {
+        self.btrfs == Some(Btrfs::Policies) && matches!(self.source, Provenance::Package { .. })
+    }
+
     /// Returns whose btrfs it has, if it was built with the configuration and insertions that this
     /// installation has now.
-    pub fn btrfs(&self, share: &Share) -> Result<Option<Btrfs>> {
-        for btrfs in [Btrfs::Policies, Btrfs::Mainline] {
+    pub fn current(&self, share: &Share) -> Result<Option<Btrfs>> {
+        for btrfs in [Btrfs::Policies, Btrfs::Untouched] {
             if self.recipe == Recipe::read(share, btrfs)?.digest() {
                 return Ok(Some(btrfs));
             }
@@ -199,7 +211,7 @@ pub(crate) const DAMAGED: &str = ".damaged";
 
 /// Finds what a suite's kernel axis names: `newest`, a series (`7.3`), a version (`7.3.4`), or a
 /// path to a built kernel (its folder or the program in it). Except by path only kernels with this
-/// installation's insertions and that btrfs are found. Among several a packaged one is preferred,
+/// installation's insertions are found, and of packaged ones only those with that btrfs. Among several a packaged one is preferred,
 /// then the newest version, then the latest build.
 pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<Kernel> {
     if value.contains('/') {
@@ -213,10 +225,14 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
     }
     let listing = list(cache, share)?;
     let recipe = Recipe::read(share, btrfs)?.digest();
+    let untouched = Recipe::read(share, Btrfs::Untouched)?.digest();
     let named = |kernel: &&Kernel| {
         value == "newest" || value == kernel.series || value.parse() == Ok(kernel.version.clone())
     };
-    let current = |kernel: &&Kernel| kernel.recipe == recipe;
+    let is_own = |kernel: &Kernel| !matches!(kernel.source, Provenance::Package { .. });
+    let current = |kernel: &&Kernel| {
+        kernel.recipe == recipe || (is_own(kernel) && kernel.recipe == untouched)
+    };
     if let Some(kernel) =
         listing.kernels.iter().filter(named).filter(current).max_by_key(|kernel| kernel.rank())
     {

@@ -59,7 +59,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("guest-kernel")).unwrap();
         let recipe = |config: &str| {
             std::fs::write(folder.path().join("guest-kernel/config"), config).unwrap();
-            Recipe::read(&Share::open(folder.path()).unwrap(), Btrfs::Mainline).unwrap()
+            Recipe::read(&Share::open(folder.path()).unwrap(), Btrfs::Untouched).unwrap()
         };
         let (one, other) = (recipe("CONFIG_A=y\n"), recipe("CONFIG_B=y\n"));
         let key = BuildKey::new("source", &one, "gcc 12");

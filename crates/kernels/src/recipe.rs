@@ -1,8 +1,8 @@
 //! Insertions into a kernel source that make it the guest: configuration, files and patches, in two
 //! parts.
 //!
-//! `guest-kernel/` is what every guest needs. `guest-kernel/btrfs/` hangs the policies of
-//! `read-policies/` into btrfs; without it btrfs is mainline's own, byte for byte.
+//! `guest-kernel/` is what every guest needs. `guest-kernel/btrfs/` adds the policies of
+//! `read-policies/` to those that btrfs has; without it btrfs is the source's own, byte for byte.
 //!
 //! Everything is read at once, before anything is built, so that the key, the tree and the record
 //! speak of the same bytes even while somebody edits them.
@@ -20,6 +20,7 @@ use crate::patch;
 use crate::process::Runner;
 use crate::share::Share;
 use crate::version::Version;
+use serde::{Deserialize, Serialize};
 
 /// By name, and so in the order in which they are applied.
 type Patches = BTreeMap<String, Vec<u8>>;
@@ -28,13 +29,22 @@ type Patches = BTreeMap<String, Vec<u8>>;
 pub(crate) const POLICIES_IN_TREE: &str = "fs/btrfs/read-policies";
 
 /// The btrfs of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Btrfs {
-    /// With the policies of `read-policies/`.
-    #[default]
+    /// The btrfs of its source, with the policies of `read-policies/` beside its own.
     Policies,
-    /// The btrfs of its source.
-    Mainline,
+    /// The btrfs of its source, byte for byte.
+    Untouched,
+}
+
+impl std::fmt::Display for Btrfs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Policies => "policies",
+            Self::Untouched => "untouched",
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -82,6 +92,19 @@ impl Recipe {
             insertion.add_to(&mut fields);
         }
         fields.finish()
+    }
+
+    /// The files of the kernel that patches change, each with the patch's name.
+    pub fn patched(&self) -> BTreeMap<String, String> {
+        let all = self.insertions.iter().flat_map(|insertion| {
+            insertion.patches.iter().chain(insertion.series.values().flatten())
+        });
+        all.flat_map(|(name, text)| {
+            let text = String::from_utf8_lossy(text).into_owned();
+            let files = text.lines().filter_map(|line| line.strip_prefix("+++ b/"));
+            files.map(|file| (file.to_owned(), name.clone())).collect::<Vec<_>>()
+        })
+        .collect()
     }
 
     /// How many files and patches a kernel of this version gets.
@@ -285,7 +308,7 @@ mod tests {
         fs::write(tree.join("f"), "one\n").unwrap();
         let stop = AtomicBool::new(false);
         let version = version.parse().unwrap();
-        for insertion in &Recipe::read(share, Btrfs::Mainline)?.insertions {
+        for insertion in &Recipe::read(share, Btrfs::Untouched)?.insertions {
             let scratch = folder.path().join("p");
             insertion.insert(&tree, &version, &scratch, Runner { stop: &stop })?;
         }
@@ -329,7 +352,7 @@ mod tests {
     fn the_digest_stands_for_every_byte_and_name() {
         let digest = |files: &[(&str, &str)]| {
             let (_keep, share) = share(files);
-            Recipe::read(&share, Btrfs::Mainline).unwrap().digest()
+            Recipe::read(&share, Btrfs::Untouched).unwrap().digest()
         };
         let variants: [&[(&str, &str)]; 8] = [
             &[],

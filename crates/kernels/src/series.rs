@@ -101,10 +101,10 @@ const POLICIES: &str = "\
 btrfs: read policies, each in one file
 
 A read of mirrored data can go to any of its copies. Policies for the
-choice, each a function of what is known of the mirrors: pid, round-robin
-and devid as they are, the lowest latency (alone, or in turn with those
-near it), the shortest queue, and the choices of md's RAID1 and of
-OpenZFS. Nothing asks them yet.
+choice beside those that btrfs has, each a function of what is known of
+the mirrors: the lowest latency (alone, or in turn with those near it),
+the shortest queue, and the choices of md's RAID1 and of OpenZFS. Nothing
+asks them yet.
 ";
 
 const DOCUMENTS: &str = "\

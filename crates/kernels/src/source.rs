@@ -12,6 +12,7 @@ use crate::git::{self, Revision};
 use crate::package::{self, Package};
 use crate::process::Runner;
 use crate::provenance::Provenance;
+use crate::recipe::Btrfs;
 use crate::step::{BuildStep, Report};
 use crate::tarball;
 use crate::tree::Tree;
@@ -69,6 +70,19 @@ impl KernelSource {
             asked: asked.to_owned(),
             known: known.iter().map(|series| series.series.clone()).collect(),
         })
+    }
+}
+
+/// Stands behind a tree, a revision or a tarball whose btrfs is to have disklab's read policies
+/// beside its own.
+pub const WITH_POLICIES: &str = ":disklab";
+
+/// Splits `./linux:disklab` into the source and the btrfs of its kernel. What is there under the
+/// whole name is a source without a suffix.
+pub fn split_policies(value: &str) -> (&str, Btrfs) {
+    match value.strip_suffix(WITH_POLICIES) {
+        Some(source) if !Path::new(value).exists() => (source, Btrfs::Policies),
+        _ => (value, Btrfs::Untouched),
     }
 }
 

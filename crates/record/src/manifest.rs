@@ -179,6 +179,12 @@ pub struct Kernel {
     /// The compiler's version line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub compiler: String,
+    /// `untouched`: its btrfs is that of its source. `policies`: disklab's read policies stand
+    /// beside its own, under names that begin with `disklab-`; if the source is a package, plain
+    /// names mean them. Empty in records of older programs, in whose kernels disklab's policies
+    /// stood in the place of the kernel's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub btrfs: String,
 }
 
 /// Something to know, by name.

@@ -60,6 +60,7 @@ pub fn kernel(name: &str, version: &str) -> Kernel {
         source: "a package".to_owned(),
         revision: String::new(),
         compiler: "a compiler".to_owned(),
+        btrfs: "policies".to_owned(),
     }
 }
 

@@ -33,8 +33,13 @@ fn the_registry_lists_every_c_file() {
 #[test]
 fn a_policy_is_named_as_its_file() {
     let files: Vec<String> = policies().iter().map(Policy::file).collect();
-    let names = registry::policies(&repository("read-policies")).unwrap();
-    assert_eq!(files, names.iter().map(|name| format!("{name}.c")).collect::<Vec<_>>());
+    let folder = repository("read-policies");
+    let names = |folder: &Path, before: &str| {
+        let names = registry::policies(folder).unwrap().into_iter();
+        names.map(|name| format!("{before}{name}.c")).collect::<Vec<_>>()
+    };
+    let mainline = names(&folder.join(registry::OF_MAINLINE), "mainline/");
+    assert_eq!(files, [mainline, names(&folder, "")].concat());
 }
 
 #[test]

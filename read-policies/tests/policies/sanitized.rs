@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use disklab_read_policies::registry;
+
 use crate::repository;
 
 #[test]
@@ -22,10 +24,10 @@ fn nothing_is_undefined() {
         disklab_testkit::skipped("this machine's cc has no sanitizers");
         return;
     }
-    let sources = repository("read-policies");
-    let mut files: Vec<_> =
-        std::fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|ending| ending == "c"));
+    let sources = folder.path().join("sources");
+    std::fs::create_dir(&sources).unwrap();
+    let names = registry::gather(&repository("read-policies"), &sources).unwrap();
+    let files = names.iter().map(|name| sources.join(format!("{name}.c")));
     let driver = repository("read-policies/tests/policies/driver.c");
     let mut compiler = Command::new("cc");
     compiler.args(flags).arg("-I").arg(&sources).arg(driver).args(files).arg("-o").arg(&program);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_compare::Metric;
 use disklab_config::suite::{Axis, Seeds};
-use disklab_kernels::{Answer, Revision};
+use disklab_kernels::{Answer, Btrfs, Revision, WITH_POLICIES};
 use disklab_stats::InterimAnalyses;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,14 @@ pub struct BisectionQuestion {
     pub seeds: u32,
     pub alpha: f64,
     pub smallest_effect: f64,
+    /// The btrfs of the kernels.
+    #[serde(default = "untouched")]
+    pub btrfs: Btrfs,
+}
+
+/// Of bisections that older programs began, too: what they built is built anew.
+fn untouched() -> Btrfs {
+    Btrfs::Untouched
 }
 
 /// A line of `steps.jsonl`.
@@ -96,7 +104,9 @@ impl BisectionQuestion {
         if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
             return Err(mistaken!("--cell kernel=...: kernels are what is bisected; leave it out"));
         }
-        let kernel = format!("{kernel}={}@{}", self.repository.display(), Revision::short(commit));
+        let suffix = if self.btrfs == Btrfs::Policies { WITH_POLICIES } else { "" };
+        let (tree, commit) = (self.repository.display(), Revision::short(commit));
+        let kernel = format!("{kernel}={tree}@{commit}{suffix}");
         let set = self.set.iter().cloned().chain([kernel]);
         let question = Question::ask(
             &home.lab,
@@ -192,6 +202,7 @@ mod tests {
             seeds: 12,
             alpha: 0.05,
             smallest_effect: 0.02,
+            btrfs: Btrfs::Untouched,
         };
         asked.write(&folder).expect("written");
         assert_eq!(BisectionQuestion::read(&folder).expect("read"), asked);

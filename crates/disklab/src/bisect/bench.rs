@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use disklab_config::Trial;
-use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, KernelSource, Revision};
+use disklab_kernels::{Build, Cache, Error, Kernel, KernelSource, Revision};
 use disklab_record::{Record, Retry};
 
 use super::asked::BisectionQuestion;
@@ -39,9 +39,11 @@ impl RevisionBench<'_> {
     pub fn build(&self, revision: &Revision) -> Result<BuiltRevision, Failure> {
         let cache = &Cache::open()?;
         let (jobs, stop) = (self.jobs, self.stop);
-        let maker = Build { cache, share: &self.home.share, btrfs: Btrfs::Policies, jobs, stop };
+        let maker = Build { cache, share: &self.home.share, jobs, stop };
         let source = KernelSource::Revision(revision.clone());
-        match BuildProgress::during(self.screen, |report| maker.from(&source, report)) {
+        match BuildProgress::during(self.screen, |report| {
+            maker.from(&source, self.asked.btrfs, report)
+        }) {
             Ok(built) => Ok(BuiltRevision::Kernel(Box::new(built.kernel))),
             Err(
                 error @ (Error::Make { .. }

@@ -4,21 +4,27 @@ use std::path::Path;
 
 use disklab_config::kernel::NEWEST;
 use disklab_config::read::unknown;
-use disklab_kernels::KernelSource;
+use disklab_kernels::{Btrfs, KernelSource, split_policies};
 
 use crate::exit::{Failure, mistaken};
 use crate::home::Home;
 
-/// The source at a path; `digest` is what a tarball's SHA-256 must be.
-pub fn source(path: &Path, digest: Option<&str>) -> Result<KernelSource, Failure> {
+/// The source at a path, and the btrfs that its kernel is to have; `digest` is what a tarball's
+/// SHA-256 must be.
+pub fn source(path: &Path, digest: Option<&str>) -> Result<(KernelSource, Btrfs), Failure> {
+    let text = path.to_str();
+    let (path, btrfs) = text.map_or((path, Btrfs::Untouched), |text| {
+        let (source, btrfs) = split_policies(text);
+        (Path::new(source), btrfs)
+    });
     let found = KernelSource::find(path).map_err(Failure::mistaken)?;
     match (found, digest) {
         (KernelSource::Tarball { path, .. }, digest) => {
             let sha256 = digest.map(str::to_lowercase);
-            Ok(KernelSource::Tarball { path, sha256 })
+            Ok((KernelSource::Tarball { path, sha256 }, btrfs))
         }
         (_, Some(_)) => Err(mistaken!("--sha256 is for a tarball, and {} is none", path.display())),
-        (tree, None) => Ok(tree),
+        (tree, None) => Ok((tree, btrfs)),
     }
 }
 

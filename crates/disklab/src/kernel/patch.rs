@@ -17,7 +17,8 @@ use crate::signals;
 /// Write the read policies as patches for a kernel of your own.
 ///
 /// The series is for `git am` on a vanilla tree: the policies, the hook in btrfs that asks them,
-/// the documentation. Turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES. Whether it
+/// the documentation. The kernel's own policies stay as they are; the others are named disklab-queue
+/// and so on. Turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES. Whether it
 /// fits is seen on the source before anything is written.
 #[derive(Debug, clap::Args)]
 pub struct PatchArgs {
@@ -42,7 +43,7 @@ pub fn patch(args: &PatchArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let series = home.series();
     let source = if let Some(path) = &args.source {
-        source(path, None)?
+        source(path, None)?.0
     } else {
         let wanted = if args.kernel == NEWEST { series.first() } else { None };
         let of_series = |known: &str| {

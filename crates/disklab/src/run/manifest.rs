@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use disklab_config::Trial;
 use disklab_config::device::Inheritance;
+use disklab_config::policy::PREFIX;
 use disklab_protocol::digest::sha256_hex;
 use disklab_record::Manifest;
 use disklab_record::manifest::{Fact, Kernel, NOT_THERE, Suite};
@@ -137,6 +138,7 @@ fn guest_kernel((name, kernel): (&String, &disklab_kernels::Kernel)) -> Kernel {
         source: kernel.source.to_string(),
         revision: kernel.source.revision().unwrap_or_default(),
         compiler: kernel.compiler.clone(),
+        btrfs: kernel.btrfs.map(|btrfs| btrfs.to_string()).unwrap_or_default(),
     }
 }
 
@@ -153,6 +155,7 @@ fn own_kernel(name: &str) -> Kernel {
         source: "this machine's own".to_owned(),
         revision: String::new(),
         compiler: String::new(),
+        btrfs: String::new(),
     }
 }
 
@@ -201,7 +204,12 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
             let own = Some(background.name.as_str()).filter(|name| workload != Some(name));
             files.extend(own.map(|name| ("backgrounds", name)));
         }
-        files.extend(trial.policy.iter().map(|policy| ("policies", policy.policy.as_str())));
+        let policy = trial.policy.iter().map(|policy| policy.policy.as_str());
+        // One of disklab's by its name in sysfs has the file of its plain name.
+        let has_file = |name: &str| home.lab.folder.join(format!("policies/{name}.toml")).is_file();
+        files.extend(policy.map(|name| {
+            ("policies", if has_file(name) { name } else { name.trim_start_matches(PREFIX) })
+        }));
     }
     let fact = |(kind, name): (&str, &str)| {
         let path = home.lab.folder.join(kind).join(format!("{name}.toml"));

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use disklab_config::Trial;
+use disklab_config::policy::OPTION;
 use disklab_kernels::{Btrfs, Build, Built, Cache, Kernel};
 use disklab_runner::Run;
 use disklab_runner::{Installation, Timeouts};
@@ -12,6 +13,7 @@ use disklab_runner::{Installation, Timeouts};
 use crate::exit::Failure;
 use crate::home::Home;
 use crate::kernel::progress::BuildProgress;
+use crate::kernel::warn_of_overlap;
 use crate::screen::Screen;
 use crate::words;
 
@@ -24,11 +26,14 @@ pub fn check(
     screen: &Screen,
 ) -> Result<Run, Failure> {
     let cache = Cache::open()?;
-    let maker = Build { cache: &cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
+    let maker = Build { cache: &cache, share: &home.share, jobs, stop };
     let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
     for trial in trials {
         if !kernels.contains_key(&trial.kernel) {
             kernels.insert(trial.kernel.clone(), named(maker, &trial.kernel, screen)?);
+            if let Some((source, btrfs)) = maker.source_of(&trial.kernel)? {
+                warn_of_overlap(&source, btrfs, &home.share, screen)?;
+            }
         }
     }
     with(kernels, cache, trials, jobs, stop)
@@ -47,8 +52,13 @@ fn named(maker: Build, name: &str, screen: &Screen) -> Result<Kernel, Failure> {
     if fresh {
         let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
         screen.remark(&format!(
-            "kernel {name}: Linux {} of {}, built in {took}",
-            kernel.version, kernel.source
+            "kernel {name}: Linux {} of {}, {}, built in {took}",
+            kernel.version,
+            kernel.source,
+            match kernel.btrfs {
+                Some(Btrfs::Policies) => "with disklab's read policies beside its own",
+                _ => "with its own read policies only",
+            }
         ));
     }
     Ok(kernel)
@@ -70,10 +80,12 @@ pub fn with(
     Ok(Run { kernels, installation, cache, timeouts, jobs, trace: true, deadline: None, stop })
 }
 
-/// Refuses a kernel that was built without what trials need.
+/// Refuses a kernel that was built without what trials need. Trials whose read policy it lacks are
+/// left out instead, each with its reason: what is missing may be one policy of several.
 pub fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<(), Failure> {
     let own: Vec<&Trial> = trials.iter().filter(|trial| trial.kernel == name).collect();
-    let lacking = lacking(|option| kernel.has_option(option), own.iter().copied());
+    let has = |option: &str| option == OPTION || kernel.has_option(option);
+    let lacking = lacking(has, own.iter().copied());
     if lacking.is_empty() {
         return Ok(());
     }

@@ -108,12 +108,12 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
         &format!("while [ ! -e {} ]; do sleep 0.02; done\n", place.path("go").display()),
     );
     let (cache, share, source) = (place.cache(), place.share(), place.tree());
-    let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 1, stop: &RUN };
+    let build = Build { cache: &cache, share: &share, jobs: 1, stop: &RUN };
     let (compiling, hear_compiling) = mpsc::channel();
     let (waiting, hear_waiting) = mpsc::channel();
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
-            build.from(&source, &mut |step| {
+            build.from(&source, Btrfs::Policies, &mut |step| {
                 if let BuildStep::Compiling { done: 1, .. } = step {
                     compiling.send(()).unwrap();
                 }
@@ -121,7 +121,7 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
         });
         hear_compiling.recv().unwrap();
         let second = scope.spawn(|| {
-            build.from(&source, &mut |step| {
+            build.from(&source, Btrfs::Policies, &mut |step| {
                 if let BuildStep::Waiting { .. } = step {
                     waiting.send(()).unwrap();
                 }
@@ -145,10 +145,9 @@ fn a_stopped_build_leaves_nothing_running_and_nothing_behind() {
     );
     let stop = AtomicBool::new(false);
     let (cache, share) = (place.cache(), place.share());
-    let build =
-        Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 1, stop: &stop };
+    let build = Build { cache: &cache, share: &share, jobs: 1, stop: &stop };
     let result = std::thread::scope(|scope| {
-        let result = scope.spawn(|| build.from(&place.tree(), &mut |_| {}));
+        let result = scope.spawn(|| build.from(&place.tree(), Btrfs::Policies, &mut |_| {}));
         let deadline = Instant::now() + Duration::from_secs(20);
         while !alive.exists() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
@@ -325,7 +324,7 @@ fn a_kernel_is_found_by_every_name_a_suite_may_use() {
         "{error}"
     );
     assert_eq!(found(old.path.to_str().unwrap()).unwrap(), old.key);
-    assert_eq!(new.btrfs(&place.share()).unwrap(), None);
+    assert_eq!(new.current(&place.share()).unwrap(), None);
 }
 
 #[test]
@@ -347,4 +346,23 @@ fn a_kernel_of_an_installed_release_is_found_and_an_own_build_goes_before_it() {
     place.write(&format!("share/kernels/{}/config", name.to_str().unwrap()), "CONFIG_OTHER=y\n");
     let listing = list(&place.cache(), &place.share()).unwrap();
     assert_eq!((listing.kernels.len(), listing.damaged.len()), (1, 1));
+}
+
+/// A tree's btrfs is its own, and disklab's read policies come only where they are asked for.
+#[test]
+fn a_tree_has_its_own_btrfs_unless_disklabs_policies_are_asked_for() {
+    let place = BuildPlace::new();
+    let tree = place.path("tree").display().to_string();
+    let own = place.named(&tree).unwrap().kernel;
+    let both = place.named(&format!("{tree}:disklab")).unwrap().kernel;
+    assert_ne!(own.key, both.key);
+    assert_eq!((own.btrfs, both.btrfs), (Some(Btrfs::Untouched), Some(Btrfs::Policies)));
+    let has = |kernel: &disklab_kernels::Kernel| kernel.has_option("BTRFS_READ_POLICIES");
+    assert!(!has(&own) && has(&both));
+    assert!(!own.plain_names_are_ours() && !both.plain_names_are_ours(), "it is no lab's kernel");
+    assert_eq!(place.built().kernel.key, both.key);
+    // A folder whose name ends so is a tree of that name.
+    std::fs::rename(place.path("tree"), place.path("tree:disklab")).unwrap();
+    let odd = place.named(&format!("{tree}:disklab")).unwrap().kernel;
+    assert_eq!((odd.key, odd.btrfs), (own.key, Some(Btrfs::Untouched)));
 }

@@ -74,25 +74,22 @@ impl BuildPlace {
     pub fn build(&self, source: &KernelSource) -> (Result<Built, Error>, Vec<BuildStep>) {
         let mut steps = Vec::new();
         let (cache, share) = (self.cache(), self.share());
-        let build =
-            Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
-        let result = build.from(source, &mut |step| steps.push(step));
+        let build = Build { cache: &cache, share: &share, jobs: 2, stop: &RUN };
+        let result = build.from(source, Btrfs::Policies, &mut |step| steps.push(step));
         (result, steps)
     }
 
     /// Builds the kernel that a suite's axis names, if it has to be built.
     pub fn named(&self, value: &str) -> Result<Built, Error> {
         let (cache, share) = (self.cache(), self.share());
-        let build =
-            Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
+        let build = Build { cache: &cache, share: &share, jobs: 2, stop: &RUN };
         build.named(value, &mut |_| {})
     }
 
     /// The same, looked at only.
     pub fn look(&self, value: &str) -> Result<KernelLookup, Error> {
         let (cache, share) = (self.cache(), self.share());
-        let build =
-            Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
+        let build = Build { cache: &cache, share: &share, jobs: 2, stop: &RUN };
         build.look(value, &mut |_| {})
     }
 

@@ -11,6 +11,7 @@ pub mod machine;
 mod phases;
 pub mod plan;
 pub mod power_cut;
+pub mod read_policy;
 pub mod scheduler;
 pub mod stack;
 pub mod startup;

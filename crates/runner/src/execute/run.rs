@@ -2,7 +2,7 @@
 
 use super::cpus;
 use super::guest::{Guest, Installation, Timeouts};
-use crate::describe::facts;
+use crate::describe::{facts, read_policy};
 use crate::error::{Error, Result};
 use crate::interpret::end::End;
 use disklab_config::{Layout, Trial};
@@ -41,7 +41,10 @@ pub struct Run {
 impl Run {
     /// Why a trial cannot run here.
     pub fn obstacle(&self, trial: &Trial) -> Option<String> {
-        facts::obstacle(trial).or_else(|| without_zfs(trial, self.kernel(trial)))
+        let kernel = self.kernel(trial);
+        facts::obstacle(trial)
+            .or_else(|| without_zfs(trial, kernel))
+            .or_else(|| read_policy::obstacle(trial, kernel))
     }
 
     /// Locks the cache: while this is held, nobody takes prepared disks away (`disklab clean` asks

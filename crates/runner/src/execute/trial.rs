@@ -7,6 +7,7 @@ use super::run::Run;
 use super::scratch::Scratch;
 use crate::describe::machine::{DISKS, machine};
 use crate::describe::plan::plan;
+use crate::describe::read_policy;
 use crate::error::{Error, Result};
 use crate::estimate;
 use crate::interpret::evidence::{self, Who};
@@ -47,7 +48,7 @@ pub fn run(
     let link = folder.join(DISKS);
     std::os::unix::fs::symlink(scratch.path(), &link).map_err(Error::io("link", &link))?;
     write_json(&folder.join(names::MACHINE), &machine(trial, run.trace))?;
-    write_json(&folder.join(names::PLAN), &plan(trial))?;
+    write_json(&folder.join(names::PLAN), &plan(&read_policy::named_on(trial, kernel)))?;
 
     let limit = limit(trial, &run.timeouts);
     let end = run.guest(kernel, folder, trial.memory, &[], limit, seen)?;
@@ -73,6 +74,9 @@ pub fn run(
     if outcome.status == Status::Failed {
         // What could not be packed had been measured.
         outcome.fault = outcome.fault.or(Some(fault));
+        if let Some(reason) = read_policy::lacking(trial, kernel, folder) {
+            (outcome.status, outcome.reason, outcome.fault) = (Status::Skipped, Some(reason), None);
+        }
     }
     outcome.virtual_ns = virtual_ns;
     outcome.disks = disks.map(|prepared| prepared.digests.clone()).unwrap_or_default();

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::place::{self, TestGuest};
-use crate::read_policies::{CHOICES, RAID1C4, RAID10, pool, said};
+use crate::read_policies::{CHOICES, RAID1C4, RAID10, in_sysfs, pool, said};
+use disklab_config::policy::PREFIX;
 use disklab_kernels::Kernel;
 use disklab_read_policies::{Choice, Mirror, Request, policies};
 use libtest_mimic::Trial;
@@ -37,6 +38,7 @@ fn decisions_on(kernel: &Kernel) {
              echo 1 > /mnt/t/events/btrfs_read_policy/enable
              for policy in {}; do
                  echo $policy > $sys/read_policy
+                 echo policy=$(sed 's/.*\\[\\(.*\\)\\].*/\\1/' $sys/read_policy) > /mnt/t/trace_marker
                  load randrw 4k 150; load read 64k 60
              done
              echo 0 > /mnt/t/tracing_on; cat /mnt/t/trace > /mnt/trial/trace.txt; cat \
@@ -49,9 +51,9 @@ fn decisions_on(kernel: &Kernel) {
             said.iter().any(|line| line == "overrun: 0"),
             "the trace's buffer was too small: {said:?}"
         );
-        for decision in traced(&place, "trace.txt") {
-            decision.replay();
-            *decisions.entry(decision.policy).or_default() += 1;
+        for (active, decision) in under_policies(&place, "trace.txt") {
+            let choice = decision.replay(&active);
+            *decisions.entry(choice.policy().name.to_owned()).or_default() += 1;
         }
     }
     println!("decisions replayed: {decisions:?}");
@@ -72,7 +74,7 @@ fn missing_and_replaced_devices() {
 }
 
 fn missing_and_replaced_on(kernel: &Kernel) {
-    let names: Vec<&str> = policies().iter().map(|policy| policy.name).collect();
+    let names: Vec<String> = policies().iter().map(|policy| in_sysfs(policy.name)).collect();
     let mut place = pool(&format!(
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
          traced() {{
@@ -143,7 +145,7 @@ fn missing_and_replaced_on(kernel: &Kernel) {
 fn mirrors_are_described_as_they_are() {
     let place = pool(
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
-         pool raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd; files; echo md-raid1 > $sys/read_policy
+         pool raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd; files; echo disklab-md-raid1 > $sys/read_policy
          echo 1 > /mnt/t/events/btrfs_read_policy/enable
          one() { fio --name=r --filename=/mnt/p/a --size=8M --rw=$1 --bs=$2 --iodepth=$3 \
          --direct=1 --ioengine=libaio --randrepeat=0 --clocksource=clock_gettime \
@@ -229,6 +231,22 @@ fn traced(place: &TestGuest, name: &str) -> Vec<Decision> {
     decisions
 }
 
+/// The decisions in a file, each with the policy that was active in sysfs by then.
+fn under_policies(place: &TestGuest, name: &str) -> Vec<(String, Decision)> {
+    let text = std::fs::read_to_string(place.path(name)).unwrap();
+    let mut active = "pid".to_owned();
+    let mut decisions = Vec::new();
+    for line in text.lines() {
+        if let Some((_, policy)) = line.split_once("tracing_mark_write: policy=") {
+            policy.clone_into(&mut active);
+        } else if line.contains("btrfs_read_decision:") {
+            decisions.push((active.clone(), decision(line)));
+        }
+    }
+    assert!(decisions.len() > 50, "{name} has {} decisions", decisions.len());
+    decisions
+}
+
 fn decision(line: &str) -> Decision {
     let read = || {
         let field = |name: &str| {
@@ -260,13 +278,20 @@ fn decision(line: &str) -> Decision {
 }
 
 impl Decision {
-    /// Makes it again, here, and compares.
-    fn replay(&self) {
+    /// Makes the decision again, here, and compares. `active` is the policy in sysfs, which tells
+    /// the parameters of a policy of the kernel's own.
+    fn replay(&self, active: &str) -> Choice {
         let request = Request::new(&self.mirrors, self.block_bits).unwrap();
         let request = request.place(self.logical, self.length).by(self.pid).after(self.blocks_read);
-        let policy = policies().iter().find(|policy| policy.name == self.policy).unwrap();
-        let choice = Choice::with_values(policy, &self.values).unwrap();
+        let choice = if let Some(ours) = self.policy.strip_prefix(PREFIX) {
+            let policy = policies().iter().find(|policy| policy.name == ours).unwrap();
+            Choice::with_values(policy, &self.values).unwrap()
+        } else {
+            assert_eq!(self.policy, "kernel");
+            Choice::parse(active, self.block_bits).unwrap()
+        };
         assert_eq!(choice.decide(&request), self.answer, "{choice}: {request:?}");
+        choice
     }
 }
 

@@ -50,7 +50,7 @@ pub fn kernel() -> Kernel {
 pub fn kernels() -> Vec<Kernel> {
     let mut kernels = disklab_kernels::list(&Cache::open().unwrap(), &share()).unwrap().kernels;
     kernels.retain(|kernel| {
-        kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
+        kernel.current(&share()).unwrap() == Some(Btrfs::Policies)
             && matches!(kernel.source, Provenance::Package { .. })
     });
     kernels.dedup_by(|a, b| a.series == b.series);
@@ -74,7 +74,7 @@ pub fn kernels() -> Vec<Kernel> {
 pub fn kernel_with_zfs() -> Result<Kernel, String> {
     let kernels = disklab_kernels::list(&Cache::open().unwrap(), &share()).unwrap().kernels;
     let has_zfs = |kernel: &Kernel| {
-        kernel.has_option(Layout::ZFS) && kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
+        kernel.has_option(Layout::ZFS) && kernel.current(&share()).unwrap().is_some()
     };
     let is_here = |program: &&str| {
         ["/usr/local/sbin", "/usr/sbin"]

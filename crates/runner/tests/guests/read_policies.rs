@@ -1,12 +1,15 @@
-//! The read policies in a real btrfs: what sysfs takes, statistics, change under load, and that
-//! mainline's are mainline's.
+//! The read policies in a real btrfs: what sysfs takes, statistics, change under load, that
+//! mainline's are mainline's, and what becomes of a policy that a kernel does not have.
 
 use std::path::Path;
 
 use crate::place::{self, TestGuest, constant};
-use crate::repeatable::{SUITE, run_on, trials};
+use crate::repeatable::{SUITE, run_on, summary_on, trials};
+use disklab_config::policy::PREFIX;
 use disklab_kernels::{Btrfs, Cache, Kernel};
+use disklab_protocol::names;
 use disklab_read_policies::{Choice, policies};
+use disklab_record::{Record, Status};
 use disklab_runner::Installation;
 use disklab_trace::TraceEntry;
 use disklab_units::Bytes;
@@ -20,6 +23,10 @@ pub fn tests() -> Vec<Trial> {
         crate::test("policies_change_under_load", policies_change_under_load),
         crate::test("the_command_line_sets_a_policy", the_command_line_sets_a_policy),
         crate::test("mainline_btrfs_gives_the_same_bytes", mainline_btrfs_gives_the_same_bytes),
+        crate::test(
+            "a_policy_that_is_not_there_is_left_out",
+            a_policy_that_is_not_there_is_left_out,
+        ),
     ]
 }
 
@@ -55,14 +62,50 @@ pub fn said(place: &TestGuest) -> Vec<String> {
     place.said().lines().map(str::to_owned).collect()
 }
 
-/// xfstests' btrfs/329 and common/sysfs for each policy, on every kernel that is built.
+/// The name of one of our policies in sysfs, or of a value behind it; mainline's keep theirs.
+pub fn in_sysfs(text: &str) -> String {
+    let name = text.split(':').next().unwrap_or(text);
+    let is_ours = policies().iter().any(|policy| policy.name == name && !policy.mainline);
+    if is_ours { format!("{PREFIX}{text}") } else { text.to_owned() }
+}
+
+/// xfstests' btrfs/329 and common/sysfs for each policy, on every kernel that is built. What
+/// mainline's own code takes is mainline's to say.
 fn sysfs_takes_policies_and_nothing_else() {
     for kernel in place::kernels() {
         println!("on Linux {}", kernel.version);
-        for policy in policies() {
+        for policy in policies().iter().filter(|policy| !policy.mainline) {
             sysfs_takes(&kernel, &wrong_and_right(policy.name));
         }
+        both_kinds_take_turns(&kernel);
     }
+}
+
+/// One policy is active, whoever's it is, and the kernel's own are shown as its own code does.
+fn both_kinds_take_turns(kernel: &Kernel) {
+    let mut place = pool(
+        "pool raid1 /dev/vda /dev/vdb
+         for policy in round-robin:4k disklab-queue devid:2 disklab-latency pid; do
+             echo $policy > $sys/read_policy; cat $sys/read_policy
+         done
+         echo disklab-queue > $sys/read_policy
+         for wrong in queue latency disklab- disklab-pid pid:x; do
+             echo $wrong > $sys/read_policy 2>/dev/null && echo $wrong is taken
+         done
+         cat $sys/read_policy",
+    );
+    place.kernel = kernel.clone();
+    let said = said(&place);
+    let active =
+        ["round-robin:4096", "disklab-queue:all,ties=first", "devid:2", "disklab-latency:1"];
+    for (line, active) in said.iter().zip(active.into_iter().chain(["pid"])) {
+        assert!(line.contains(&format!("[{active}]")), "{line}");
+        assert_eq!(line.matches('[').count(), 1, "{line}");
+        let own: Vec<&str> = line.split(' ').map(|word| word.trim_matches(['[', ']'])).collect();
+        assert!(own[0] == "pid" && own[1].starts_with("round-robin:"), "{line}");
+    }
+    assert_eq!(said.len(), 6, "{said:?}");
+    assert!(said[5].contains("[disklab-queue:all,ties=first]"), "{said:?}");
 }
 
 fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
@@ -74,8 +117,8 @@ fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
              else echo \"$1 is refused\"; fi
          }}
          {}
-         echo queue > $sys/read_policy; cat $sys/read_policy",
-        texts.iter().map(|text| format!("try '{text}'")).collect::<Vec<_>>().join("\n")
+         echo disklab-queue > $sys/read_policy; cat $sys/read_policy",
+        texts.iter().map(|text| format!("try '{PREFIX}{text}'")).collect::<Vec<_>>().join("\n")
     );
     let mut place = pool(&script);
     place.kernel = kernel.clone();
@@ -84,20 +127,15 @@ fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
     for (text, line) in texts.iter().zip(&said) {
         check_sysfs(text, line, kernel);
     }
-    assert!(said[texts.len()].contains(" [queue:all,ties=first] "), "{said:?}");
+    assert!(said[texts.len()].contains(" [disklab-queue:all,ties=first] "), "{said:?}");
 }
 
 /// The kernel says what the native parser says, and shows what it would show.
 fn check_sysfs(text: &str, line: &str, kernel: &Kernel) {
-    // Which devices there are is known to the filesystem only.
-    let there = !text.contains("devid:9");
-    match Choice::parse(text, 12).filter(|_| there) {
-        None => assert_eq!(line, format!("{text} is refused"), "{}", kernel.version),
+    match Choice::parse(text, 12) {
+        None => assert_eq!(line, format!("{PREFIX}{text} is refused"), "{}", kernel.version),
         Some(choice) => {
-            let mut shown = choice.to_string();
-            if shown == "devid" {
-                shown.push_str(":1");
-            }
+            let shown = format!("{PREFIX}{choice}");
             let active = line.split_once(" = ").and_then(|(_, list)| {
                 let (_, rest) = list.split_once('[')?;
                 Some(rest.split_once(']')?.0)
@@ -126,8 +164,6 @@ fn wrong_and_right(name: &str) -> Vec<String> {
         name.to_owned(),
     ];
     let values = match name {
-        "round-robin" => ["4096", "1m"],
-        "devid" => ["1", "9"],
         "latency" => ["100", "burst=2"],
         "latency-rr" => ["120", "margin=130,burst=100"],
         "queue" => ["reads", "all,ties=spread"],
@@ -158,14 +194,14 @@ pub const CHOICES: [&str; 13] = [
     "round-robin:4k",
     "devid",
     "devid:2",
-    "latency",
-    "latency:burst=100",
-    "latency-rr:margin=120,bytes=16k",
-    "queue",
-    "queue:reads,ties=spread",
-    "md-raid1",
-    "zfs-mirror",
-    "latency-rr",
+    "disklab-latency",
+    "disklab-latency:burst=100",
+    "disklab-latency-rr:margin=120,bytes=16k",
+    "disklab-queue",
+    "disklab-queue:reads,ties=spread",
+    "disklab-md-raid1",
+    "disklab-zfs-mirror",
+    "disklab-latency-rr",
 ];
 
 /// Constant disks of 50 and 70 us: the sums are known to the nanosecond.
@@ -226,7 +262,7 @@ fn a_device_passed_over_is_tried_again() {
 fn passed_over_on(kernel: &Kernel) {
     let mut place = pool(
         "pool raid1 /dev/vda /dev/vdb; files
-         echo latency > $sys/read_policy
+         echo disklab-latency > $sys/read_policy
          for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
          fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 \
          --ioengine=psync --randrepeat=0 --norandommap --io_size=100M --clocksource=clock_gettime \
@@ -271,9 +307,9 @@ fn change_under_load_on(kernel: &Kernel) {
 
 fn the_command_line_sets_a_policy() {
     let mut place = pool("pool raid1 /dev/vda /dev/vdb; cat $sys/read_policy");
-    place.parameters = vec!["btrfs.read_policy=latency-rr:120,burst=100".to_owned()];
+    place.parameters = vec!["btrfs.disklab_read_policy=latency-rr:120,burst=100".to_owned()];
     let said = said(&place);
-    assert!(said[0].contains("[latency-rr:120,bytes=262144,burst=100]"), "{said:?}");
+    assert!(said[0].contains("[disklab-latency-rr:120,bytes=262144,burst=100]"), "{said:?}");
 }
 
 /// The hook costs nothing that shows: with the policies that mainline has, a kernel whose btrfs is
@@ -282,7 +318,7 @@ fn the_command_line_sets_a_policy() {
 /// Why is not known; kernels of other sizes have other free memory.
 fn mainline_btrfs_gives_the_same_bytes() {
     let cache = Cache::open().unwrap();
-    let mainline = disklab_kernels::find(&cache, &place::share(), Btrfs::Mainline, "newest")
+    let mainline = disklab_kernels::find(&cache, &place::share(), Btrfs::Untouched, "newest")
         .expect("`disklab kernel build --mainline-btrfs` builds it");
     let ours = place::kernel();
     assert_eq!(ours.version, mainline.version);
@@ -315,6 +351,52 @@ fn mainline_btrfs_gives_the_same_bytes() {
         let measured = |record: &Path| until_measured(&record.join("raw").join(&trial.id));
         let (ours, mainline) = (measured(&ours), measured(&mainline));
         assert!(ours.len() > 100 && ours == mainline, "requests of {} differ", trial.id);
+    }
+}
+
+/// On a kernel with its own policies only, `queue` is that kernel's, and it has none: no policy of
+/// ours runs under that name. On the lab's own kernel it is ours.
+fn a_policy_that_is_not_there_is_left_out() {
+    let cache = Cache::open().unwrap();
+    let untouched = disklab_kernels::find(&cache, &place::share(), Btrfs::Untouched, "newest")
+        .expect("`disklab kernel build --mainline-btrfs` builds it");
+    let suite = SUITE
+        .replace("seeds = 2", "seeds = 1")
+        .replace(r#"["hdd-raid1", "ssd-raid10"]"#, r#"["ssd-raid10"]"#)
+        .replace(r#"["read", "write", "buffered"]"#, r#"["read"]"#)
+        .replace(r#"["pid", "round-robin:4k"]"#, r#"["pid", "queue", "disklab-queue"]"#);
+    let all = trials(&suite);
+    assert_eq!(all.len(), 3);
+    let records = tempfile::tempdir().unwrap();
+    let installation = Installation::find().unwrap();
+    let folder = records.path().join("untouched");
+    summary_on(untouched, &installation, &place::cache(), &all, &folder, 1);
+    let lines = Record::open(&folder).unwrap().lines().to_vec();
+    let line = |policy: &str| {
+        let trial = all
+            .iter()
+            .find(|trial| trial.policy.as_ref().is_some_and(|choice| choice.policy == policy));
+        let id = &trial.unwrap().id;
+        lines.iter().find(|line| line.trial == *id).unwrap()
+    };
+    assert_eq!(line("pid").status, Status::Ok);
+    for (policy, expected) in [
+        ("queue", "of its own: its read policies are pid, round-robin:262144, devid:"),
+        (
+            "disklab-queue",
+            "is a read policy of disklab's, and kernel newest has its own btrfs only",
+        ),
+    ] {
+        let reason = line(policy).reason.clone().unwrap_or_default();
+        assert_eq!(line(policy).status, Status::Skipped, "{policy}: {reason}");
+        assert!(reason.contains(expected) && reason.contains("disklab-queue"), "{reason}");
+    }
+    let ours = records.path().join("ours");
+    run_on(place::kernel(), &installation, &place::cache(), &all, &ours, 1);
+    for trial in all.iter().skip(1) {
+        let raw = ours.join("raw").join(&trial.id);
+        let plan = std::fs::read_to_string(raw.join(names::PLAN)).unwrap();
+        assert!(plan.contains("disklab-queue:all,ties=first"), "{plan}");
     }
 }
 

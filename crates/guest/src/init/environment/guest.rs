@@ -3,6 +3,7 @@
 use super::{Change, Environment, Failure, Mark, Path, Setting, Site};
 use crate::init::entries;
 use crate::init::filesystem::mounted;
+use crate::init::kernel_value;
 use crate::init::steps::put;
 use crate::site::GuestSite;
 use disklab_block_devices::cgroups;
@@ -41,8 +42,9 @@ impl Environment for Guest {
         Ok(())
     }
 
-    fn lacks(&self, _: &Setting) -> Option<String> {
-        None
+    /// A tree of the user's own may have other read policies than the lab knows.
+    fn lacks(&self, setting: &Setting) -> Option<String> {
+        kernel_value::lacking(setting)
     }
 
     fn open_cgroups(&self) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use crate::describe::scheduler::device_settings;
 use crate::describe::stack;
 use disklab_block_devices::cgroups;
 use disklab_config::phases::Phases;
+use disklab_config::policy::PREFIX;
 use disklab_config::suite::Axis;
 use disklab_config::suite::sweep::SweptParameter;
 use disklab_config::workload::FioLoad;
@@ -317,7 +318,14 @@ pub fn contents() -> Seed {
 pub fn not_had(value: &str, path: &str, has: &str) -> String {
     let system = rustix::system::uname();
     let release = system.release().to_string_lossy();
-    format!("the kernel that runs (Linux {release}) has no {value}: {path} has {has:?}")
+    let ours = format!("{PREFIX}{}", choice(value));
+    // A kernel with the patches of `disklab kernel patch`.
+    let hint = if has.contains(&ours) {
+        format!("; disklab's is `{ours}`: --set policy={ours} takes it")
+    } else {
+        String::new()
+    };
+    format!("the kernel that runs (Linux {release}) has no {value}: {path} has {has:?}{hint}")
 }
 
 /// `round-robin` of `round-robin:4096`.

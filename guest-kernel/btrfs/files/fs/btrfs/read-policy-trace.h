@@ -16,7 +16,8 @@
 static_assert(sizeof(struct read_mirror) == 104);
 
 /*
- * A decision with all that the policy was given, enough to make it again: the values of its
+ * A decision of the kernel's own policy ("kernel"), whose parameters are not told, or of one of
+ * read-policies/ with all that the policy was given, enough to make it again: the values of its
  * parameters, the read, and for each mirror the fields of struct read_mirror in their order.
  * Requests in flight are one number (reads in its upper half), as are the flags, which come
  * last (1: rotational, 2: live).
@@ -26,7 +27,7 @@ TRACE_EVENT(btrfs_read_decision,
 	TP_ARGS(choice, read, answer),
 
 	TP_STRUCT__entry(
-		__string(policy, choice->policy->name)
+		__string(policy, choice->policy ? choice->policy->name : "")
 		__field(u64, logical)
 		__field(u64, length)
 		__field(u32, blocks_read)
@@ -68,9 +69,9 @@ TRACE_EVENT(btrfs_read_decision,
 		}
 	),
 
-	TP_printk("policy=%s values=%s answer=%u logical=%llu length=%llu blocks_read=%u "
+	TP_printk("policy=%s%s values=%s answer=%u logical=%llu length=%llu blocks_read=%u "
 		  "block_bits=%u pid=%u mirrors=%s",
-		__get_str(policy),
+		*__get_str(policy) ? BTRFS_READ_POLICY_PREFIX : "kernel", __get_str(policy),
 		__print_array(__entry->values, READ_PARAMETERS_MAX, sizeof(u64)),
 		__entry->answer, __entry->logical, __entry->length, __entry->blocks_read,
 		__entry->block_bits, __entry->pid,

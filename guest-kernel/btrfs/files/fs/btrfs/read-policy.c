@@ -3,6 +3,7 @@
 #include <linux/blkdev.h>
 #include <linux/ktime.h>
 #include <linux/log2.h>
+#include <linux/moduleparam.h>
 #include <linux/part_stat.h>
 #include <linux/sysfs.h>
 #include "bio.h"
@@ -89,7 +90,8 @@ static void age_device(struct btrfs_device_reads *reads, const struct read_choic
 		       bool chosen)
 {
 	s32 old = atomic_read(&reads->age);
-	s32 new = read_policy_age(choice->policy, old, chosen, choice->values);
+	s32 new = choice->policy ? read_policy_age(choice->policy, old, chosen, choice->values) :
+				   read_age(old, chosen, choice->values);
 
 	atomic64_add(chosen ? -1 : 1, &reads->ignored);
 	/* Of several decisions at once one ages the device, and one takes the checkpoint. */
@@ -119,7 +121,10 @@ static void get_choice(struct btrfs_fs_devices *fs_devices, struct read_choice *
 	} while (read_seqretry(&active->lock, seq));
 }
 
-/* Returns the index of a stripe of `map`. */
+/*
+ * Returns the index of the stripe of `map` that is read: the one that the kernel's own policy
+ * chose, unless a policy of read-policies/ is set. Statistics and the trace tell of both alike.
+ */
 int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_chunk_map *map,
 			     const struct btrfs_read_decision *decision)
 {
@@ -128,23 +133,31 @@ int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_c
 		.length = decision->length,
 		.block_bits = fs_info->sectorsize_bits,
 		.pid = current->pid,
-		.count = decision->count,
+		.count = map->type & BTRFS_BLOCK_GROUP_RAID10 ? map->sub_stripes : map->num_stripes,
 	};
 	struct read_choice choice;
-	u32 answer;
+	u32 answer = decision->chosen - decision->first;
+	u32 needs;
 
 	get_choice(fs_info->fs_devices, &choice);
-	if (choice.policy->needs & READ_NEEDS_BLOCKS_READ)
+	if (choice.policy)
+		needs = choice.policy->needs;
+	else if (answer >= read.count)
+		return decision->chosen;
+	else
+		needs = trace_btrfs_read_decision_enabled() ? READ_NEEDS_BLOCKS_READ : 0;
+	if (needs & READ_NEEDS_BLOCKS_READ)
 		read.blocks_read = percpu_counter_sum(&fs_info->stats_read_blocks);
 	for (u32 i = 0; i < read.count; i++) {
 		const struct btrfs_io_stripe *stripe = &map->stripes[decision->first + i];
 
 		read.mirrors[i].physical = stripe->physical + decision->offset;
-		describe_mirror(stripe->dev, choice.policy->needs, &read.mirrors[i]);
+		describe_mirror(stripe->dev, needs, &read.mirrors[i]);
 	}
 	if (decision->replacing)
 		avoid_replaced(fs_info, map, decision->first, &read);
-	answer = read_decide(choice.policy, choice.values, &read);
+	if (choice.policy)
+		answer = read_decide(choice.policy, choice.values, &read);
 	trace_btrfs_read_decision(&choice, &read, answer);
 	for (u32 i = 0; i < read.count; i++)
 		age_device(&map->stripes[decision->first + i].dev->reads, &choice, i == answer);
@@ -156,16 +169,28 @@ int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_c
 /* The least that a filesystem's blocks can be: of the module's parameter no filesystem is known. */
 #define LEAST_BLOCK_BITS ilog2(BTRFS_MIN_BLOCKSIZE)
 
-/* Whether the text names a policy; what depends on the filesystem cannot be checked yet. */
-int btrfs_read_policy_check(const char *text)
+/* What filesystems begin with: a policy of read-policies/ by its name without the prefix. */
+static char *disklab_read_policy;
+
+/* What depends on the filesystem cannot be checked yet. */
+static int set_parameter(const char *text, const struct kernel_param *parameter)
 {
 	struct read_choice choice;
 
-	if (!text || !*text || !read_choice_parse(text, strlen(text), LEAST_BLOCK_BITS, &choice))
-		return 0;
-	btrfs_err(NULL, "invalid read policy or value %s", text);
-	return -EINVAL;
+	if (read_choice_parse(text, strlen(text), LEAST_BLOCK_BITS, &choice)) {
+		pr_err("btrfs: invalid read policy or value %s\n", text);
+		return -EINVAL;
+	}
+	return param_set_charp(text, parameter);
 }
+
+static const struct kernel_param_ops parameter_ops = {
+	.set = set_parameter,
+	.get = param_get_charp,
+	.free = param_free_charp,
+};
+module_param_cb(disklab_read_policy, &parameter_ops, &disklab_read_policy, 0);
+MODULE_PARM_DESC(disklab_read_policy, "Policy of read-policies/ that filesystems begin with");
 
 /* A device that was left to its default becomes this one. */
 static void settle_devices(struct read_choice *choice, u64 devid)
@@ -176,31 +201,42 @@ static void settle_devices(struct read_choice *choice, u64 devid)
 	}
 }
 
-/*
- * A filesystem is being opened; `text` is the module's parameter, which was checked, or NULL. Its
- * devices may be known from an earlier mount, and what they did then does not matter now.
- */
-void btrfs_read_policy_open(struct btrfs_fs_devices *fs_devices, const char *text)
+static void activate(struct btrfs_fs_devices *fs_devices, const struct read_choice *choice)
 {
+	struct btrfs_read_choice *active = &fs_devices->read_choice;
+
+	write_seqlock(&active->lock);
+	active->choice = *choice;
+	write_sequnlock(&active->lock);
+	/* Whether it is collected for the kernel's own policy is for that policy's code to say. */
+	if (choice->policy && choice->policy->needs & READ_NEEDS_BLOCKS_READ)
+		fs_devices->collect_fs_stats = true;
+}
+
+/*
+ * A filesystem is being opened. Its devices may be known from an earlier mount, and what they did
+ * then does not matter now.
+ */
+void btrfs_read_policy_open(struct btrfs_fs_devices *fs_devices)
+{
+	struct read_choice choice = { };
 	struct btrfs_device *device;
-	struct read_choice choice;
 
 	list_for_each_entry(device, &fs_devices->devices, dev_list)
 		memset(&device->reads, 0, sizeof(device->reads));
-	fs_devices->read_devid = fs_devices->latest_dev->devid;
-	if (!text || !*text || read_choice_parse(text, strlen(text), LEAST_BLOCK_BITS, &choice))
-		read_choice_default(&choice, read_policies[0]);
-	settle_devices(&choice, fs_devices->read_devid);
 	seqlock_init(&fs_devices->read_choice.lock);
-	fs_devices->read_choice.choice = choice;
-	fs_devices->collect_fs_stats = choice.policy->needs & READ_NEEDS_BLOCKS_READ;
+	if (disklab_read_policy &&
+	    !read_choice_parse(disklab_read_policy, strlen(disklab_read_policy), LEAST_BLOCK_BITS,
+			       &choice))
+		settle_devices(&choice, fs_devices->latest_dev->devid);
+	activate(fs_devices, &choice);
 }
 
 static ssize_t emit_choice(const struct read_choice *choice, char *buf, ssize_t at)
 {
 	ssize_t start = at;
 
-	at += sysfs_emit_at(buf, at, "%s", choice->policy->name);
+	at += sysfs_emit_at(buf, at, BTRFS_READ_POLICY_PREFIX "%s", choice->policy->name);
 	for (u32 i = 0; i < READ_PARAMETERS_MAX && choice->policy->parameters[i].kind; i++) {
 		const struct read_parameter *parameter = &choice->policy->parameters[i];
 
@@ -216,18 +252,35 @@ static ssize_t emit_choice(const struct read_choice *choice, char *buf, ssize_t 
 	return at - start;
 }
 
-/* All policies with their defaults, the active one in brackets with the values that it has. */
-ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf)
+/* Takes the brackets off the kernel's own policies, of which none is active. */
+static void unmark_others(char *buf, ssize_t *length)
+{
+	ssize_t kept = 0;
+
+	for (ssize_t i = 0; i < *length; i++) {
+		if (buf[i] != '[' && buf[i] != ']')
+			buf[kept++] = buf[i];
+	}
+	*length = kept;
+}
+
+/*
+ * Adds all policies of read-policies/ to the `at` bytes in which the kernel tells of its own: with
+ * their defaults, the active one in brackets with the values that it has.
+ */
+ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf, ssize_t at)
 {
 	struct read_choice active;
-	ssize_t at = 0;
 
 	get_choice(fs_devices, &active);
+	while (at && buf[at - 1] == '\n')
+		at--;
+	if (active.policy)
+		unmark_others(buf, &at);
 	for (u32 i = 0; i < READ_POLICIES; i++) {
 		struct read_choice choice = active;
 
-		if (i)
-			at += sysfs_emit_at(buf, at, " ");
+		at += sysfs_emit_at(buf, at, " ");
 		if (read_policies[i] == active.policy) {
 			at += sysfs_emit_at(buf, at, "[");
 			at += emit_choice(&active, buf, at);
@@ -235,55 +288,58 @@ ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf)
 			continue;
 		}
 		read_choice_default(&choice, read_policies[i]);
-		settle_devices(&choice, READ_ONCE(fs_devices->read_devid));
+		settle_devices(&choice, fs_devices->latest_dev->devid);
 		at += emit_choice(&choice, buf, at);
 	}
 	return at + sysfs_emit_at(buf, at, "\n");
 }
 
 /* Devices may come and go; one that is named has to be there now. */
-static int find_devices(struct btrfs_fs_devices *fs_devices, const struct read_choice *choice)
+static bool has_devices(struct btrfs_fs_devices *fs_devices, const struct read_choice *choice)
 {
-	u64 last = READ_ONCE(fs_devices->read_devid);
-
 	for (u32 i = 0; i < READ_PARAMETERS_MAX; i++) {
 		BTRFS_DEV_LOOKUP_ARGS(args);
 
-		if (choice->policy->parameters[i].kind != READ_DEVICE)
-			continue;
 		args.devid = choice->values[i];
-		if (!btrfs_find_device(fs_devices, &args))
-			return -EINVAL;
-		last = args.devid;
+		if (choice->policy->parameters[i].kind == READ_DEVICE &&
+		    !btrfs_find_device(fs_devices, &args))
+			return false;
 	}
-	WRITE_ONCE(fs_devices->read_devid, last);
-	return 0;
+	return true;
+}
+
+/* Whether the text names a policy of read-policies/, there or not. */
+bool btrfs_read_policy_is_added(const char *buf)
+{
+	return strstarts(buf, BTRFS_READ_POLICY_PREFIX);
 }
 
 /* Any number of reads may be under way: each sees either the old choice or the new one. */
 int btrfs_read_policy_set(struct btrfs_fs_devices *fs_devices, const char *buf, size_t length)
 {
 	struct btrfs_fs_info *fs_info = fs_devices->fs_info;
-	struct btrfs_read_choice *active = &fs_devices->read_choice;
+	const size_t prefix = strlen(BTRFS_READ_POLICY_PREFIX);
 	struct read_choice choice;
 	int ret;
 
-	if (length > PAGE_SIZE)
+	if (length < prefix || length > PAGE_SIZE)
 		return -EINVAL;
-	ret = read_choice_parse(buf, length, fs_info->sectorsize_bits, &choice);
+	ret = read_choice_parse(buf + prefix, length - prefix, fs_info->sectorsize_bits, &choice);
 	if (ret)
 		return ret;
 	settle_devices(&choice, fs_devices->latest_dev->devid);
-	ret = find_devices(fs_devices, &choice);
-	if (ret)
-		return ret;
-	write_seqlock(&active->lock);
-	active->choice = choice;
-	fs_devices->collect_fs_stats = choice.policy->needs & READ_NEEDS_BLOCKS_READ;
-	write_sequnlock(&active->lock);
+	if (!has_devices(fs_devices, &choice))
+		return -EINVAL;
+	activate(fs_devices, &choice);
 	btrfs_info(fs_info, "read policy set to '%.*s'",
-		   (int)(length && buf[length - 1] == '\n' ? length - 1 : length), buf);
+		   (int)(buf[length - 1] == '\n' ? length - 1 : length), buf);
 	return 0;
+}
+
+/* The kernel's own policy decides again. */
+void btrfs_read_policy_unset(struct btrfs_fs_devices *fs_devices)
+{
+	activate(fs_devices, &(struct read_choice) { });
 }
 
 static u64 mean(u64 wait, u64 ios)

@@ -5,7 +5,7 @@
 /*
  * The name of the first process's program in every guest, wherever it is on the host: the folders
  * of a path are walked when the guest boots, and what is remembered of them takes memory, so that a
- * longer path would move what is allocated after it. In crates/exec/src/guest.rs too.
+ * longer path would move what is allocated after it. In crates/runner/src/execute/guest.rs too.
  */
 #define DISKLAB_INIT ".disklab-init"
 
