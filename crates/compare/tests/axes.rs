@@ -131,10 +131,10 @@ fn several_axes_that_vary_are_compared_as_combinations_and_one_by_one() {
     let set = ["policy=pid", "array=one", "scheduler=none,bfq", "kernel=7.2,7.3"];
     let records = [run(&here.path().join("both"), &set, &cells)];
     let (compared, all) = pairs(&records, &[]).expect("pairs");
-    assert_eq!(compared, "kernel + scheduler");
+    assert_eq!(compared, "scheduler + kernel");
     let names: Vec<&str> = all.iter().map(|pair| pair[1].as_str()).collect();
-    assert_eq!(names, ["7.3 + none", "7.2 + bfq", "7.3 + bfq"]);
-    assert!(all.iter().all(|pair| pair[0] == "one" && pair[2] == "7.2 + none"), "{all:?}");
+    assert_eq!(names, ["none + 7.3", "bfq + 7.2", "bfq + 7.3"]);
+    assert!(all.iter().all(|pair| pair[0] == "one" && pair[2] == "none + 7.2"), "{all:?}");
     let indexes = index_records(&records, None, &[]).expect("indexes");
     let rule = RecommendationRule {
         decision: DecisionRule::DEFAULT,
@@ -143,13 +143,13 @@ fn several_axes_that_vary_are_compared_as_combinations_and_one_by_one() {
         weights: &[],
     };
     let metrics = [Metric::of_name("ops")];
-    let found = recommend(&indexes, &compared, Some("7.2 + none"), &metrics, &rule)
+    let found = recommend(&indexes, &compared, Some("none + 7.2"), &metrics, &rule)
         .expect("a judgement")
         .expect("candidates");
-    assert_eq!(found.choice.choice.as_deref(), Some("7.2 + bfq"));
+    assert_eq!(found.choice.choice.as_deref(), Some("bfq + 7.2"));
     let axes: Vec<_> =
         found.by_axis.iter().map(|one| (one.axis.as_str(), one.choice.choice.as_deref())).collect();
-    assert_eq!(axes, [("kernel", Some("7.2")), ("scheduler", Some("bfq"))]);
+    assert_eq!(axes, [("scheduler", Some("bfq")), ("kernel", Some("7.2"))]);
     assert!(found.details.iter().any(|text| text.starts_with("The best scheduler is bfq")));
     // A baseline that somebody names is of one axis, and its cells have the others.
     let indexes = index_records(&records, Some("scheduler"), &[]).expect("indexes");
