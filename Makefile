@@ -118,9 +118,11 @@ install:
 	install -D -m 644 $(dir $(DISKLAB))libdisklab_guest.so \
 		$(DESTDIR)$(PREFIX)/lib/disklab/libdisklab_guest.so
 	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel $(SHARE)/read-policies $(SHARE)/kernels
+	rm -rf $(SHARE)/schemas
 	mkdir -p $(SHARE)
 	cp -r lab guest-kernel $(SHARE)/
 	$(if $(KERNEL),mkdir $(SHARE)/kernels && cp -r $(KERNEL) $(SHARE)/kernels/)
 	$(if $(DOC),mkdir -p $(SHARE)/../doc/disklab && cp $(DOC) $(SHARE)/../doc/disklab/)
 	mkdir $(SHARE)/read-policies
 	cp read-policies/*.[ch] $(SHARE)/read-policies/
+	cp -r crates/disklab/schemas $(SHARE)/

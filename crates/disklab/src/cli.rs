@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, export, gate,
-    gather, import, kernel, list, man, merge, plan, predict, record_startup, report, run, same,
-    show, trace, validate, watch,
+    array, audit, bisect, calibrate, clean, compare, completions, device, devices, doctor,
+    examples, export, gate, gather, history, import, kernel, list, man, merge, plan, predict,
+    record_startup, report, run, same, schema, show, signals, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -74,6 +74,7 @@ verbs! {
     Watch(watch::Args) => watch;
     Trace(trace::TraceArgs) => trace;
     Compare(compare::Args) => compare;
+    History(history::HistoryArgs) => history;
     Gate(gate::Args) => gate;
     Bisect(bisect::BisectArgs) => bisect;
     Report(report::Args) => report;
@@ -87,35 +88,90 @@ verbs! {
     Validate(validate::ValidateArgs) => validate;
     Calibrate(calibrate::CalibrateArgs) => calibrate;
     Array(array::ArrayArgs) => array;
+    Device(device::DeviceArgs) => device;
     Devices(devices::DevicesArgs) => devices;
     RecordStartup(record_startup::RecordStartupArgs) => record;
     Clean(clean::CleanArgs) => clean;
-    Completions(completions::CompletionsArgs) => completions, Cli::command();
-    Man(man::ManArgs) => man, Cli::command();
+    Schema(schema::SchemaArgs) => schema;
+    Completions(completions::CompletionsArgs) => completions;
+    Man(man::ManArgs) => man, command();
+}
+
+/// The command line with its examples, and with what a shell completes.
+pub fn command() -> Command {
+    completions::with_values(examples::with_examples(Cli::command()))
 }
 
 pub fn main() -> ExitCode {
-    let Cli { verb, json, color } = Cli::parse();
-    let screen = Screen::new(json, color);
+    completions::answer_a_shell();
+    let words = std::env::args_os().take_while(|word| word != "--");
+    let wants_json = words.into_iter().any(|word| word == "--json");
+    let read = command().try_get_matches().and_then(|matches| {
+        let verb = verb(&matches);
+        Cli::from_arg_matches(&matches).map(|cli| (verb, cli))
+    });
+    let (path, Cli { verb, json, color }) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            if wants_json && error.use_stderr() {
+                schema::print_error(Exit::Mistaken, &Failure::mistaken(in_short(&error)));
+            }
+            error.exit()
+        }
+    };
+    let screen = Screen::new(json, color).of_verb(path);
+    if let Some(failure) = json.then(signals::end_with_document).and_then(Result::err) {
+        return report(&failure, &screen).into();
+    }
     match verb.run(&screen) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => {
+            if json && exit != Exit::Ok {
+                let message = format!("{}; standard error says why", exit.kind());
+                screen.json_error(exit, &Failure::said(exit, message));
+            }
+            exit.into()
+        }
         Err(failure) => report(&failure, &screen).into(),
     }
 }
 
-/// Prints why a verb failed to standard error.
+/// The verb and the verbs below it: `kernel-list`.
+fn verb(matches: &ArgMatches) -> String {
+    let mut names = Vec::new();
+    let mut rest = matches;
+    while let Some((name, below)) = rest.subcommand() {
+        names.push(name);
+        rest = below;
+    }
+    names.join("-")
+}
+
+/// A mistake on the command line, without the usage that clap adds.
+fn in_short(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.split("\n\nUsage:").next().unwrap_or_default();
+    let text = text.split("\n\nFor more information").next().unwrap_or_default();
+    text.trim().trim_start_matches("error: ").to_owned()
+}
+
+/// Prints why a verb failed to standard error, and as a document if JSON is wanted.
 fn report(failure: &Failure, screen: &Screen) -> Exit {
+    let exit = failure.exit();
+    if matches!(failure, Failure::NobodyReads) {
+        return exit;
+    }
     let message = failure.to_string();
-    let exit = match failure {
-        Failure::NobodyReads => return Exit::Ok,
-        // Each line of mistakes begins with its file.
-        Failure::Diagnostics(_) => {
-            screen.remark(&message);
-            return Exit::Mistaken;
-        }
-        Failure::Said { exit, .. } => *exit,
-        Failure::Output(_) => Exit::Cannot,
-    };
-    screen.complain(&message);
+    if matches!(failure, Failure::Diagnostics(_)) {
+        // Each line begins with its file.
+        screen.remark(&message);
+    } else {
+        screen.complain(&message);
+    }
+    if screen.json {
+        screen.json_error(exit, failure);
+    }
     exit
 }
+
+#[cfg(test)]
+mod tests;

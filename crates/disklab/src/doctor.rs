@@ -37,7 +37,7 @@ pub fn doctor(_: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
             }
         });
     }
-    screen.present(&checks, |out| print(&checks, screen, out))?;
+    screen.present(&serde_json::json!({ "checks": checks }), |out| print(&checks, screen, out))?;
     let complete = checks.iter().all(|check| check.state.will_do());
     Ok(if complete { Exit::Ok } else { Exit::Cannot })
 }

@@ -26,6 +26,21 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// The word for it in JSON.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Mistaken => "mistaken",
+            Self::Regression => "regression",
+            Self::Undecided => "undecided",
+            Self::Cannot => "cannot",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
@@ -48,6 +63,16 @@ pub enum Failure {
 impl Failure {
     pub fn said(exit: Exit, message: impl Display) -> Self {
         Self::Said { exit, message: message.to_string() }
+    }
+
+    /// The exit status that goes with it.
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::Said { exit, .. } => *exit,
+            Self::Diagnostics(_) => Exit::Mistaken,
+            Self::Output(_) => Exit::Cannot,
+            Self::NobodyReads => Exit::Ok,
+        }
     }
 
     pub fn mistaken(message: impl Display) -> Self {

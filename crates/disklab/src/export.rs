@@ -42,6 +42,10 @@ pub struct ExportArgs {
         default_values = ["trials", "metrics", "histograms"]
     )]
     tables: Vec<String>,
+
+    /// Only one wide table: a row a trial, a column for each axis and each number, with its unit.
+    #[arg(long, conflicts_with = "tables")]
+    flat: bool,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -85,7 +89,13 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
             ));
         }
     }
-    let is_wanted = |name: &&str| args.tables.iter().any(|table| table == name);
+    let is_wanted = |name: &&str| {
+        if args.flat {
+            *name == disklab_export::FLAT
+        } else {
+            args.tables.iter().any(|table| table == name)
+        }
+    };
     let tables: Vec<&str> = disklab_export::names().into_iter().filter(is_wanted).collect();
     let wanted = Wanted { format: args.format.into(), tables: &tables };
     let (mut done, mut tallies): (Vec<Exported>, Vec<Value>) = (Vec::new(), Vec::new());

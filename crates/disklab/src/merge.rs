@@ -46,7 +46,7 @@ pub fn merge(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         Ok(merged) => tell(&folder, merged, records.len(), screen),
         Err(MergeError::Conflicts(conflicts)) if screen.json => {
             let conflicts: Vec<_> = conflicts.iter().map(as_json).collect();
-            screen.json(&json!({ "conflicts": conflicts }))?;
+            screen.json_named("merge-conflicts", &json!({ "conflicts": conflicts }))?;
             Ok(Exit::Failed)
         }
         Err(error) => Err(error.into()),

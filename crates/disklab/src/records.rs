@@ -87,7 +87,7 @@ pub fn is_record(folder: &Path) -> bool {
 }
 
 /// What `./records` holds, the oldest first: names end in when they were begun.
-fn names() -> Vec<String> {
+pub fn names() -> Vec<String> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let records = entries.filter(|entry| is_record(&entry.path()));
     let mut names: Vec<_> = records

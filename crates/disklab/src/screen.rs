@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 use disklab_stats::Verdict;
@@ -9,7 +10,8 @@ use disklab_units::prose::visible;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
+use crate::schema;
 use crate::shown::{TerminalText, shown};
 use crate::words;
 
@@ -29,6 +31,8 @@ const LEAST_WIDTH: usize = 24;
 #[expect(clippy::struct_excessive_bools, reason = "they are answers to separate questions")]
 pub struct Screen {
     pub json: bool,
+    /// The verb that runs, which names its documents: `kernel-list`.
+    verb: String,
     /// On standard output.
     pub color: bool,
     /// On standard error.
@@ -71,6 +75,7 @@ impl Screen {
         let size = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
         Self {
             json,
+            verb: String::new(),
             color: wanted(io::stdout().is_terminal()),
             color_errors: wanted(io::stderr().is_terminal()),
             width: if size == 0 { USUAL_WIDTH } else { size.max(LEAST_WIDTH) },
@@ -78,10 +83,17 @@ impl Screen {
         }
     }
 
+    /// The screen of a verb, which names its documents.
+    #[must_use]
+    pub fn of_verb(self, verb: String) -> Self {
+        Self { verb, ..self }
+    }
+
     /// Without colours.
     #[cfg(test)]
     pub fn of_width(width: usize) -> Self {
-        Self { json: false, color: false, color_errors: false, width, progress: false }
+        let verb = String::new();
+        Self { json: false, verb, color: false, color_errors: false, width, progress: false }
     }
 
     /// Standard output. Errors of it become the right exit status with `?`.
@@ -89,10 +101,17 @@ impl Screen {
         BufWriter::new(TerminalText::new(io::stdout().lock(), self.color))
     }
 
-    /// One JSON document.
+    /// Prints one JSON document, an object that the verb gives its name.
     pub fn json(&self, document: &impl Serialize) -> Result<(), Failure> {
+        self.json_named(&self.verb, document)
+    }
+
+    /// Prints one JSON document of another name, for verbs that print several kinds.
+    pub fn json_named(&self, name: &str, document: &impl Serialize) -> Result<(), Failure> {
+        DOCUMENT_BEGUN.store(true, Ordering::Relaxed);
         let mut out = self.out();
-        serde_json::to_writer_pretty(&mut out, document)?;
+        let document = schema::Document { schema: schema::name(name), document };
+        serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
         Ok(out.flush()?)
     }
@@ -144,12 +163,22 @@ impl Screen {
         );
     }
 
+    /// Prints why there is no document, in place of it.
+    pub fn json_error(&self, exit: Exit, failure: &Failure) {
+        if !DOCUMENT_BEGUN.swap(true, Ordering::Relaxed) {
+            schema::print_error(exit, failure);
+        }
+    }
+
     /// A line on standard error that is no complaint.
     #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
     pub fn remark(&self, message: &str) {
         let _ = writeln!(io::stderr(), "{}", visible(message));
     }
 }
+
+/// Whether a JSON document was begun, after which no other follows.
+pub static DOCUMENT_BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// Terminals that cannot move the cursor call themselves dumb.
 fn can_paint() -> bool {

@@ -6,15 +6,41 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::exit::{Failure, cannot};
+use crate::exit::{Exit, Failure, cannot};
+use crate::schema;
+use crate::screen::DOCUMENT_BEGUN;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Whether long work looks at [`STOP`].
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the program at the first signal that no long work looks at, with an error document: a
+/// program that reads our JSON gets some, however we end.
+pub fn end_with_document() -> Result<(), Failure> {
+    let mut signals = listen()?;
+    thread::spawn(move || {
+        signals.forever().filter(|_| !WATCHED.load(Ordering::Relaxed)).for_each(|_| {
+            if !DOCUMENT_BEGUN.swap(true, Ordering::Relaxed) {
+                let failure = Failure::said(Exit::Interrupted, "interrupted");
+                schema::print_error(Exit::Interrupted, &failure);
+            }
+            std::process::exit(Exit::Interrupted as i32);
+        });
+    });
+    Ok(())
+}
+
+fn listen() -> Result<Signals, Failure> {
+    Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| cannot!("cannot wait for signals: {error}"))
+}
 
 /// From now on these signals end nothing by themselves; a second one changes nothing, since what is
 /// being written must be finished and takes no time.
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| cannot!("cannot wait for signals: {error}"))?;
+    let mut signals = listen()?;
+    WATCHED.store(true, Ordering::Relaxed);
     thread::spawn(move || signals.forever().for_each(|_| STOP.store(true, Ordering::Relaxed)));
     Ok(&STOP)
 }

@@ -31,14 +31,16 @@ pub struct Exported {
 /// is an error.
 pub fn export(record: &Record, to: &Path, wanted: Wanted) -> Result<Vec<Exported>, ExportError> {
     owner::claim(record, to, &own_folder(record))?;
-    let tables = rows::ALL.into_iter().filter(|(table, _)| wanted.tables.contains(&table.name));
-    tables.map(|(table, fill)| write(record, to, table, wanted.format, fill)).collect()
+    let tables = rows::ALL.into_iter().filter(|(name, ..)| wanted.tables.contains(name));
+    tables
+        .map(|(_, columns, fill)| write(record, to, &columns(record), wanted.format, fill))
+        .collect()
 }
 
 fn write(
     record: &Record,
     to: &Path,
-    table: Table,
+    table: &Table,
     format: Format,
     fill: rows::Fill,
 ) -> Result<Exported, ExportError> {

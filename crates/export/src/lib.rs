@@ -6,10 +6,11 @@
 //! DIR/histograms/suite=<suite>/run=<record>/data.parquet   fio's latencies, as counted
 //! DIR/traces/suite=<suite>/run=<record>/data.parquet       every request of every disk, where they
 //! are wanted
+//! DIR/flat/suite=<suite>/run=<record>/data.parquet         a row a trial, where it is wanted
 //! ```
 //!
-//! The columns of a table are always the same, whatever the record ([`table`]); they are documented
-//! in docs/FORMAT.md. A file is whole or not there. Memory does not grow with the number of rows.
+//! The columns of a table are the same for every record ([`table`]), but for those of `flat`, which
+//! has one row a trial and a column for each axis and number; docs/FORMAT.md lists them. A file is whole or not there. Memory does not grow with the number of rows.
 
 mod error;
 mod folder;
@@ -20,9 +21,10 @@ pub mod table;
 
 pub use error::ExportError;
 pub use folder::{Exported, Wanted, export, own_folder};
+pub use rows::flat::NAME as FLAT;
 pub use sink::Format;
 
 /// The names of all tables.
-pub fn names() -> [&'static str; 4] {
-    rows::ALL.map(|(table, _)| table.name)
+pub fn names() -> [&'static str; 5] {
+    rows::ALL.map(|(name, ..)| name)
 }

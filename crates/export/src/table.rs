@@ -1,4 +1,6 @@
-//! The tables and their columns, which never depend on the record.
+//! The tables and their columns, which do not depend on the record, but for the flat table's.
+
+use std::borrow::Cow;
 
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,16 +12,16 @@ pub enum Kind {
     Truth,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub kind: Kind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     pub name: &'static str,
-    pub columns: &'static [Column],
+    pub columns: Cow<'static, [Column]>,
 }
 
 /// A field of a row. Any field can be nothing.
@@ -35,7 +37,7 @@ pub enum Field<'a> {
 /// The columns of a table: a kind, and the names of the columns next to each other that have it.
 macro_rules! columns {
     ($($kind:ident: $($name:literal),+;)+) => {
-        &[$($(Column { name: $name, kind: Kind::$kind }),+),+]
+        Cow::Borrowed(&[$($(Column { name: Cow::Borrowed($name), kind: Kind::$kind }),+),+])
     };
 }
 

@@ -190,6 +190,34 @@ fn every_number_is_the_records() {
 }
 
 #[test]
+fn the_flat_table_has_a_row_a_trial_and_a_column_a_number() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = record(folder.path(), 3);
+    let tables = exported(&record, folder.path(), Format::Parquet);
+    let rows = parquet(&tables["flat"].path);
+    assert_eq!(rows.len(), 2);
+    let (ok, failed) = (&rows[0], &rows[1]);
+    for (column, value) in [
+        ("trial", Value::from("a+s1")),
+        ("array", "hdd-raid1".into()),
+        ("policy", "pid".into()),
+        ("disk.2.seek", "1.414".into()),
+        ("seed", u64::MAX.into()),
+        ("status", "ok".into()),
+        ("iops [1/s]", LARGE.into()),
+        ("lat_mean_ns [ns]", THIRD.into()),
+        ("vda reads", 7.0.into()),
+        ("vda utilisation", THIRD.into()),
+        ("start-up [ns]", (0.1 + 0.2).into()),
+        ("start-up censored", true.into()),
+    ] {
+        assert_eq!(ok.get(column), Some(&value), "{column}: {ok:?}");
+    }
+    assert!(!ok.contains_key("workload"), "an axis that the record does not have: {ok:?}");
+    assert_eq!((&failed["status"], &failed["iops [1/s]"]), (&"failed".into(), &Value::Null));
+}
+
+#[test]
 fn csv_says_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = record(folder.path(), 3);
@@ -230,7 +258,7 @@ fn tables_lie_as_hive_has_them_and_always_have_all_columns() {
             SerializedFileReader::new(fs::File::open(path).expect("a file")).expect("Parquet");
         let schema = reader.metadata().file_metadata().schema().get_fields().to_vec();
         let columns: Vec<&str> = schema.iter().map(|field| field.name()).collect();
-        assert_eq!(columns, known.columns.iter().map(|column| column.name).collect::<Vec<_>>());
+        assert_eq!(columns, known.columns.iter().map(|column| &*column.name).collect::<Vec<_>>());
     }
     // Again: replaced, and nothing else is left there.
     exported(&record, folder.path(), Format::Parquet);

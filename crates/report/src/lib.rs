@@ -21,6 +21,7 @@ pub mod chart;
 pub mod disks;
 pub mod embedded;
 pub mod failures;
+pub mod history;
 pub mod latency;
 pub mod limits;
 pub mod markdown;

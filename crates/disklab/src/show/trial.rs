@@ -47,7 +47,8 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     let changed = disklab_record::changed(record, outcome)?;
     if screen.json {
         let validity = validity(record);
-        return screen.json(&as_json(validity, outcome, raw.as_deref(), left.as_ref(), &changed));
+        let document = as_json(validity, outcome, raw.as_deref(), left.as_ref(), &changed);
+        return screen.json_named("show-trial", &document);
     }
     let mut out = screen.out();
     head(outcome, record.manifest().on_host.is_some(), screen, &mut out)?;

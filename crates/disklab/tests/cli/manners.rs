@@ -9,7 +9,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::{disklab, done, fixture, run};
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 17] = [
     "doctor",
     "kernel",
     "list",
@@ -20,7 +20,10 @@ const VERBS: [&str; 14] = [
     "merge",
     "gather",
     "export",
+    "device",
     "devices",
+    "history",
+    "schema",
     "clean",
     "completions",
     "man",
@@ -201,8 +204,11 @@ fn a_lab_that_is_not_there_is_said_to_be_missing() {
     let doctor = run(here.path(), &["doctor", "--json"]);
     assert_eq!(doctor.status, Some(5), "there is no kernel: {}", doctor.out);
     let checks: serde_json::Value = serde_json::from_str(&doctor.out).expect("JSON");
-    let kernel =
-        checks.as_array().into_iter().flatten().find(|check| check["name"] == "guest kernel");
+    let kernel = checks["checks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|check| check["name"] == "guest kernel");
     assert_eq!(kernel.expect("a check")["remedy"], "disklab kernel build");
 }
 

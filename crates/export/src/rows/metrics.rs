@@ -17,15 +17,15 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
 
 /// A number and what it is of.
 #[derive(Clone, Copy, Default)]
-struct Metric<'a> {
-    disk: Option<&'a str>,
-    device: Option<&'a str>,
-    name: &'a str,
-    unit: &'a str,
+pub struct Metric<'a> {
+    pub disk: Option<&'a str>,
+    pub device: Option<&'a str>,
+    pub name: &'a str,
+    pub unit: &'a str,
     better: Option<&'a str>,
-    value: f64,
-    censored: bool,
-    of: Option<f64>,
+    pub value: f64,
+    pub censored: bool,
+    pub of: Option<f64>,
 }
 
 impl<'a> Metric<'a> {
@@ -39,7 +39,7 @@ fn trial(outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {
     let parameters = parameters(outcome);
     let mut fields = identity(outcome, parameters.as_deref());
     fields.push(Field::Truth(outcome.is_sound()));
-    let mut tell = |metric: &Metric| {
+    each(outcome, |metric| {
         let own = [
             text(metric.disk),
             text(metric.device),
@@ -51,7 +51,14 @@ fn trial(outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {
             metric.of.map_or(Field::Nothing, Field::Real),
         ];
         sink.row(&[fields.as_slice(), &own].concat())
-    };
+    })
+}
+
+/// Calls `tell` with each number of a trial.
+pub fn each(
+    outcome: &Outcome,
+    mut tell: impl FnMut(&Metric) -> Result<(), ExportError>,
+) -> Result<(), ExportError> {
     // A sample is plain numbers, and each of its fields is a metric by its own name.
     let sample = outcome.sample.as_ref().and_then(|sample| serde_json::to_value(sample).ok());
     let mut numbers = Vec::new();

@@ -1,6 +1,7 @@
 //! The rows of each table.
 
 mod fields;
+pub mod flat;
 pub mod histograms;
 pub mod metrics;
 pub mod traces;
@@ -15,10 +16,14 @@ use crate::table::{self, Table};
 /// Writes the rows of a table.
 pub type Fill = fn(&Record, &mut Sink) -> Result<(), ExportError>;
 
-/// All tables, in the order in which they are written.
-pub const ALL: [(Table, Fill); 4] = [
-    (table::TRIALS, trials::write),
-    (table::METRICS, metrics::write),
-    (table::HISTOGRAMS, histograms::write),
-    (table::TRACES, traces::write),
+/// Makes a table's columns, which are a record's own in the flat table.
+pub type Columns = fn(&Record) -> Table;
+
+/// All tables by their names, in the order in which they are written.
+pub const ALL: [(&str, Columns, Fill); 5] = [
+    ("trials", |_| table::TRIALS, trials::write),
+    ("metrics", |_| table::METRICS, metrics::write),
+    ("histograms", |_| table::HISTOGRAMS, histograms::write),
+    ("traces", |_| table::TRACES, traces::write),
+    (flat::NAME, flat::table, flat::write),
 ];

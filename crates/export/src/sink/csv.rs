@@ -9,9 +9,11 @@ use crate::table::{Field, Table};
 pub struct CsvWriter(csv::Writer<BufWriter<File>>);
 
 impl CsvWriter {
-    pub fn new(table: Table, file: BufWriter<File>) -> io::Result<Self> {
+    pub fn new(table: &Table, file: BufWriter<File>) -> io::Result<Self> {
         let mut writer = csv::Writer::from_writer(file);
-        writer.write_record(table.columns.iter().map(|column| column.name)).map_err(failure)?;
+        writer
+            .write_record(table.columns.iter().map(|column| column.name.as_bytes()))
+            .map_err(failure)?;
         Ok(Self(writer))
     }
 }

@@ -15,7 +15,9 @@ impl RowWriter for JsonlWriter {
     fn row(&mut self, fields: &[Field]) -> io::Result<()> {
         let mut between = '{';
         for (column, field) in self.table.columns.iter().zip(fields) {
-            write!(self.file, "{between}\"{}\":", column.name)?;
+            write!(self.file, "{between}")?;
+            serde_json::to_writer(&mut self.file, &column.name)?;
+            self.file.write_all(b":")?;
             between = ',';
             match field {
                 Field::Nothing => self.file.write_all(b"null")?,

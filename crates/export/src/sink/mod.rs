@@ -32,11 +32,11 @@ impl Format {
         }
     }
 
-    fn writer(self, table: Table, file: BufWriter<File>) -> io::Result<Box<dyn RowWriter>> {
+    fn writer(self, table: &Table, file: BufWriter<File>) -> io::Result<Box<dyn RowWriter>> {
         Ok(match self {
             Self::Parquet => Box::new(ParquetWriter::new(table, file)?),
             Self::Csv => Box::new(CsvWriter::new(table, file)?),
-            Self::Jsonl => Box::new(JsonlWriter { table, file }),
+            Self::Jsonl => Box::new(JsonlWriter { table: table.clone(), file }),
         })
     }
 }
@@ -50,7 +50,12 @@ pub struct Sink {
 }
 
 impl Sink {
-    pub fn new(table: Table, format: Format, file: File, path: &Path) -> Result<Self, ExportError> {
+    pub fn new(
+        table: &Table,
+        format: Format,
+        file: File,
+        path: &Path,
+    ) -> Result<Self, ExportError> {
         let writer = format.writer(table, BufWriter::with_capacity(1 << 20, file));
         let writer = writer.map_err(ExportError::io("write", path))?;
         Ok(Self { path: path.to_owned(), rows: 0, writer })

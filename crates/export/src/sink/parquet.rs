@@ -37,7 +37,7 @@ enum Typed {
 }
 
 impl ParquetWriter {
-    pub fn new(table: Table, file: BufWriter<File>) -> io::Result<Self> {
+    pub fn new(table: &Table, file: BufWriter<File>) -> io::Result<Self> {
         let fields = table
             .columns
             .iter()
@@ -155,7 +155,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         Kind::Real => (Physical::DOUBLE, None),
         Kind::Truth => (Physical::BOOLEAN, None),
     };
-    Type::primitive_type_builder(column.name, physical)
+    Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
         .build()

@@ -1,0 +1,636 @@
+//! `disklab history`: many records of one suite, one metric a cell over them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use disklab_compare::{
+    CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, RECORD, RelativeChange,
+    Trust, answer, compare, default_metrics, match_across,
+};
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Record, Status};
+use disklab_report::chart::Provenance;
+use disklab_report::history::{HistoryLine, HistoryPoint, chart};
+use disklab_results::Spread;
+use disklab_stats::{Verdict, change_points, penalty};
+use disklab_units::prose::in_shell;
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use crate::compare::{chance, share};
+use crate::exit::{Exit, Failure, cannot, mistaken};
+use crate::home::from_here;
+use crate::screen::Screen;
+use crate::sparkline::sparkline;
+use crate::table::TextTable;
+use crate::words::{self, or_dash};
+use crate::{records, whole_file};
+
+/// Show one metric of each cell over many records of a suite.
+///
+/// For suites that run every night: each record is compared with the first one, the one before it,
+/// or another, and places where a new level begins are marked: PELT over the medians, for steps of
+/// at least the smallest effect that last two records or more.
+#[derive(Debug, clap::Args)]
+pub struct HistoryArgs {
+    /// A suite, of which all records in ./records are taken, or records.
+    #[arg(required = true, value_name = "SUITE|RUN")]
+    targets: Vec<String>,
+
+    /// What is shown [default: what the suite names first, or else iops].
+    #[arg(long)]
+    metric: Option<Metric>,
+
+    /// What each record is compared with: first, previous, or a record.
+    #[arg(long, value_name = "first|previous|RUN", default_value = "first")]
+    against: String,
+
+    /// What the records are ordered and named by.
+    #[arg(long, value_enum, default_value_t = Order::Date)]
+    by: Order,
+
+    /// The least change that matters.
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
+    smallest_effect: f64,
+
+    /// What of all verdicts of a record may be wrong.
+    #[arg(long, default_value_t = 0.05, value_parser = chance)]
+    alpha: f64,
+
+    /// How it is printed.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// A new file instead of standard output: a picture (.svg), or a table (.csv).
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    /// When each run began.
+    Date,
+    /// The version of the kernel.
+    Kernel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Table,
+    /// A row for each cell and record.
+    Csv,
+}
+
+/// A record among the others.
+struct Entry {
+    name: String,
+    record: Record,
+    kernels: String,
+    /// The word for it in pictures: a date, or a kernel.
+    word: String,
+}
+
+/// A cell over all records.
+struct CellHistory {
+    cell: Cell,
+    /// The values of the axes in which cells differ.
+    name: String,
+    points: Vec<CellPoint>,
+}
+
+/// A cell in one record.
+#[derive(Default)]
+struct CellPoint {
+    value: Option<f64>,
+    /// How many trials have one.
+    trials: usize,
+    change: Option<RelativeChange>,
+    verdict: Option<Verdict>,
+    begins_level: bool,
+}
+
+/// Everything that is shown.
+struct History {
+    suite: String,
+    metric: Metric,
+    unit: String,
+    entries: Vec<Entry>,
+    cells: Vec<CellHistory>,
+    /// Why some records could not be compared.
+    remarks: Vec<String>,
+}
+
+pub fn history(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let output = whole_file::new_file(args.output.as_ref())?;
+    let ending = output.map(|path| path.extension().unwrap_or_default().to_string_lossy());
+    if let Some(ending) = ending.as_deref().filter(|ending| !["svg", "csv"].contains(ending)) {
+        return Err(mistaken!(
+            "-o: a file that ends in `.{ending}` is not written; name one that ends in .svg or .csv"
+        ));
+    }
+    let history = gather(args, screen)?;
+    for remark in &history.remarks {
+        screen.remark(remark);
+    }
+    if let Some(output) = output {
+        let text = match ending.as_deref() {
+            Some("svg") => history.picture(args),
+            _ => history.csv()?,
+        };
+        whole_file::write_text(output, &text)?;
+        if screen.json {
+            let document = json!({ "file": output, "bytes": text.len() });
+            screen.json_named("history-file", &document)?;
+        } else {
+            screen.print(|out| Ok(writeln!(out, "{}", output.display())?))?;
+        }
+        return Ok(Exit::Ok);
+    }
+    if !screen.json && args.format == Format::Csv {
+        let text = history.csv()?;
+        screen.print(|out| Ok(out.write_all(text.as_bytes())?))?;
+        return Ok(Exit::Ok);
+    }
+    screen.present(&history.json(args), |out| history.print(args, screen, out))?;
+    Ok(Exit::Ok)
+}
+
+fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
+    let mut entries = entries(args, screen)?;
+    sort(&mut entries, args.by);
+    let suites: BTreeSet<&str> =
+        entries.iter().map(|entry| entry.record.manifest().suite.name.as_str()).collect();
+    if suites.len() > 1 {
+        let names = suites.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(mistaken!("the records are of several suites: {names}; name those of one"));
+    }
+    let suite = suites.into_iter().next().unwrap_or_default().to_owned();
+    let indexes: Vec<CellIndex> =
+        entries.iter().map(|entry| CellIndex::new(&entry.record)).collect();
+    let metric = match &args.metric {
+        Some(metric) => metric.clone(),
+        None => default_metrics(&indexes, MetricUse::Verdicts).swap_remove(0),
+    };
+    let apart = is_kernel_apart(&entries);
+    let key = |cell: &Cell| if apart { cell.without(KERNEL) } else { cell.clone() };
+    let mut cells: IndexMap<Cell, Vec<CellPoint>> = IndexMap::new();
+    let number = entries.len();
+    for (at, entry) in entries.iter().enumerate() {
+        let mut values: IndexMap<Cell, Vec<f64>> = IndexMap::new();
+        for outcome in counted(&entry.record) {
+            let value = metric.value_in(outcome);
+            values.entry(key(&outcome.cell)).or_default().extend(value);
+        }
+        for (cell, values) in values {
+            let points = cells
+                .entry(cell)
+                .or_insert_with(|| (0..number).map(|_| CellPoint::default()).collect());
+            points[at].trials = values.len();
+            points[at].value = Spread::over(values).map(|spread| spread.median);
+        }
+    }
+    let measured = |points: &Vec<CellPoint>| points.iter().any(|point| point.value.is_some());
+    cells.retain(|_, points| measured(points));
+    if cells.is_empty() {
+        return Err(mistaken!(
+            "none of {} has {}; --metric takes {}, or what a record calls its other numbers",
+            words::count(number, "record"),
+            metric.name(),
+            Metric::known()
+        ));
+    }
+    let outcomes = || entries.iter().flat_map(|entry| counted(&entry.record));
+    let unit = metric.unit(outcomes());
+    let with = match args.against.as_str() {
+        "first" | "previous" => None,
+        run => Some(records::open(run)?),
+    };
+    let fixed = with.as_ref().map(CellIndex::new);
+    let mut remarks = Vec::new();
+    for at in 0..number {
+        let base = match (&fixed, args.against.as_str()) {
+            (Some(fixed), _) => fixed,
+            // Nothing comes before the first.
+            (None, _) if at == 0 => continue,
+            (None, "previous") => &indexes[at - 1],
+            (None, _) => &indexes[0],
+        };
+        match judged(base, &indexes[at], &metric, apart, args) {
+            Ok(comparisons) => {
+                for comparison in comparisons {
+                    if let Some(points) = cells.get_mut(&key(&comparison.cell)) {
+                        points[at].change = comparison.change;
+                        points[at].verdict =
+                            comparison.change.is_some().then_some(comparison.verdict);
+                    }
+                }
+            }
+            Err(why) => remarks.push(format!("{} is not compared: {why}", entries[at].name)),
+        }
+    }
+    let names = names(cells.keys());
+    let mut cells: Vec<CellHistory> = cells
+        .into_iter()
+        .zip(names)
+        .map(|((cell, points), name)| CellHistory { cell, name, points })
+        .collect();
+    for cell in &mut cells {
+        cell.mark_levels(args.smallest_effect)?;
+    }
+    drop(indexes);
+    Ok(History { suite, metric, unit, entries, cells, remarks })
+}
+
+const KERNEL: &str = "kernel";
+
+/// The cells by the values of the axes in which they differ.
+fn names<'c>(cells: impl Iterator<Item = &'c Cell>) -> Vec<String> {
+    let cells: Vec<&Cell> = cells.collect();
+    let differs =
+        |axis: &str| cells.iter().map(|cell| cell.value(axis)).collect::<BTreeSet<_>>().len() > 1;
+    let name = |cell: &&Cell| {
+        let own = cell.0.iter().filter(|(axis, _)| differs(axis)).cloned();
+        let name = answer::values(&Cell(own.collect()));
+        if name.is_empty() { "all".to_owned() } else { name }
+    };
+    cells.iter().map(name).collect()
+}
+
+/// Whether each record is of one kernel, so that the axis only tells the records apart.
+fn is_kernel_apart(entries: &[Entry]) -> bool {
+    entries.iter().all(|entry| {
+        let values = counted(&entry.record).map(|outcome| outcome.cell.value(KERNEL));
+        values.collect::<BTreeSet<_>>().len() <= 1
+    })
+}
+
+/// The trials that count.
+fn counted(record: &Record) -> impl Iterator<Item = &Outcome> {
+    record.lines().iter().filter(|outcome| outcome.status == Status::Ok && outcome.is_sound())
+}
+
+fn judged(
+    base: &CellIndex,
+    index: &CellIndex,
+    metric: &Metric,
+    apart: bool,
+    args: &HistoryArgs,
+) -> Result<Vec<Comparison>, String> {
+    // No cell has an axis of the second name.
+    let axis = if apart { KERNEL } else { RECORD };
+    let matched =
+        match_across(base, index, axis, Trust::Sound).map_err(|error| error.to_string())?;
+    let rule = DecisionRule {
+        alpha: args.alpha,
+        smallest_effect: args.smallest_effect,
+        error_control: ErrorControl::Fdr,
+    };
+    compare(&matched, std::slice::from_ref(metric), rule, None).map_err(|error| error.to_string())
+}
+
+/// The records that are named, or all of the suite that is.
+fn entries(args: &HistoryArgs, screen: &Screen) -> Result<Vec<Entry>, Failure> {
+    let mut all = Vec::new();
+    for target in &args.targets {
+        match records::find(target) {
+            Ok(folder) => all.push(entry(&folder, args.by)?),
+            Err(failure) => {
+                let found = of_suite(target, args.by, screen);
+                if found.is_empty() {
+                    return Err(mistaken!(
+                        "{failure}; and no record in ./{} is of a suite of that name",
+                        records::FOLDER
+                    ));
+                }
+                all.extend(found);
+            }
+        }
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|entry| {
+        let folder = entry.record.folder();
+        seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()))
+    });
+    if all.len() < 2 {
+        return Err(mistaken!(
+            "there is one record only, {}; a history has two or more: run the suite again",
+            all.first().map_or("none", |entry| entry.name.as_str())
+        ));
+    }
+    Ok(all)
+}
+
+/// The records of a suite in ./records. One that cannot be read is left out with a remark.
+fn of_suite(suite: &str, by: Order, screen: &Screen) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for name in records::names() {
+        match entry(&Path::new(records::FOLDER).join(&name), by) {
+            Ok(entry) if entry.record.manifest().suite.name == suite => found.push(entry),
+            Ok(_) => {}
+            Err(failure) => screen.remark(&format!("{name} is left out: {failure}")),
+        }
+    }
+    found
+}
+
+fn entry(folder: &Path, by: Order) -> Result<Entry, Failure> {
+    let record = Record::open(folder)?;
+    let manifest = record.manifest();
+    let kernels: Vec<&str> =
+        manifest.kernels.iter().map(|kernel| kernel.version.as_str()).collect();
+    let kernels = kernels.join(", ");
+    let word = match by {
+        // The day and the minute: `2026-01-02 03:04`.
+        Order::Date => manifest.created.replace('T', " ").chars().take(16).collect(),
+        Order::Kernel if kernels.is_empty() => "unknown".to_owned(),
+        Order::Kernel => kernels.clone(),
+    };
+    Ok(Entry { name: records::name_of(folder), kernels, word, record })
+}
+
+fn sort(entries: &mut [Entry], by: Order) {
+    entries.sort_by(|one, other| {
+        let created = |entry: &Entry| entry.record.manifest().created.clone();
+        let by_date = created(one).cmp(&created(other)).then(one.name.cmp(&other.name));
+        match by {
+            Order::Date => by_date,
+            Order::Kernel => version(&one.kernels).cmp(&version(&other.kernels)).then(by_date),
+        }
+    });
+}
+
+/// The numbers of a version, and the words between them: 7.10 comes after 7.9, and 7.4-rc1 before
+/// 7.4.
+fn version(text: &str) -> Vec<(bool, u64, String)> {
+    let parts = text.split(['.', '-', '+', ' ', ',']).filter(|part| !part.is_empty());
+    let mut numbers: Vec<(bool, u64, String)> = parts
+        .map(|part| match part.parse::<u64>() {
+            Ok(number) => (true, number, String::new()),
+            Err(_) => {
+                let digits = part.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+                (!part.starts_with("rc"), digits.parse().unwrap_or(0), part.to_owned())
+            }
+        })
+        .collect();
+    numbers.push((true, 0, String::new()));
+    numbers
+}
+
+impl CellHistory {
+    /// Marks the records at which a new level begins.
+    fn mark_levels(&mut self, smallest_effect: f64) -> Result<(), Failure> {
+        let (places, values): (Vec<usize>, Vec<f64>) = self
+            .points
+            .iter()
+            .enumerate()
+            .filter_map(|(at, point)| Some((at, point.value?)))
+            .unzip();
+        let Some(spread) = Spread::over(values.iter().copied()).filter(|_| values.len() > 1) else {
+            return Ok(());
+        };
+        // Equal medians have no noise, and then every rounding would be a step.
+        let least = (spread.median * smallest_effect).powi(2);
+        let penalty = penalty(&values).map_err(Failure::cannot)?.max(least);
+        for cut in change_points(&values, penalty).map_err(Failure::cannot)? {
+            self.points[places[cut]].begins_level = true;
+        }
+        Ok(())
+    }
+
+    /// The values as bars between the least and the greatest, which are at least 2 % apart.
+    fn trend(&self) -> String {
+        let values = || self.points.iter().filter_map(|point| point.value);
+        let (low, high) = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
+        let room = (high - low).max(high.abs() * 0.02);
+        let parts: Vec<Option<f64>> = self
+            .points
+            .iter()
+            .map(|point| point.value.map(|value| value - low + (room - (high - low)) / 2.0))
+            .collect();
+        sparkline(&parts, room)
+    }
+}
+
+impl History {
+    fn words(&self) -> Vec<String> {
+        self.entries.iter().map(|entry| entry.word.clone()).collect()
+    }
+
+    fn against(&self, args: &HistoryArgs) -> String {
+        match args.against.as_str() {
+            "first" => format!("the first, {}", self.entries[0].name),
+            "previous" => "the one before".to_owned(),
+            run => run.to_owned(),
+        }
+    }
+
+    fn print(
+        &self,
+        args: &HistoryArgs,
+        screen: &Screen,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let (first, last) = (&self.entries[0], &self.entries[self.entries.len() - 1]);
+        let head = format!(
+            "{} of {} in {}, from {} ({}) to {} ({}); the last is compared with {}.",
+            self.metric.name(),
+            if self.suite.is_empty() { "imported results" } else { &self.suite },
+            words::count(self.entries.len(), "record"),
+            first.name,
+            first.word,
+            last.name,
+            last.word,
+            self.against(args)
+        );
+        screen.prose(&head, "", out)?;
+        writeln!(out)?;
+        let mut table = TextTable::with_heads(
+            "cell|trend|>first|>last|>change|>interval|verdict",
+            screen.color,
+        );
+        for cell in &self.cells {
+            let value = |point: Option<&CellPoint>| {
+                let value = point.and_then(|point| point.value);
+                or_dash(value.map(|value| answer::value(value, &self.unit)))
+            };
+            let last = cell.points.last();
+            let (change, interval) = answer::change_and_interval(last.and_then(|last| last.change));
+            let verdict = last.and_then(|last| last.verdict);
+            let verdict = verdict.map(|verdict| screen.paint(&verdict.to_string(), verdict.into()));
+            table.row([
+                cell.name.clone(),
+                cell.trend(),
+                value(cell.points.first()),
+                value(last),
+                change,
+                interval,
+                or_dash(verdict),
+            ]);
+        }
+        table.print(screen, "", out)?;
+        let mut levels = String::new();
+        for cell in &self.cells {
+            for (point, entry) in cell.points.iter().zip(&self.entries) {
+                if let (true, Some(value)) = (point.begins_level, point.value) {
+                    let value = answer::value(value, &self.unit);
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(
+                        levels,
+                        "{}: a new level begins with {} ({}), {value}",
+                        cell.name, entry.name, entry.word
+                    );
+                }
+            }
+        }
+        if !levels.is_empty() {
+            write!(out, "\n{levels}")?;
+        }
+        Ok(())
+    }
+
+    fn json(&self, args: &HistoryArgs) -> Value {
+        let entry = |entry: &Entry| {
+            json!({
+                "name": entry.name, "folder": from_here(entry.record.folder()),
+                "created": entry.record.manifest().created, "kernels": entry.kernels,
+            })
+        };
+        let point = |(point, entry): (&CellPoint, &Entry)| {
+            json!({
+                "record": entry.name, "value": point.value, "trials": point.trials,
+                "change": point.change, "verdict": point.verdict.map(|verdict| verdict.to_string()),
+                "change_point": point.begins_level,
+            })
+        };
+        let cell = |cell: &CellHistory| {
+            json!({
+                "cell": cell.cell,
+                "points": cell.points.iter().zip(&self.entries).map(point).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "suite": self.suite, "metric": self.metric, "unit": self.unit,
+            "against": args.against, "remarks": self.remarks,
+            "records": self.entries.iter().map(entry).collect::<Vec<_>>(),
+            "cells": self.cells.iter().map(cell).collect::<Vec<_>>(),
+        })
+    }
+
+    fn csv(&self) -> Result<String, Failure> {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        let mut write = || -> csv::Result<()> {
+            table.write_record([
+                "record",
+                "created",
+                "kernels",
+                "cell",
+                "metric",
+                "unit",
+                "trials",
+                "value",
+                "change, %",
+                "low, %",
+                "high, %",
+                "verdict",
+                "change point",
+            ])?;
+            for cell in &self.cells {
+                for (point, entry) in cell.points.iter().zip(&self.entries) {
+                    let number = |value: Option<f64>| {
+                        value.map(|value| value.to_string()).unwrap_or_default()
+                    };
+                    table.write_record([
+                        entry.name.clone(),
+                        entry.record.manifest().created.clone(),
+                        entry.kernels.clone(),
+                        cell.name.clone(),
+                        self.metric.name().to_owned(),
+                        self.unit.clone(),
+                        point.trials.to_string(),
+                        number(point.value),
+                        number(point.change.map(|change| change.percent)),
+                        number(point.change.map(|change| change.low)),
+                        number(point.change.map(|change| change.high)),
+                        point.verdict.map(|verdict| verdict.to_string()).unwrap_or_default(),
+                        point.begins_level.to_string(),
+                    ])?;
+                }
+            }
+            Ok(())
+        };
+        write().map_err(Failure::cannot)?;
+        let bytes = table.into_inner().map_err(Failure::cannot)?;
+        String::from_utf8(bytes).map_err(|error| cannot!("the table is no text: {error}"))
+    }
+
+    fn picture(&self, args: &HistoryArgs) -> String {
+        let point = |point: &CellPoint| HistoryPoint {
+            value: point.value,
+            verdict: point.verdict,
+            begins_level: point.begins_level,
+        };
+        let line = |cell: &CellHistory| HistoryLine {
+            name: cell.name.clone(),
+            points: cell.points.iter().map(point).collect(),
+        };
+        let lines: Vec<HistoryLine> = self.cells.iter().map(line).collect();
+        let title = format!(
+            "{}: {} in {}, compared with {}",
+            self.suite,
+            self.metric.name(),
+            words::count(self.entries.len(), "record"),
+            self.against(args)
+        );
+        let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
+        let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
+        let command: Vec<String> = std::iter::once("disklab".to_owned()).chain(words).collect();
+        chart(&title, &self.unit, &self.words(), &lines).standalone(&Provenance {
+            records: names.join(", "),
+            command: command.join(" "),
+            disklab: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers() {
+        let mut all = ["7.10.1", "7.4", "7.9", "7.4-rc2", "7.4-rc10", "7.4.1"];
+        all.sort_by_key(|text| version(text));
+        assert_eq!(all, ["7.4-rc2", "7.4-rc10", "7.4", "7.4.1", "7.9", "7.10.1"]);
+    }
+
+    fn cell(values: &[f64]) -> CellHistory {
+        let point = |value: &f64| CellPoint { value: Some(*value), ..CellPoint::default() };
+        CellHistory {
+            cell: Cell::default(),
+            name: String::new(),
+            points: values.iter().map(point).collect(),
+        }
+    }
+
+    #[test]
+    fn a_step_that_lasts_is_marked_and_rounding_is_not() {
+        let levels = |values: &[f64]| {
+            let mut cell = cell(values);
+            cell.mark_levels(0.02).expect("numbers");
+            let marked = cell.points.iter().enumerate().filter(|(_, point)| point.begins_level);
+            marked.map(|(at, _)| at).collect::<Vec<_>>()
+        };
+        assert_eq!(levels(&[100.0, 100.0, 100.0, 90.0, 90.0]), [3]);
+        assert_eq!(levels(&[100.0, 100.0 + 1e-12, 100.0, 100.0]), [0; 0]);
+        assert_eq!(levels(&[100.0, 101.0, 100.0, 101.0, 100.0]), [0; 0]);
+        assert_eq!(levels(&[100.0]), [0; 0]);
+    }
+
+    #[test]
+    fn a_flat_line_is_in_the_middle() {
+        assert_eq!(cell(&[5.0, 5.0]).trend(), "\u{2585}\u{2585}");
+        assert_eq!(cell(&[1.0, 2.0]).trend(), "\u{2581}\u{2588}");
+    }
+}

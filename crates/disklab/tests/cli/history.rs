@@ -1,0 +1,108 @@
+//! `history`, on records made here.
+
+use std::fs;
+use std::path::Path;
+
+use crate::input::refused;
+use crate::{fixture, json, run};
+
+/// Six nights: a tenth slower from the fourth on.
+fn nights(here: &Path) -> Vec<String> {
+    let nights = (1..=6).map(|night| {
+        let name = format!("night-{night}");
+        let factor = if night < 4 { 1.0 } else { 1.1 };
+        let folder = fixture::seeds_record(here, &name, 5, factor);
+        let manifest = folder.join("manifest.toml");
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        let text = text
+            .replace("2026-11-21T21:00:00Z", &format!("2026-11-2{night}T21:00:00Z"))
+            .replace("\"7.3.4\"", &format!("\"7.{}.1\"", 12 - night));
+        fs::write(&manifest, text).expect("room");
+        name
+    });
+    nights.collect()
+}
+
+#[test]
+fn a_level_that_begins_is_found_and_judged() {
+    let here = tempfile::tempdir().expect("a folder");
+    let nights = nights(here.path());
+    let document = json(here.path(), &["history", "quick", "--metric", "iops", "--json"]);
+    let names: Vec<&str> = document["records"]
+        .as_array()
+        .expect("records")
+        .iter()
+        .filter_map(|record| record["name"].as_str())
+        .collect();
+    assert_eq!(names, nights);
+    let cells = document["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 6);
+    for cell in cells {
+        let points = cell["points"].as_array().expect("points");
+        let of = |key: &str| points.iter().map(|point| point[key].clone()).collect::<Vec<_>>();
+        let marks: Vec<bool> =
+            of("change_point").iter().filter_map(serde_json::Value::as_bool).collect();
+        assert_eq!(marks, [false, false, false, true, false, false], "{cell}");
+        assert!(points[0]["verdict"].is_null());
+        assert_eq!(
+            (&points[2]["verdict"], &points[5]["verdict"]),
+            (&"same".into(), &"worse".into())
+        );
+    }
+    let previous = json(
+        here.path(),
+        &["history", "quick", "--metric", "iops", "--against", "previous", "--json"],
+    );
+    let points = &previous["cells"][0]["points"];
+    assert_eq!((&points[3]["verdict"], &points[4]["verdict"]), (&"worse".into(), &"same".into()));
+    let against = json(
+        here.path(),
+        &["history", "quick", "--metric", "iops", "--against", "night-6", "--json"],
+    );
+    assert_eq!(against["cells"][0]["points"][0]["verdict"], "better");
+}
+
+#[test]
+fn tables_and_pictures() {
+    let here = tempfile::tempdir().expect("a folder");
+    nights(here.path());
+    let table = run(here.path(), &["history", "quick", "--metric", "iops"]);
+    assert_eq!((table.status, table.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(table.out);
+    // The newest kernel was first.
+    let by_kernel = run(here.path(), &["history", "quick", "--metric", "iops", "--by", "kernel"]);
+    let head = by_kernel.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(head.contains("from night-6 (7.6.1) to night-1 (7.11.1)"), "{head}");
+    let csv = run(here.path(), &["history", "quick", "--metric", "iops", "--format", "csv"]);
+    let mut rows = csv::Reader::from_reader(csv.out.as_bytes());
+    let rows: Vec<csv::StringRecord> = rows.records().map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), 36);
+    let [change, low, high] = [8, 9, 10].map(|at| rows[5][at].parse::<f64>().expect("a number"));
+    assert!(low <= change && change <= high && high < 0.0, "{:?}", rows[5]);
+    let svg = run(here.path(), &["history", "quick", "-o", "history.svg"]);
+    assert_eq!(svg.status, Some(0), "{}", svg.err);
+    let drawn = fs::read_to_string(here.path().join("history.svg")).expect("a picture");
+    assert!(drawn.contains("<svg") && drawn.matches("<circle").count() == 36);
+}
+
+#[test]
+fn wrong_input_is_named() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "only", 2, 1.0);
+    assert!(
+        refused(run(here.path(), &["history", "quick"])).contains("there is one record only, only")
+    );
+    let unknown = refused(run(here.path(), &["history", "qwick"]));
+    assert!(unknown.contains("no record in ./records is of a suite of that name"), "{unknown}");
+    fixture::seeds_record(here.path(), "second", 2, 1.0);
+    let metric = refused(run(here.path(), &["history", "quick", "--metric", "speed"]));
+    assert!(metric.contains("none of 2 records has speed"), "{metric}");
+    let ending = refused(run(here.path(), &["history", "quick", "-o", "x.gif"]));
+    assert!(ending.contains("`.gif`"), "{ending}");
+    // A record that cannot be read is left out, and the others are shown.
+    fixture::small_record(here.path(), "broken", 0);
+    fs::write(here.path().join("records/broken/manifest.toml"), "?").expect("room");
+    let done = run(here.path(), &["history", "quick", "--metric", "iops"]);
+    assert_eq!(done.status, Some(0));
+    assert!(done.err.contains("broken is left out"), "{}", done.err);
+}
