@@ -110,6 +110,7 @@ fn the_output_of_every_verb_is_valid() {
     fixture::record(here);
     fixture::seeds_record(here, "before", 5, 1.0);
     fixture::seeds_record(here, "after", 5, 1.1);
+    fixture::seeds_record(here, "twin", 5, 1.0);
     fixture::small_record(here, "other", 4096);
     let report = concat!(
         r#"{"fio version":"fio-3.39","jobs":[{"jobname":"rand","error":0,"read":{"total_ios":5,"#,
@@ -142,10 +143,10 @@ fn the_output_of_every_verb_is_valid() {
         &["report", name, "-o", "page.html"],
         &["export", "before", "--flat", "--format", "csv", "-o", "tables"],
         &["import", "fio.json", "--out", "records/theirs"],
-        &["audit", "fio.json", "before"],
+        &["audit", "fio.json", "records/before"],
         &["same", name, name],
         &["same", name, "other"],
-        &["merge", name, name, "--out", "records/merged"],
+        &["merge", "before", "twin", "--out", "records/merged"],
         &["merge", name, "other", "--out", "records/conflict"],
         &["validate", "drives"],
         &["device", "new", "mine", "--size", "10TB", "--rpm", "7200", "-o", "mine.toml"],
@@ -178,6 +179,7 @@ fn the_output_of_every_verb_is_valid() {
         "kernel-build",
         "kernel-patch",
         "kernel-path",
+        "import",
     ];
     let all = run(here, &["schema"]);
     let without: Vec<&str> = all
@@ -228,7 +230,8 @@ fn errors_are_documents_on_standard_output() {
     assert_eq!(wrong.status, Some(2));
     let details = error(&wrong)["details"].as_array().cloned().expect("details");
     assert!(details.len() >= 2, "{details:?}");
-    assert_eq!((&details[0]["line"], &details[0]["key"]), (&1.into(), &"question".into()));
+    let question = details.iter().find(|detail| detail["key"] == "question").expect("a detail");
+    assert_eq!((&question["line"], &question["file"]), (&1.into(), &"./wrong.toml".into()));
 
     let plain = run(here, &["show", "nothing"]);
     assert_eq!((plain.status, plain.out.as_str()), (Some(2), ""), "{}", plain.err);
