@@ -183,7 +183,8 @@ fn order(regrets: &mut [Regret], margin: f64) {
     });
 }
 
-/// The axes of the cells that vary, in the order in which recommendations are split.
+/// The axes by which a recommendation over these cells is split: array and workload, or else the
+/// first axis that there is.
 fn split_axes(cells: &[&RankedCell]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut axes: Vec<String> = Vec::new();
@@ -194,6 +195,9 @@ fn split_axes(cells: &[&RankedCell]) -> Vec<String> {
     }
     let place = |axis: &String| SPLIT_FIRST.iter().position(|first| first == axis);
     axes.sort_by_key(|axis| place(axis).unwrap_or(SPLIT_FIRST.len()));
+    let named = axes.iter().filter(|axis| place(axis).is_some()).count();
+    // Parts of parts of parts are no answer any more.
+    axes.truncate(named.max(1));
     axes
 }
 
