@@ -60,8 +60,8 @@ pub struct HistoryArgs {
     alpha: f64,
 
     /// How it is printed.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = HistoryFormat::Table)]
+    format: HistoryFormat,
 
     /// A new file instead of standard output: a picture (.svg), or a table (.csv).
     #[arg(short, long, value_name = "FILE")]
@@ -77,7 +77,7 @@ enum Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum HistoryFormat {
     Table,
     /// A row for each cell and record.
     Csv,
@@ -148,7 +148,7 @@ pub fn history(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Ok);
     }
-    if !screen.json && args.format == Format::Csv {
+    if !screen.json && args.format == HistoryFormat::Csv {
         let text = history.csv()?;
         screen.print(|out| Ok(out.write_all(text.as_bytes())?))?;
         return Ok(Exit::Ok);

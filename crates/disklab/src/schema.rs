@@ -25,7 +25,10 @@ const SCHEMAS: &[(&str, &str)] = &include!("schema/files.rs");
 #[derive(Debug, clap::Args)]
 pub struct SchemaArgs {
     /// The name of a document.
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEMAS.iter().map(|(name, _)| *name)))]
+    #[arg(
+        value_name = "NAME",
+        value_parser = PossibleValuesParser::new(SCHEMAS.iter().map(|(name, _)| *name))
+    )]
     name: Option<String>,
 }
 

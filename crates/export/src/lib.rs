@@ -10,7 +10,9 @@
 //! ```
 //!
 //! The columns of a table are the same for every record ([`table`]), but for those of `flat`, which
-//! has one row a trial and a column for each axis and number; docs/FORMAT.md lists them. A file is whole or not there. Memory does not grow with the number of rows.
+//! has one row a trial and a column for each axis and number; docs/FORMAT.md lists them.
+//!
+//! A file is whole or not there. Memory does not grow with the number of rows.
 
 mod error;
 mod folder;

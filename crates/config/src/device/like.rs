@@ -163,8 +163,8 @@ fn is_possible(text: &str, family: &str, key: &str, value: &Value) -> bool {
     TomlReader::new("device", &text).read(|table| Device::read("device", table)).is_ok()
 }
 
-/// The whole text of a device's file that takes `taken` from another, without the name of that; None
-/// if either is not TOML.
+/// The whole text of a device's file that takes `taken` from another, without the name of that;
+/// None if either is not TOML.
 pub(crate) fn with_inherited(own: &str, taken: &str) -> Option<String> {
     let mut whole = joined(&own.parse().ok()?, &taken.parse().ok()?);
     whole.remove(LIKE);

@@ -164,8 +164,8 @@ fn random(device: &Device) -> impl FnMut(usize) -> Request + use<> {
     }
 }
 
-/// Keeps `depth` requests under way until `count` are done. Returns how long that took, and how long
-/// all requests waited together.
+/// Keeps `depth` requests under way until `count` are done. Returns how long that took, and how
+/// long all requests waited together.
 fn closed_loop(
     disk: &mut dyn Disk,
     depth: usize,

@@ -151,8 +151,8 @@ impl Draft {
         let shifted = |page: &Nanos| page.0 as i64 + more;
         if ssd.read_page.iter().map(shifted).any(|page| page < 1000) {
             return Err(format!(
-                "--read-latency {latency} leaves no time for the flash: without it, a read takes {} \
-                 in all; name a faster device with --like",
+                "--read-latency {latency} leaves no time for the flash: without it, a read \
+                 takes {} in all; name a faster device with --like",
                 lone_read(plain)
             ));
         }
@@ -243,8 +243,8 @@ impl Draft {
         let program = row * 1_000_000_000 / u128::from(wanted.0.max(1));
         if !(10_000..=100_000_000).contains(&program) {
             return Err(mistaken!(
-                "--write-rate {wanted}: the {} dies of {} do not write at such a rate; name another \
-                 device with --like",
+                "--write-rate {wanted}: the {} dies of {} do not write at such a rate; name \
+                 another device with --like",
                 ssd.dies(),
                 self.like
             ));
