@@ -109,7 +109,7 @@ fn too_few_seeds_are_said_to_be() {
     assert_eq!(compare.status, Some(0));
     assert!(compare.out.contains("too few seeds (at least"), "{}", compare.out);
     let said = compare.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let command = format!("disklab run --resume {} --seeds 12", fixture::NAME);
+    let command = format!("disklab run --resume {} --seeds 11", fixture::NAME);
     assert!(said.contains(&command), "{said}");
     let report = json(here.path(), &["compare", fixture::NAME, "--json"]);
     assert_eq!(report["more_seeds"]["commands"], serde_json::json!([command]), "{report}");
