@@ -5,15 +5,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use disklab_compare::{Metric, Weight, answer};
-use disklab_report::chart::Provenance;
+use disklab_report::chart::{Provenance, rendered};
 use disklab_report::pictures::FoundPicture;
 use disklab_report::{
-    MARKER, Panel, Records, ReportOptions, ReportSource, markdown, page, panels, pictures,
+    MARKER, Panel, Records, ReportOptions, ReportSource, markdown, numbers, page, panels, pictures,
 };
 use disklab_units::prose::in_shell;
 
 use crate::compare::axis_value;
-use crate::exit::{Exit, Failure, mistaken};
+use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::records;
 use crate::screen::Screen;
 use crate::whole_file;
@@ -30,9 +30,9 @@ pub struct Args {
     #[arg(required = true)]
     run: Vec<String>,
 
-    /// Where to; `-` is standard output. By default the record's name in the current folder, such
-    /// as read-policy-20261121-210000.html. A file that is there is replaced only if it is a
-    /// report.
+    /// Where to; `-` is standard output. The ending chooses the format: .html, .md, .svg, .png or
+    /// .csv. By default the record's name in the current folder, such as
+    /// read-policy-20261121-210000.html. A file that is there is replaced only if it is a report.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -57,12 +57,17 @@ pub struct Args {
     #[arg(long, value_name = "ID")]
     trial: Vec<String>,
 
-    #[arg(long, value_enum, default_value_t = Format::Html)]
-    format: Format,
+    /// The title of the report, instead of the suite's question or of one made of the axes.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
 
-    /// The panel whose picture is wanted, and which of its pictures: `latency`, `latency/tail`. The
-    /// panels are named below.
-    #[arg(long, value_name = "NAME", required_if_eq("format", "svg"))]
+    /// The format, where the ending of `--output` does not say it; html if nothing does.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// For .svg and .png: the panel whose picture is wanted, and which of its pictures: `latency`,
+    /// `latency/tail`. The panels are named below. By default the forest plot of all cells.
+    #[arg(long, value_name = "NAME")]
     panel: Option<String>,
 
     /// The cell that the picture is of, by as many of its values as tell it from others; else the
@@ -85,6 +90,63 @@ enum Format {
     Markdown,
     /// One picture.
     Svg,
+    /// One picture in pixels, the same bytes on every machine.
+    Png,
+    /// The table of all numbers, with intervals as low and high.
+    Csv,
+}
+
+/// The panel of a picture where none is named.
+const FIRST_PANEL: &str = "question";
+
+impl Format {
+    const ALL: [Self; 5] = [Self::Html, Self::Markdown, Self::Svg, Self::Png, Self::Csv];
+
+    /// The endings of its files, the usual one first.
+    const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Html => &["html", "htm"],
+            Self::Markdown => &["md", "markdown"],
+            Self::Svg => &["svg"],
+            Self::Png => &["png"],
+            Self::Csv => &["csv"],
+        }
+    }
+
+    const fn is_picture(self) -> bool {
+        matches!(self, Self::Svg | Self::Png)
+    }
+
+    /// The format that `--format` or the ending of the file says.
+    fn chosen(args: &Args) -> Result<Self, Failure> {
+        let output = args.output.as_deref().filter(|output| output.as_os_str() != "-");
+        let ending = output.and_then(Path::extension).map(|ending| ending.to_string_lossy());
+        let Some((output, ending)) = output.zip(ending) else {
+            return Ok(args.format.unwrap_or(Self::Html));
+        };
+        let small = ending.to_ascii_lowercase();
+        let of_file = Self::ALL.into_iter().find(|one| one.endings().contains(&small.as_str()));
+        match (args.format, of_file) {
+            (Some(wanted), Some(of_file)) if wanted != of_file => Err(mistaken!(
+                "{}: its ending says {}, and --format says {}; leave --format out, or name the \
+                 file otherwise",
+                output.display(),
+                of_file.endings()[0],
+                wanted.endings()[0]
+            )),
+            (Some(wanted), _) => Ok(wanted),
+            (None, Some(of_file)) => Ok(of_file),
+            (None, None) => {
+                let known = Self::ALL.map(|one| format!(".{}", one.endings()[0])).join(", ");
+                Err(mistaken!(
+                    "{}: the ending .{} says no format; the known ones are {known}; with --format \
+                     the file may have any name",
+                    output.display(),
+                    ending.escape_debug()
+                ))
+            }
+        }
+    }
 }
 
 /// At the end of `--help`.
@@ -99,13 +161,16 @@ fn panels_in_words() -> String {
 }
 
 pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    if args.panel.is_some() && args.format != Format::Svg {
-        return Err(Failure::mistaken("--panel names a picture; it goes with --format svg"));
+    let format = Format::chosen(args)?;
+    if args.panel.is_some() && !format.is_picture() {
+        return Err(Failure::mistaken(
+            "--panel names a picture; it goes with --format svg or png, or such a file",
+        ));
     }
     let folders = args.run.iter().map(|run| records::find(run)).collect::<Result<Vec<_>, _>>()?;
     check_distinct(&folders)?;
     let records = Records::open(&folders)?;
-    let output = args.output.clone().unwrap_or_else(|| default_output(&folders[0], args.format));
+    let output = args.output.clone().unwrap_or_else(|| default_output(&folders[0], format));
     let wanted = ReportOptions {
         metrics: args.metric.clone(),
         baseline: args.baseline.clone(),
@@ -115,6 +180,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         command: command(),
         links: folders.iter().map(|folder| link(folder, &output)).collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: args.title.clone(),
     };
     let has_run = |id: &str| records.all.iter().any(|record| record.outcome(id).is_some());
     if let Some(id) = wanted.trials.iter().find(|id| !has_run(id)) {
@@ -127,21 +193,24 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         ));
     }
     let source = ReportSource::new(&records, &wanted)?;
-    let text = match args.format {
-        Format::Html => page::html(&source),
-        Format::Markdown => markdown::markdown(&source),
-        Format::Svg => picture(args, &source, screen)?,
+    let bytes = match format {
+        Format::Html => page::html(&source).into_bytes(),
+        Format::Markdown => markdown::markdown(&source).into_bytes(),
+        Format::Csv => numbers::csv(&source).into_bytes(),
+        Format::Svg => picture(args, &source, screen)?.into_bytes(),
+        Format::Png => rendered::png(&picture(args, &source, screen)?, &wanted.command)
+            .map_err(|error| cannot!("the picture cannot be rendered: {error}"))?,
     };
     if output.as_os_str() == "-" {
-        screen.print(|out| Ok(out.write_all(text.as_bytes())?))?;
+        screen.print(|out| Ok(out.write_all(&bytes)?))?;
         return Ok(Exit::Ok);
     }
-    write(&output, &text)?;
+    write(&output, &bytes)?;
     for sentence in &source.lost {
         screen.remark(sentence);
     }
     let document = serde_json::json!({
-        "file": output, "bytes": text.len(), "lost": source.lost,
+        "file": output, "bytes": bytes.len(), "lost": source.lost,
         "recommendation": source.recommendation,
     });
     screen.present(&document, |out| Ok(writeln!(out, "{}", output.display())?))?;
@@ -163,7 +232,7 @@ fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
 
 /// The picture that is asked for; where it could have been of several cells, of which it is.
 fn picture(args: &Args, source: &ReportSource, screen: &Screen) -> Result<String, Failure> {
-    let panel = args.panel.as_deref().unwrap_or_default();
+    let panel = args.panel.as_deref().unwrap_or(FIRST_PANEL);
     let (panel, kind) =
         panel.split_once('/').map_or((panel, None), |(panel, kind)| (panel, Some(kind)));
     let FoundPicture { chart, others } =
@@ -189,11 +258,8 @@ fn default_output(folder: &Path, format: Format) -> PathBuf {
     let name =
         folder.canonicalize().ok().and_then(|folder| folder.file_name().map(ToOwned::to_owned));
     let mut name = name.unwrap_or_else(|| "report".into());
-    name.push(match format {
-        Format::Html => ".html",
-        Format::Markdown => ".md",
-        Format::Svg => ".svg",
-    });
+    name.push(".");
+    name.push(format.endings()[0]);
     PathBuf::from(name)
 }
 
@@ -216,20 +282,25 @@ fn link(folder: &Path, output: &Path) -> String {
     up.chain([down]).collect::<PathBuf>().display().to_string()
 }
 
-/// What is there and is no report stays.
-fn write(output: &Path, text: &str) -> Result<(), Failure> {
+/// A file that is there and is no report stays.
+fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() && !is_report(output) {
         return Err(mistaken!(
             "{} is there and is no report of disklab's; remove it, or name another file with -o",
             output.display()
         ));
     }
-    whole_file::write_text(output, text)
+    whole_file::write(output, |file| Ok(file.write_all(bytes)?))
 }
 
+/// How many bytes tell what a file is.
+const BEGIN: u64 = 256;
+
 fn is_report(path: &Path) -> bool {
-    let mut begin = vec![0; MARKER.len()];
+    let mut begin = Vec::new();
     path.is_file()
-        && fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok()
-        && begin == MARKER.as_bytes()
+        && fs::File::open(path).and_then(|file| file.take(BEGIN).read_to_end(&mut begin)).is_ok()
+        && (begin.starts_with(MARKER.as_bytes())
+            || begin.starts_with(numbers::csv_begin().as_bytes())
+            || rendered::is_report(&begin))
 }

@@ -4,8 +4,10 @@
 //! sheet by their attributes, so that one picture serves light, dark and paper; a picture that
 //! stands alone brings a style sheet of its own.
 
+pub mod coinciding;
 pub mod ink;
 pub mod palette;
+pub mod rendered;
 mod svg;
 pub mod terminal;
 

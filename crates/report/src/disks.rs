@@ -7,7 +7,7 @@ use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record};
 use disklab_results::Sample;
-use disklab_results::sample::of_disks;
+use disklab_results::sample::{DeviceSample, of_disks};
 
 use crate::source::CellChoice;
 
@@ -23,6 +23,12 @@ pub fn sample<'a>(record: &Record, outcome: &'a Outcome) -> Option<Cow<'a, Sampl
         Some(sample) => (!sample.devices.is_empty()).then_some(Cow::Borrowed(sample)),
         None => of_disks(&closing(record, outcome)?).map(Cow::Owned),
     }
+}
+
+/// The name of a disk with what it is a model of: `vdb ironwolf-8tb`.
+pub fn name(disk: &DeviceSample) -> String {
+    let model = disk.device.iter().map(|device| format!(" {device}"));
+    disk.name.clone() + &model.collect::<String>()
 }
 
 /// `None` where it cannot be read.

@@ -10,7 +10,8 @@
 //! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces;
 //!   [`watched`]: such a trial; [`over_time`]: their pictures, with [`addresses`], [`raster`] and
 //!   [`embedded`];
-//! - [`overview`]: all cells in one picture; [`limits`]: what no record says;
+//! - [`forest`]: all cells in one picture; [`numbers`]: all cells in one table, with the
+//!   [`standing`] of each choice; [`title`]: the question; [`limits`]: what no record says;
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
 //! A report computes nothing: numbers are the record's, or come from `results`, `stats` and
@@ -22,23 +23,26 @@ pub mod disks;
 pub mod embedded;
 pub mod failures;
 pub mod history;
+pub mod forest;
 pub mod latency;
 pub mod limits;
 pub mod markdown;
 pub mod measures;
 pub mod merge;
 pub mod notes;
+pub mod numbers;
 pub mod over_time;
-pub mod overview;
 pub mod page;
 pub mod panel;
 pub mod pictures;
 pub mod raster;
 pub mod source;
+pub mod standing;
 pub mod survival;
 pub mod swept;
 pub mod tally;
 pub mod text;
+pub mod title;
 pub mod to_watch;
 pub mod traces;
 pub mod watched;

@@ -1,21 +1,21 @@
 //! The same answers as text, for a thread, a gist or a pull request.
 
-use disklab_compare::{Comparison, Metric, answer, conclusion};
+use disklab_compare::{Metric, answer, conclusion};
 use disklab_units::prose::{count, visible};
 use itertools::Itertools;
 
 use crate::failures::TrialFailure;
+use crate::numbers;
 use crate::panels::question::{facts, validities};
-use crate::source::{CellChoice, Group, ReportOptions, ReportSource};
+use crate::source::{ReportOptions, ReportSource};
 use crate::swept::{self, Along};
 use crate::text::MARKER;
+use crate::title::title;
 
 /// GitHub's Markdown.
 pub fn markdown(source: &ReportSource) -> String {
     let mut out = vec![MARKER.to_owned()];
-    let question = source.merged.iter().find_map(|report| report.question.as_deref());
-    let names = source.names().join(", ");
-    out.push(format!("## {}\n", plain(question.unwrap_or(&names))));
+    out.push(format!("## {}\n", plain(&title(source))));
     if !source.lost.is_empty() {
         out.push("**What could not be read**\n".to_owned());
         out.extend(source.lost.iter().map(|sentence| format!("- {}", plain(sentence))));
@@ -76,20 +76,47 @@ fn winners(out: &mut Vec<String>, source: &ReportSource) {
     }
 }
 
-/// A row for each group, a column for each choice.
+/// A row for each group, a column for each choice: the numbers, and below them the changes.
 fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     let choices = source.choices();
     let heads = choices.iter().map(|choice| plain(choice)).join(" | ");
+    let head = format!("| | {heads} |\n| --- |{}", " ---: |".repeat(choices.len()));
     out.push(format!("\n### {}\n", plain(metric.name())));
-    out.push(format!("| | {heads} |\n| --- |{}", " ---: |".repeat(choices.len())));
+    out.push(format!("{}. {}.\n", plain(&numbers::caption(source, metric)), numbers::MARKS));
+    out.push(head.clone());
+    for group in &source.groups {
+        let fields = numbers::row(source, group, metric).into_iter().map(|number| {
+            number.map_or_else(|| "-".to_owned(), |number| numbers::in_markdown(&number, plain))
+        });
+        out.push(format!("| {} | {} |", plain(&group.title()), { fields }.join(" | ")));
+    }
+    if source.comparisons.iter().any(|comparison| comparison.metric == *metric) {
+        changes(out, source, metric, &head);
+    }
+    failures(out, source, metric);
+}
+
+/// The changes against the baseline, in the same table.
+fn changes(out: &mut Vec<String>, source: &ReportSource, metric: &Metric, head: &str) {
+    let baseline = source.baseline.as_deref().unwrap_or_default();
+    out.push(format!("\nThe change against {}:\n", plain(baseline)));
+    out.push(head.to_owned());
+    for group in &source.groups {
+        let field = |value: &str| match source.comparison(group, value, metric) {
+            Some(comparison) if comparison.change.is_some() => {
+                plain(&comparison.change_and_verdict())
+            }
+            _ => "-".to_owned(),
+        };
+        let fields = source.choices().into_iter().map(field).join(" | ");
+        out.push(format!("| {} | {fields} |", plain(&group.title())));
+    }
+}
+
+/// Why trials have no result, once: below the first metric.
+fn failures(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     let mut failures: Vec<String> = Vec::new();
     for group in &source.groups {
-        let field = |value: &&str| {
-            let choice = group.choice(value);
-            choice.map_or_else(|| "-".to_owned(), |choice| field(source, group, choice, metric))
-        };
-        let fields = choices.iter().map(field).join(" | ");
-        out.push(format!("| {} | {fields} |", plain(&group.title())));
         for choice in &group.choices {
             let line = |failure: TrialFailure| {
                 let mark = if failure.failed { "✕ " } else { "" };
@@ -106,19 +133,6 @@ fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
         );
         out.extend(failures.iter().map(|failure| format!("- {}", plain(failure))));
     }
-}
-
-/// `173, +4.2 % better`; `✕` where no trial has a result.
-fn field(source: &ReportSource, group: &Group, choice: &CellChoice, metric: &Metric) -> String {
-    let Some(number) = source.number_in_words(group, choice, metric) else {
-        let (words, failed) = choice.without_result(metric);
-        return if failed { "✕".to_owned() } else { words.to_owned() };
-    };
-    let comparison = source.comparison(group, &choice.value, metric);
-    let told = comparison.map(Comparison::change_and_verdict).unwrap_or_default();
-    let verdict = if told.is_empty() { told } else { format!(", {told}") };
-    let failed = if choice.has_failed(metric) { " ✕" } else { "" };
-    plain(&format!("{number}{verdict}{failed}"))
 }
 
 /// Text that is nothing but text in Markdown, on one line.

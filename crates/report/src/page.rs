@@ -8,6 +8,7 @@ use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::panels;
 use crate::source::ReportSource;
 use crate::text::MARKER;
+use crate::title::title;
 
 /// No request to anywhere: what the page needs is in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
@@ -19,7 +20,7 @@ pub fn html(source: &ReportSource) -> String {
         .into_iter()
         .filter_map(|panel| drawn(&panel, source).map(|markup| (panel, markup)))
         .collect();
-    let title = format!("{} – disklab", source.short_name());
+    let heading = format!("{} – disklab", source.short_name());
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -29,7 +30,7 @@ pub fn html(source: &ReportSource) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content={"disklab " (source.wanted.version)};
                 meta name="color-scheme" content="light dark";
-                title { (title) }
+                title { (heading) }
                 style { (PreEscaped(include_str!("page.css"))) (PreEscaped(palette::on_dark())) }
             }
             body {
@@ -57,13 +58,11 @@ pub fn html(source: &ReportSource) -> String {
 }
 
 fn head(source: &ReportSource) -> Markup {
-    let question = source.merged.iter().find_map(|report| report.question.as_deref());
     let names = source.names().join(", ");
     html! {
         header {
-            p.kicker { "disklab report" }
-            h1 { (question.unwrap_or(&names)) }
-            p.record { @for report in source.merged.iter().take(1) { @if !report.suite.is_empty() {
+            h1 { (title(source)) }
+            p.record { "disklab report · " @for report in source.merged.iter().take(1) { @if !report.suite.is_empty() {
                 (report.suite) " · " } } (names) }
         }
     }

@@ -10,12 +10,13 @@ use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, Recommendation,
     RecommendationRule, SequentialDesign, Trust, Weight, answer, check_measured, compare,
-    conclusion, default_axis, default_metrics, index_records, interim_plan, match_trials,
-    recommend, sensitivity,
+    conclusion, default_axis, default_metrics, index_records, interim_plan, match_pairs,
+    match_trials, recommend, sensitivity,
 };
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
 use disklab_record::record::name_of;
+use disklab_stats::Verdict;
 use itertools::Itertools;
 
 use crate::merge::MergedRecord;
@@ -39,6 +40,8 @@ pub struct ReportOptions {
     pub links: Vec<String>,
     /// The version of disklab that makes it.
     pub version: String,
+    /// The title, instead of the suite's question.
+    pub title: Option<String>,
 }
 
 /// Records, what was found in them, and what of them is to be shown.
@@ -74,6 +77,8 @@ pub struct ReportSource<'a> {
     /// Cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
     choices: Vec<String>,
+    /// Comparisons of each two choices in each metric, all of a metric as one family.
+    pairs: Vec<Comparison>,
 }
 
 impl<'a> ReportSource<'a> {
@@ -133,6 +138,12 @@ impl<'a> ReportSource<'a> {
         let groups = groups::groups(&indexes, &compared, &running);
         let values = groups.iter().flat_map(|group| &group.choices).map(|choice| &choice.value);
         let choices = values.cloned().unique().collect();
+        let every_two = match_pairs(&indexes, &compared, Trust::Sound);
+        let pairs = metrics.chunks(1).flat_map(|metric| {
+            // Without enough trials for any estimate there is no standing either.
+            compare(&every_two, metric, rule, design.as_ref()).unwrap_or_default()
+        });
+        let pairs = pairs.collect();
         Ok(Self {
             wanted,
             records: all,
@@ -151,6 +162,7 @@ impl<'a> ReportSource<'a> {
             recommendation,
             groups,
             choices,
+            pairs,
         })
     }
 
@@ -295,6 +307,58 @@ impl<'a> ReportSource<'a> {
                 && comparison.metric == *metric
                 && comparison.cell == group.cell
         })
+    }
+
+    /// The verdict on one choice of a group, held against another one.
+    pub fn verdict_between(
+        &self,
+        group: &Group,
+        one: &str,
+        other: &str,
+        metric: &Metric,
+    ) -> Option<Verdict> {
+        let is_of = |comparison: &&Comparison, treatment: &str, baseline: &str| {
+            comparison.treatment == treatment
+                && comparison.baseline == baseline
+                && comparison.metric == *metric
+                && comparison.cell == group.cell
+        };
+        let verdict = |treatment, baseline| {
+            let mut all = self.comparisons.iter().chain(&self.pairs);
+            let found = all.find(|comparison| is_of(comparison, treatment, baseline))?;
+            found.change.map(|_| found.verdict)
+        };
+        verdict(one, other).or_else(|| {
+            Some(match verdict(other, one)? {
+                Verdict::Better => Verdict::Worse,
+                Verdict::Worse => Verdict::Better,
+                alike => alike,
+            })
+        })
+    }
+
+    /// The number of a choice that stands beside its change.
+    pub fn shown(&self, group: &Group, choice: &CellChoice, metric: &Metric) -> Option<f64> {
+        let comparison = self.comparison(group, &choice.value, metric);
+        comparison
+            .and_then(|comparison| comparison.treatment_median)
+            .or_else(|| Some(choice.spread(metric)?.median))
+    }
+
+    /// The axes that tell groups apart; the conditions name the others.
+    pub fn axes(&self) -> Vec<&str> {
+        let differs = |(axis, value): &&(String, String)| {
+            self.groups.iter().any(|other| other.cell.value(axis) != Some(value))
+        };
+        let all = self.groups.iter().flat_map(|group| &group.cell.0).filter(differs);
+        all.map(|(axis, _)| axis.as_str()).unique().collect()
+    }
+
+    /// The values of a group by which it differs from others, in words.
+    pub fn apart(&self, group: &Group) -> String {
+        let named = |axis: &str| Some(answer::named(axis, group.cell.value(axis)?));
+        let own = self.axes().into_iter().filter_map(named).join(", ");
+        if own.is_empty() { group.title() } else { own }
     }
 
     /// The place of the group to begin with: where the change that is certain is greatest, else

@@ -74,7 +74,7 @@ impl Surveyed {
         let devices = sample.as_ref().map_or(&[][..], |sample| &sample.devices);
         let name = |index: usize| {
             let device = devices.get(index);
-            device.map_or_else(|| format!("disk {}", index + 1), |device| device.name.clone())
+            device.map_or_else(|| format!("disk {}", index + 1), disks::name)
         };
         let told = phase.end - phase.begin;
         let whole = closing.and_then(|closing| span(&closing, &phase.name));

@@ -125,16 +125,35 @@ impl Series {
     }
 }
 
-/// A legend below the picture: of each series by its number that has a name, in their order.
+/// A legend below the picture: of each series by its number that has a name, in their order, with a
+/// note behind the name. The picture is `height` pixels high with one row of names, and higher by
+/// each further row; `room` are the pixels between its margins.
 pub fn with_legend<'n>(
     layout: Layout,
-    names: impl IntoIterator<Item = (usize, &'n str)>,
+    (height, room): (f64, f64),
+    names: impl IntoIterator<Item = (usize, &'n str, &'n str)>,
     entry: fn(Series, &str) -> LegendEntry,
 ) -> Layout {
-    let shown = names.into_iter().filter(|(_, name)| !name.is_empty());
-    let entries = shown.map(|(index, name)| entry(Series::numbered(index), name)).collect();
-    layout.with_legend_entries(entries).with_legend_position(LegendPosition::OutsideBottomColumns)
+    let shown = names.into_iter().filter(|(_, name, _)| !name.is_empty());
+    let with_note = |(index, name, note): (usize, &str, &str)| {
+        let entry = entry(Series::numbered(index), name);
+        LegendEntry { label: entry.label + &plain(note), ..entry }
+    };
+    let entries: Vec<LegendEntry> = shown.map(with_note).collect();
+    let longest = entries.iter().map(|entry| entry.label.chars().count()).max().unwrap_or(0);
+    let columns = (room / (LEGEND_MARK + LETTER * longest as f64)).floor().max(1.0) as usize;
+    let further = entries.len().div_ceil(columns).saturating_sub(1);
+    layout
+        .with_height(height + further as f64 * LEGEND_ROW)
+        .with_legend_entries(entries)
+        .with_legend_position(LegendPosition::OutsideBottomColumns)
+        .with_legend_col_limit(columns)
 }
+
+/// Pixels of a row of a legend, of a mark with what is beside it, and of a letter.
+const LEGEND_ROW: f64 = 18.0;
+const LEGEND_MARK: f64 = 38.0;
+const LETTER: f64 = 6.6;
 
 /// Says what stands at a tick of an axis.
 pub fn ticks(words: impl Fn(f64) -> String + Send + Sync + 'static) -> TickFormat {

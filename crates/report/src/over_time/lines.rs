@@ -9,13 +9,11 @@ use kuva::render::annotations::{ShadedRegion, TextAnnotation};
 use super::frame::{DRAWN, LEFT, table};
 use super::measure::DiskMeasure;
 use super::scale::Scale;
+use crate::chart::coinciding::{LineOverlap, overlaps};
 use crate::chart::{Chart, WIDTH, ink};
 use crate::watched::WatchedTrial;
 
 const HEIGHT: f64 = 225.0;
-/// The height of each further row of the legend; and the names in a row.
-const LEGEND: f64 = 18.0;
-const IN_A_ROW: usize = 5;
 
 /// Lines over seconds, with a legend below them. `most`: how far the axes go.
 pub fn over_seconds(
@@ -24,15 +22,19 @@ pub fn over_seconds(
     most: (f64, f64),
     x_label: &str,
 ) -> (Vec<Plot>, Layout) {
-    let plots =
-        lines.enumerate().map(|(index, points)| ink::Series::numbered(index).line(points, 1.3));
-    let legend = names.len().saturating_sub(1) / IN_A_ROW;
-    let height = HEIGHT + legend as f64 * LEGEND;
-    let layout = ink::layout((0.0, most.0), (0.0, most.1), WIDTH, height)
+    let lines: Vec<(&str, Vec<(f64, f64)>)> = names.iter().map(String::as_str).zip(lines).collect();
+    let overlaps = overlaps(&lines, most.1);
+    let line = |(index, ((_, points), overlap)): (usize, ((&str, Vec<_>), &LineOverlap))| {
+        Plot::Line(ink::Series::numbered(index).line(points, 1.3 + overlap.wider))
+    };
+    let layout = ink::layout((0.0, most.0), (0.0, most.1), WIDTH, HEIGHT)
         .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label(x_label);
-    let series = names.iter().map(String::as_str).enumerate();
-    (plots.map(Plot::Line).collect(), ink::with_legend(layout, series, ink::Series::entry))
+    let notes = overlaps.iter().map(|overlap| overlap.note.as_str());
+    let series = names.iter().zip(notes).enumerate();
+    let series = series.map(|(index, (name, note))| (index, name.as_str(), note));
+    let layout = ink::with_legend(layout, (HEIGHT, DRAWN), series, ink::Series::entry);
+    (lines.into_iter().zip(&overlaps).enumerate().map(line).collect(), layout)
 }
 
 /// A line for each disk of a trial.

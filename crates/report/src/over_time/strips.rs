@@ -8,16 +8,19 @@ use maud::{Markup, html};
 use super::frame::{DRAWN, LEFT, short, table, tick_step};
 use super::scale::Scale;
 use crate::addresses::Beyond;
-use crate::chart::{Chart, WIDTH, centred, ending, ink, number};
+use crate::chart::{Chart, WIDTH, centred, ink, number};
 use crate::embedded::base64;
 use crate::raster;
 use crate::watched::{Detail, WatchedTrial};
 use disklab_trace::timeline::{DiskTimeline, Raster};
 
-/// Pixels between the strips of disks, above and below them all.
-const GAP: f64 = 12.0;
-const HEAD: f64 = 28.0;
+/// Pixels between the strips of disks, in which the lower one's name stands; above and below them
+/// all.
+const GAP: f64 = 20.0;
+const HEAD: f64 = 40.0;
 const FOOT: f64 = 40.0;
+/// Letters of a disk's name at most.
+const NAME: usize = 48;
 
 /// Each kind of point, with its colour.
 const INKS: [(&str, &str); 3] =
@@ -40,7 +43,7 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
             }
             text x=(LEFT + DRAWN + 6.0) y="14" { "GiB" }
             @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
-                (ending(LEFT - 8.0, top(index) + strip / 2.0 + 4.0, ink::shortened(name, 5)))
+                text x=(LEFT) y=(number(top(index) - 5.0)) { (ink::shortened(name, NAME)) }
                 rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none"
                     stroke=(ink::GRID) {}
                 (points(disk, trial.detail, (top(index), strip, end - LEFT)))

@@ -6,6 +6,7 @@ use itertools::Itertools;
 use kuva::prelude::Plot;
 use maud::html;
 
+use crate::chart::coinciding::overlaps;
 use crate::chart::{Chart, NumbersTable, ink};
 use crate::latency::{self, Curve, Origin, RequestKind};
 use crate::panel::{Nothing, Panel, Piece, of_groups};
@@ -143,7 +144,15 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Curve
     // What is below that, or took no time (it was in memory), is at the lower edge of the
     // logarithmic scale.
     let drawn = |ns: f64| ns.max(floor);
-    for curve in curves {
+    let places = |curve: &Curve| {
+        let place =
+            |point: &latency::CurvePoint| ((view.place)(point.percent), drawn(point.of_all).ln());
+        points(curve).iter().map(place).collect()
+    };
+    let names = curves.iter().map(|curve| curve.choice.as_str());
+    let places: Vec<(&str, Vec<(f64, f64)>)> = names.zip(curves.iter().map(places)).collect();
+    let overlaps = overlaps(&places, (most * 1.1 / floor).ln());
+    for (curve, overlap) in curves.iter().zip(&overlaps) {
         let series = ink::Series::numbered(curve.series);
         let points = points(curve);
         let line: Vec<(f64, f64)> =
@@ -151,7 +160,7 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Curve
         if curve.origin == Origin::Percentiles {
             plots.push(series.marks(line.clone()).into());
         }
-        let line = series.line(line, 2.0).with_band(
+        let line = series.line(line, 2.0 + overlap.wider).with_band(
             points.iter().map(|point| drawn(point.least)),
             points.iter().map(|point| drawn(point.greatest)),
         );
@@ -163,8 +172,11 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Curve
         .with_x_tick_step(view.step)
         .with_x_tick_format(ink::ticks(view.tick))
         .with_y_tick_format(ink::ticks(time));
-    let names = curves.iter().map(|curve| (curve.series, curve.choice.as_str()));
-    let layout = ink::with_legend(layout, names, ink::Series::entry);
+    let names = curves
+        .iter()
+        .zip(&overlaps)
+        .map(|(curve, overlap)| (curve.series, curve.choice.as_str(), overlap.note.as_str()));
+    let layout = ink::with_legend(layout, (HEIGHT, ink::ROOM), names, ink::Series::entry);
     let (percents, table) = table(curves, view);
     let place = |percent| ink::LEFT + ((view.place)(percent) / view.x.1).min(1.0) * ink::ROOM;
     let places: Vec<f64> = percents.into_iter().map(place).collect();

@@ -6,7 +6,6 @@ use disklab_compare::{Comparison, Metric, answer};
 use disklab_stats::Verdict;
 use disklab_units::prose::count;
 use indexmap::IndexMap;
-use itertools::Itertools;
 use maud::{Markup, html};
 
 use crate::failures::TrialFailure;
@@ -23,7 +22,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         return Err("The record has no trials.".into());
     }
     let mut notes = (Notes::default(), Vec::new());
-    let axes = axes(source);
+    let axes = source.axes();
     let judged = source.baseline.is_some();
     let table = html! {
         div.scroll.matrix tabindex="0" role="group" aria-label="All cells" {
@@ -53,7 +52,6 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         }
     };
     Ok(vec![Piece::Words(html! {
-        @if judged { (glance(source, &axes, metric)) }
         (table)
         (listed(&notes.0, &notes.1))
     })])
@@ -98,66 +96,6 @@ fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
                     }
                 }
             } }
-        }
-    }
-}
-
-/// The axes that tell groups apart; the conditions name the others.
-fn axes<'a>(source: &'a ReportSource) -> Vec<&'a str> {
-    let differs = |(axis, value): &&(String, String)| {
-        source.groups.iter().any(|other| other.cell.value(axis) != Some(value))
-    };
-    let all = source.groups.iter().flat_map(|group| &group.cell.0).filter(differs);
-    all.map(|(axis, _)| axis.as_str()).unique().collect()
-}
-
-/// A row for each group, a column for each choice: what became of it, without the numbers.
-fn glance(source: &ReportSource, axes: &[&str], metric: &Metric) -> Markup {
-    let choices = source.choices();
-    let named = |group: &Group, axis: &str| Some(answer::named(axis, group.cell.value(axis)?));
-    let glance = |group: &Group, value: &str| {
-        let choice = group.choice(value);
-        choice.map_or_else(|| html! { td {} }, |choice| at_a_glance(source, group, choice, metric))
-    };
-    html! {
-        div.scroll.glance tabindex="0" role="group" aria-label="At a glance" {
-            table id="matrix-glance" {
-                caption { (metric.name()) " at a glance: the change against "
-                    (source.baseline.as_deref().unwrap_or_default()) }
-                thead { tr {
-                    th scope="col" { (axes.join(", ")) }
-                    @for choice in &choices { th scope="col" { (choice) } }
-                } }
-                tbody { @for group in &source.groups { tr {
-                    th scope="row" {
-                        (axes.iter().filter_map(|axis| named(group, axis)).join(", ")) }
-                    @for choice in &choices {
-                        (glance(group, choice))
-                    }
-                } } }
-            }
-        }
-    }
-}
-
-fn at_a_glance(
-    source: &ReportSource,
-    group: &Group,
-    choice: &CellChoice,
-    metric: &Metric,
-) -> Markup {
-    let comparison = source.comparison(group, &choice.value, metric);
-    let is_baseline = comparison.is_none() && source.baseline.as_deref() == Some(&choice.value);
-    html! {
-        td data-verdict=[comparison.map(|comparison| comparison.verdict)] {
-            a href={"#bars-" (group.name)} {
-                @match (choice.spread(metric), comparison) {
-                    (None, _) => { (nothing(choice, metric)) },
-                    (Some(_), Some(comparison)) if comparison.change.is_some() => {
-                        (comparison.change_and_verdict()) },
-                    (Some(_), _) => { (uncompared(choice, metric, is_baseline)) },
-                }
-            }
         }
     }
 }
@@ -226,18 +164,6 @@ fn row<'a>(
     };
     notes.1.extend(remarked);
     markup
-}
-
-/// Draws the words in the place of a change. A trial that was given up takes longer than its limit,
-/// and the words say so.
-fn uncompared(choice: &CellChoice, metric: &Metric, is_baseline: bool) -> Markup {
-    html! {
-        @if is_baseline { "baseline" }
-        @match choice.censored(metric) {
-            Some(told) => { @if is_baseline { ", " } span.x { "✕ " (told) } },
-            None => { @if !is_baseline { "too few" } },
-        }
-    }
 }
 
 /// The class of a value that paper has room for on one line.

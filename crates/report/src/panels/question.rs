@@ -11,38 +11,81 @@ use disklab_record::Record;
 use disklab_record::manifest::HostDisk;
 use disklab_units::prose::{count, listed};
 
+use crate::disks;
+use crate::forest;
 use crate::limits;
 use crate::merge::made_with;
-use crate::overview::overview;
+use crate::numbers;
 use crate::panel::{self, Nothing, Panel, Piece};
 use crate::source::{ReportSource, values_by_axis};
 use crate::survival;
 
 pub const PANEL: Panel =
-    Panel { place: 10, name: "question", title: "Question and answer", pictures: "overview", draw };
+    Panel { place: 10, name: "question", title: "Question and answer", pictures: "forest", draw };
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
-    let recommendation = source.recommendation.as_ref().map(recommended).map(Piece::Words);
-    let picture =
-        source.metrics.first().and_then(|metric| overview(source, metric)).map(Piece::Chart);
-    let answer = Piece::Words(answer(source));
+    let forest = source.metrics.first().map(|metric| forest::pieces(source, metric));
+    let verdicts = answer(source);
+    let (first, below) = match &source.recommendation {
+        Some(recommendation) => (recommended(recommendation), Some(verdicts)),
+        None => (verdicts, None),
+    };
+    let first = Piece::Words(html! { div.first { (first) } });
     let rest = Piece::Words(html! {
+        @if let Some(verdicts) = below { h3 { "Verdicts" } (verdicts) }
+        @for sentence in source.merged.iter().flat_map(|report| &report.machine) { p { (sentence)
+            "." } }
+        (terms(source))
         h3 { "Conditions" }
         (panel::facts(facts(source)))
         h3 { "What it does not say" }
         @for validity in validities(source) { p.validity { (validity) } }
     });
-    Ok(recommendation.into_iter().chain(picture).chain([answer, rest]).collect())
+    let numbers = (!source.groups.is_empty()).then(|| Piece::Words(tables(source)));
+    let forest = forest.into_iter().flatten();
+    Ok(std::iter::once(first).chain(forest).chain(numbers).chain([rest]).collect())
 }
 
 /// The candidate to take, large, and below it what another one would cost.
 fn recommended(recommendation: &Recommendation) -> Markup {
-    let Recommendation { headline, details, rule, .. } = recommendation;
+    let Recommendation { headline, details, .. } = recommendation;
     html! {
         p.recommendation { strong { (headline) "." } }
         ul.answer { @for detail in details { li { (detail) "." } } }
-        p.terms { "The rule: " (rule) "." }
+    }
+}
+
+/// The numbers of the first metric, and folded those of the others.
+fn tables(source: &ReportSource) -> Markup {
+    let (first, others) = source
+        .metrics
+        .split_first()
+        .map_or((None, &[][..]), |(first, others)| (Some(first), others));
+    html! {
+        @if let Some(metric) = first {
+            (numbers::table(source, metric))
+            p.terms { (numbers::MARKS) "." }
+        }
+        @for metric in others {
+            details { summary { "Numbers: " (metric.name()) } (numbers::table(source, metric)) }
+        }
+    }
+}
+
+/// The rules by which the recommendation and the verdicts were given.
+fn terms(source: &ReportSource) -> Markup {
+    html! {
+        @if let Some(Recommendation { rule, .. }) = &source.recommendation {
+            p.terms { "The rule: " (rule) "." }
+        }
+        @if !source.comparisons.is_empty() {
+            p.terms { (basis(source.rule, &source.matched, source.design.as_ref())) ". "
+                (count(source.comparisons.len(), "verdict")) " in all, on "
+                (listed(&source.metrics.iter().map(Metric::name).collect::<Vec<_>>()))
+                @if source.until.is_none() && source.metrics.len() > 1 {
+                    ", the limit holding for each of these by itself" } "." }
+        }
     }
 }
 
@@ -54,14 +97,7 @@ fn answer(source: &ReportSource) -> Markup {
             ul.answer { @for sentence in &sentences { li { (emphasised(sentence)) "." } } }
             @for sentence in source.sensitivity() { p { (sentence) "." } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
-            p.terms { (basis(source.rule, &source.matched, source.design.as_ref())) ". "
-                (count(source.comparisons.len(), "verdict")) " in all, on "
-                (listed(&source.metrics.iter().map(Metric::name).collect::<Vec<_>>()))
-                @if source.until.is_none() && source.metrics.len() > 1 {
-                    ", the limit holding for each of these by itself" } "." }
         }
-        @for sentence in source.merged.iter().flat_map(|report| &report.machine) { p { (sentence)
-            "." } }
         @for sentence in source.records.iter().filter_map(survival::sentence) { p { (sentence)
             "." } }
     }
@@ -104,7 +140,7 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
         let made = made_with(report).join(", ");
         let all = [
             ("trials", Some(report.trials.to_string())),
-            ("disks", disks(index.record)),
+            ("disks", disks_of(index.record)),
             ("inherited", inherited(index.record)),
             ("measured", measured(index)),
             ("made with", Some(made).filter(|made| !made.is_empty())),
@@ -119,9 +155,9 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     facts
 }
 
-/// The models of the disks of each array, or the disks of a machine; `None` if the disks were
+/// The names and models of the disks of each array, or the disks of a machine; `None` if the disks were
 /// somebody else's.
-fn disks(record: &Record) -> Option<String> {
+fn disks_of(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {
         let disk = |disk: &HostDisk| {
             let model = disk.model.as_deref().unwrap_or("no model known");
@@ -130,20 +166,19 @@ fn disks(record: &Record) -> Option<String> {
         let at = on.at.iter().map(|path| format!("at {}", path.display()));
         return Some(at.chain(on.disks.iter().map(disk)).join(", "));
     }
-    let mut arrays: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    let mut arrays: IndexMap<&str, Vec<String>> = IndexMap::new();
     for outcome in record.lines() {
         let array = outcome.cell.value("array").unwrap_or_default();
         let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
-        let models: Vec<&str> = devices.filter_map(|device| device.device.as_deref()).collect();
+        let models = devices.filter(|device| device.device.is_some());
+        let models: Vec<String> = models.map(disks::name).collect();
         if !models.is_empty() {
             arrays.entry(array).or_insert(models);
         }
     }
-    let told = |(array, models): (&&str, &Vec<&str>)| {
-        let number = |model: &&str| models.iter().filter(|other| *other == model).count();
-        let mut counts = models.iter().unique().map(|model| format!("{} {model}", number(model)));
+    let told = |(array, models): (&&str, &Vec<String>)| {
         let of = if array.is_empty() { String::new() } else { format!("{array}: ") };
-        format!("{of}{}", counts.join(", "))
+        format!("{of}{}", models.join(", "))
     };
     let told = arrays.iter().map(told).join("; ");
     (!told.is_empty()).then(|| format!("models, not hardware. {told}"))

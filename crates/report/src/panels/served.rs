@@ -25,7 +25,7 @@ const BAR: f64 = 11.0;
 const CHOICE: f64 = 30.0;
 /// Letters of a choice's name and of a disk's, at most, and pixels of each.
 const NAME: usize = 18;
-const DISK: usize = 12;
+const DISK: usize = 40;
 const LETTER: f64 = 7.2;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
@@ -148,8 +148,6 @@ struct ChoiceService {
 
 struct DiskService {
     name: String,
-    /// The name of the disk in the samples, with what it is a model of.
-    told: String,
     share: Option<Spread>,
     /// The fields of [`COLUMNS`] and of [`OF_BTRFS`].
     fields: [Vec<String>; 2],
@@ -164,10 +162,8 @@ impl ChoiceService {
                 Spread::over(samples.iter().filter_map(|sample| value(sample.devices.get(index)?)))
             };
             let field = |(_, _, value, show): &ServiceColumn| with_range(over(*value), show);
-            let model = named.device.iter().map(|device| format!(" ({device})"));
             DiskService {
-                name: named.name.clone(),
-                told: named.name.clone() + &model.collect::<String>(),
+                name: disks::name(named),
                 share: over(|disk| disk.read_share),
                 fields: [&COLUMNS[..], &OF_BTRFS].map(|all| all.iter().map(field).collect()),
             }
@@ -294,7 +290,7 @@ fn table(compared: &str, choices: &[ChoiceService]) -> NumbersTable {
     let of_btrfs = OF_BTRFS.iter().filter(|_| has_stats).map(|(name, ..)| *name);
     let mut table = NumbersTable::new(compared, ["disk"].into_iter().chain(heads).chain(of_btrfs));
     for choice in choices {
-        for (at, DiskService { told: disk, fields: [fields, of_btrfs], .. }) in
+        for (at, DiskService { name: disk, fields: [fields, of_btrfs], .. }) in
             choice.disks.iter().enumerate()
         {
             // It is of all disks together.

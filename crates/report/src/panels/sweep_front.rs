@@ -135,7 +135,8 @@ fn chart(marks: &[CellMark], front: &[&CellMark], series: &[&str]) -> Chart {
         .with_x_tick_format(ink::ticks(|iops| answer::value(iops, "1/s")))
         .with_y_tick_format(ink::ticks(|ns| answer::value(ns, "ns")));
     let names = series.iter().copied().enumerate();
-    let layout = ink::with_legend(layout, names, ink::Series::mark_entry);
+    let names = names.map(|(at, name)| (at, name, ""));
+    let layout = ink::with_legend(layout, (HEIGHT, ink::ROOM), names, ink::Series::mark_entry);
     let mut table = NumbersTable::new("cell", ["IOPS", "p99.9", "on the front"]);
     for mark in marks {
         let on = if mark.is_on_front { "yes" } else { "" };

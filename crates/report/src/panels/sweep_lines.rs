@@ -2,9 +2,11 @@
 //! choice changes.
 
 use disklab_compare::{Metric, answer};
+use disklab_results::Spread;
 use kuva::prelude::Plot;
 use maud::html;
 
+use crate::chart::coinciding::overlaps;
 use crate::chart::{Chart, NumbersTable, ink};
 use crate::panel::{Nothing, Panel, Piece, Section, with_words};
 use crate::source::{CellChoice, ReportSource};
@@ -76,15 +78,22 @@ fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart>
     let unit = metric.unit(all().flat_map(|choice| choice.outcomes()));
     let spreads = || all().filter_map(|choice| choice.spread(metric));
     let most = spreads().map(|spread| spread.max).reduce(f64::max)?;
+    let top = if most > 0.0 { most * 1.08 } else { 1.0 };
+    let medians = |at: usize| {
+        known(line, at, metric).into_iter().map(|(x, spread)| (x, spread.median)).collect()
+    };
+    let medians = (0..series.len()).map(medians);
+    let places: Vec<(&str, Vec<(f64, f64)>)> = series.iter().copied().zip(medians).collect();
+    let overlaps = overlaps(&places, top);
     let mut plots: Vec<Plot> = Vec::new();
-    for (at, _) in series.iter().enumerate() {
-        plots.extend(one(line, at, metric));
+    for (at, overlap) in overlaps.iter().enumerate() {
+        plots.extend(one(line, at, metric, overlap.wider));
     }
     let values: Vec<String> = line.points.iter().map(|point| point.value.clone()).collect();
     let last = values.len().saturating_sub(1);
     let step = values.len().div_ceil(MOST_TICKS).max(1);
     let x = (-0.2, last as f64 + 0.2);
-    let y = (0.0, if most > 0.0 { most * 1.08 } else { 1.0 });
+    let y = (0.0, top);
     let edges = edges(values.len());
     let name = move |x: f64| {
         let is_point = (x - x.round()).abs() < 1e-6 && x >= 0.0;
@@ -97,7 +106,9 @@ fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart>
         .with_x_tick_format(ink::ticks(name))
         .with_y_tick_format(ink::ticks(move |y| answer::value(y, &of_unit)));
     let entry = if line.is_sampled { ink::Series::mark_entry } else { ink::Series::entry };
-    let layout = ink::with_legend(layout, series.iter().copied().enumerate(), entry);
+    let names = series.iter().zip(&overlaps).enumerate();
+    let names = names.map(|(at, (name, overlap))| (at, *name, overlap.note.as_str()));
+    let layout = ink::with_legend(layout, (HEIGHT, ink::ROOM), names, entry);
     let (table, says) = (table(along, metric, &unit), says(source, along, metric));
     Some(
         Chart::draw(&slug(metric.name()), along.title(metric), says, plots, layout, table)
@@ -106,17 +117,9 @@ fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart>
 }
 
 /// A series: its band and its line; marks, so that points without a result are seen to be missing.
-fn one(line: &SweepLine, at: usize, metric: &Metric) -> Vec<Plot> {
+fn one(line: &SweepLine, at: usize, metric: &Metric, wider: f64) -> Vec<Plot> {
     let ink = ink::Series::numbered(at);
-    let spread = |point: &swept::SweepPoint| {
-        point.choices.get(at).copied().flatten().and_then(|choice| choice.spread(metric))
-    };
-    let known: Vec<(f64, disklab_results::Spread)> = line
-        .points
-        .iter()
-        .enumerate()
-        .filter_map(|(x, point)| Some((x as f64, spread(point)?)))
-        .collect();
+    let known = known(line, at, metric);
     if known.is_empty() {
         return Vec::new();
     }
@@ -125,11 +128,18 @@ fn one(line: &SweepLine, at: usize, metric: &Metric) -> Vec<Plot> {
     if line.is_sampled {
         return vec![marks.into()];
     }
-    let line = ink.line(medians, 2.0).with_band(
+    let line = ink.line(medians, 2.0 + wider).with_band(
         known.iter().map(|(_, spread)| spread.min),
         known.iter().map(|(_, spread)| spread.max),
     );
     vec![line.into(), marks.into()]
+}
+
+/// The points of a series that have a result, with their places.
+fn known(line: &SweepLine, at: usize, metric: &Metric) -> Vec<(f64, Spread)> {
+    let spread = |point: &swept::SweepPoint| point.choices.get(at).copied()??.spread(metric);
+    let points = line.points.iter().enumerate();
+    points.filter_map(|(x, point)| Some((x as f64, spread(point)?))).collect()
 }
 
 /// The edges between the points, in pixels.

@@ -1,0 +1,94 @@
+//! Lines that lie on each other: the lower ones are drawn wider, so that one sees both, and the
+//! legend says which line coincides with which.
+
+/// Lines nearer than this share of the axis are drawn on each other.
+const NEAR: f64 = 0.006;
+/// The share of its points in which a line coincides with another at least.
+const MOSTLY: f64 = 0.8;
+/// Pixels by which a line is wider for each line that is drawn on it; and at most.
+const WIDER: f64 = 3.0;
+const WIDEST: f64 = 9.0;
+
+/// How a line that may coincide with others is drawn.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LineOverlap {
+    /// The pixels that are added to its width.
+    pub wider: f64,
+    /// The words behind its name in the legend; empty for a line that no earlier one lies below.
+    pub note: String,
+}
+
+/// Finds out how each of some lines is drawn, in the order in which they are drawn. Points have the
+/// places that they are drawn at, on an axis of this `height`.
+pub fn overlaps<'n>(lines: &[(&'n str, Vec<(f64, f64)>)], height: f64) -> Vec<LineOverlap> {
+    let mut all = vec![LineOverlap::default(); lines.len()];
+    for (at, (_, line)) in lines.iter().enumerate() {
+        let earlier = lines[..at].iter().enumerate();
+        let mut below = earlier.filter_map(|(below, (name, other))| {
+            let share = share(line, other, height * NEAR)?;
+            (share >= MOSTLY).then_some((below, *name, share))
+        });
+        if let Some((first, name, share)) = below.next() {
+            // The first word of a disk's name is the disk.
+            let name = name.split(' ').next().unwrap_or(name);
+            let mostly = if share < 1.0 { "mostly " } else { "" };
+            all[at].note = format!(" ({mostly}coincides with {name})");
+            for below in std::iter::once(first).chain(below.map(|(below, ..)| below)) {
+                all[below].wider = (all[below].wider + WIDER).min(WIDEST);
+            }
+        }
+    }
+    all
+}
+
+/// The share of a line's points that another line has too; `None` for lines without common places.
+fn share(line: &[(f64, f64)], other: &[(f64, f64)], near: f64) -> Option<f64> {
+    // Both go from left to right.
+    let (mut rest, mut common, mut alike) = (other, 0_u32, 0_u32);
+    for (x, y) in line {
+        while let [(first, _), later @ ..] = rest
+            && *first < x - 1e-9
+        {
+            rest = later;
+        }
+        if let [(first, value), ..] = rest
+            && (first - x).abs() <= 1e-9
+        {
+            common += 1;
+            alike += u32::from((value - y).abs() <= near);
+        }
+    }
+    (common > 0).then(|| f64::from(alike) / f64::from(common))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(height: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+        (0..=20).map(|at| (f64::from(at), height(f64::from(at)))).collect()
+    }
+
+    #[test]
+    fn lines_on_each_other_are_wider_below_and_said() {
+        let lines = [
+            ("pid", line(|x| x)),
+            ("queue", line(|x| 20.0 - x)),
+            ("devid", line(|x| x + 0.05)),
+            ("vdb nas-4tb", line(|x| if x < 2.0 { 9.0 } else { 20.0 - x })),
+            ("last", line(|x| x)),
+        ];
+        let all = overlaps(&lines, 20.0);
+        let notes: Vec<&str> = all.iter().map(|one| one.note.as_str()).collect();
+        let mostly = " (mostly coincides with queue)";
+        assert_eq!(notes, ["", "", " (coincides with pid)", mostly, " (coincides with pid)"]);
+        let wider: Vec<f64> = all.iter().map(|one| one.wider).collect();
+        assert_eq!(wider, [2.0 * WIDER, WIDER, WIDER, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn lines_without_common_places_do_not_coincide() {
+        let lines = [("a", vec![(0.0, 1.0)]), ("b", vec![(0.5, 1.0)]), ("c", Vec::new())];
+        assert_eq!(overlaps(&lines, 1.0), vec![LineOverlap::default(); 3]);
+    }
+}

@@ -1,0 +1,219 @@
+//! The table of absolute numbers: a row for each cell, a column for each choice, and in each row a
+//! mark at what is best. The page, Markdown and CSV have the same table.
+
+use disklab_compare::{Comparison, Metric};
+use disklab_results::Spread;
+use itertools::Itertools;
+use maud::{Markup, html};
+
+use crate::source::{CellChoice, Group, ReportSource};
+use crate::standing::{Standing, standings};
+
+/// Explains the marks of the table.
+pub const MARKS: &str = "Bold: better than every other choice of its row, with certainty; ≈: as \
+    good as the best, or the best with others as good; ?: the best, but not with certainty";
+
+/// The number of a choice in a cell, in words.
+#[derive(Debug)]
+pub struct CellNumber {
+    /// The number, as far as it is known; or the words in its place.
+    pub text: String,
+    /// The range over the seeds; empty if it is shown as one number.
+    pub range: String,
+    /// `None` without a number.
+    pub standing: Option<Standing>,
+    /// Some trial ought to have given a result, and did not.
+    pub has_failed: bool,
+}
+
+impl CellNumber {
+    /// The sign behind the number.
+    pub const fn sign(&self) -> &'static str {
+        match self.standing {
+            Some(Standing::AsGood) => " ≈",
+            Some(Standing::Leads) => " ?",
+            Some(Standing::Best | Standing::Behind) | None => "",
+        }
+    }
+}
+
+/// The numbers of a group in the order of all choices; `None` for a choice that it does not have.
+pub fn row(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<Option<CellNumber>> {
+    let standings = standings(source, group, metric);
+    let place = |value: &str| group.choices.iter().position(|choice| choice.value == value);
+    let number = |value: &str| {
+        let at = place(value)?;
+        Some(number(source, group, &group.choices[at], metric, standings[at]))
+    };
+    source.choices().into_iter().map(number).collect()
+}
+
+fn number(
+    source: &ReportSource,
+    group: &Group,
+    choice: &CellChoice,
+    metric: &Metric,
+    standing: Option<Standing>,
+) -> CellNumber {
+    let unit = group.unit(metric);
+    let has_failed = choice.has_failed(metric);
+    let shown = source.shown(group, choice, metric).zip(choice.spread(metric));
+    let Some((shown, spread)) = shown else {
+        let (words, _) = choice.without_result(metric);
+        return CellNumber { text: words.to_owned(), range: String::new(), standing, has_failed };
+    };
+    let known = |value| choice.known(metric, value, &unit);
+    let [least, most] = [spread.min, spread.max].map(known);
+    let range = if least == most { String::new() } else { format!("{least} to {most}") };
+    CellNumber { text: known(shown), range, standing, has_failed }
+}
+
+/// Letters of a value that a line has room for.
+const SHORT: usize = 24;
+
+/// The table of one metric.
+pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
+    let choices = source.choices();
+    html! {
+        div.scroll.numbers-of-cells tabindex="0" role="group" aria-label=(metric.name()) {
+            table {
+                caption { (caption(source, metric)) }
+                thead { tr {
+                    th scope="col" { (source.axes().join(", ")) }
+                    @for choice in &choices { th.number scope="col" { (choice) } }
+                } }
+                tbody { @for group in &source.groups { tr {
+                    th scope="row" { a href={"#bars-" (group.name)} {
+                        @for part in source.apart(group).split_inclusive(' ') {
+                            // A line ends between values, not within one.
+                            span.short[part.chars().count() <= SHORT] { (part) } } } }
+                    @for number in row(source, group, metric) { (field(number.as_ref())) }
+                } } }
+            }
+        }
+    }
+}
+
+/// `IOPS of each cell: the median over its seeds, the range below it`.
+pub fn caption(source: &ReportSource, metric: &Metric) -> String {
+    let unit = source.groups.iter().map(|group| group.unit(metric)).find(|unit| !unit.is_empty());
+    let rate = if unit.as_deref() == Some("1/s") && *metric != Metric::Iops { ", 1/s" } else { "" };
+    format!("{}{rate}: the median over the seeds, and their range", metric.name())
+}
+
+fn field(number: Option<&CellNumber>) -> Markup {
+    let Some(number) = number else { return html! { td {} } };
+    let word = number.standing.map(Standing::word).filter(|word| !word.is_empty());
+    html! {
+        td.number data-standing=[word] title=[word] {
+            @match number.standing {
+                None => span class=(if number.has_failed { "x" } else { "to-come" }) {
+                    @if number.has_failed { "✕ " } (number.text) },
+                Some(Standing::Best) => b { (number.text) },
+                Some(_) => { (number.text) (number.sign()) },
+            }
+            @if number.standing.is_some() && number.has_failed { span.x { " ✕" } }
+            @if !number.range.is_empty() { span.range { (number.range) } }
+        }
+    }
+}
+
+/// The names of the first columns of [`csv`]; those of the axes follow.
+const HEAD: [&str; 14] = [
+    "metric",
+    "unit",
+    "choice",
+    "shown",
+    "least",
+    "median",
+    "greatest",
+    "seeds",
+    "baseline",
+    "change_percent",
+    "low_percent",
+    "high_percent",
+    "verdict",
+    "standing",
+];
+
+/// The begin of every such file, by which it is known.
+pub fn csv_begin() -> String {
+    HEAD.join(",")
+}
+
+/// A line for each choice of each cell and metric (RFC 4180): numbers in the record's units, changes
+/// in per cent. A field without a value is empty.
+pub fn csv(source: &ReportSource) -> String {
+    let all = source.groups.iter().flat_map(|group| &group.cell.0);
+    let axes: Vec<&str> = all.map(|(axis, _)| axis.as_str()).unique().collect();
+    let mut lines = vec![HEAD.iter().chain(&axes).map(|head| quoted(head)).join(",")];
+    for metric in &source.metrics {
+        for group in &source.groups {
+            let standings = standings(source, group, metric);
+            for (choice, standing) in group.choices.iter().zip(standings) {
+                let own = fields(source, group, choice, metric, standing);
+                let cell = axes.iter().map(|axis| group.cell.value(axis).unwrap_or_default());
+                lines.push(own.iter().map(String::as_str).chain(cell).map(quoted).join(","));
+            }
+        }
+    }
+    lines.join("\r\n") + "\r\n"
+}
+
+fn fields(
+    source: &ReportSource,
+    group: &Group,
+    choice: &CellChoice,
+    metric: &Metric,
+    standing: Option<Standing>,
+) -> [String; HEAD.len()] {
+    let text = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let spread = choice.spread(metric);
+    let of = |value: fn(&Spread) -> f64| text(spread.as_ref().map(value));
+    let comparison = source.comparison(group, &choice.value, metric);
+    let change = comparison.and_then(|comparison| comparison.change);
+    let verdict = |comparison: &Comparison| comparison.change.map(|_| comparison.verdict);
+    [
+        metric.name().to_owned(),
+        group.unit(metric),
+        choice.value.clone(),
+        text(source.shown(group, choice, metric)),
+        of(|spread| spread.min),
+        of(|spread| spread.median),
+        of(|spread| spread.max),
+        choice.results().count().to_string(),
+        comparison.map(|comparison| comparison.baseline.clone()).unwrap_or_default(),
+        text(change.map(|change| change.percent)),
+        text(change.map(|change| change.low)),
+        text(change.map(|change| change.high)),
+        comparison.and_then(verdict).map(|verdict| verdict.to_string()).unwrap_or_default(),
+        standing.map(Standing::word).unwrap_or_default().to_owned(),
+    ]
+}
+
+/// A field of a CSV file. A text that a spreadsheet would take for a formula begins with an
+/// apostrophe.
+fn quoted(field: &str) -> String {
+    let is_number = field.parse::<f64>().is_ok();
+    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number;
+    let field = if is_formula { format!("'{field}") } else { field.to_owned() };
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
+    }
+}
+
+/// A field in Markdown, which `plain` has escaped.
+pub fn in_markdown(number: &CellNumber, plain: fn(&str) -> String) -> String {
+    let text = plain(&number.text);
+    let text = match number.standing {
+        None if number.has_failed => return "✕".to_owned(),
+        Some(Standing::Best) => format!("**{text}**"),
+        _ => format!("{text}{}", number.sign()),
+    };
+    let range = Some(&number.range).filter(|range| !range.is_empty());
+    let range = range.map(|range| format!(" ({})", plain(range))).unwrap_or_default();
+    let failed = if number.has_failed { " ✕" } else { "" };
+    format!("{text}{range}{failed}")
+}
