@@ -82,7 +82,11 @@ fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     let heads = choices.iter().map(|choice| plain(choice)).join(" | ");
     let head = format!("| | {heads} |\n| --- |{}", " ---: |".repeat(choices.len()));
     out.push(format!("\n### {}\n", plain(metric.name())));
-    out.push(format!("{}. {}.\n", plain(&numbers::caption(source, metric)), numbers::MARKS));
+    let caption = plain(&numbers::caption(source, metric));
+    // The marks are the same in every table.
+    let is_first = source.metrics.first() == Some(metric);
+    let marks = if is_first { format!(" {}.", numbers::MARKS) } else { String::new() };
+    out.push(format!("{caption}.{marks}\n"));
     out.push(head.clone());
     for group in &source.groups {
         let fields = numbers::row(source, group, metric).into_iter().map(|number| {

@@ -64,8 +64,15 @@ fn number(
     };
     let known = |value| choice.known(metric, value, &unit);
     let [least, most] = [spread.min, spread.max].map(known);
-    let range = if least == most { String::new() } else { format!("{least} to {most}") };
+    let range = if least == most { String::new() } else { range(&least, &most) };
     CellNumber { text: known(shown), range, standing, has_failed }
+}
+
+/// `5.9 to 6.1 ms`: a unit that both have stands once.
+fn range(least: &str, most: &str) -> String {
+    let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+    let number = least.rsplit_once(' ').filter(|_| unit(least) == unit(most));
+    format!("{} to {most}", number.map_or(least, |(number, _)| number))
 }
 
 /// Letters of a value that a line has room for.
@@ -80,13 +87,13 @@ pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
                 caption { (caption(source, metric)) }
                 thead { tr {
                     th scope="col" { (source.axes().join(", ")) }
-                    @for choice in &choices { th.number scope="col" { (choice) } }
+                    @for choice in &choices { th scope="col" { (choice) } }
                 } }
                 tbody { @for group in &source.groups { tr {
                     th scope="row" { a href={"#bars-" (group.name)} {
                         @for part in source.apart(group).split_inclusive(' ') {
                             // A line ends between values, not within one.
-                            span.short[part.chars().count() <= SHORT] { (part) } } } }
+                            @if part.chars().count() <= SHORT { span { (part) } } @else { (part) } } } }
                     @for number in row(source, group, metric) { (field(number.as_ref())) }
                 } } }
             }
@@ -105,7 +112,7 @@ fn field(number: Option<&CellNumber>) -> Markup {
     let Some(number) = number else { return html! { td {} } };
     let word = number.standing.map(Standing::word).filter(|word| !word.is_empty());
     html! {
-        td.number data-standing=[word] title=[word] {
+        td data-standing=[word] {
             @match number.standing {
                 None => span class=(if number.has_failed { "x" } else { "to-come" }) {
                     @if number.has_failed { "✕ " } (number.text) },
@@ -113,7 +120,7 @@ fn field(number: Option<&CellNumber>) -> Markup {
                 Some(_) => { (number.text) (number.sign()) },
             }
             @if number.standing.is_some() && number.has_failed { span.x { " ✕" } }
-            @if !number.range.is_empty() { span.range { (number.range) } }
+            @if !number.range.is_empty() { small { (number.range) } }
         }
     }
 }

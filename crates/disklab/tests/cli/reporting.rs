@@ -86,6 +86,36 @@ fn a_text_and_a_picture() {
     assert!(picture.out.trim_end().ends_with("</svg>"), "{}", picture.out);
 }
 
+/// Each file is replaced by one of its kind, as any report is.
+#[test]
+fn the_ending_of_the_file_chooses_the_format() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "eight", 8, 1.0);
+    for (file, begin) in [
+        ("x.html", &b"<!-- disklab report -->\n<!DOCTYPE html>"[..]),
+        ("x.md", b"<!-- disklab report -->\n## "),
+        ("x.svg", b"<!-- disklab report -->\n<svg "),
+        ("x.PNG", b"\x89PNG\r\n\x1a\n"),
+        ("x.csv", b"metric,unit,choice,shown,"),
+        ("plain", b"<!-- disklab report -->\n<!DOCTYPE html>"),
+    ] {
+        let first = run(here.path(), &["report", "eight", "-o", file]);
+        assert_eq!(first.status, Some(0), "{file}: {}", first.err);
+        let written = fs::read(here.path().join(file)).expect("a file");
+        assert!(written.starts_with(begin), "{file}");
+        let again = run(here.path(), &["report", "eight", "-o", file]);
+        assert_eq!(again.status, Some(0), "{file}: {}", again.err);
+        assert!(written == fs::read(here.path().join(file)).expect("a file"), "{file}");
+    }
+    let text = run(here.path(), &["report", "eight", "--format", "md", "-o", "notes.txt"]);
+    assert_eq!(text.status, Some(0), "{}", text.err);
+    let titled = ["report", "eight", "--title", "<Mine>", "--format", "md", "-o", "-"];
+    assert!(run(here.path(), &titled).out.contains("## \\<Mine\\>\n"));
+    fs::write(here.path().join("photo.png"), b"\x89PNG\r\n\x1a\nof somebody").expect("a file");
+    let said = refused(run(here.path(), &["report", "eight", "-o", "photo.png"]));
+    assert!(said.contains("is there and is no report"), "{said}");
+}
+
 #[test]
 fn runs_against_a_run() {
     let here = tempfile::tempdir().expect("a folder");
@@ -114,7 +144,11 @@ fn what_is_not_there_is_refused() {
         (&["report", fixture::NAME, "--metric", "speed"], "speed"),
         (&["report", fixture::NAME, "--baseline", "policy=none"], "policy none"),
         (&["report", fixture::NAME, "--trial", "x+s1"], "x+s1"),
-        (&["report", fixture::NAME, "--format", "svg"], "--panel"),
+        (&["report", fixture::NAME, "-o", "x.pdf"], "known ones are .html, .md, .svg, .png, .csv"),
+        (
+            &["report", fixture::NAME, "-o", "x.svg", "--format", "html"],
+            "its ending says svg, and --format says html",
+        ),
         (&["report", fixture::NAME, "--format", "svg", "--panel", "x"], "bars, sweep-lines"),
         (&["report", fixture::NAME, "--format", "svg", "--panel", "bars/x"], "iops"),
         (
@@ -136,7 +170,8 @@ fn what_is_not_there_is_refused() {
         ),
         (&["report", fixture::NAME, fixture::NAME], "is named twice"),
         (&["report", fixture::NAME, "records/quick-20261121-210000/"], "is named twice"),
-        (&["report", fixture::NAME, "--panel", "bars"], "--format svg"),
+        (&["report", fixture::NAME, "--panel", "bars"], "--format svg or png"),
+        (&["report", fixture::NAME, "--panel", "bars", "-o", "x.csv"], "--format svg or png"),
     ] {
         let said = refused(run(here.path(), arguments));
         assert!(said.contains(message), "{arguments:?}: {said}");

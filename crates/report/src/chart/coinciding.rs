@@ -2,7 +2,7 @@
 //! legend says which line coincides with which.
 
 /// Lines nearer than this share of the axis are drawn on each other.
-const NEAR: f64 = 0.006;
+const NEAR: f64 = 0.01;
 /// The share of its points in which a line coincides with another at least.
 const MOSTLY: f64 = 0.8;
 /// Pixels by which a line is wider for each line that is drawn on it; and at most.

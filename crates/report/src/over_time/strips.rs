@@ -18,7 +18,7 @@ use disklab_trace::timeline::{DiskTimeline, Raster};
 /// all.
 const GAP: f64 = 20.0;
 const HEAD: f64 = 40.0;
-const FOOT: f64 = 40.0;
+const FOOT: f64 = 28.0;
 /// Letters of a disk's name at most.
 const NAME: usize = 48;
 

@@ -1,6 +1,7 @@
 //! Reports of real, old, damaged, hostile and large records.
 
 mod damaged;
+mod first_screen;
 mod hostile;
 mod large;
 mod old;

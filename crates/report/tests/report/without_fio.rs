@@ -63,7 +63,7 @@ fn what_the_disks_did_comes_from_their_own_record() {
     start_ups(place.path());
     let page = html(place.path());
     let served = between(&page, "data-panel=\"served\"", "data-panel=\"why\"");
-    assert!(served.contains("vda (nas-4tb)") && served.contains("90 %"), "{served}");
+    assert!(served.contains("vda nas-4tb") && served.contains("90 %"), "{served}");
     assert!(
         !served.contains("<svg") && !served.contains("btrfs"),
         "a bar of one disk says nothing: {served}"
