@@ -7,11 +7,12 @@ pub use groups::{CellChoice, Group, values_by_axis};
 pub use open::Records;
 
 use disklab_compare::conclusion::MoreSeeds;
+use disklab_compare::matching::match_pairs;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, Recommendation,
     RecommendationRule, SequentialDesign, Trust, Weight, answer, check_measured, compare,
-    conclusion, default_axis, default_metrics, index_records, interim_plan, match_pairs,
-    match_trials, recommend, sensitivity,
+    conclusion, default_axis, default_metrics, index_records, interim_plan, match_trials,
+    recommend, sensitivity,
 };
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
