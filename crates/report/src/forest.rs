@@ -38,6 +38,9 @@ const TICKS: [f64; 25] = [
 /// Pixels between two of them, at least.
 const APART: f64 = 44.0;
 
+/// The words in the place of a verdict.
+const NO_VERDICT: &str = "no verdict";
+
 /// The rows of a cell.
 struct ForestCell<'s> {
     group: usize,
@@ -93,14 +96,16 @@ pub fn pieces(source: &ReportSource, metric: &Metric) -> Vec<Piece> {
     cells.iter().map(|cell| value(&cell)).unique().map(section).collect()
 }
 
-/// `2 better, 1 worse, 6 the same`.
+/// `6 same, 2 better, 1 worse`.
 fn counted(cells: &[&ForestCell]) -> String {
     let all = cells.iter().flat_map(|cell| &cell.rows);
-    let words = all.map(|row| row.change().map_or("no verdict", |_| row.verdict_in_words()));
-    let counts = words.counts_by(|word| word);
-    let order = ["better", "worse", "the same", "undecided", "no verdict"];
-    let known = order.iter().filter_map(|word| Some(format!("{} {word}", counts.get(word)?)));
-    known.collect_vec().join(", ")
+    let words = all.map(|row| match row.change() {
+        Some(_) => row.verdict_in_words(),
+        None => NO_VERDICT.to_owned(),
+    });
+    let counts = words.counts().into_iter().map(|(word, number)| (number, word));
+    let counts = counts.sorted_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
+    counts.map(|(number, word)| format!("{number} {word}")).join(", ")
 }
 
 fn cells<'s>(source: &'s ReportSource, baseline: &str, metric: &Metric) -> Vec<ForestCell<'s>> {
@@ -178,20 +183,21 @@ impl ForestRow<'_> {
         self.comparison?.change.filter(|change| change.percent.is_finite())
     }
 
-    fn verdict_in_words(&self) -> &'static str {
-        match self.comparison.map(|comparison| comparison.verdict) {
-            Some(Verdict::Better) => "better",
-            Some(Verdict::Worse) => "worse",
-            Some(Verdict::Same) => "the same",
-            Some(Verdict::Undecided) => "undecided",
-            None => "no verdict",
-        }
+    fn verdict_in_words(&self) -> String {
+        self.comparison.map_or_else(|| NO_VERDICT.to_owned(), Comparison::verdict_in_words)
+    }
+
+    /// The change and its interval in words, or two dashes.
+    fn change_and_interval(&self) -> (String, String) {
+        let none = || answer::change_and_interval(None);
+        let known = self.comparison.filter(|_| self.change().is_some());
+        known.map_or_else(none, Comparison::change_and_interval)
     }
 
     /// The words right of the axis: the interval too, if an end of it is beyond the axis.
     fn told(&self, scale: &ForestScale) -> String {
-        let Some(change) = self.change() else { return "no verdict".to_owned() };
-        let (told, interval) = answer::change_and_interval(Some(change));
+        let Some(change) = self.change() else { return NO_VERDICT.to_owned() };
+        let (told, interval) = self.change_and_interval();
         let verdict = self.verdict_in_words();
         if scale.holds(change.low) && scale.holds(change.high) {
             format!("{told} {verdict}")
@@ -367,7 +373,7 @@ fn drawn(row: &ForestRow, scale: &ForestScale, columns: &ForestColumns, y: f64) 
         Some(Verdict::Worse) | None => ink::BAD,
         Some(Verdict::Same | Verdict::Undecided) => ink::LINE,
     };
-    let (told, interval) = answer::change_and_interval(change);
+    let (told, interval) = row.change_and_interval();
     let known = format!("{told} ({interval}), {}", row.verdict_in_words());
     let about = if change.is_some() { &known } else { &row.without };
     html! {
@@ -428,9 +434,9 @@ fn key(width: f64) -> Markup {
     let all = [
         (Some(Verdict::Better), "better"),
         (Some(Verdict::Worse), "worse"),
-        (Some(Verdict::Same), "the same"),
+        (Some(Verdict::Same), "same"),
         (Some(Verdict::Undecided), "undecided"),
-        (None, "no verdict"),
+        (None, NO_VERDICT),
     ];
     let apart = ((width - 20.0) / 5.0).min(90.0);
     html! {
@@ -448,9 +454,9 @@ fn table(source: &ReportSource, cells: &[&ForestCell]) -> NumbersTable {
         NumbersTable::new("", [source.compared.as_str(), "change", "interval", "verdict"]);
     for cell in cells {
         for row in &cell.rows {
-            let (told, interval) = answer::change_and_interval(row.change());
+            let (told, interval) = row.change_and_interval();
             let verdict = match row.change() {
-                Some(_) => row.verdict_in_words().to_owned(),
+                Some(_) => row.verdict_in_words(),
                 None => format!("✕ {}", row.without),
             };
             let name = source.apart(&source.groups[cell.group]);

@@ -57,15 +57,15 @@ fn number(
 ) -> CellNumber {
     let unit = group.unit(metric);
     let has_failed = choice.has_failed(metric);
-    let shown = source.shown(group, choice, metric).zip(choice.spread(metric));
-    let Some((shown, spread)) = shown else {
+    let shown = source.number_in_words(group, choice, metric).zip(choice.spread(metric));
+    let Some((text, spread)) = shown else {
         let (words, _) = choice.without_result(metric);
         return CellNumber { text: words.to_owned(), range: String::new(), standing, has_failed };
     };
     let known = |value| choice.known(metric, value, &unit);
     let [least, most] = [spread.min, spread.max].map(known);
     let range = if least == most { String::new() } else { range(&least, &most) };
-    CellNumber { text: known(shown), range, standing, has_failed }
+    CellNumber { text, range, standing, has_failed }
 }
 
 /// `5.9 to 6.1 ms`: a unit that both have stands once.
@@ -101,11 +101,15 @@ pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
     }
 }
 
-/// `IOPS of each cell: the median over its seeds, the range below it`.
+/// `IOPS: the estimate that verdicts rest on, and the range over the seeds`.
 pub fn caption(source: &ReportSource, metric: &Metric) -> String {
     let unit = source.groups.iter().map(|group| group.unit(metric)).find(|unit| !unit.is_empty());
     let rate = if unit.as_deref() == Some("1/s") && *metric != Metric::Iops { ", 1/s" } else { "" };
-    format!("{}{rate}: the median over the seeds, and their range", metric.name())
+    let what = match source.baseline {
+        Some(_) => "the estimate that verdicts rest on",
+        None => "the median over the seeds",
+    };
+    format!("{}{rate}: {what}, and the range over the seeds", metric.name())
 }
 
 fn field(number: Option<&CellNumber>) -> Markup {
@@ -184,7 +188,7 @@ fn fields(
         metric.name().to_owned(),
         group.unit(metric),
         choice.value.clone(),
-        text(source.shown(group, choice, metric)),
+        text(source.number(group, choice, metric)),
         of(|spread| spread.min),
         of(|spread| spread.median),
         of(|spread| spread.max),

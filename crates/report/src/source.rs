@@ -338,14 +338,6 @@ impl<'a> ReportSource<'a> {
         })
     }
 
-    /// The number of a choice that stands beside its change.
-    pub fn shown(&self, group: &Group, choice: &CellChoice, metric: &Metric) -> Option<f64> {
-        let comparison = self.comparison(group, &choice.value, metric);
-        comparison
-            .and_then(|comparison| comparison.treatment_median)
-            .or_else(|| Some(choice.spread(metric)?.median))
-    }
-
     /// The axes that tell groups apart; the conditions name the others.
     pub fn axes(&self) -> Vec<&str> {
         let differs = |(axis, value): &&(String, String)| {

@@ -34,7 +34,7 @@ impl Standing {
 /// The standing of each choice of a group, in their order; `None` for a choice without a number.
 pub fn standings(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<Option<Standing>> {
     let values: Vec<Option<f64>> =
-        group.choices.iter().map(|choice| source.shown(group, choice, metric)).collect();
+        group.choices.iter().map(|choice| source.number(group, choice, metric)).collect();
     let better = metric.better(group.choices.iter().flat_map(|choice| choice.outcomes()));
     let verdict = |one: usize, other: usize| {
         let [one, other] = [one, other].map(|at| group.choices[at].value.as_str());
