@@ -83,7 +83,9 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
         .map(|end| end.key)
         .collect();
     if keys.is_empty() {
-        return Vec::new();
+        let has_ends = comparisons.iter().any(|own| is_at_end(&own.cell));
+        let open = "No verdict is given with all estimates as they are, so that none can turn";
+        return has_ends.then(|| open.to_owned()).into_iter().collect();
     }
     let keys: Vec<&str> = keys.into_iter().collect();
     let number = |is: fn(&Sensitivity) -> bool| all.iter().filter(|own| is(own)).count();
@@ -95,7 +97,7 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
         (all.len() - held - turned, "stay open at an end"),
     ];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
+    let parts: Vec<String> = parts.map(|(number, what)| format!("{what}: {number}")).collect();
     let head = format!(
         "Of {}, with the estimates of {} at the ends of their ranges, {}",
         count(all.len(), "verdict"),

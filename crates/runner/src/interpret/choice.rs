@@ -121,7 +121,11 @@ mod tests {
     #[test]
     fn a_policy_had_no_choice_where_there_is_one_copy_or_no_read() {
         let no_mirror = |why| vec![Remark::NoMirrorToChoose { why }];
-        let policy = |array, reads| found(&[("array", array), DEEP], Some(32), reads);
+        // A suite with policies has an array with mirrors.
+        let policy = |array: &str, reads| {
+            let arrays = format!("{array},ssd-raid10");
+            found(&[("array", &arrays), DEEP], Some(32), reads)
+        };
         assert_eq!(policy("sata-4-raid0", 9), no_mirror(NoMirrors::OneCopy));
         assert_eq!(policy("hdd-raid1", 0), no_mirror(NoMirrors::NoReads));
         assert_eq!(policy("hdd-raid1", 9), []);
