@@ -95,7 +95,7 @@ impl<'a> CellIndex<'a> {
         };
         let varying: Vec<&str> =
             self.axes.iter().map(String::as_str).filter(|axis| values(axis).len() > 1).collect();
-        let is_choice = |axis: &&&str| matches!(axis.parse::<SuiteAxis>(), Ok(SuiteAxis::Named(axis)) if CHOICES.contains(&axis));
+        let is_choice = |axis: &&&str| CHOICES.iter().any(|choice| choice.as_str() == **axis);
         let choices: Vec<&str> = varying.iter().filter(is_choice).copied().collect();
         let (([axis], _) | (_, [axis])) = (choices.as_slice(), varying.as_slice()) else {
             return None;
