@@ -286,7 +286,7 @@ fn repeated_axes(indexes: &[CellIndex], wanted: Option<&str>) -> Vec<String> {
         .flat_map(|(at, index)| index.trials.iter().map(move |trial| (at, &trial.cell)))
         .collect();
     let compared = match (indexes, wanted) {
-        (_, Some(axis)) => Some(axis.to_owned()),
+        (_, Some(named)) => Some(named.to_owned()),
         ([only], None) => {
             let mut constant = Vec::new();
             constant.extend(
@@ -307,7 +307,7 @@ fn repeated_axes(indexes: &[CellIndex], wanted: Option<&str>) -> Vec<String> {
         _ => None,
     };
     let key = |(at, cell): &(usize, &Cell)| match &compared {
-        Some(axis) if indexes.len() == 1 => cell.value(axis).unwrap_or_default().to_owned(),
+        Some(own) if indexes.len() == 1 => cell.value(own).unwrap_or_default().to_owned(),
         _ => at.to_string(),
     };
     let mut repeated: Vec<String> = Vec::new();
