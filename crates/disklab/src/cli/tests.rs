@@ -12,8 +12,8 @@ fn the_path_of_verbs_names_a_document() {
 
 #[test]
 fn mistakes_on_the_command_line_are_told_in_short() {
-    let error = command().try_get_matches_from(["disklab", "rnu"]).expect_err("no verb");
+    let error = command().try_get_matches_from(["disklab", "repor"]).expect_err("no verb");
     let message = in_short(&error);
-    assert!(message.starts_with("unrecognized subcommand 'rnu'"), "{message}");
-    assert!(message.contains("similar") && !message.contains("Usage"), "{message}");
+    assert!(message.starts_with("unrecognized subcommand 'repor'"), "{message}");
+    assert!(message.contains("'report'") && !message.contains("Usage"), "{message}");
 }
