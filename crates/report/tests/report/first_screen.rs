@@ -66,20 +66,27 @@ fn many_rows_are_folded_by_array_and_none_is_lost() {
     });
 }
 
+/// Cells are numbered along the axes, and each next one is 2 % worse: with the policies first, the
+/// second policy is worse by as many steps as there are arrays.
 #[test]
 fn the_best_of_a_row_is_marked_as_surely_as_it_is_known() {
-    let place = written(&[("array", &["hdd-raid1"]), POLICIES], 4);
+    let arrays: Vec<String> = (0..10).map(|number| format!("array-{number}")).collect();
+    let arrays: Vec<&str> = arrays.iter().map(String::as_str).collect();
+    let two: (&str, &[&str]) = ("policy", &["pid", "queue"]);
+    let axes = [two, ("array", &arrays), ("workload", &["randread-4k-qd1"])];
+    let place = written(&axes, 8);
     let page = html(place.path());
     let table = between(&page, "class=\"scroll numbers-of-cells\"", "</table>");
-    // In a synthetic record, each choice is worse than the one before.
-    assert_eq!(table.matches("data-standing=").count(), 1, "{table}");
-    assert!(table.contains("=\"leads\"") || table.contains("=\"best\""), "{table}");
+    assert_eq!(table.matches("<td data-standing=\"best\"><b>").count(), 10, "{table}");
+    assert_eq!(table.matches("data-standing=").count(), 10, "{table}");
     let text = super::markdown(place.path());
     assert!(text.contains("Bold: better than every other choice"), "{text}");
-    let one = written(&[("array", &["hdd-raid1"]), POLICIES], 1);
+    assert!(text.contains("| array-3, randread-4k-qd1 | **"), "{text}");
+    let one = written(&axes, 1);
     let page = html(one.path());
     let table = between(&page, "class=\"scroll numbers-of-cells\"", "</table>");
-    assert!(table.contains("data-standing=\"leads\"") && !table.contains("<b>"), "{table}");
+    assert_eq!(table.matches("data-standing=\"leads\"").count(), 10, "{table}");
+    assert!(!table.contains("<b>"), "{table}");
 }
 
 #[test]
@@ -137,7 +144,7 @@ fn disks_have_their_models_in_every_picture() {
 
 #[test]
 fn a_picture_is_the_same_in_pixels() {
-    let place = written(&[("array", &["hdd-raid1"]), POLICIES], 4);
+    let place = written(&[("array", &["hdd-raid1"]), WORKLOADS, POLICIES], 4);
     let png = with_source(place.path(), |source| {
         let chart = pictures::find(source, "question", None, &[]).expect("a picture").chart;
         let svg = chart.standalone(&Provenance {
