@@ -157,9 +157,11 @@ fn lines(name: &str) -> Vec<String> {
         let letters = text.chars().collect_vec();
         letters.chunks(CELL).map(|part| part.iter().collect::<String>()).collect_vec()
     };
-    let words = |value: &str| match fits(value) {
-        true => vec![value.to_owned()],
-        false => value.split_inclusive([' ', '-', '/']).flat_map(pieces).collect(),
+    let words = |value: &str| {
+        if fits(value) {
+            return vec![value.to_owned()];
+        }
+        value.split_inclusive([' ', '-', '/']).flat_map(pieces).collect()
     };
     let mut lines: Vec<String> = vec![String::new()];
     for word in name.split_inclusive(", ").flat_map(words) {

@@ -1,5 +1,7 @@
 //! The picture of `disklab history`: a line for each cell over records of one suite.
 
+use std::fmt::Write as _;
+
 use disklab_compare::answer;
 use disklab_stats::Verdict;
 use maud::html;
@@ -128,7 +130,8 @@ fn way(points: &[HistoryPoint], x: impl Fn(usize) -> f64, scale: &RowScale) -> S
             pen = 'M';
             continue;
         };
-        way += &format!("{pen}{} {}", number(x(record)), number(scale.y(value)));
+        // Writing to a string does not fail.
+        let _ = write!(way, "{pen}{} {}", number(x(record)), number(scale.y(value)));
         pen = 'L';
     }
     way

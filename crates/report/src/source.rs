@@ -240,9 +240,8 @@ impl<'a> ReportSource<'a> {
     /// The number of a choice that is shown beside its change: that of its comparison, or of those
     /// that it is the baseline of; else the median over its seeds.
     pub fn number(&self, group: &Group, choice: &CellChoice, metric: &Metric) -> Option<f64> {
-        let (comparison, is_treatment) = match self.shown_beside(group, choice, metric) {
-            Some(shown) => shown,
-            None => return choice.spread(metric).map(|spread| spread.median),
+        let Some((comparison, is_treatment)) = self.shown_beside(group, choice, metric) else {
+            return choice.spread(metric).map(|spread| spread.median);
         };
         let (treatment, baseline) = comparison.numbers();
         if is_treatment { treatment } else { baseline }

@@ -4,7 +4,7 @@ use disklab_compare::Metric;
 use disklab_stats::{Better, Verdict};
 use serde::Serialize;
 
-use crate::source::{Group, ReportSource};
+use crate::source::{CellChoice, Group, ReportSource};
 
 /// How a choice stands among the choices of its cell in one metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -35,7 +35,7 @@ impl Standing {
 pub fn standings(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<Option<Standing>> {
     let values: Vec<Option<f64>> =
         group.choices.iter().map(|choice| source.number(group, choice, metric)).collect();
-    let better = metric.better(group.choices.iter().flat_map(|choice| choice.outcomes()));
+    let better = metric.better(group.choices.iter().flat_map(CellChoice::outcomes));
     let verdict = |one: usize, other: usize| {
         let [one, other] = [one, other].map(|at| group.choices[at].value.as_str());
         source.verdict_between(group, one, other, metric)

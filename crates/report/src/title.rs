@@ -44,14 +44,14 @@ fn made(source: &ReportSource) -> Option<String> {
     let of = values("workload").map(|workloads| format!(" for {workloads}"));
     let usual = ["array", "workload"];
     let varies = axes.iter().filter(|(axis, values)| !usual.contains(axis) && values.len() > 1);
-    let varied = varies.map(|(axis, _)| *axis).collect_vec();
-    let varied = match varied.as_slice() {
+    let others = varies.map(|(axis, _)| *axis).collect_vec();
+    let over = match others.as_slice() {
         [] => String::new(),
         some => format!(", over {}", listed(some)),
     };
     let choices = named(&choices, "or");
     let [on, of] = [on, of].map(Option::unwrap_or_default);
-    Some(format!("Which {} is best{of}{on}{varied}: {choices}?", source.compared))
+    Some(format!("Which {} is best{of}{on}{over}: {choices}?", source.compared))
 }
 
 /// `a, b and c`; more than [`NAMED`] are counted.

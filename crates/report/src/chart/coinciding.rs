@@ -20,7 +20,7 @@ pub struct LineOverlap {
 
 /// Finds out how each of some lines is drawn, in the order in which they are drawn. Points have the
 /// places that they are drawn at, on an axis of this `height`.
-pub fn overlaps<'n>(lines: &[(&'n str, Vec<(f64, f64)>)], height: f64) -> Vec<LineOverlap> {
+pub fn overlaps(lines: &[(&str, Vec<(f64, f64)>)], height: f64) -> Vec<LineOverlap> {
     let mut all = vec![LineOverlap::default(); lines.len()];
     for (at, (_, line)) in lines.iter().enumerate() {
         let earlier = lines[..at].iter().enumerate();
