@@ -31,9 +31,9 @@ const MOST_ROWS: usize = 45;
 /// The axis shows changes of this much at least (a logarithm).
 const LEAST_REACH: f64 = 0.05;
 /// Changes, in per cent, that the axis may be marked with, the more important first.
-const TICKS: [f64; 25] = [
+const TICKS: [f64; 26] = [
     0.0, 100.0, -50.0, 900.0, -90.0, 10.0, -10.0, 50.0, 20.0, -20.0, 400.0, -80.0, 2.0, -2.0, 5.0,
-    -5.0, 25.0, -25.0, 200.0, -75.0, 1900.0, 9900.0, -99.0, 1.0, -1.0,
+    -5.0, 25.0, -25.0, 200.0, -75.0, 1900.0, 9900.0, -99.0, 1.0, -1.0, 99_900.0,
 ];
 /// Pixels between two of them, at least.
 const APART: f64 = 44.0;
@@ -239,10 +239,12 @@ impl ForestScale {
         let (least, most) = extent(&mut changes.iter().map(|change| log_ratio(change.percent)));
         let reach = (most - least).max(LEAST_REACH);
         let ends = changes.iter().flat_map(|change| [change.low, change.high]).map(log_ratio);
-        let mut ends = ends.map(|end| end.clamp(least - reach, most + reach));
+        // Others are arrows, and need no room.
+        let mut ends = ends.filter(|end| (least - reach..=most + reach).contains(end));
         let (low, high) = extent(&mut ends);
+        let (low, high) = (low.min(least), high.max(most));
         let (low, high) = (low.min(-1.5 * smallest), high.max(1.5 * smallest));
-        let pad = (high - low) * 0.03;
+        let pad = (high - low) * 0.06;
         Some(Self { from: low - pad, to: high + pad, smallest })
     }
 

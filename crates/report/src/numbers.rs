@@ -91,9 +91,12 @@ pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
                 } }
                 tbody { @for group in &source.groups { tr {
                     th scope="row" { a href={"#bars-" (group.name)} {
-                        @for part in source.apart(group).split_inclusive(' ') {
-                            // A line ends between values, not within one.
-                            @if part.chars().count() <= SHORT { span { (part) } } @else { (part) } } } }
+                        // A line ends between values, not within one.
+                        @for (at, part) in source.apart(group).split(' ').enumerate() {
+                            @if at > 0 { " " }
+                            @if part.chars().count() <= SHORT { span { (part) } }
+                            @else { (part) }
+                        } } }
                     @for number in row(source, group, metric) { (field(number.as_ref())) }
                 } } }
             }

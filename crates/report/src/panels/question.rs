@@ -28,12 +28,22 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let forest = source.metrics.first().map(|metric| forest::pieces(source, metric));
     let verdicts = answer(source);
     let (first, below) = match &source.recommendation {
-        Some(recommendation) => (recommended(recommendation), Some(verdicts)),
+        Some(Recommendation { headline, details, .. }) => (
+            html! { p.recommendation { strong { (headline) "." } } },
+            Some(html! {
+                @if !details.is_empty() {
+                    h3 { "What another choice would cost" }
+                    ul.answer { @for detail in details { li { (detail) "." } } }
+                }
+                h3 { "Verdicts" }
+                (verdicts)
+            }),
+        ),
         None => (verdicts, None),
     };
     let first = Piece::Words(html! { div.first { (first) } });
     let rest = Piece::Words(html! {
-        @if let Some(verdicts) = below { h3 { "Verdicts" } (verdicts) }
+        (below.unwrap_or_default())
         @for sentence in source.merged.iter().flat_map(|report| &report.machine) { p { (sentence)
             "." } }
         (terms(source))
@@ -45,15 +55,6 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let numbers = (!source.groups.is_empty()).then(|| Piece::Words(tables(source)));
     let forest = forest.into_iter().flatten();
     Ok(std::iter::once(first).chain(forest).chain(numbers).chain([rest]).collect())
-}
-
-/// The candidate to take, large, and below it what another one would cost.
-fn recommended(recommendation: &Recommendation) -> Markup {
-    let Recommendation { headline, details, .. } = recommendation;
-    html! {
-        p.recommendation { strong { (headline) "." } }
-        ul.answer { @for detail in details { li { (detail) "." } } }
-    }
 }
 
 /// The numbers of the first metric, and folded those of the others.
