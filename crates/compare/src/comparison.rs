@@ -17,6 +17,7 @@ use crate::matching::{MatchedTrials, MatchedValues};
 use crate::metric::Metric;
 use crate::noise::Noise;
 use crate::sequential::SequentialDesign;
+use crate::served::served_otherwise;
 
 /// The treatment of a cell compared with its baseline in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -164,6 +165,10 @@ fn compare_family(
         if let Some((own, why)) = same.zip(nothing_to_choose(matched)) {
             own.remarks.push(format!("the same: {why}"));
             own.no_choice = Some(why);
+        }
+        let own = &mut comparisons[at];
+        if !own.verdict.is_difference() {
+            own.remarks.extend(served_otherwise(matched));
         }
     }
     Ok(comparisons)

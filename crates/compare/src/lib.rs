@@ -32,6 +32,7 @@ pub mod recommendation;
 pub mod sensitivity;
 pub mod separation;
 pub mod sequential;
+mod served;
 pub mod winner;
 
 pub use answer::RelativeChange;

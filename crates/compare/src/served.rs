@@ -1,0 +1,57 @@
+//! Comparisons of kernels or records that say the same, although the disks were used otherwise.
+
+use disklab_config::suite::Axis;
+use disklab_results::Sample;
+use disklab_units::prose::{count, listed};
+
+use crate::matching::MatchedTrials;
+
+/// The least difference of interest, as a share of all reads.
+const LEAST: f64 = 0.05;
+
+/// Says how many seeds had their reads served by other disks, or in another order of disks, on both
+/// sides of a comparison, with the first as an example. None where they were not, where that is not
+/// known, and where the sides differ in more than the kernel or the record: another policy is
+/// expected to choose other disks.
+pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
+    let pairs = || matched.treatments.iter().zip(&matched.baselines);
+    let is_kernel = |axis: &str| axis == Axis::Kernel.as_str();
+    let differ_in_kernel = pairs().all(|(treatment, baseline)| {
+        let mut axes = treatment.cell.0.iter();
+        axes.all(|(axis, value)| is_kernel(axis) || baseline.cell.value(axis) == Some(value))
+    });
+    if !matched.paired || !differ_in_kernel {
+        return None;
+    }
+    let found: Vec<(u32, String)> = pairs()
+        .filter_map(|(treatment, baseline)| {
+            let how = difference(treatment.sample.as_ref()?, baseline.sample.as_ref()?)?;
+            Some((treatment.seed_index, how))
+        })
+        .collect();
+    let (seed, how) = found.first()?;
+    let all = count(matched.treatments.len(), "seed");
+    Some(format!("other disks served the reads in {} of {all}; seed {seed}: {how}", found.len()))
+}
+
+/// The disks' shares of the reads, or else the reads that went to another disk than the one before.
+fn difference(treatment: &Sample, baseline: &Sample) -> Option<String> {
+    let shares = |sample: &Sample| -> Option<Vec<f64>> {
+        sample.devices.iter().map(|device| device.read_share).collect()
+    };
+    let differs = |left: f64, right: f64| (left - right).abs() >= LEAST;
+    let (ours, theirs) = (shares(treatment)?, shares(baseline)?);
+    if ours.iter().zip(&theirs).any(|(ours, theirs)| differs(*ours, *theirs)) {
+        let words = |shares: &[f64]| listed(&shares.iter().map(percent).collect::<Vec<_>>());
+        return Some(format!("{} by disk, against {}", words(&ours), words(&theirs)));
+    }
+    let (ours, theirs) = (treatment.read_switches?, baseline.read_switches?);
+    differs(ours, theirs).then(|| {
+        let (ours, theirs) = (percent(&ours), percent(&theirs));
+        format!("{ours} of them went to another disk than the one before, against {theirs}")
+    })
+}
+
+fn percent(share: &f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

@@ -1,0 +1,79 @@
+//! What is said of kernels with equal numbers whose disks were used otherwise.
+
+use disklab_compare::{CellIndex, DecisionRule, Metric, Trust, compare, match_trials};
+use disklab_record::Outcome;
+use disklab_record::manifest::Suite;
+use disklab_results::Sample;
+use disklab_results::sample::DeviceSample;
+use disklab_stats::Verdict;
+
+const SUITE: &str = r#"
+question = "Which?"
+seeds = 8
+memory = "256 MiB"
+runtime = { rotational = "20s", solid_state = "300ms" }
+kernel = "7.3"
+baseline = { AXIS = "FIRST" }
+
+[axes]
+array = ["one"]
+workload = ["randread-4k-qd1"]
+AXIS = ["FIRST", "OTHER"]
+"#;
+
+/// The remarks on the verdict of a record whose two values of an axis have these shares of two
+/// disks, and these shares of reads that went to the other disk.
+fn remarks(axis: [&str; 3], shares: [[f64; 2]; 2], switches: [f64; 2]) -> Vec<String> {
+    let [axis, first, other] = axis;
+    let text = ["AXIS", "FIRST", "OTHER"].into_iter().zip([axis, first, other]);
+    let suite = text.fold(SUITE.to_owned(), |text, (word, value)| text.replace(word, value));
+    let suite = suite
+        .replace("kernel = \"7.3\"\n", if axis == "kernel" { "" } else { "kernel = \"7.3\"\n" });
+    let mut outcomes = Vec::new();
+    for seed in 1..=8_u32 {
+        for (number, value) in [first, other].into_iter().enumerate() {
+            let disk = |at: usize| DeviceSample {
+                read_share: Some(shares[number][at]),
+                ..DeviceSample::default()
+            };
+            let sample = Sample {
+                iops: 100.0 + f64::from(seed) * 0.01,
+                read_switches: Some(switches[number]),
+                devices: vec![disk(0), disk(1)],
+                ..Sample::default()
+            };
+            let cell = [("array", "one"), ("workload", "randread-4k-qd1"), (axis, value)];
+            let id = format!("one+randread-4k-qd1+{value}+s{seed}");
+            let own = disklab_testkit::outcome(id, &cell, seed);
+            outcomes.push(Outcome { sample: Some(sample), ..own });
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids: Vec<String> = outcomes.iter().map(|outcome| outcome.trial.clone()).collect();
+    let manifest = disklab_testkit::manifest(Suite::new("which", &suite, Vec::new()), ids);
+    let record = disklab_testkit::record(&folder.path().join("run"), &manifest, outcomes);
+    let (_, matched) = match_trials(&[CellIndex::new(&record)], None, Trust::Sound).expect("cells");
+    let compared = compare(&matched, &[Metric::Iops], DecisionRule::DEFAULT, None).expect("values");
+    assert_eq!(compared.len(), 1);
+    assert_eq!(compared[0].verdict, Verdict::Same);
+    compared[0].remarks.clone()
+}
+
+#[test]
+fn other_disks_are_told_of_kernels_and_not_of_policies() {
+    let kernels = ["kernel", "7.2", "7.3"];
+    assert_eq!(
+        remarks(kernels, [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]),
+        ["other disks served the reads in 8 of 8 seeds; seed 1: 0 % and 100 % by disk, against \
+          100 % and 0 %"]
+    );
+    assert_eq!(
+        remarks(kernels, [[0.5, 0.5], [0.5, 0.5]], [0.99, 0.25]),
+        [
+            "other disks served the reads in 8 of 8 seeds; seed 1: 25 % of them went to another disk \
+          than the one before, against 99 %"
+        ]
+    );
+    assert!(remarks(kernels, [[0.5, 0.5], [0.52, 0.48]], [0.5, 0.52]).is_empty());
+    assert!(remarks(["policy", "pid", "devid"], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]).is_empty());
+}
