@@ -97,12 +97,12 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
         (all.len() - held - turned, "stay open at an end"),
     ];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts.map(|(number, what)| format!("{what}: {number}")).collect();
-    let head = format!(
+    let counts: Vec<String> = parts.map(|(number, what)| format!("{what}: {number}")).collect();
+    let summary = format!(
         "Of {}, with the estimates of {} at the ends of their ranges, {}",
         count(all.len(), "verdict"),
         listed(&keys),
-        listed(&parts)
+        listed(&counts)
     );
     let turn = |own: &Sensitivity| {
         let ends: Vec<String> = own
@@ -124,7 +124,7 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
             )
         })
     };
-    std::iter::once(head).chain(all.iter().filter_map(turn)).collect()
+    std::iter::once(summary).chain(all.iter().filter_map(turn)).collect()
 }
 
 fn in_words(verdict: &str, change: Option<RelativeChange>) -> String {

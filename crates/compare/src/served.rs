@@ -42,16 +42,17 @@ fn difference(treatment: &Sample, baseline: &Sample) -> Option<String> {
     let differs = |left: f64, right: f64| (left - right).abs() >= LEAST;
     let (ours, theirs) = (shares(treatment)?, shares(baseline)?);
     if ours.iter().zip(&theirs).any(|(ours, theirs)| differs(*ours, *theirs)) {
-        let words = |shares: &[f64]| listed(&shares.iter().map(percent).collect::<Vec<_>>());
+        let words =
+            |shares: &[f64]| listed(&shares.iter().copied().map(percent).collect::<Vec<_>>());
         return Some(format!("{} by disk, against {}", words(&ours), words(&theirs)));
     }
     let (ours, theirs) = (treatment.read_switches?, baseline.read_switches?);
     differs(ours, theirs).then(|| {
-        let (ours, theirs) = (percent(&ours), percent(&theirs));
+        let (ours, theirs) = (percent(ours), percent(theirs));
         format!("{ours} of them went to another disk than the one before, against {theirs}")
     })
 }
 
-fn percent(share: &f64) -> String {
+fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }

@@ -25,6 +25,7 @@ fn device(name: &str, reads: u64, busy: u64) -> DeviceCounts {
         wait: Nanos(busy),
         service: Some(Nanos(busy)),
         depth: Some(Nanos(busy * 3)),
+        most: Some(32),
         followers: Some(reads),
         apart: Some(reads / 2),
         apart_sectors: Some(reads * 16),

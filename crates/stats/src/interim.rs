@@ -82,7 +82,7 @@ pub struct Analysis {
 /// (Bonferroni). A user who takes the verdict of the first stage at all of alpha, and extends only
 /// what it left open, is wrong with a chance of at most 1.5 alpha; tests/simulation has the rates.
 pub fn share_of_stage(stage: usize, stages: usize) -> f64 {
-    if stages <= 1 { 1.0 } else { 0.5_f64.powi(stage.min(stages - 1) as i32 + 1) }
+    if stages <= 1 { 1.0 } else { 0.5_f64.powf((stage.min(stages - 1) + 1) as f64) }
 }
 
 impl Rule {

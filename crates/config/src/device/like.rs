@@ -259,9 +259,9 @@ fn spread_over_dies(numbers: &mut Table, own: &Table, size: Option<Bytes>, base:
             numbers.insert(key.to_owned(), value);
         }
     };
-    set("channels", Value::Integer(channels as i64));
-    set("dies_per_channel", Value::Integer(per_channel as i64));
-    set("pages_per_block", Value::Integer(pages as i64));
+    set("channels", Value::Integer(channels.cast_signed()));
+    set("dies_per_channel", Value::Integer(per_channel.cast_signed()));
+    set("pages_per_block", Value::Integer(pages.cast_signed()));
     set("raw_size", Value::String(format!("{} KiB", raw.0 / 1024)));
 }
 

@@ -38,11 +38,17 @@ enum FlatValue {
 pub fn table(record: &Record) -> Table {
     let mut columns: IndexMap<String, Kind> = IndexMap::new();
     let mut add = |name: &str, kind| _ = columns.entry(name.to_owned()).or_insert(kind);
-    FIRST.iter().for_each(|(name, kind)| add(name, *kind));
-    for outcome in outcomes(record) {
-        outcome.cell.0.iter().for_each(|(axis, _)| add(&axis_column(axis), Kind::Text));
+    for (name, kind) in FIRST {
+        add(name, kind);
     }
-    MIDDLE.iter().for_each(|(name, kind)| add(name, *kind));
+    for outcome in outcomes(record) {
+        for (axis, _) in &outcome.cell.0 {
+            add(&axis_column(axis), Kind::Text);
+        }
+    }
+    for (name, kind) in MIDDLE {
+        add(name, kind);
+    }
     for outcome in outcomes(record) {
         for (name, value) in numbers(outcome) {
             let kind = match value {

@@ -64,7 +64,7 @@ pub fn lacking(trial: &Trial, kernel: &Kernel, folder: &Path) -> Option<String> 
     }
     let all = has.split_whitespace().map(|name| name.trim_matches(['[', ']']));
     let own: Vec<&str> = all.filter(|name| !name.starts_with(PREFIX)).collect();
-    let mut reason = format!("{lacks} of its own: its read policies are {}", own.join(", "));
+    let reason = format!("{lacks} of its own: its read policies are {}", own.join(", "));
     if let Some(policy) = trial.policy.as_ref().filter(|_| is_of_disklab(trial)) {
         let ours = format!("{PREFIX}{}", policy.policy.trim_start_matches(PREFIX));
         let how = if has.contains(PREFIX) {
@@ -72,7 +72,7 @@ pub fn lacking(trial: &Trial, kernel: &Kernel, folder: &Path) -> Option<String> 
         } else {
             how_to_add(trial, kernel)
         };
-        reason += &format!("; disklab's is `{ours}`: {how}");
+        return Some(format!("{reason}; disklab's is `{ours}`: {how}"));
     }
     Some(reason)
 }

@@ -28,8 +28,11 @@ fn one_mode_is_seldom_taken_for_two() {
                 Shape::TwoValues | Shape::TwoModes if n >= 8 => {
                     assert!(rate.percent() > 90.0, "{what}: {} %", rate.percent());
                 }
-                Shape::TwoValues | Shape::TwoModes | Shape::ThreeValues | Shape::FourValues => {}
-                Shape::Outliers => {}
+                Shape::TwoValues
+                | Shape::TwoModes
+                | Shape::ThreeValues
+                | Shape::FourValues
+                | Shape::Outliers => {}
                 _ if n < 8 => rate.assert_at_most(5.0, &what),
                 _ => rate.assert_at_most(0.5, &what),
             }

@@ -113,8 +113,8 @@ impl<'a> Resolved<'a> {
     /// Whether a cell is at an end of an estimate's range, and its array has no such estimate: it
     /// is the same as the cell with all estimates as they are.
     pub fn is_no_estimate(&self, cell: &Cell<'_>) -> bool {
-        let swept = cell.parameters().into_iter();
-        let value = swept.filter(|swept| *swept.parameter == SweptParameter::Estimated).last();
+        let mut swept = cell.parameters().into_iter();
+        let value = swept.rfind(|swept| *swept.parameter == SweptParameter::Estimated);
         let end = value.and_then(|swept| RangeEnd::parse(swept.value).ok().flatten());
         let devices = self.array(cell).map(|(_, devices)| devices);
         end.zip(devices)
