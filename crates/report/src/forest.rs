@@ -1,5 +1,5 @@
-//! A forest plot: a row for each cell and choice, with the change against the baseline, its interval
-//! and its verdict. Shapes tell verdicts to those who see no colours.
+//! A forest plot: a row for each cell and choice, with the change against the baseline, its
+//! interval and its verdict. Shapes tell verdicts to those who see no colours.
 
 use disklab_compare::{Comparison, Metric, RelativeChange, answer};
 use disklab_record::outcome::Cell;
@@ -197,7 +197,7 @@ impl ForestRow<'_> {
     }
 
     /// The words right of the axis: the interval too, if an end of it is beyond the axis.
-    fn told(&self, scale: &ForestScale) -> String {
+    fn words(&self, scale: &ForestScale) -> String {
         let Some(change) = self.change() else { return NO_VERDICT.to_owned() };
         let (told, interval) = self.change_and_interval();
         let verdict = self.verdict_in_words();
@@ -286,7 +286,7 @@ impl ForestColumns {
         let names = cells.iter().flat_map(|cell| &cell.name);
         let cell = widest(&mut names.map(|line| line.chars().count()));
         let choice = widest(&mut rows().map(|row| row.choice.chars().count().min(CHOICE)));
-        let told = widest(&mut rows().map(|row| row.told(scale).chars().count()));
+        let told = widest(&mut rows().map(|row| row.words(scale).chars().count()));
         let choices = 4.0 + cell + GAP + choice;
         let axis = choices + GAP;
         let words = axis + AXIS + GAP;
@@ -350,9 +350,9 @@ fn chart(
     };
     let counts = counted(cells);
     let says = format!(
-        "A row for each cell and choice: the change against {baseline}, its interval as a line, its \
-         verdict as a shape. An interval that ends beyond the axis has an arrow, and its ends are \
-         written. {}: {counts}.",
+        "A row for each cell and choice: the change against {baseline}, its interval as a line, \
+         its verdict as a shape. An interval that ends beyond the axis has an arrow, and its ends \
+         are written. {}: {counts}.",
         count(cells.iter().map(|cell| cell.rows.len()).sum(), "row")
     );
     let title = format!("{} of all cells", metric.name());
@@ -392,7 +392,7 @@ fn drawn(row: &ForestRow, scale: &ForestScale, columns: &ForestColumns, y: f64) 
                 None => (shape(None, columns.axis + AXIS / 2.0, y)),
             }
             text x=(number(columns.words)) y=(number(y + 4.0)) fill=(colour) {
-                (row.told(scale)) }
+                (row.words(scale)) }
         }
     }
 }

@@ -155,8 +155,8 @@ pub fn csv_begin() -> String {
     HEAD.join(",")
 }
 
-/// A line for each choice of each cell and metric (RFC 4180): numbers in the record's units, changes
-/// in per cent. A field without a value is empty.
+/// A line for each choice of each cell and metric (RFC 4180): numbers in the record's units,
+/// changes in per cent. A field without a value is empty.
 pub fn csv(source: &ReportSource) -> String {
     let all = source.groups.iter().flat_map(|group| &group.cell.0);
     let axes: Vec<&str> = all.map(|(axis, _)| axis.as_str()).unique().collect();

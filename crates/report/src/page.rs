@@ -62,7 +62,8 @@ fn head(source: &ReportSource) -> Markup {
     html! {
         header {
             h1 { (title(source)) }
-            p.record { "disklab report · " @for report in source.merged.iter().take(1) { @if !report.suite.is_empty() {
+            p.record { "disklab report · "
+                @for report in source.merged.iter().take(1) { @if !report.suite.is_empty() {
                 (report.suite) " · " } } (names) }
         }
     }

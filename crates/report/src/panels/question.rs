@@ -156,7 +156,7 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     facts
 }
 
-/// The names and models of the disks of each array, or the disks of a machine; `None` if the disks were
+/// The names and models of the disks of each array, or the disks of a machine; `None` if they were
 /// somebody else's.
 fn disks_of(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {
