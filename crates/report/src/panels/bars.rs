@@ -86,8 +86,9 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p.says { "Bars are the numbers that verdicts rest on, or else medians over the seeds; \
             whiskers reach from the least to the greatest seed, and ▸ where that \
-            was given up and is more; ✕ is a trial that gave no result that verdicts may rest on. The open group is the one with the greatest change, of those \
-            that are certain where any is; without any, one with a ✕. Undecided is what too few \
+            was given up and is more; ✕ is a trial that gave no result that verdicts may rest on. \
+            The open group is the one with the greatest change, of those that are certain \
+            where any is; without any, one with a ✕. Undecided is what too few \
             seeds tell; the remarks under " a href="#matrix" { "All cells" }
                   " say how many would." }
     };
