@@ -89,25 +89,25 @@ fn judged(data: &Data) -> Comparison {
 fn printed(text: &str) -> ((f64, f64), bool) {
     let (text, is_more) = text.strip_prefix("> ").map_or((text, false), |text| (text, true));
     let (number, unit) = text.split_once(' ').unwrap_or((text, "ns"));
-    let places = number.split_once('.').map_or(0, |(_, places)| places.len() as i32);
+    let places = number.split_once('.').map_or(0, |(_, places)| places.len());
     let scale = UNITS.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, scale)| *scale);
     let value: f64 = number.parse().unwrap_or_else(|_| panic!("a number: {text}"));
     // Times are whole nanoseconds before they are printed with three digits.
-    let half = 0.5 * 10_f64.powi(-places) * scale + 0.5;
+    let half = 0.5 * 0.1_f64.powf(places as f64) * scale + 0.5;
     ((value * scale - half, value * scale + half), is_more)
 }
 
 /// The range of ratios that are printed like this.
 fn printed_change(text: &str) -> (f64, f64) {
     let text = text.trim_start_matches(['≥', '≤', ' ']);
-    let places = |number: &str| number.split_once('.').map_or(0, |(_, places)| places.len() as i32);
+    let places = |number: &str| number.split_once('.').map_or(0, |(_, places)| places.len());
     if let Some(factor) = text.strip_prefix("x ") {
         let value: f64 = factor.parse().unwrap();
         return (value - 0.5, value + 0.5);
     }
     let number = text.strip_suffix(" %").unwrap_or_else(|| panic!("per cent: {text}"));
     let value: f64 = number.parse().unwrap();
-    let half = 0.5 * 10_f64.powi(-places(number));
+    let half = 0.5 * 0.1_f64.powf(places(number) as f64);
     (1.0 + (value - half) / 100.0, 1.0 + (value + half) / 100.0)
 }
 

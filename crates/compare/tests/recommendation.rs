@@ -127,7 +127,9 @@ fn a_candidate_without_results_is_named_and_not_recommended() {
     assert_eq!(queue.candidate, "queue");
     assert_eq!(queue.without_result, [disklab_testkit::cell(&[("array", "two")])]);
     // Nothing is chosen of one candidate.
-    values.iter_mut().for_each(|(_, candidates)| candidates.truncate(1));
+    for (_, candidates) in &mut values {
+        candidates.truncate(1);
+    }
     assert!(recommended(&values, &[]).is_none());
 }
 
