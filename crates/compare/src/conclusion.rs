@@ -219,8 +219,9 @@ pub fn basis(
         }
     };
     format!(
-        "{how}, and numbers and changes are estimated from these; intervals hold each for itself with \
-         {} % confidence; {limit}; the same is what is within {} % with its whole interval{looks}",
+        "{how}, and numbers and changes are estimated from these; intervals hold each for itself \
+         with {} % confidence; {limit}; the same is what is within {} % with its whole \
+         interval{looks}",
         short(100.0 - rule.alpha * 100.0 * share),
         short(rule.smallest_effect * 100.0)
     )

@@ -69,10 +69,8 @@ fn other_disks_are_told_of_kernels_and_not_of_policies() {
     );
     assert_eq!(
         remarks(kernels, [[0.5, 0.5], [0.5, 0.5]], [0.99, 0.25]),
-        [
-            "other disks served the reads in 8 of 8 seeds; seed 1: 25 % of them went to another disk \
-          than the one before, against 99 %"
-        ]
+        ["other disks served the reads in 8 of 8 seeds; seed 1: 25 % of them went to another \
+             disk than the one before, against 99 %"]
     );
     assert!(remarks(kernels, [[0.5, 0.5], [0.52, 0.48]], [0.5, 0.52]).is_empty());
     assert!(remarks(["policy", "pid", "devid"], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]).is_empty());

@@ -8,8 +8,8 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     array, audit, bisect, calibrate, clean, compare, completions, device, devices, doctor,
-    examples, export, gate, gather, history, import, kernel, list, man, merge, plan, predict,
-    record_startup, report, run, same, schema, show, signals, trace, validate, watch,
+    document, examples, export, gate, gather, history, import, kernel, list, man, merge, plan,
+    predict, record_startup, report, run, same, schema, show, signals, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -103,7 +103,7 @@ pub fn command() -> Command {
 }
 
 pub fn main() -> ExitCode {
-    completions::answer_a_shell();
+    completions::answer_a_shell(command);
     let words = std::env::args_os().take_while(|word| word != "--");
     let wants_json = words.into_iter().any(|word| word == "--json");
     let read = command().try_get_matches().and_then(|matches| {
@@ -114,7 +114,7 @@ pub fn main() -> ExitCode {
         Ok(read) => read,
         Err(error) => {
             if wants_json && error.use_stderr() {
-                schema::print_error(Exit::Mistaken, &Failure::mistaken(in_short(&error)));
+                document::print_error(Exit::Mistaken, &Failure::mistaken(in_short(&error)));
             }
             error.exit()
         }

@@ -10,8 +10,10 @@ use disklab_compare::{
     RecommendationRule, RelativeChange, SequentialDesign, Trust, Weight, answer, check_measured,
     conclusion, default_metrics, index_records, machine, match_trials, recommend, sensitivity,
 };
+use disklab_record::Record;
 use disklab_record::record::name_of;
 use indexmap::{IndexMap, IndexSet};
+use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::records;
@@ -170,15 +172,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         smallest_effect: args.smallest_effect,
         error_control: args.limit.into(),
     };
-    if let Some(other) =
-        records[1..].iter().find(|other| records[0].manifest().has_other_seeds(other.manifest()))
-    {
-        let [first, other] = [&records[0], other].map(|record| name_of(record.folder()));
-        screen.remark(&format!(
-            "{first} and {other} are of one suite with different seeds: disklab merge {first} \
-             {other} pools them"
-        ));
-    }
+    remark_on_other_seeds(&records, screen);
     let design = SequentialDesign::among(&records);
     let comparisons = disklab_compare::compare(&matched, &metrics, rule, design.as_ref())
         .map_err(Failure::mistaken)?;
@@ -202,41 +196,26 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut out = screen.out();
     match format {
         Format::Json => {
-            let mut told =
-                serde_json::json!({ "terms": rule, "answer": sentences, "cells": comparisons });
-            let sensitivities = sensitivity::sensitivities(&comparisons);
+            let mut document = json!({
+                "terms": rule, "answer": sentences, "cells": comparisons,
+                "recommendation": recommendation,
+            });
             if comparisons.iter().any(|own| sensitivity::is_at_end(&own.cell)) {
-                told["sensitivity"] = serde_json::json!(sensitivities);
+                document["sensitivity"] = json!(sensitivity::sensitivities(&comparisons));
             }
-            if let Some(design) = &design {
-                told["sequential"] = serde_json::json!(design);
+            let rest = [
+                ("sequential", design.map(|design| json!(design))),
+                ("machine", Some(json!(of_machine)).filter(|_| !of_machine.is_empty())),
+                ("more_seeds", more_seeds.map(|more| json!(more))),
+            ];
+            for (key, value) in rest.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+                document[key] = value;
             }
-            told["recommendation"] = serde_json::to_value(&recommendation)?;
-            if !of_machine.is_empty() {
-                told["machine"] = of_machine.into();
-            }
-            if let Some(more) = more_seeds {
-                told["more_seeds"] = serde_json::json!(more);
-            }
-            screen.json(&told)?;
+            screen.json(&document)?;
             return Ok(Exit::Ok);
         }
         Format::Csv => out.write_all(&csv_table(&comparisons)?)?,
-        Format::Markdown => {
-            if let Some(Recommendation { headline, details, .. }) = &recommendation {
-                writeln!(out, "**{}.**\n", escaped(headline))?;
-                for detail in details {
-                    writeln!(out, "- {}.", escaped(detail))?;
-                }
-                writeln!(out)?;
-            }
-            let rule = HEAD.map(|(_, side)| if side == Align::Right { "---:" } else { "---" });
-            let names = HEAD.map(|(name, _)| name).join(" | ");
-            writeln!(out, "| {names} |\n| {} |", rule.join(" | "))?;
-            for row in comparisons.iter().map(row) {
-                writeln!(out, "| {} |", row.map(|field| escaped(&field)).join(" | "))?;
-            }
-        }
+        Format::Markdown => print_markdown(&comparisons, recommendation.as_ref(), &mut out)?,
         Format::Table => {
             if let Some(recommendation) = &recommendation {
                 print_recommendation(recommendation, screen, &mut out)?;
@@ -276,6 +255,41 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     out.flush()?;
     Ok(Exit::Ok)
+}
+
+/// Says of records with different seeds of one suite how to pool them.
+fn remark_on_other_seeds(records: &[Record], screen: &Screen) {
+    let mut others = records[1..].iter();
+    if let Some(other) =
+        others.find(|other| records[0].manifest().has_other_seeds(other.manifest()))
+    {
+        let [first, other] = [&records[0], other].map(|record| name_of(record.folder()));
+        screen.remark(&format!(
+            "{first} and {other} are of one suite with different seeds: disklab merge {first} \
+             {other} pools them"
+        ));
+    }
+}
+
+fn print_markdown(
+    comparisons: &[Comparison],
+    recommendation: Option<&Recommendation>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if let Some(Recommendation { headline, details, .. }) = recommendation {
+        writeln!(out, "**{}.**\n", escaped(headline))?;
+        for detail in details {
+            writeln!(out, "- {}.", escaped(detail))?;
+        }
+        writeln!(out)?;
+    }
+    let rule = HEAD.map(|(_, side)| if side == Align::Right { "---:" } else { "---" });
+    let names = HEAD.map(|(name, _)| name).join(" | ");
+    writeln!(out, "| {names} |\n| {} |", rule.join(" | "))?;
+    for row in comparisons.iter().map(row) {
+        writeln!(out, "| {} |", row.map(|field| escaped(&field)).join(" | "))?;
+    }
+    Ok(())
 }
 
 /// Prints the answer, and below it what else there is to say.

@@ -9,10 +9,10 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use disklab_compare::Metric;
+use disklab_config::Suite;
 use disklab_config::scheduler::Scheduler;
 use disklab_config::suite::Axis;
 
-use crate::cli;
 use crate::exit::{Exit, Failure, cannot};
 use crate::home::Home;
 use crate::records;
@@ -42,8 +42,8 @@ pub fn completions(args: &CompletionsArgs, screen: &Screen) -> Result<Exit, Fail
 }
 
 /// If a shell's script asks, prints what could stand in the place of a word, and ends.
-pub fn answer_a_shell() {
-    CompleteEnv::with_factory(cli::command).var(ASKED_BY).complete();
+pub fn answer_a_shell(command: fn() -> Command) {
+    CompleteEnv::with_factory(command).var(ASKED_BY).complete();
 }
 
 /// What an argument may be, besides what clap knows itself.
@@ -132,7 +132,7 @@ fn axis_values(word: &str, is_list: bool) -> Vec<String> {
         let suite = words().iter().find_map(|word| lab.suite(word).ok());
         let Some((axis, rest)) = word.split_once('=') else {
             let mut axes: Vec<String> = Axis::ALL.iter().map(|axis| format!("{axis}=")).collect();
-            let own = suite.iter().flat_map(|suite| suite.axes());
+            let own = suite.iter().flat_map(Suite::axes);
             axes.extend(own.map(|values| format!("{}=", values.axis)));
             axes.sort_unstable();
             axes.dedup();
@@ -152,7 +152,7 @@ fn axis_values(word: &str, is_list: bool) -> Vec<String> {
                 .collect(),
             _ => Vec::new(),
         };
-        let own = suite.iter().flat_map(|suite| suite.axes());
+        let own = suite.iter().flat_map(Suite::axes);
         let own = own.filter(|values| values.axis.to_string() == axis);
         values.extend(own.flat_map(|own| own.values.iter().map(|value| value.value.clone())));
         values.sort_unstable();

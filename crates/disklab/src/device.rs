@@ -1,6 +1,7 @@
 //! `disklab device new`: a device of the lab from the numbers of a data sheet.
 
 mod measured;
+mod quantity;
 mod sheet;
 
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -10,10 +11,11 @@ use clap::Subcommand;
 use disklab_config::device::{Device, Inheritance, LIKE, inherited_keys};
 use disklab_config::read::{TomlReader, unknown};
 use disklab_config::{Lab, Model};
-use disklab_units::{Bytes, Nanos, Rate};
+use disklab_units::Bytes;
 use serde_json::json;
 
-use self::measured::{SheetNumber, measure};
+use self::measured::{SheetNumber, lone_read, measure};
+use self::quantity::size;
 use self::sheet::{Draft, Numbers};
 use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::{Home, from_here};
@@ -205,7 +207,7 @@ fn draft(args: &NewArgs, numbers: &Numbers, base: &Device, lab: &Lab) -> Result<
     // The latency of a page follows from what the model makes of the rest.
     if let (Model::Ssd(_), Some(latency)) = (&base.model, numbers.read_latency) {
         let plain = read(&args.name, &draft.file(None), lab)?;
-        draft.set_latency(&plain, latency).map_err(Failure::mistaken)?;
+        draft.set_latency(&plain, lone_read(&plain), latency).map_err(Failure::mistaken)?;
     }
     Ok(draft)
 }
@@ -237,41 +239,6 @@ fn report(
     table.print(screen, "  ", out)?;
     let keys = inherited.keys.join(", ");
     screen.prose(&format!("Inherited from {}: {keys}.", inherited.from), "  ", out)
-}
-
-/// Units of ten, largest first, of which the last is the smallest there is.
-const SIZES: [(&str, u64); 5] = [
-    ("TB", 1_000_000_000_000),
-    ("GB", 1_000_000_000),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-    ("B", 1),
-];
-const TIMES: [(&str, u64); 3] = [("ms", 1_000_000), ("us", 1000), ("ns", 1)];
-const RATES: [(&str, u64); 3] = [("MB/s", 1_000_000), ("kB/s", 1000), ("B/s", 1)];
-
-/// A number in the largest unit that is exact.
-fn exact(value: u64, units: &[(&str, u64)]) -> String {
-    let fitting = units.iter().find(|(_, size)| value > 0 && value.is_multiple_of(*size));
-    match fitting.or(units.last()) {
-        Some((unit, size)) => format!("{} {unit}", value / size),
-        None => value.to_string(),
-    }
-}
-
-/// A size as a file has it.
-fn size(bytes: Bytes) -> String {
-    exact(bytes.0, &SIZES)
-}
-
-/// A time as a file has it.
-fn time(nanos: Nanos) -> String {
-    exact(nanos.0, &TIMES)
-}
-
-/// A rate as a file has it.
-fn rate(rate: Rate) -> String {
-    exact(rate.0, &RATES)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::question::{Overrides, Question};
 use crate::run::manifest::{self, By};
 use crate::run::ready;
 use crate::screen::Screen;
-use crate::{run, schema, signals};
+use crate::{document, run, signals};
 
 /// Begin a record, or continue one, whose trials other machines carry out, and add what they hand
 /// in.
@@ -77,7 +77,7 @@ pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
     let remaining = writer.remaining();
     let kernels: Vec<Value> = guests.kernels.values().map(kernel).collect();
     say(&json!({
-        "schema": schema::name("gather"),
+        "schema": document::name("gather"),
         "record": writer.folder(),
         "kernels": kernels,
         "library": guests.installation.library,

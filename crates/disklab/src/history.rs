@@ -366,12 +366,12 @@ fn sort(entries: &mut [Entry], by: Order) {
 fn version(text: &str) -> Vec<(bool, u64, String)> {
     let parts = text.split(['.', '-', '+', ' ', ',']).filter(|part| !part.is_empty());
     let mut numbers: Vec<(bool, u64, String)> = parts
-        .map(|part| match part.parse::<u64>() {
-            Ok(number) => (true, number, String::new()),
-            Err(_) => {
-                let digits = part.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-                (!part.starts_with("rc"), digits.parse().unwrap_or(0), part.to_owned())
+        .map(|part| {
+            if let Ok(number) = part.parse() {
+                return (true, number, String::new());
             }
+            let digits = part.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            (!part.starts_with("rc"), digits.parse().unwrap_or(0), part.to_owned())
         })
         .collect();
     numbers.push((true, 0, String::new()));

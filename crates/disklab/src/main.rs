@@ -12,6 +12,7 @@ mod completions;
 mod device;
 mod devices;
 mod doctor;
+mod document;
 mod examples;
 mod exit;
 mod export;

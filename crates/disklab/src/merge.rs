@@ -18,9 +18,9 @@ use crate::{records, words};
 /// The parts are what `disklab run --shard`, `--trial` and `--seeds 6-10` leave, on any machines.
 /// Refused are records of other kernels, other builds of disklab, other tools, other files of the
 /// lab, another suite, or other settings of it (--set). Seeds that were begun after a record with
-/// others had ended count as added after a look, as those of `disklab run --resume RUN --seeds N`. A trial that several records have is kept once
-/// where its results are the same, byte for byte; where they are not, that is an error, which names
-/// trial and file.
+/// others had ended count as added after a look, as those of `disklab run --resume RUN --seeds N`.
+/// A trial that several records have is kept once where its results are the same, byte for byte;
+/// where they are not, that is an error, which names trial and file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Records, by their names in ./records or by their paths.

@@ -96,8 +96,8 @@ impl Overrides {
     pub fn refuse_models(&self) -> Result<(), Failure> {
         if self.sensitivity {
             return Err(mistaken!(
-                "--sensitivity: disks of this machine have no estimated parameters; leave --on host \
-                 out, or compare with models of them (`disklab predict`)"
+                "--sensitivity: disks of this machine have no estimated parameters; leave --on \
+                 host out, or compare with models of them (`disklab predict`)"
             ));
         }
         Ok(())
@@ -234,9 +234,9 @@ impl Question {
         if seeds.first() != had.first() {
             let suggestion = had.upto(had.last().max(seeds.last()));
             return Err(mistaken!(
-                "--seeds {seeds}: {name} has {has}, and seeds are added behind them: --seeds \
-                 {suggestion}; others are a record of their own (`disklab run {} --seeds {seeds}`), \
-                 which `disklab merge` puts together with this one",
+                "--seeds {seeds}: {name} has {has}, and seeds are added behind them: \
+                 --seeds {suggestion}; others are a record of their own (`disklab run {} --seeds \
+                 {seeds}`), which `disklab merge` puts together with this one",
                 manifest.suite.name
             ));
         }

@@ -1,19 +1,10 @@
-//! `disklab schema`, and what all JSON documents have in common: the name and the version of their
-//! schema, and the document that tells an error.
-
-use std::fs::File;
-use std::io::Write;
+//! `disklab schema`: the JSON Schema of each document.
 
 use clap::builder::PossibleValuesParser;
-use rustix::io::dup;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::Screen;
-
-/// The version of all schemas. Documents get new keys without a new version.
-const VERSION: u32 = 1;
 
 /// The JSON Schema files, by the names of the documents.
 const SCHEMAS: &[(&str, &str)] = &include!("schema/files.rs");
@@ -34,57 +25,13 @@ pub struct SchemaArgs {
 
 pub fn schema(args: &SchemaArgs, screen: &Screen) -> Result<Exit, Failure> {
     let named = |name: &String| SCHEMAS.iter().find(|(known, _)| known == name);
-    match args.name.as_ref().and_then(named) {
-        Some((_, text)) => screen.print(|out| Ok(out.write_all(text.as_bytes())?))?,
-        None => {
-            let names: Vec<&str> = SCHEMAS.iter().map(|(name, _)| *name).collect();
-            screen.present(&json!({ "names": names }), |out| {
-                names.iter().try_for_each(|name| Ok(writeln!(out, "{name}")?))
-            })?;
-        }
+    if let Some((_, text)) = args.name.as_ref().and_then(named) {
+        screen.print(|out| Ok(out.write_all(text.as_bytes())?))?;
+    } else {
+        let all: Vec<&str> = SCHEMAS.iter().map(|(name, _)| *name).collect();
+        screen.present(&json!({ "names": all }), |out| {
+            all.iter().try_for_each(|name| Ok(writeln!(out, "{name}")?))
+        })?;
     }
     Ok(Exit::Ok)
-}
-
-/// A document with the name and version of its schema.
-#[derive(Serialize)]
-pub struct Document<'a, T> {
-    pub schema: Value,
-    #[serde(flatten)]
-    pub document: &'a T,
-}
-
-/// What a document says of its schema.
-pub fn name(name: &str) -> Value {
-    json!({ "name": name, "version": VERSION })
-}
-
-/// Prints an error as a document in one line. It goes past the lock of standard output, which the
-/// thread that was interrupted may hold.
-pub fn print_error(exit: Exit, failure: &Failure) {
-    let details: Vec<Value> = match failure {
-        Failure::Diagnostics(diagnostics) => diagnostics
-            .0
-            .iter()
-            .map(|diagnostic| {
-                let place = &diagnostic.place;
-                json!({
-                    "file": &*place.file, "line": place.line, "column": place.column,
-                    "key": place.key, "message": diagnostic.message,
-                })
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
-    let mut error = json!({
-        "kind": exit.kind(), "message": failure.to_string(), "exit_code": exit as u8,
-    });
-    if !details.is_empty() {
-        error["details"] = details.into();
-    }
-    let document = json!({ "schema": name("error"), "error": error });
-    // Where standard output is closed, standard error still has the message.
-    if let Ok(out) = dup(rustix::stdio::stdout()) {
-        let _ = writeln!(File::from(out), "{document}");
-    }
 }

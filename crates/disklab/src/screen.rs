@@ -10,8 +10,8 @@ use disklab_units::prose::visible;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
+use crate::document;
 use crate::exit::{Exit, Failure};
-use crate::schema;
 use crate::shown::{TerminalText, shown};
 use crate::words;
 
@@ -110,7 +110,7 @@ impl Screen {
     pub fn json_named(&self, name: &str, document: &impl Serialize) -> Result<(), Failure> {
         DOCUMENT_BEGUN.store(true, Ordering::Relaxed);
         let mut out = self.out();
-        let document = schema::Document { schema: schema::name(name), document };
+        let document = document::Document { schema: document::name(name), document };
         serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
         Ok(out.flush()?)
@@ -164,9 +164,10 @@ impl Screen {
     }
 
     /// Prints why there is no document, in place of it.
+    #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
     pub fn json_error(&self, exit: Exit, failure: &Failure) {
         if !DOCUMENT_BEGUN.swap(true, Ordering::Relaxed) {
-            schema::print_error(exit, failure);
+            document::print_error(exit, failure);
         }
     }
 

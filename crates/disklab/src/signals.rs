@@ -6,8 +6,8 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::document;
 use crate::exit::{Exit, Failure, cannot};
-use crate::schema;
 use crate::screen::DOCUMENT_BEGUN;
 
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -20,13 +20,13 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 pub fn end_with_document() -> Result<(), Failure> {
     let mut signals = listen()?;
     thread::spawn(move || {
-        signals.forever().filter(|_| !WATCHED.load(Ordering::Relaxed)).for_each(|_| {
+        if signals.forever().any(|_| !WATCHED.load(Ordering::Relaxed)) {
             if !DOCUMENT_BEGUN.swap(true, Ordering::Relaxed) {
                 let failure = Failure::said(Exit::Interrupted, "interrupted");
-                schema::print_error(Exit::Interrupted, &failure);
+                document::print_error(Exit::Interrupted, &failure);
             }
             std::process::exit(Exit::Interrupted as i32);
-        });
+        }
     });
     Ok(())
 }

@@ -211,8 +211,8 @@ pub(crate) const DAMAGED: &str = ".damaged";
 
 /// Finds what a suite's kernel axis names: `newest`, a series (`7.3`), a version (`7.3.4`), or a
 /// path to a built kernel (its folder or the program in it). Except by path only kernels with this
-/// installation's insertions are found, and of packaged ones only those with that btrfs. Among several a packaged one is preferred,
-/// then the newest version, then the latest build.
+/// installation's insertions are found, and of packaged ones only those with that btrfs. Among
+/// several a packaged one is preferred, then the newest version, then the latest build.
 pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<Kernel> {
     if value.contains('/') {
         let path = Path::new(value);

@@ -101,8 +101,8 @@ impl fmt::Display for Overlap {
             }
             Self::Unknown { why, files } => write!(
                 f,
-                "it is not known whether the source changes files that disklab changes too ({why}): \
-                 {}",
+                "it is not known whether the source changes files that disklab changes too \
+                 ({why}): {}",
                 files.join(", ")
             ),
         }

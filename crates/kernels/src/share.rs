@@ -1,5 +1,5 @@
-//! Folders of this installation's data: `lab`, `guest-kernel`, `read-policies`, and the `kernels` of
-//! a release.
+//! Folders of this installation's data: `lab`, `guest-kernel`, `read-policies`, and the `kernels`
+//! of a release.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -144,8 +144,8 @@ impl Record {
     }
 
     /// Adds seeds to a record, and continues it. `now` is the manifest that a new run with all of
-    /// the seeds would have. The record's manifest is replaced as a whole: a crash leaves the record
-    /// as it was, or extended.
+    /// the seeds would have. The record's manifest is replaced as a whole: a crash leaves the
+    /// record as it was, or extended.
     pub fn extend(
         folder: &Path,
         now: &Manifest,

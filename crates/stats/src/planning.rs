@@ -18,9 +18,9 @@
 //! What takes the fewest trials counts. b is the alpha that this cell would be held to among the
 //! others if their verdicts stay: alpha (k + 1) / m for the share of wrong verdicts (Benjamini and
 //! Hochberg), alpha / (m - k) for any (Holm), with k of m decided in that way; and of that the part
-//! that an extended record has ([`crate::share_of_stage`]). At least half as many trials again are added: fewer seldom turn a verdict
-//! that was just open. Of one trial nobody knows the spread: n is then the least with which
-//! anything is decided at b.
+//! that an extended record has ([`crate::share_of_stage`]). At least half as many trials again are
+//! added: fewer seldom turn a verdict that was just open. Of one trial nobody knows the spread: n
+//! is then the least with which anything is decided at b.
 //!
 //! Effect and spread are known only roughly from few trials, and so is this: tests/simulation has
 //! how often a run that was planned in this way decides.

@@ -4,8 +4,8 @@
 //!
 //! As there, a positive percentage is a gain, of rates and of times; `( 1.23%)` is not certain, `*
 //! 1.23%*` is. Unlike there, the percentage is the change by our methods, the verdict is told in a
-//! word too, and values are the two numbers that the change is between. MMTests ends with user, system and elapsed time, which code
-//! does not take in virtual time.
+//! word too, and values are the two numbers that the change is between. MMTests ends with user,
+//! system and elapsed time, which code does not take in virtual time.
 
 use std::io::{self, Write};
 

@@ -6,8 +6,7 @@ use disklab_config::device::{Device, Estimate, LIKE, Model, Ssd};
 use disklab_units::prose::visible;
 use disklab_units::{Bytes, Nanos, Rate};
 
-use super::measured::lone_read;
-use super::{rate, time};
+use super::quantity::{rate, size, time};
 use crate::exit::{Failure, mistaken};
 
 /// The numbers of a data sheet. All of them can be left out.
@@ -144,20 +143,23 @@ impl Draft {
         })
     }
 
-    /// Makes the reads of pages take so long that a lone read takes `latency`.
-    pub fn set_latency(&mut self, plain: &Device, latency: Nanos) -> Result<(), String> {
+    /// Makes the reads of pages take so long that a lone read takes `latency`; now it takes `lone`.
+    pub fn set_latency(
+        &mut self,
+        plain: &Device,
+        lone: Nanos,
+        latency: Nanos,
+    ) -> Result<(), String> {
         let Model::Ssd(ssd) = &plain.model else { return Ok(()) };
-        let more = latency.0 as i64 - lone_read(plain).0 as i64;
-        let shifted = |page: &Nanos| page.0 as i64 + more;
-        if ssd.read_page.iter().map(shifted).any(|page| page < 1000) {
+        let shifted = |page: &Nanos| (page.0 + latency.0).checked_sub(lone.0);
+        if ssd.read_page.iter().map(shifted).any(|page| page.is_none_or(|page| page < 1000)) {
             return Err(format!(
                 "--read-latency {latency} leaves no time for the flash: without it, a read \
-                 takes {} in all; name a faster device with --like",
-                lone_read(plain)
+                 takes {lone} in all; name a faster device with --like"
             ));
         }
-        let pages =
-            ssd.read_page.iter().map(|page| format!("\"{}\"", time(Nanos(shifted(page) as u64))));
+        let pages = ssd.read_page.iter().filter_map(shifted);
+        let pages = pages.map(|page| format!("\"{}\"", time(Nanos(page))));
         let list = format!("[{}]", pages.collect::<Vec<_>>().join(", "));
         self.lines.push(("read_page", list, "makes the sheet's latency of a lone read"));
         Ok(())
@@ -178,7 +180,7 @@ impl Draft {
             self.like
         );
         if let Some(size) = self.size {
-            let _ = writeln!(out, "size = \"{}\" # [sheet]", super::size(size));
+            let _ = writeln!(out, "size = \"{}\" # [sheet]", self::size(size));
         }
         if !self.lines.is_empty() {
             let _ = writeln!(out, "\n[{}]", self.family);
@@ -204,7 +206,7 @@ fn hdd_lines(numbers: &Numbers) -> Vec<(&'static str, String, &'static str)> {
         ("rpm", numbers.rpm.map(|rpm| rpm.to_string())),
         ("seek_average", numbers.seek.map(|seek| quantity(time(seek)))),
         ("rate_outer", numbers.rate.map(|outer| quantity(rate(outer)))),
-        ("cache", numbers.cache.map(|cache| quantity(super::size(cache)))),
+        ("cache", numbers.cache.map(|cache| quantity(size(cache)))),
     ];
     all.into_iter().filter_map(|(key, value)| Some((key, value?, SHEET))).collect()
 }

@@ -1,6 +1,9 @@
 use std::collections::VecDeque;
 
+use disklab_units::{Nanos, Rate};
+
 use super::*;
+use crate::device::quantity::{rate, time};
 
 #[test]
 fn numbers_are_asked_for_until_they_are_right_or_nothing() {

@@ -17,9 +17,9 @@ use crate::signals;
 /// Write the read policies as patches for a kernel of your own.
 ///
 /// The series is for `git am` on a vanilla tree: the policies, the hook in btrfs that asks them,
-/// the documentation. The kernel's own policies stay as they are; the others are named disklab-queue
-/// and so on. Turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES. Whether it
-/// fits is seen on the source before anything is written.
+/// the documentation. The kernel's own policies stay as they are; the others are named
+/// disklab-queue and so on. Turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES.
+/// Whether it fits is seen on the source before anything is written.
 #[derive(Debug, clap::Args)]
 pub struct PatchArgs {
     /// A series of the lab, or the newest that can be had.

@@ -45,12 +45,12 @@ fn table(
     let measures = group.cells.iter().flat_map(|cell| &cell.measures);
     let names: Vec<&str> = measures.map(|measured| measured.name.as_str()).unique().collect();
     let number = |at: usize, measures: &[NamedNumbers], name: &str| {
-        let measured = measures.iter().find(|measured| measured.name == name);
+        let found = measures.iter().find(|known| known.name == name);
         let judged = judged.filter(|judged| judged.metric == name);
         let shown = judged.and_then(|judged| judged.numbers.get(at)?.clone());
         // A sum says more than the number of one trial.
-        let shown = shown.filter(|_| measured.is_some_and(|measured| measured.sum.is_none()));
-        or_dash(shown.or_else(|| measured.map(NamedNumbers::median)))
+        let shown = shown.filter(|_| found.is_some_and(|known| known.sum.is_none()));
+        or_dash(shown.or_else(|| found.map(NamedNumbers::median)))
     };
     let axes = group.axes.join(", ");
     let first = std::iter::once((axes.as_str(), Align::Left));

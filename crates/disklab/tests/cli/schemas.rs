@@ -252,7 +252,7 @@ fn an_interrupted_verb_leaves_a_document() {
         .spawn()
         .expect("it starts");
     sleep(Duration::from_millis(500));
-    let id = Pid::from_raw(child.id() as i32).expect("an id");
+    let id = Pid::from_raw(child.id().cast_signed()).expect("an id");
     kill_process(id, Signal::INT).expect("it runs");
     let done = done(child.wait_with_output().expect("it ends"));
     assert_eq!(done.status, Some(130), "{}{}", done.out, done.err);

@@ -38,7 +38,8 @@ fn decisions_on(kernel: &Kernel) {
              echo 1 > /mnt/t/events/btrfs_read_policy/enable
              for policy in {}; do
                  echo $policy > $sys/read_policy
-                 echo policy=$(sed 's/.*\\[\\(.*\\)\\].*/\\1/' $sys/read_policy) > /mnt/t/trace_marker
+                 set_policy=$(sed 's/.*\\[\\(.*\\)\\].*/\\1/' $sys/read_policy)
+                 echo policy=$set_policy > /mnt/t/trace_marker
                  load randrw 4k 150; load read 64k 60
              done
              echo 0 > /mnt/t/tracing_on; cat /mnt/t/trace > /mnt/trial/trace.txt; cat \
@@ -145,7 +146,8 @@ fn missing_and_replaced_on(kernel: &Kernel) {
 fn mirrors_are_described_as_they_are() {
     let place = pool(
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
-         pool raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd; files; echo disklab-md-raid1 > $sys/read_policy
+         pool raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd; files
+         echo disklab-md-raid1 > $sys/read_policy
          echo 1 > /mnt/t/events/btrfs_read_policy/enable
          one() { fio --name=r --filename=/mnt/p/a --size=8M --rw=$1 --bs=$2 --iodepth=$3 \
          --direct=1 --ioengine=libaio --randrepeat=0 --clocksource=clock_gettime \

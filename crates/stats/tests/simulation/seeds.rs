@@ -74,7 +74,8 @@ fn a_run_of_the_planned_size_decides_in_four_of_five_cases() {
 #[test]
 fn a_run_that_an_open_pilot_planned_decides_in_most_cases() {
     let mut table = Table::new(&format!(
-        "decided in %, of open records that pairs were added to as planned; pairs before: {PILOTS:?}"
+        "decided in %, of open records that pairs were added to as planned; pairs before: \
+         {PILOTS:?}"
     ));
     for shape in [Shape::Normal, Shape::ThreeValues, Shape::HeavyTails] {
         let rates = PILOTS.map(|n| {
