@@ -38,6 +38,11 @@ pub enum Change {
         /// has changed it since, and it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gets: Option<String>,
+        /// The choice of the new value with the parameter that it had: `round-robin:262144`. It is
+        /// written before the old value, since the kernel keeps parameters of choices that are not
+        /// active.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        had: Option<String>,
     },
     /// md makes a device of disks.
     Md { uuid: String },
@@ -115,13 +120,13 @@ impl Change {
     /// Another value of a file, whatever it will say.
     pub fn value(path: &Path, was: &str) -> Self {
         let (path, was, of) = (path.to_owned(), was.to_owned(), DiskIdentity::read(path));
-        Self::Value { path, was, of, gets: None }
+        Self::Value { path, was, of, gets: None, had: None }
     }
 
-    /// The value `gets` of a file.
-    pub fn set(path: &Path, was: &str, gets: &str) -> Self {
+    /// The value `gets` of a file. `had` is the choice of that value as the file names it now.
+    pub fn set(path: &Path, was: &str, gets: &str, had: Option<&str>) -> Self {
         let (path, was, of) = (path.to_owned(), was.to_owned(), DiskIdentity::read(path));
-        Self::Value { path, was, of, gets: Some(gets.to_owned()) }
+        Self::Value { path, was, of, gets: Some(gets.to_owned()), had: had.map(str::to_owned) }
     }
 
     /// A folder that is not there yet.
@@ -136,14 +141,17 @@ impl Change {
             Self::Value { .. } | Self::Cgroup { .. } | Self::Tracing { .. } if !same_boot => {
                 return None;
             }
-            Self::Value { path, was, of, gets } => match others(path, was, gets.as_deref()) {
+            Self::Value { path, was, of, gets, had } => match others(path, was, gets.as_deref()) {
                 Some(other) if of.is_none() || DiskIdentity::read(path) == *of => (
                     format!("{} stays {other:?}: somebody else has set it to that", path.display()),
                     Ok(true),
                 ),
                 _ => (
                     format!("{} is {was:?} again", path.display()),
-                    put_back(path, was, of.as_ref()),
+                    had.as_ref()
+                        .filter(|_| others(path, "", gets.as_deref()).is_none())
+                        .map_or(Ok(true), |had| put_back(path, had, of.as_ref()))
+                        .and_then(|_| put_back(path, was, of.as_ref())),
                 ),
             },
             Self::Md { uuid } => {
@@ -184,8 +192,9 @@ impl Change {
     /// which [`Self::undo`] finds by the array's UUID.
     pub fn undo_line(&self, md: &str) -> String {
         match self {
-            Self::Value { path, was, .. } => {
-                format!("echo {} > {}", shell::word(was), path.display())
+            Self::Value { path, was, had, .. } => {
+                let echo = |value| format!("echo {} > {}", shell::word(value), path.display());
+                had.iter().chain([was]).map(|value| echo(value)).collect::<Vec<_>>().join("; ")
             }
             Self::Md { .. } => format!("mdadm --quiet --stop /dev/{md}  # if it is there"),
             Self::Made { disk, .. } => format!(
@@ -299,8 +308,13 @@ mod tests {
         let file = place.path().join("scheduler");
         fs::write(&file, "mq-deadline").unwrap();
         let gone = DiskIdentity { dev: "8:16".to_owned(), diskseq: Some("7".to_owned()) };
-        let value =
-            |of| Change::Value { path: file.clone(), was: "none".to_owned(), of, gets: None };
+        let value = |of| Change::Value {
+            path: file.clone(),
+            was: "none".to_owned(),
+            of,
+            gets: None,
+            had: None,
+        };
         assert_eq!(undone(&value(Some(gone))), None);
         assert_eq!(fs::read_to_string(&file).unwrap(), "mq-deadline");
         assert_eq!(undone(&value(None)).unwrap().failed, None);

@@ -307,8 +307,10 @@ fn a_against_a() {
     for (at, first) in runs.iter().enumerate() {
         for second in &runs[at + 1..] {
             let (first, second) = (format!("./{first}"), format!("./{second}"));
-            let compare =
-                json(here.path(), &["compare", &first, &second, "--metric", "iops,p99", "--json"]);
+            let arguments = ["compare", &first, &second, "--metric", "iops,p99", "--json"];
+            let done = run(here.path(), &arguments);
+            assert!(done.err.contains("disklab merge"), "{}", done.err);
+            let compare: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
             let judged = compare["cells"].as_array().expect("cells");
             assert!(
                 judged.len() == 12 && judged.iter().all(|cell| cell["paired"] == false),

@@ -90,8 +90,18 @@ pub fn changes(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
             path.display()
         )
     })?;
-    changes.push(Change::set(path, &was, &setting.value));
+    let had = had_parameter(path, setting);
+    changes.push(Change::set(path, &was, &setting.value, had.as_deref()));
     Ok(changes)
+}
+
+/// The choice of a setting with its parameter of now, where it has one and is not active:
+/// `round-robin:262144` of `[pid] round-robin:262144`.
+fn had_parameter(path: &Path, setting: &Setting) -> Option<String> {
+    let text = fs::read_to_string(path).ok().filter(|_| setting.choice)?;
+    let (name, _) = setting.value.split_once(':')?;
+    let mut choices = text.split_whitespace();
+    choices.find(|word| word.split_once(':').is_some_and(|(own, _)| own == name)).map(str::to_owned)
 }
 
 fn is_writable(path: &Path) -> bool {
@@ -171,6 +181,16 @@ mod tests {
             ["iosched/read_expire 100", "nr_requests 64", "scheduler mq-deadline"]
         );
         assert_eq!(noted("read_ahead_kb", false), ["read_ahead_kb 128"]);
+        fs::write(queue.join("policy"), "[pid] round-robin:262144 devid:1\n").unwrap();
+        let round_robin = setting(String::new(), "round-robin:4096", true);
+        let change = changes(&queue.join("policy"), &round_robin).unwrap().remove(0);
+        assert!(
+            matches!(&change, Change::Value { had: Some(had), .. } if had == "round-robin:262144")
+        );
+        fs::write(queue.join("policy"), "pid [round-robin:4096] devid:1\n").unwrap();
+        assert!(change.undo(true, &mut |_| {}).is_some());
+        assert_eq!(fs::read_to_string(queue.join("policy")).unwrap(), "pid");
+        assert!(change.undo_line("").contains("round-robin:262144 > "));
         let nothing = setting(String::new(), "64", false);
         assert!(
             changes(&queue.join("nothing"), &nothing).unwrap_err().contains("nothing was changed")

@@ -30,6 +30,12 @@ pub fn over_seconds(
     let layout = ink::layout((0.0, most.0), (0.0, most.1), WIDTH, HEIGHT)
         .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label(x_label);
+    // There is room for five digits.
+    let layout = if most.1 < 100_000.0 {
+        layout
+    } else {
+        layout.with_y_tick_format(ink::ticks(|number| format!("{}k", digits(number / 1000.0))))
+    };
     let notes = overlaps.iter().map(|overlap| overlap.note.as_str());
     let series = names.iter().zip(notes).enumerate();
     let series = series.map(|(index, (name, note))| (index, name.as_str(), note));

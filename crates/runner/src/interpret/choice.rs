@@ -71,12 +71,25 @@ mod tests {
     /// What is said of the first trial of read-policy-quick with these settings, whose disks had at
     /// most so many requests at once.
     fn found(settings: &[(&str, &str)], most: Option<u32>, reads: u64) -> Vec<Remark> {
+        found_in(None, settings, most, reads)
+    }
+
+    /// The same with the layout of another array.
+    fn found_in(
+        layout: Option<&str>,
+        settings: &[(&str, &str)],
+        most: Option<u32>,
+        reads: u64,
+    ) -> Vec<Remark> {
         let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
         let mut suite = lab.suite("read-policy-quick").unwrap();
         for (axis, values) in settings {
             suite.set(axis, values).unwrap();
         }
-        let trial = suite.trials(&lab).unwrap().swap_remove(0);
+        let mut trial = suite.trials(&lab).unwrap().swap_remove(0);
+        if let Some(name) = layout {
+            trial.array.layout = lab.arrays[name].layout.clone();
+        }
         let device = DeviceCounts { most, reads, ..DeviceCounts::default() };
         let devices = trial.devices.iter().map(|_| device.clone()).collect();
         let name = MEASURED_PHASE.to_owned();
@@ -121,11 +134,8 @@ mod tests {
     #[test]
     fn a_policy_had_no_choice_where_there_is_one_copy_or_no_read() {
         let no_mirror = |why| vec![Remark::NoMirrorToChoose { why }];
-        // A suite with policies has an array with mirrors.
-        let policy = |array: &str, reads| {
-            let arrays = format!("{array},ssd-raid10");
-            found(&[("array", &arrays), DEEP], Some(32), reads)
-        };
+        // A suite with policies is refused of arrays without mirrors.
+        let policy = |layout, reads| found_in(Some(layout), &[DISKS, DEEP], Some(32), reads);
         assert_eq!(policy("sata-4-raid0", 9), no_mirror(NoMirrors::OneCopy));
         assert_eq!(policy("hdd-raid1", 0), no_mirror(NoMirrors::NoReads));
         assert_eq!(policy("hdd-raid1", 9), []);
