@@ -93,13 +93,14 @@ def _here(
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
         said, _ = child.communicate()
-        if said:
+        # A run that had not begun yet says so in a document of an error.
+        if said and "record" in program.answer(said):
             record = Path(program.answer(said)["record"])
             print(f"disklab: {_interrupted(record)}", file=sys.stderr, flush=True)
             _told(record, plan)
         raise
     ended = f"disklab run ended with {child.returncode}"
-    if not said:
+    if not said or "record" not in program.answer(said):
         raise program.Error(
             f"{ended} and said nothing" if child.returncode < 0 else f"{ended}; it says above why"
         )

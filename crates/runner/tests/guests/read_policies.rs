@@ -369,8 +369,9 @@ fn a_policy_that_is_not_there_is_left_out() {
     assert_eq!(all.len(), 3);
     let records = tempfile::tempdir().unwrap();
     let installation = Installation::find().unwrap();
-    let folder = records.path().join("untouched");
-    summary_on(untouched, &installation, &place::cache(), &all, &folder, 1);
+    let untouched_records = records.path().join("untouched");
+    let (_, folder) =
+        summary_on(untouched, &installation, &place::cache(), &all, &untouched_records, 1);
     let lines = Record::open(&folder).unwrap().lines().to_vec();
     let line = |policy: &str| {
         let trial = all
@@ -392,7 +393,7 @@ fn a_policy_that_is_not_there_is_left_out() {
         assert!(reason.contains(expected) && reason.contains("disklab-queue"), "{reason}");
     }
     let ours = records.path().join("ours");
-    run_on(place::kernel(), &installation, &place::cache(), &all, &ours, 1);
+    let ours = run_on(place::kernel(), &installation, &place::cache(), &all, &ours, 1);
     for trial in all.iter().skip(1) {
         let raw = ours.join("raw").join(&trial.id);
         let plan = std::fs::read_to_string(raw.join(names::PLAN)).unwrap();
