@@ -88,7 +88,7 @@ mod tests {
         }
         let mut trial = suite.trials(&lab).unwrap().swap_remove(0);
         if let Some(name) = layout {
-            trial.array.layout = lab.arrays[name].layout.clone();
+            trial.array.layout = lab.arrays[name].layout;
         }
         let device = DeviceCounts { most, reads, ..DeviceCounts::default() };
         let devices = trial.devices.iter().map(|_| device.clone()).collect();
