@@ -136,7 +136,7 @@ fn verdicts_are_held_against_the_ends_of_estimates() {
     assert_eq!(trials, 2 * 3 * (1 + 2 * estimates));
     assert!(estimates >= 4, "{estimates}");
     let told = plan["remarks"].to_string();
-    assert!(told.contains("age_limit (300 ms to 3 s)"), "{told}");
+    assert!(told.contains("age_limit (0.3 s to 3 s)"), "{told}");
     ok(here, &["run", "mine.toml", "--sensitivity", "--set", hard, "--out", "all"]);
     let compare = json(here, &["compare", "./all", "--json"]);
     let all = compare["sensitivity"].as_array().expect("sensitivities");
