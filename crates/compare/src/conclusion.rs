@@ -161,7 +161,7 @@ impl MoreSeeds {
 }
 
 impl MoreSeeds {
-    /// What more seeds would decide, without the commands and without a full stop.
+    /// The seeds that would decide more, without the commands and without a full stop.
     pub fn sentence(&self) -> String {
         let Self { verdicts: (known, open), seeds, half, .. } = self;
         let head = format!("Undecided on {}: {open}", listed(&self.metrics));

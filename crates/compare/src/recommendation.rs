@@ -70,10 +70,10 @@ pub struct Recommendation {
     pub to_settle: Vec<String>,
     /// The answer in one sentence or two, without the last full stop.
     pub headline: String,
-    /// What else there is to say, sentence by sentence, without full stops.
+    /// The further sentences of the answer, one an entry, without full stops.
     pub details: Vec<String>,
     pub cells: Vec<RankedCell>,
-    /// Where the compared axis is a combination of several: the recommendation for each.
+    /// The recommendation for each axis, if the compared axis combines several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_axis: Vec<AxisChoice>,
 }

@@ -8,7 +8,7 @@ use disklab_results::measure::Measure;
 use proptest::prelude::*;
 
 const METRIC: &str = "start-up";
-/// What is shown of a measure's unit: the number that one of the unit is.
+/// The units that numbers are printed with, each with its size.
 const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
 
 #[derive(Debug, Clone)]
@@ -177,7 +177,7 @@ fn the_numbers_are_those_of_the_change_and_not_medians() {
     assert!(contradiction(&medians).is_some(), "the test sees a contradiction");
 }
 
-/// One seed, two seeds: a change, the words for it, and the seeds that would do.
+/// A change is shown with one and two seeds, with the seeds that would do.
 #[test]
 fn a_change_is_shown_of_any_number_of_seeds() {
     for seeds in 1..=2 {

@@ -143,7 +143,7 @@ fn one_seed_is_a_guess() {
     assert!(found.seeds_to_settle.is_some_and(|seeds| seeds >= 3), "{found:?}");
 }
 
-/// What became of many recommendations.
+/// Counts of the outcomes of many recommendations.
 #[derive(Debug, Default)]
 struct Rates {
     runs: u32,
@@ -214,7 +214,7 @@ fn equal_candidates_are_not_called_behind() {
     }
 }
 
-/// One candidate is better by 3, 5 or 10 % in every cell.
+/// A candidate that is better by 3, 5 or 10 % in every cell is recommended.
 #[test]
 fn the_best_candidate_is_found() {
     for (gain, least) in [(1.03, 0.6), (1.05, 0.8), (1.1, 0.9)] {

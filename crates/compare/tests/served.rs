@@ -1,4 +1,4 @@
-//! What is said of kernels with equal numbers whose disks were used otherwise.
+//! Remarks on kernels with equal numbers whose disks were used otherwise.
 
 use disklab_compare::{CellIndex, DecisionRule, Metric, Trust, compare, match_trials};
 use disklab_record::Outcome;

@@ -46,7 +46,7 @@ pub fn answer_a_shell(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(ASKED_BY).complete();
 }
 
-/// What an argument may be, besides what clap knows itself.
+/// Returns the values of an argument that clap does not know itself.
 type Values = fn(&str) -> Vec<String>;
 
 /// The values of an argument, by its id.
@@ -104,7 +104,7 @@ fn metrics() -> Vec<String> {
     Metric::known().split(", ").map(str::to_owned).collect()
 }
 
-/// What a lab has; nothing where there is none.
+/// Returns values of the lab; an empty list if no lab is found.
 fn lab(list: impl FnOnce(&Home) -> Vec<String>) -> Vec<String> {
     Home::open().map(|home| list(&home)).unwrap_or_default()
 }

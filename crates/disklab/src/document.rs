@@ -21,7 +21,7 @@ pub struct Document<'a, T> {
     pub document: &'a T,
 }
 
-/// What a document says of its schema.
+/// Returns the name and version of a schema, as documents have them.
 pub fn name(name: &str) -> Value {
     json!({ "name": name, "version": VERSION })
 }

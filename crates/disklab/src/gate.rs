@@ -135,7 +135,7 @@ struct Crossed {
     change: Option<RelativeChange>,
     /// Every trial is the same in both runs: to the byte, or in all numbers without raw output.
     identical: bool,
-    /// What would decide an undecided cell.
+    /// The seeds that would decide an undecided cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     seeds_to_decide: Option<usize>,
     #[serde(skip)]

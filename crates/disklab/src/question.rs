@@ -178,7 +178,7 @@ impl Question {
         Ok(ends)
     }
 
-    /// What `--sensitivity` adds to the suite, as a sentence.
+    /// Says in a sentence what `--sensitivity` adds to the suite.
     fn estimates(&self) -> Option<String> {
         let is_end = |trial: &&Trial| trial.value(ESTIMATED).is_some_and(|value| value != AS_IS);
         let trials = self.trials.iter().filter(is_end).count();

@@ -16,7 +16,7 @@ use crate::source::KernelSource;
 /// Patches by the file that they change.
 type Patched = BTreeMap<String, String>;
 
-/// What is known of the files that disklab's patches and a source both change.
+/// The files that disklab's patches and a source both change, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overlap {
     /// The source changes these files since `base`, and so do the named patches.

@@ -214,7 +214,7 @@ struct ForestScale {
     /// Logarithms of the least and the greatest ratio.
     from: f64,
     to: f64,
-    /// That of the smallest effect of interest.
+    /// The smallest effect of interest, on the same scale.
     smallest: f64,
 }
 

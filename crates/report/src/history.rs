@@ -24,7 +24,7 @@ const APART: f64 = 90.0;
 #[derive(Debug, Clone, Default)]
 pub struct HistoryLine {
     pub name: String,
-    /// One for each record, in their order.
+    /// The points of the records, in their order.
     pub points: Vec<HistoryPoint>,
 }
 

@@ -63,7 +63,7 @@ impl InterimAnalyses {
     }
 }
 
-/// One of the analyses of a record to which seeds were added.
+/// An analysis of a record to which seeds were added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Analysis {
     /// The pairs that there were.

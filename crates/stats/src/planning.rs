@@ -37,7 +37,7 @@ const MOST: f64 = 1e9;
 /// The number of trials from which on t is normal, to three digits.
 const NORMAL: f64 = 1e4;
 
-/// What would decide an undecided cell.
+/// The trials that would decide an undecided cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrialsNeeded {
     /// The trials of each side in all, or the pairs.

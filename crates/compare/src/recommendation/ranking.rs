@@ -107,9 +107,9 @@ fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error>
 pub enum Rank {
     /// No other candidate is before it.
     Best,
-    /// It is behind the best by less than the smallest effect of interest.
+    /// The candidate is behind the best by less than the smallest effect of interest.
     AsGood,
-    /// It is behind the best by more.
+    /// The candidate is behind the best by more.
     Behind,
 }
 

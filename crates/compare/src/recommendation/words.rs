@@ -171,7 +171,7 @@ impl Words<'_> {
         }
     }
 
-    /// What is open, and how it can be settled.
+    /// Names the cells that are open, and the command that settles them.
     fn open(&self) -> Option<String> {
         let open = self.choice.first().map(Regret::uncertain).filter(|open| *open > 0)?;
         let trials = self.trials_in_words();

@@ -15,7 +15,7 @@ use crate::read::{TomlReader, TomlTable, unknown};
 pub const LIKE: &str = "like";
 const SIZE: &str = "size";
 
-/// What a device took from another.
+/// The keys that a device inherits from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inheritance {
     /// The name of the other device.

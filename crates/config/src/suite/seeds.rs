@@ -36,7 +36,7 @@ impl Seeds {
         Self { last, ..self }
     }
 
-    /// Those behind `seed`, which is not the last.
+    /// Returns the seeds behind `seed`, which is not the last.
     #[must_use]
     pub const fn after(self, seed: u32) -> Self {
         Self { first: seed + 1, ..self }

@@ -22,7 +22,7 @@ pub struct SheetNumber {
     pub what: &'static str,
     /// `1/s`, `bytes/s` or `ns`.
     unit: &'static str,
-    /// None if the sheet's was not given.
+    /// The number of the sheet, or None if it was not given.
     sheet: Option<f64>,
     model: f64,
     /// How far the model is off, in per cent of the sheet's.

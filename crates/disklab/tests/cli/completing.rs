@@ -1,4 +1,4 @@
-//! What shells complete: the program is asked as their scripts ask it.
+//! Completions of shells: the tests ask the program as their scripts do.
 
 use std::path::Path;
 use std::process::Command;

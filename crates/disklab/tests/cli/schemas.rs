@@ -14,7 +14,7 @@ use crate::{Done, disklab, done, fixture, run};
 
 const TRIAL: &str = "hdd-raid1+randread-4k-qd1+pid+s1";
 
-/// What is wrong with `value`, by the part of JSON Schema that our files use.
+/// Returns the errors of `value`, by the part of JSON Schema that our files use.
 fn mistakes(schema: &Value, value: &Value, place: &str) -> Vec<String> {
     let mut found = Vec::new();
     let kind = match value {

@@ -1,4 +1,4 @@
-//! Whose read policy a trial gets: the names of policies on the kernel that runs them.
+//! The read policy that a trial gets: the names of policies on the kernel that runs them.
 //!
 //! disklab's policies stand in sysfs under names that begin with [`PREFIX`], beside the kernel's
 //! own. On the lab's own kernels a plain name, such as `queue`, means disklab's policy. On a kernel
