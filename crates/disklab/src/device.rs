@@ -110,7 +110,7 @@ pub fn device(args: &DeviceArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Where the file goes; None for standard output.
+/// The path of the file, or None for standard output.
 fn output(args: &NewArgs, lab: &Lab) -> Result<Option<PathBuf>, Failure> {
     let own = || lab.folder.join("devices").join(format!("{}.toml", args.name));
     let output = match &args.output {

@@ -39,15 +39,15 @@ pub struct HistoryArgs {
     #[arg(required = true, value_name = "SUITE|RUN")]
     targets: Vec<String>,
 
-    /// What is shown [default: what the suite names first, or else iops].
+    /// The metric that is shown [default: what the suite names first, or else iops].
     #[arg(long)]
     metric: Option<Metric>,
 
-    /// What each record is compared with: first, previous, or a record.
+    /// The record that each is compared with: first, previous, or a name.
     #[arg(long, value_name = "first|previous|RUN", default_value = "first")]
     against: String,
 
-    /// What the records are ordered and named by.
+    /// The order and the names of the records.
     #[arg(long, value_enum, default_value_t = Order::Date)]
     by: Order,
 
@@ -55,7 +55,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
     smallest_effect: f64,
 
-    /// What of all verdicts of a record may be wrong.
+    /// The share of all verdicts of a record that may be wrong.
     #[arg(long, default_value_t = 0.05, value_parser = chance)]
     alpha: f64,
 

@@ -30,8 +30,8 @@ pub struct Args {
     #[arg(required = true)]
     run: Vec<String>,
 
-    /// Where to; `-` is standard output. The ending chooses the format: .html, .md, .svg, .png or
-    /// .csv. By default the record's name in the current folder, such as
+    /// The file to write; `-` is standard output. The ending chooses the format: .html, .md, .svg,
+    /// .png or .csv. By default the record's name in the current folder, such as
     /// read-policy-20261121-210000.html. A file that is there is replaced only if it is a report.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

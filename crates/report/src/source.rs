@@ -215,7 +215,7 @@ impl<'a> ReportSource<'a> {
         conclusion::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
-    /// What becomes of the verdicts in the first metric at the ends of estimated parameters.
+    /// Says what becomes of the verdicts in the first metric at the ends of estimated parameters.
     pub fn sensitivity(&self) -> Vec<String> {
         sensitivity::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
