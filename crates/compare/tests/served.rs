@@ -7,28 +7,30 @@ use disklab_results::Sample;
 use disklab_results::sample::DeviceSample;
 use disklab_stats::Verdict;
 
-const SUITE: &str = r#"
+/// A suite over two values of an axis. It names its kernel unless that is the axis.
+fn suite([axis, first, other]: [&str; 3]) -> String {
+    let kernel = if axis == "kernel" { "" } else { "kernel = \"7.3\"\n" };
+    format!(
+        r#"
 question = "Which?"
 seeds = 8
 memory = "256 MiB"
-runtime = { rotational = "20s", solid_state = "300ms" }
-kernel = "7.3"
-baseline = { AXIS = "FIRST" }
+runtime = {{ rotational = "20s", solid_state = "300ms" }}
+{kernel}baseline = {{ {axis} = "{first}" }}
 
 [axes]
 array = ["one"]
 workload = ["randread-4k-qd1"]
-AXIS = ["FIRST", "OTHER"]
-"#;
+{axis} = ["{first}", "{other}"]
+"#
+    )
+}
 
 /// The remarks on the verdict of a record whose two values of an axis have these shares of two
 /// disks, and these shares of reads that went to the other disk.
 fn remarks(axis: [&str; 3], shares: [[f64; 2]; 2], switches: [f64; 2]) -> Vec<String> {
+    let suite = suite(axis);
     let [axis, first, other] = axis;
-    let text = ["AXIS", "FIRST", "OTHER"].into_iter().zip([axis, first, other]);
-    let suite = text.fold(SUITE.to_owned(), |text, (word, value)| text.replace(word, value));
-    let suite = suite
-        .replace("kernel = \"7.3\"\n", if axis == "kernel" { "" } else { "kernel = \"7.3\"\n" });
     let mut outcomes = Vec::new();
     for seed in 1..=8_u32 {
         for (number, value) in [first, other].into_iter().enumerate() {
