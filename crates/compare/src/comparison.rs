@@ -74,8 +74,9 @@ pub struct Comparison {
     pub remarks: Vec<String>,
 }
 
+/// Serialises a verdict as its word.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(verdict)
 }
 

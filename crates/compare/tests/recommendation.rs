@@ -110,6 +110,16 @@ fn no_choice_is_best_where_each_is_far_behind_somewhere() {
 }
 
 #[test]
+fn ten_percent_behind_is_ten_percent_fewer() {
+    let choice = |level| {
+        let values = cells(&[("one", [100.0, 150.0, 60.0]), ("two", [150.0, level, 60.0])]);
+        recommended(&values, &[]).expect("candidates").choice.choice
+    };
+    assert_eq!(choice(150.0 * 0.905).as_deref(), Some("queue"));
+    assert_eq!(choice(150.0 * 0.895), None);
+}
+
+#[test]
 fn the_baseline_stays_where_nothing_is_gained() {
     let values = cells(&[("one", [100.0, 100.5, 101.0]), ("two", [100.0, 101.0, 100.2])]);
     let found = recommended(&values, &[]).expect("candidates");

@@ -4,10 +4,10 @@ use std::str::FromStr;
 
 use disklab_record::outcome::Cell;
 use disklab_stats::{Better, Verdict};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::answer::RelativeChange;
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, in_a_word};
 use crate::metric::Metric;
 
 /// The word for the metric in a weight's selector, where others name an axis.
@@ -94,11 +94,6 @@ pub struct RankedCandidate {
     /// The greatest number of seeds that would decide one of its open verdicts.
     #[serde(skip)]
     pub seeds_to_decide: Option<usize>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(verdict)
 }
 
 /// The rank of a candidate in a cell, by its estimates.
