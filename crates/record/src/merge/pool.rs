@@ -33,7 +33,7 @@ pub(super) fn with_all_seeds(records: &[Record]) -> Vec<Manifest> {
 /// The record's trials among those of the suite with more seeds: a suite runs all cells with its
 /// first seed, then all with the next.
 fn as_part(own: &Manifest, (first, last): (u32, u32), all: (u32, u32)) -> Option<Manifest> {
-    let count = |(first, last): (u32, u32)| last.checked_sub(first).map(|distance| distance + 1);
+    let count = |(first, last): (u32, u32)| last.checked_sub(first)?.checked_add(1);
     let (trials, seeds) = (u32::try_from(own.trials_of_suite()).ok()?, count((first, last))?);
     let cells = trials.checked_div(seeds).filter(|cells| cells * seeds == trials)?;
     let before = first.checked_sub(all.0)?.checked_mul(cells)?;
@@ -42,7 +42,7 @@ fn as_part(own: &Manifest, (first, last): (u32, u32), all: (u32, u32)) -> Option
         None => (0..trials).collect(),
     };
     let mut manifest = own.clone();
-    let at = at.into_iter().map(|at| at + before).collect();
+    let at = at.into_iter().map(|at| at.checked_add(before)).collect::<Option<_>>()?;
     manifest.part = Some(Part { of: cells.checked_mul(count(all)?)?, at });
     manifest.set_seeds(all.0, all.1);
     Some(manifest)

@@ -198,3 +198,20 @@ fn seeds_that_were_begun_after_others_had_ended_count_as_added_after_a_look() {
     let done = merged(&[first, behind], &here.join("b")).expect("one record");
     assert_eq!(looks(&done), [(0, 2)]);
 }
+
+#[test]
+fn seeds_that_nobody_can_have_are_an_error_of_the_record() {
+    let folder = tempdir().expect("a folder");
+    let good = record(folder.path(), "good", (1, 2), "2026-11-21T21:00:00Z");
+    for seeds in ["0-4294967295", "4294967295-4294967295", "9-1"] {
+        let mut manifest = of_seeds(3, 4);
+        *manifest.suite.set.last_mut().expect("its seeds") = format!("seeds={seeds}");
+        let place = folder.path().join(seeds);
+        run_all(&Record::create_at(&place, &manifest).expect("a record"));
+        let hostile = Record::open(&place).expect("a record");
+        let to = folder.path().join(format!("{seeds}-merged"));
+        let refused = merged(&[good.clone(), hostile], &to);
+        assert!(refused.is_err(), "{seeds}: {refused:?}");
+        assert!(!to.exists(), "{seeds}");
+    }
+}
