@@ -90,7 +90,7 @@ enum Format {
     Markdown,
     /// One picture.
     Svg,
-    /// One picture in pixels, the same bytes on every machine.
+    /// A picture in pixels, drawn with a font of the program's own.
     Png,
     /// The table of all numbers, with intervals as low and high.
     Csv,

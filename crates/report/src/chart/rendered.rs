@@ -1,5 +1,5 @@
-//! A picture in pixels: SVG, rendered by resvg with a font of the program's own, so that the same
-//! picture is the same bytes on every machine.
+//! A picture in pixels: SVG, rendered by resvg with a font of the program's own, so that no font of
+//! the machine has a part in it.
 
 use std::sync::{Arc, LazyLock};
 
