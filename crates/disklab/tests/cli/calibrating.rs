@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{disklab, done, run};
+use crate::{Done, disklab, done, run};
 
 /// Not in /tmp, which may be a tmpfs: that cannot be read past the page cache.
 fn place() -> tempfile::TempDir {
@@ -37,12 +37,29 @@ fn a_file_is_measured_and_left_alone() {
     let place = place();
     let here = place.path();
     disk(here, b"mine", 4096);
-    let done = run(
-        here,
-        &["calibrate", "disk", "--name", "a \"hole\"", "-o", "hole.toml", "--time", "10s"],
-    );
+    let measure = || {
+        let words =
+            ["calibrate", "disk", "--name", "a \"hole\"", "-o", "hole.toml", "--time", "10s"];
+        let done = run(here, &words);
+        assert_untouched(here, b"mine", 4096);
+        done
+    };
+    // The machine's own disk is measured here, and whatever else runs on the machine uses it too.
+    // That is said then, and no file is written.
+    let busy = |done: &Done| done.err.contains("is something else using");
+    let mut done = measure();
+    for _ in 0..5 {
+        if !busy(&done) {
+            break;
+        }
+        assert!(done.status == Some(5) && !here.join("hole.toml").exists(), "{}", done.err);
+        done = measure();
+    }
+    if busy(&done) {
+        disklab_testkit::skipped(format!("the disk is too busy to be measured: {}", done.err));
+        return;
+    }
     assert_eq!((done.status, done.err.as_str()), (Some(0), ""), "{}", done.out);
-    assert_untouched(here, b"mine", 4096);
     let text = fs::read_to_string(here.join("hole.toml")).unwrap();
     assert!(text.contains("# reads only") && text.contains("by `disklab calibrate disk"), "{text}");
     let device = disklab_calibrate::read_back("hole", &text)
