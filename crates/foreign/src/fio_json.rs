@@ -247,6 +247,36 @@ mod tests {
         assert_eq!((sample.bw_bytes, sample.lat_mean_ns), (8_192_000, 4e6));
     }
 
+    /// A report as fio 3.1 writes one: fio-plot's of a Samsung F1 with 16 jobs at depth 1
+    /// (louwrentius/fio-plot@4445a897, BSD 3-Clause). It pads the percentiles to 20.
+    #[test]
+    fn padding_of_percentiles_is_no_latency() {
+        let read = r#""io_bytes":27414528,"io_kbytes":26772,"bw":445,"iops":111.306980,
+            "runtime":60131,"total_ios":6693,"short_ios":0,"drop_ios":0,
+            "slat_ns":{"min":9547,"max":9405939,"mean":26816.327357,"stddev":119783.526243},
+            "clat_ns":{"min":68032728,"max":771437213,"mean":143305508.252951,
+                "stddev":69751727.831982,"percentile":{"1.000000":79167488,"50.000000":104333312,
+                "99.000000":396361728,"99.900000":549453824,"99.990000":767557632,
+                "0.00":0,"0.00":0,"0.00":0}},
+            "lat_ns":{"min":68110574,"max":771456374,"mean":143335166.969969,
+                "stddev":69749616.617225}"#;
+        let options = r#""rw":"randread","bs":"4k","ioengine":"libaio","iodepth":"1","direct":"1",
+            "runtime":"60","numjobs":"16","group_reporting":"1""#;
+        let row = one(options, read);
+        assert_eq!(check(&row.claim), []);
+        assert_eq!(row.remarks, []);
+        let percentiles = &row.claim.parts[0].latency.percentiles;
+        assert_eq!(
+            percentiles.iter().map(|&(percent, _)| percent).collect::<Vec<_>>(),
+            [1.0, 50.0, 99.0, 99.9, 99.99]
+        );
+        let sample = row.sample.expect("fio's");
+        assert_eq!(sample.p50_ns.map(|ns| ns.0), Some(104_333_312));
+        // A percentile of 0 ns that was asked for is a contradiction still.
+        let false_one = read.replace("\"1.000000\":79167488", "\"1.000000\":0");
+        assert!(!check(&one(options, &false_one).claim).is_empty());
+    }
+
     /// Of jobs that report as a group, one's options are told; what the others keep in flight is in
     /// the numbers.
     #[test]

@@ -127,7 +127,7 @@ pub struct Latency {
     #[serde(rename = "bins", deserialize_with = "histogram")]
     pub histogram: Option<Histogram>,
     /// fio's own percentiles: (percent, nanoseconds), in the order given.
-    #[serde(rename = "percentile", deserialize_with = "pairs")]
+    #[serde(rename = "percentile", deserialize_with = "percentiles")]
     pub reported: Vec<(f64, u64)>,
 }
 
@@ -251,6 +251,14 @@ fn histogram<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Histogram>, D:
     }
     let beyond = || de::Error::custom("the counts of the bins do not fit 64 bits");
     Histogram::from_bins(bins).map(Some).ok_or_else(beyond)
+}
+
+/// Reads percentiles without fio's padding: old versions (3.1 among them) print 20 of them,
+/// and `"0.00": 0` for each beyond those asked for.
+fn percentiles<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, u64)>, D::Error> {
+    let mut reported: Vec<(f64, u64)> = pairs(from)?;
+    reported.retain(|&(percent, ns)| percent != 0.0 || ns != 0);
+    Ok(reported)
 }
 
 /// A JSON object whose keys are numbers (`"99.900000": 1234`), as fio writes percentiles and bins.
