@@ -10,6 +10,8 @@ pub(crate) enum Bug {
     InstantSeek,
     /// Every seek takes half of its time.
     ShortSeeks,
+    /// A hard disk chooses as if all commands had come at the same time.
+    ForgottenWait,
     /// A flush is done while data is in the buffer.
     LostFlush,
     /// A write with FUA is done when it is in the buffer.

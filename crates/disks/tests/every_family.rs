@@ -29,6 +29,11 @@ fn cramped(name: &str, kind: u8) -> (Model, Bytes) {
             hdd.cache_segments = 3;
             hdd.queue_depth = 6;
             hdd.age_limit = Nanos::from_millis(40);
+            if kind & 1 > 0 {
+                hdd.queue_error = Nanos::from_millis(10);
+                hdd.queue_patience = Some(Nanos::from_millis(40));
+                hdd.completion_batch = 3;
+            }
         }
         Model::Ssd(ssd) => {
             ssd.write_buffer = Bytes::kib(64);

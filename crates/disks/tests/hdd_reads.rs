@@ -189,6 +189,73 @@ fn nobody_starves_beyond_the_age_limit() {
     assert!(patient > Nanos::from_secs(2), "without the limit it would have waited: {patient}");
 }
 
+/// The IOPS and the latencies, in order, of random reads over all of a disk.
+fn queued_reads(model: Hdd, bytes: Bytes, depth: usize) -> (f64, Vec<Nanos>) {
+    let mut disk = build(&Model::Hdd(model), bytes, Seed(1));
+    let mut random = Random::new(Seed(3));
+    let next = |_| read(random.below(bytes.0 / 4096) * 8, 8);
+    let served = closed_loop(disk.as_mut(), Nanos(0), depth, 6_000, next);
+    let mut latencies: Vec<Nanos> = served.iter().map(ServedRequest::latency).collect();
+    latencies.sort_unstable();
+    (iops(&served), latencies)
+}
+
+/// A drive that weighs its whole queue, and has nothing but its patience to bound waits.
+fn whole_queue(name: &str) -> (Hdd, Bytes) {
+    let (model, bytes) = hdd(name);
+    (Hdd { queue_window: 1024, age_limit: Nanos::from_secs(60), ..model }, bytes)
+}
+
+/// The more a drive errs about the way to its commands, the less it gains by choosing; without a
+/// choice it loses nothing.
+#[test]
+fn errors_cost_a_drive_its_choice() {
+    let (model, bytes) = whole_queue("desktop-1tb");
+    let with =
+        |queue_error, depth| queued_reads(Hdd { queue_error, ..model.clone() }, bytes, depth).0;
+    let [none, some, all] = [0, 8, 500].map(|ms| with(Nanos::from_millis(ms), 32));
+    assert!(none > some * 1.1 && some > all * 1.5, "{none}, {some}, {all}");
+    assert_near("no choice", with(Nanos::from_millis(500), 1), with(Nanos::ZERO, 1), 0.001);
+    assert_near("any of them", all, with(Nanos::ZERO, 1), 0.1);
+}
+
+/// Less patience shortens the longest waits and costs requests a second, bit by bit, down to the
+/// order of arrival.
+#[test]
+fn patience_bounds_waits_without_a_cliff() {
+    let (model, bytes) = whole_queue("nas-4tb");
+    let with = |ms| {
+        let queue_patience = Some(Nanos::from_millis(ms));
+        let (iops, waits) = queued_reads(Hdd { queue_patience, ..model.clone() }, bytes, 32);
+        let percentile = |percent: usize| waits[(waits.len() - 1) * percent / 100].0 as f64;
+        (iops, percentile(99), percentile(99) / percentile(50))
+    };
+    let steps = [20_000, 5_000, 2_000, 1_000, 500, 250, 120, 60, 30].map(with);
+    for pair in steps.windows(2) {
+        let [(faster, _, wide), (slower, _, narrow)] = pair else { unreachable!("windows of two") };
+        assert!(slower < &(faster * 1.02) && slower > &(faster * 0.75), "{steps:?}");
+        assert!(narrow < &(wide * 1.02), "{steps:?}");
+    }
+    assert!(steps[0].0 > steps[8].0 * 1.8, "{steps:?}");
+    assert!(steps[0].1 > steps[4].1 * 1.5, "{steps:?}");
+    assert!(steps[8].2 < 1.3, "{steps:?}");
+}
+
+/// Eight at depth 8 are reported at one time, so that each waits for all.
+#[test]
+fn a_batch_is_reported_at_once() {
+    let (model, bytes) = whole_queue("desktop-1tb");
+    let latencies = |completion_batch, depth| {
+        queued_reads(Hdd { completion_batch, ..model.clone() }, bytes, depth).1
+    };
+    let spread = |latencies: &[Nanos]| {
+        latencies[latencies.len() * 9 / 10].0 as f64 / latencies[latencies.len() / 10].0 as f64
+    };
+    let (at_once, one_by_one) = (spread(&latencies(11, 8)), spread(&latencies(1, 8)));
+    assert!(at_once < 1.4 && one_by_one > 3.0, "{at_once} and {one_by_one}");
+    assert_eq!(latencies(11, 1), latencies(1, 1), "none waits for others that are not there");
+}
+
 #[test]
 fn two_disks_of_a_kind_turn_differently() {
     let latencies = |seed| {

@@ -41,6 +41,18 @@ from_table! {
         pub queue_window: u32 = within(1..=1_024),
         /// A request that has waited longer than this is served before nearer ones.
         pub age_limit: Nanos = within(Nanos::from_millis(1)..=Nanos::from_secs(60)),
+        /// How much too long the drive may take the way to a queued request to be when it chooses
+        /// the next one: by any time up to this, at random.
+        pub queue_error: Nanos =
+            within_or(Nanos::ZERO..=Nanos::from_secs(1), Nanos::ZERO),
+        /// No request is served before one that arrived this much earlier. Until then, the time
+        /// by which a request arrived earlier counts in proportion. `None`: only `age_limit`
+        /// bounds the wait.
+        pub queue_patience: Option<Nanos> =
+            optional_within(Nanos::from_millis(1)..=Nanos::from_secs(60)),
+        /// The drive reports requests that are done so many at a time, and fewer when no other
+        /// waits. 1: each at once.
+        pub completion_batch: u32 = within_or(1..=1_024, 1),
         /// All of the disk's memory.
         pub cache: Bytes = within(Bytes::kib(16)..=Bytes::gib(8)),
         /// Sequential streams that the cache can follow.

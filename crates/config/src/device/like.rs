@@ -39,6 +39,8 @@ const RANGES: &[(&str, f64, f64)] = &[
     ("command_overhead", 0.5, 2.0),
     ("queue_window", 0.25, 1.0),
     ("age_limit", 0.3, 3.0),
+    ("queue_error", 0.5, 1.5),
+    ("queue_patience", 0.3, 3.0),
     ("cache_segments", 0.5, 1.5),
     ("look_ahead", 0.5, 2.0),
     ("write_buffer", 0.5, 2.0),

@@ -119,11 +119,14 @@ impl Model {
 
     /// Requests that the disk's driver takes at once: what the block layer has tags for. Linux's
     /// driver for cards takes 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag,
-    /// chance would decide which request waits for it.
+    /// chance would decide which request waits for it. A disk behind AHCI has the port's 32
+    /// (`AHCI_MAX_CMDS`) whatever its own queue is: with its one tag, a disk without NCQ would
+    /// have an I/O scheduler of two requests (`blk_mq_init_sched`) and nothing to choose from.
     pub fn tags(&self) -> u32 {
         match self {
             Self::Card(_) => 64,
-            Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => self.queue_depth(),
+            Self::Hdd(_) | Self::Ssd(_) => self.queue_depth().max(32),
+            Self::Constant(_) => self.queue_depth(),
         }
     }
 

@@ -1,3 +1,4 @@
+use disklab_units::Nanos;
 use proptest::prelude::*;
 
 use super::{Device, Model};
@@ -86,6 +87,41 @@ fn good_files_are_read_and_come_back_from_json() {
     }
     let Model::Hdd(hdd) = read(HDD).unwrap().model else { panic!("not an hdd") };
     assert_eq!(hdd.rpm, 7200);
+}
+
+/// The block layer has the port's tags for a disk without NCQ, so that a scheduler has requests to
+/// choose from.
+#[test]
+fn a_disk_without_a_queue_has_the_tags_of_its_port() {
+    let tags = |depth: &str| {
+        let model = read(&HDD.replace("queue_depth = 32", depth)).unwrap().model;
+        (model.queue_depth(), model.tags())
+    };
+    assert_eq!(tags("queue_depth = 1"), (1, 32));
+    assert_eq!(tags("queue_depth = 32"), (32, 32));
+    assert_eq!(tags("queue_depth = 64"), (64, 64));
+}
+
+/// What a file without these keys says: a drive that knows the ways to its commands, has no
+/// patience and reports each at once.
+#[test]
+fn the_queue_of_an_hdd_has_neutral_defaults() {
+    let hdd = |text: &str| match read(text).unwrap().model {
+        Model::Hdd(hdd) => (hdd.queue_error, hdd.queue_patience, hdd.completion_batch),
+        other => panic!("not an hdd: {other:?}"),
+    };
+    assert_eq!(hdd(HDD), (Nanos::ZERO, None, 1));
+    let keys = "queue_error = \"8 ms\"\nqueue_patience = \"2 s\"\ncompletion_batch = 11\n";
+    let wanted = (Nanos::from_millis(8), Some(Nanos::from_secs(2)), 11);
+    assert_eq!(hdd(&format!("{HDD}{keys}")), wanted);
+    for (bad, message) in [
+        ("queue_error = \"2 s\"", "queue_error: 2 s is not sensible"),
+        ("queue_patience = \"0\"", "queue_patience: 0 ns is not sensible"),
+        ("completion_batch = 0", "completion_batch: 0 is not sensible"),
+    ] {
+        let found = read(&format!("{HDD}{bad}\n")).expect_err("a mistake");
+        assert!(found.contains(message), "{found}");
+    }
 }
 
 #[test]

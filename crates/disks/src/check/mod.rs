@@ -3,7 +3,7 @@
 //! The checkers know a disk by its description and by what it tells of its work. With the model
 //! they share where sectors are and how long the arm takes for a distance; not what decides about
 //! time: a rotation left out, a die used twice or a flush or a write through the buffer that ends
-//! too soon is seen. Cards and constant disks tell nothing of their inside: of cards it is seen
+//! too soon, or a command that is passed by ones that came too much later, is seen. Cards and constant disks tell nothing of their inside: of cards it is seen
 //! that they do one thing at a time and no faster than they can, of constant disks that each
 //! request ends once.
 
@@ -11,6 +11,7 @@ mod cable;
 mod dies;
 mod durability;
 mod law;
+mod patience;
 mod platters;
 #[cfg(test)]
 mod tests;
@@ -42,10 +43,16 @@ impl CheckedDisk {
     pub fn new(mut disk: Box<dyn Disk>, model: &Model, bytes: Bytes, seed: Seed) -> Self {
         disk.record_events();
         let mut laws: Vec<Box<dyn Law>> = match model {
-            Model::Hdd(hdd) => vec![
-                Box::new(platters::Platters::new(hdd, bytes, seed)),
-                Box::new(cable::Cable::new(hdd.link, bytes)),
-            ],
+            Model::Hdd(hdd) => {
+                let mut laws: Vec<Box<dyn Law>> = vec![
+                    Box::new(platters::Platters::new(hdd, bytes, seed)),
+                    Box::new(cable::Cable::new(hdd.link, bytes)),
+                ];
+                if let Some(patience) = patience::Patience::new(hdd) {
+                    laws.push(Box::new(patience));
+                }
+                laws
+            }
             Model::Ssd(ssd) => {
                 vec![Box::new(dies::DieLaw::new(ssd)), Box::new(cable::Cable::new(ssd.link, bytes))]
             }

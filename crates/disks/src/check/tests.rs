@@ -59,19 +59,32 @@ const CARD: &str = include_str!("../../../../lab/devices/transcend-microsdhc.tom
 const EMMC: &str = include_str!("../../../../lab/devices/sandisk-emmc.toml");
 const NVME: &str = include_str!("../../../../lab/devices/nvme-tlc-1920gb.toml");
 
+/// A hard disk whose queue errs, has little patience and reports in batches.
+fn with_new_queue(source: &str) -> String {
+    source.replace(
+        "\n[estimated]",
+        "\nqueue_error = \"8 ms\"\nqueue_patience = \"40 ms\"\ncompletion_batch = 4\n\n[estimated]",
+    )
+}
+
 #[test]
 fn models_keep_to_physics() {
     for source in [HDD, NAS, FAST, SSD, NVME, CARD, EMMC] {
         assert_eq!(found(source), None);
     }
+    for source in [HDD, NAS, FAST] {
+        assert_eq!(found(&with_new_queue(source)), None);
+    }
 }
 
 #[test]
 fn planted_bugs_are_found() {
+    let impatient = with_new_queue(HDD);
     for (bug, source, words) in [
         (Bug::SkippedRotation, HDD, "the platters are"),
         (Bug::InstantSeek, HDD, "the arm is there"),
         (Bug::ShortSeeks, HDD, "the data sheet says"),
+        (Bug::ForgottenWait, &impatient, "went before it"),
         (Bug::LostFlush, HDD, "a flush is done"),
         (Bug::LostFlush, SSD, "a flush is done"),
         (Bug::LostFua, HDD, "a write with FUA is done"),

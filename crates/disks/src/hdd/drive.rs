@@ -38,6 +38,9 @@ pub(crate) struct HddDisk {
     /// The flush in service.
     pub(super) flush: Option<Command>,
     pub(super) age_limit: Nanos,
+    /// Commands that are done and not reported yet, for `completion_batch` to be reported at once.
+    unreported: Vec<Completion>,
+    completion_batch: usize,
     pub(super) retries: Option<(Retries, Random)>,
     /// The details of the drive beyond a data sheet.
     pub(super) detail: Option<Box<DriveDetail>>,
@@ -57,14 +60,16 @@ impl HddDisk {
             queued_flush: false,
         });
         let random = Random::new(seed.derive("retries"));
+        let mechanics = Mechanics::new(model, bytes, seed);
         Self {
-            queue: CommandQueue::new(model.queue_depth, model.queue_window),
+            queue: CommandQueue::new(model, &mechanics, seed),
             look_ahead: model.look_ahead.sectors().0.min(segments.size),
             write_cache: model.write_cache,
             buffer: WriteBuffer::new(model.write_buffer.sectors().0, model.write_window),
             age_limit: model.age_limit,
+            completion_batch: model.completion_batch.max(1) as usize,
             retries: model.retries.clone().map(|retries| (retries, random)),
-            ..Self::simple(port, Mechanics::new(model, bytes, seed), segments)
+            ..Self::simple(port, mechanics, segments)
         }
     }
 
@@ -92,7 +97,7 @@ impl HddDisk {
             arm: Arm { cylinder: 0, surface: 0 },
             activity: Activity::Idle,
             read_up_to: None,
-            queue: CommandQueue::new(1, 1),
+            queue: CommandQueue::of_one(),
             segments,
             look_ahead: 0,
             write_cache: false,
@@ -100,6 +105,8 @@ impl HddDisk {
             stalled: VecDeque::with_capacity(64),
             flush: None,
             age_limit: Nanos::MAX,
+            unreported: Vec::with_capacity(16),
+            completion_batch: 1,
             retries: None,
             detail: None,
             counters: Counters::default(),
@@ -210,6 +217,25 @@ impl HddDisk {
         }
     }
 
+    /// A command that needed the medium is done: reports it, or keeps it for its batch.
+    pub(super) fn report(&mut self, completion: Completion) {
+        if self.completion_batch > 1 {
+            self.unreported.push(completion);
+        } else {
+            self.port.finish(completion);
+        }
+    }
+
+    /// Reports the commands that are done if they are a batch, or if no other waits.
+    fn report_batch(&mut self, at: Nanos) {
+        let whole = self.unreported.len() >= self.completion_batch;
+        if whole || self.queue.commands.is_empty() {
+            for completion in self.unreported.drain(..) {
+                self.port.finish(Completion { at: completion.at.max(at), ..completion });
+            }
+        }
+    }
+
     /// Room has become free.
     pub(super) fn admit_stalled(&mut self, at: Nanos) {
         while let Some(&command) = self.stalled.front() {
@@ -247,9 +273,11 @@ impl PortedDrive for HddDisk {
 
     fn step(&mut self, at: Nanos) {
         let command = if self.port.next_command() == Some(at) { self.port.take() } else { None };
-        match command {
-            Some(request) => self.accept(at, request),
-            None => self.finish_activity(at),
+        if let Some(request) = command {
+            self.accept(at, request);
+        } else {
+            self.finish_activity(at);
+            self.report_batch(at);
         }
         self.choose(at);
     }

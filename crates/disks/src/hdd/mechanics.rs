@@ -133,9 +133,22 @@ impl Mechanics {
         moved.wrapping_add(u64::from(target.write && moved > 0).wrapping_mul(self.write_settle))
     }
 
-    /// The target that is reached soonest, as its index and how long it takes; the first one of
-    /// equals.
-    pub fn nearest(&self, arm: Arm, angle: u64, targets: &[AccessTarget]) -> Option<(usize, u64)> {
+    /// Returns a time that no way to a target exceeds.
+    pub fn longest_reach(&self) -> u64 {
+        // Travel ends within `longest_turns`, and the target comes round within one more.
+        (self.longest_turns + 1) * self.turn
+    }
+
+    /// The target that costs least, as its index and its cost: how long it takes to reach it, and
+    /// `more` for its index. The first one of equals.
+    #[inline]
+    pub fn nearest(
+        &self,
+        arm: Arm,
+        angle: u64,
+        targets: &[AccessTarget],
+        more: impl Fn(usize) -> u64,
+    ) -> Option<(usize, u64)> {
         let mut best = None;
         let mut shortest = u64::MAX;
         for (index, target) in targets.iter().enumerate() {
@@ -144,12 +157,13 @@ impl Mechanics {
             let first = self.first_pass(angle, target);
             let distance = arm.cylinder.abs_diff(target.arm.cylinder);
             let least_seek = self.least_seek[(u32::BITS - distance.leading_zeros()) as usize];
-            if first + u64::from(least_seek > first) * self.turn >= shortest {
+            let more = more(index);
+            if first + u64::from(least_seek > first) * self.turn + more >= shortest {
                 continue;
             }
-            let reach = self.reach(arm, angle, target);
-            if reach < shortest {
-                (best, shortest) = (Some((index, reach)), reach);
+            let cost = self.reach(arm, angle, target) + more;
+            if cost < shortest {
+                (best, shortest) = (Some((index, cost)), cost);
             }
         }
         best
@@ -286,7 +300,7 @@ mod tests {
             let angle = mechanics.angle_at(Nanos(now));
             let each = targets.iter().map(|target| mechanics.reach(arm, angle, target)).enumerate();
             let soonest = each.min_by_key(|(_, reach)| *reach);
-            prop_assert_eq!(mechanics.nearest(arm, angle, &targets), soonest);
+            prop_assert_eq!(mechanics.nearest(arm, angle, &targets, |_| 0), soonest);
         }
 
         /// Against the definition, a step at a time.

@@ -22,6 +22,14 @@ enum NextAccess {
     Extent(usize, u64),
 }
 
+impl NextAccess {
+    fn reach(&self) -> u64 {
+        match *self {
+            Self::Command(_, reach) | Self::Extent(_, reach) => reach,
+        }
+    }
+}
+
 impl HddDisk {
     /// When the present activity ends, if that matters to anybody.
     pub(super) fn activity_end(&self) -> Option<Nanos> {
@@ -55,7 +63,7 @@ impl HddDisk {
                 let done = detail.map_or(at, |detail| detail.write_done(at.max(detail.taken)));
                 self.keep_written(command.from..command.end);
                 let (id, started) = (command.request.id, access.since);
-                self.port.finish(Completion { id, at: done, started });
+                self.report(Completion { id, at: done, started });
             }
             Activity::Destage(access) => {
                 let extent = self.buffer.finish();
@@ -87,7 +95,7 @@ impl HddDisk {
             None => self.port.transfer_along(at, command.bytes()),
             Some(detail) => detail.read_done(at, command.bytes().sectors().0),
         };
-        self.port.finish(Completion { id: command.request.id, at: done, started: since });
+        self.report(Completion { id: command.request.id, at: done, started: since });
         self.serve_waiting(at, stream.segment);
         let wanted =
             self.detail.as_ref().map_or(self.look_ahead > 0, |detail| detail.looks_ahead());
@@ -172,43 +180,53 @@ impl HddDisk {
         }
     }
 
-    /// Shortest access time first, unless somebody has waited too long. The write buffer is emptied
-    /// when no command waits for the medium, and in competition with them when one waits for room
-    /// in it. The arm moves from `begins` on.
-    fn pick(&self, at: Nanos, begins: Nanos) -> Option<NextAccess> {
+    /// Returns what costs least: the time to get there, and what a later arrival costs; or what
+    /// waits for too long. The write buffer is emptied when no command waits for the medium, and in
+    /// competition with them when one waits for room in it. The arm moves from `begins` on.
+    fn pick(&mut self, at: Nanos, begins: Nanos) -> Option<NextAccess> {
         let angle = self.mechanics.angle_at(begins);
         let waiting = |command: &Command| at.saturating_sub(command.since);
         let queued = self.queue.commands.first().map(waiting);
         let stalled = self.stalled.front().map(waiting);
         let overdue = queued.max(stalled).filter(|&age| age > self.age_limit);
 
-        let extent = || {
-            let (age, reach) = self.buffer.nearest(&self.mechanics, self.arm, angle)?;
+        let extent = |disk: &Self| {
+            let (age, reach) = disk.buffer.nearest(&disk.mechanics, disk.arm, angle)?;
             Some(NextAccess::Extent(age, reach))
         };
-        let command = |index| {
-            let reach = self.queue.reach(index, &self.mechanics, self.arm, angle);
+        let command = |disk: &Self, index| {
+            let reach = disk.queue.reach(index, &disk.mechanics, disk.arm, angle);
             Some(NextAccess::Command(index, reach))
         };
         if overdue.is_some() && overdue == queued {
-            return command(0);
+            return command(self, 0);
         }
-        if overdue.is_some() || self.queue.commands.is_empty() {
-            return extent();
+        let Some(first) = self.queue.commands.first().map(|command| command.since) else {
+            return extent(self);
+        };
+        if overdue.is_some() {
+            return extent(self);
         }
+        let stalled = self.stalled.front().map(|command| command.since);
+        let oldest = stalled.map_or(first, |stalled| stalled.min(first));
         // What follows the last read is next even where a change of track makes another command a
         // little nearer: leaving a stream and coming back for it costs more.
         let sequel =
             self.read_up_to.and_then(|sector| self.queue.find_read_in(&(sector..sector + 1)));
-        if let Some(index) = sequel {
-            return command(index);
+        let ageing = &self.queue.ageing;
+        let in_turn = |&index: &usize| {
+            let later = self.queue.commands[index].since.saturating_sub(oldest);
+            ageing.patience.is_none_or(|patience| later < patience)
+        };
+        if let Some(index) = sequel.filter(in_turn) {
+            return command(self, index);
         }
-        let (index, reach) = self.queue.nearest(&self.mechanics, self.arm, angle)?;
-        let rival = if stalled.is_some() { extent() } else { None };
-        match rival {
-            Some(NextAccess::Extent(_, nearer)) if nearer < reach => rival,
-            _ => Some(NextAccess::Command(index, reach)),
-        }
+        let (index, cost) = self.queue.cheapest(&self.mechanics, self.arm, angle, oldest)?;
+        let rival = stalled.and_then(|since| {
+            let late = self.queue.ageing.cost(since.saturating_sub(oldest));
+            extent(self).filter(|access| access.reach() + late < cost)
+        });
+        rival.or_else(|| command(self, index))
     }
 
     fn begin_read(&mut self, at: Nanos, command: Command, target: &AccessTarget, reach: u64) {

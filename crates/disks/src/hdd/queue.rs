@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
-use disklab_units::{Bytes, Nanos, Sectors};
+use disklab_config::device::Hdd;
+use disklab_units::{Bytes, Nanos, Random, Sectors, Seed};
 
 use super::geometry::Arm;
 use super::mechanics::{AccessTarget, Mechanics};
+#[cfg(test)]
+use crate::plant::Bug;
 use crate::{Op, Request};
 
 /// A command that the drive has decoded.
@@ -33,18 +36,83 @@ impl Command {
 pub(crate) struct CommandQueue {
     pub commands: Vec<Command>,
     targets: Vec<AccessTarget>,
+    /// How many of the oldest are weighed against each other.
     window: usize,
+    error: EstimateError,
+    pub ageing: Ageing,
+}
+
+/// The drive's errors about the way to each command: a time from nothing to `most`, drawn anew for
+/// each command at each choice.
+struct EstimateError {
+    most: Nanos,
+    random: Random,
+}
+
+impl EstimateError {
+    /// Draws the errors of one choice; returns the error of the command at each index.
+    fn draw(&mut self) -> impl Fn(usize) -> u64 + use<> {
+        let (most, key) = (self.most.0, self.random.next_u64());
+        move |index| {
+            // Two rounds of multiplication: neighbouring indices give unrelated numbers.
+            let mixed = (key ^ index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+            ((mixed >> 32) * most) >> 32
+        }
+    }
+}
+
+/// What a later arrival costs a command in a choice, in proportion to how much later it came. At
+/// `patience` the cost is more than the longest way to any command, so that no command is served
+/// before one that arrived this much earlier.
+pub(crate) struct Ageing {
+    pub patience: Option<Nanos>,
+    /// More than the longest way that the drive may expect to a command.
+    longest: u64,
+    /// `longest` by `patience`, times 2^16, rounded up.
+    rate: u64,
+}
+
+impl Ageing {
+    /// `reach`: the longest way to any command; `error`: how much longer the drive may expect.
+    fn new(patience: Option<Nanos>, reach: u64, error: Nanos) -> Self {
+        let longest = reach + error.0 + 1;
+        let rate = patience.map_or(0, |patience| (longest << 16).div_ceil(patience.0.max(1)));
+        Self { patience, longest, rate }
+    }
+
+    /// Returns the cost of an arrival `later` than the oldest.
+    pub fn cost(&self, later: Nanos) -> u64 {
+        #[cfg(test)]
+        if Bug::ForgottenWait.is_planted() {
+            return 0;
+        }
+        let Some(patience) = self.patience else { return 0 };
+        if later < patience { (later.0 * self.rate) >> 16 } else { self.longest }
+    }
 }
 
 impl CommandQueue {
-    /// `window`: how many of the oldest are weighed against each other.
-    pub fn new(depth: u32, window: u32) -> Self {
-        let room = depth.min(1024) as usize;
+    pub fn new(model: &Hdd, mechanics: &Mechanics, seed: Seed) -> Self {
+        let room = model.queue_depth.min(1024) as usize;
+        let longest = mechanics.longest_reach();
         Self {
             commands: Vec::with_capacity(room),
             targets: Vec::with_capacity(room),
-            window: window.max(1) as usize,
+            window: model.queue_window.max(1) as usize,
+            error: EstimateError {
+                most: model.queue_error,
+                random: Random::new(seed.derive("queue")),
+            },
+            ageing: Ageing::new(model.queue_patience, longest, model.queue_error),
         }
+    }
+
+    /// Returns the queue of a drive that takes one command at a time.
+    pub fn of_one() -> Self {
+        let error = EstimateError { most: Nanos::ZERO, random: Random::new(Seed(0)) };
+        let ageing = Ageing::new(None, 0, Nanos::ZERO);
+        Self { commands: Vec::new(), targets: Vec::new(), window: 1, error, ageing }
     }
 
     pub fn push(&mut self, command: Command, target: AccessTarget) {
@@ -56,9 +124,28 @@ impl CommandQueue {
         (self.commands.remove(index), self.targets.remove(index))
     }
 
-    /// Shortest access time first, seek and rotation together.
-    pub fn nearest(&self, mechanics: &Mechanics, arm: Arm, angle: u64) -> Option<(usize, u64)> {
-        mechanics.nearest(arm, angle, &self.targets[..self.targets.len().min(self.window)])
+    /// Returns the command that costs least, as its index, and that cost: the way to it, seek and
+    /// rotation together, with the drive's error about it and what its arrival later than `oldest`
+    /// costs.
+    pub fn cheapest(
+        &mut self,
+        mechanics: &Mechanics,
+        arm: Arm,
+        angle: u64,
+        oldest: Nanos,
+    ) -> Option<(usize, u64)> {
+        let targets = &self.targets[..self.targets.len().min(self.window)];
+        let exact = self.error.most == Nanos::ZERO;
+        if targets.len() == 1 || exact && self.ageing.patience.is_none() {
+            return mechanics.nearest(arm, angle, targets, |_| 0);
+        }
+        let (commands, ageing) = (&self.commands, &self.ageing);
+        let late = |index: usize| ageing.cost(commands[index].since.saturating_sub(oldest));
+        if exact {
+            return mechanics.nearest(arm, angle, targets, late);
+        }
+        let error = self.error.draw();
+        mechanics.nearest(arm, angle, targets, |index| error(index) + late(index))
     }
 
     /// How long it takes to get to the start of one.

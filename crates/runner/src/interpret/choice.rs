@@ -31,7 +31,7 @@ fn scheduler(trial: &Trial, phase: &PhaseCounts) -> Option<Remark> {
     }
     let counted: Option<Vec<u32>> = phase.devices.iter().map(|device| device.most).collect();
     let most = counted?.into_iter().max().filter(|most| *most > 0)?;
-    let tags = trial.devices.iter().map(|device| device.model.tags()).min()?;
+    let tags = trial.devices.iter().map(|device| device.model.queue_depth()).min()?;
     let one_by_one = load.depth() == 1 && most == 1;
     let passes_on = matches!(trial.scheduler.scheduler, Scheduler::None | Scheduler::MqDeadline)
         && load.jobs.iter().all(|job| job.bs <= WHOLE)
@@ -119,6 +119,11 @@ mod tests {
         assert_eq!(found(&[DISKS, DEEP, ("scheduler", "none")], Some(24), 9), nothing(24));
         for (why, set, most) in [
             ("the disk was full", &[DISKS, DEEP][..], Some(32)),
+            (
+                "a disk without a queue was full",
+                &[DISKS, DEEP, ("device.queue_depth", "1")],
+                Some(1),
+            ),
             ("a scheduler may hold back", &[DISKS, DEEP, ("scheduler", "bfq")], Some(1)),
             ("requests are split", &[DISKS, LARGE], Some(16)),
             ("not counted", &[DISKS, ONE], None),
