@@ -13,6 +13,8 @@
 //!
 //! [controller]                       # may be left out: see controller.rs
 //!
+//! [host]                             # may be left out: see host.rs
+//!
 //! [replica]                          # may be left out: see replica.rs
 //! ```
 
@@ -22,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::controller::Controller;
 use crate::device::{BLOCK, Device, whole_blocks};
+use crate::host::HostTime;
 use crate::layout::{Filesystem, Layout};
 use crate::member::{Devices, check_member};
 use crate::read::{TomlTable, given, values};
@@ -48,6 +51,9 @@ pub struct Array {
     pub cache: Option<Cache>,
     /// That all of `devices` are behind. Without one, each has a link of its own.
     pub controller: Option<Controller>,
+    /// The time that the machine takes of each request, of all disks. Without one, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostTime>,
     /// A second pool, on disks of its own.
     pub replica: Option<Replica>,
 }
@@ -76,6 +82,7 @@ impl Array {
         let cache = table.table("cache");
         let read_cache = cache.as_ref().map(|cache| Cache::read(cache, catalogue));
         let controller = table.optional_table("controller", Controller::from_table);
+        let host = table.optional_table("host", HostTime::from_table);
         if let Some(layout) = layout {
             layout.check_count(table, devices.len());
         }
@@ -111,6 +118,7 @@ impl Array {
             spares: values(spares),
             cache: given(read_cache)?,
             controller: controller?,
+            host: host?,
             replica: given(read_replica)?,
         })
     }

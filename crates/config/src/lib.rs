@@ -13,6 +13,7 @@ pub mod controller;
 pub mod device;
 pub mod disk_times;
 pub mod fsload;
+pub mod host;
 mod job;
 pub mod kernel;
 pub mod lab;

@@ -177,6 +177,7 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
                 spares: Vec::new(),
                 cache: None,
                 controller: None,
+                host: None,
                 replica: None,
                 ..array.clone()
             };

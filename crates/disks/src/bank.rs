@@ -1,18 +1,30 @@
-//! The disks of a machine, and the controller that some of them share.
+//! The disks of a machine, the controller that some of them share, and the machine's own time.
 //!
 //! A disk by itself knows nothing of others. What they share is around them: a controller's link
 //! takes data of reads as the disks send it, one after another, and data of writes before the disks
-//! get it.
+//! get it. Around that is the host ([`HostPath`]), through which all requests and answers go.
 
 use std::collections::VecDeque;
 
 use disklab_config::controller::Controller;
+use disklab_config::host::HostTime;
 use disklab_units::{Bytes, Nanos, Rate, Sectors};
 
+use crate::check::HostLaw;
+use crate::host_path::HostPath;
+use crate::port::earlier;
 use crate::{Completion, Counters, Disk, Op, Request};
 
 /// All disks of a machine. Time runs as in [`Disk`].
 pub struct Bank {
+    disks: AttachedDisks,
+    host: Option<(HostPath, HostLaw)>,
+    /// The completions of the disks, while the host takes them over; reused.
+    fresh: Vec<(usize, Completion)>,
+}
+
+/// The disks without the host, and their controller.
+struct AttachedDisks {
     disks: Vec<BankDisk>,
     shared: Option<SharedController>,
     /// The completions of one disk, while they are passed on; reused.
@@ -56,7 +68,86 @@ impl LinkDirection {
 
 impl Bank {
     /// `controller`: what the first so many disks are behind.
-    pub fn new(disks: Vec<Box<dyn Disk>>, controller: Option<(Controller, usize)>) -> Self {
+    pub fn new(
+        disks: Vec<Box<dyn Disk>>,
+        controller: Option<(Controller, usize)>,
+        host: Option<HostTime>,
+    ) -> Self {
+        let disks = AttachedDisks::new(disks, controller);
+        let host = host.map(|time| (HostPath::new(time), HostLaw::new(time)));
+        Self { disks, host, fresh: Vec::new() }
+    }
+
+    /// `disk` counts from 0, in the order given to [`Bank::new`]; one that is not there is a
+    /// mistake of the caller's.
+    pub fn submit(&mut self, now: Nanos, disk: usize, request: Request) {
+        self.pass(now);
+        match &mut self.host {
+            None => self.disks.submit(now, disk, request),
+            Some((path, law)) => {
+                law.submitted(now, disk, request.id);
+                path.submit(now, disk, request);
+                self.pass(now);
+            }
+        }
+    }
+
+    /// Returns the earliest [`Disk::next_event`] of all disks, or when the host does something.
+    pub fn next_event(&self) -> Option<Nanos> {
+        let host = self.host.as_ref().and_then(|(path, _)| path.next_event());
+        earlier(host, self.disks.next_event())
+    }
+
+    /// Appends everything that completes at or before `now` to `done`, with its disk: disk by disk,
+    /// each in order of completion; where there is a controller or a host, all in order of
+    /// completion.
+    pub fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
+        self.pass(now);
+        match &mut self.host {
+            None => self.disks.advance(now, done),
+            Some((path, law)) => {
+                let first = done.len();
+                path.deliver(now, done);
+                for (disk, completion) in &done[first..] {
+                    law.answered(*disk, completion);
+                }
+            }
+        }
+    }
+
+    /// Returns the counters of each disk.
+    pub fn counters(&self) -> impl Iterator<Item = Counters> + '_ {
+        self.disks.disks.iter().map(|slot| slot.disk.counters())
+    }
+
+    /// Returns each disk with a violation, and that: see [`Disk::violation`]. A violation of the
+    /// host's time comes with the disk whose request it was.
+    pub fn violations(&self) -> impl Iterator<Item = (usize, &str)> {
+        let disks = self.disks.disks.iter().enumerate();
+        let disks = disks.filter_map(|(index, slot)| Some((index, slot.disk.violation()?)));
+        disks.chain(self.host.as_ref().and_then(|(_, law)| law.violation()))
+    }
+
+    /// With a host: what happens up to `now`, in the order in which it does.
+    fn pass(&mut self, now: Nanos) {
+        let Self { disks, host: Some((path, _)), fresh } = self else { return };
+        loop {
+            let (leaves, event) = (path.next_leaving(), disks.next_event());
+            let Some(at) = earlier(leaves, event).filter(|at| *at <= now) else { return };
+            if event == Some(at) {
+                disks.advance(at, fresh);
+                for (disk, completion) in fresh.drain(..) {
+                    path.answered(disk, completion);
+                }
+            } else if let Some((disk, request)) = path.leave() {
+                disks.submit(at, disk, request);
+            }
+        }
+    }
+}
+
+impl AttachedDisks {
+    fn new(disks: Vec<Box<dyn Disk>>, controller: Option<(Controller, usize)>) -> Self {
         let link = |rate| LinkDirection { rate, free: Nanos::ZERO };
         let shared = controller.map(|(Controller { read, write }, behind)| SharedController {
             behind,
@@ -69,9 +160,7 @@ impl Bank {
         Self { disks: disks.into_iter().map(slot).collect(), shared, fresh: Vec::new() }
     }
 
-    /// `disk` counts from 0, in the order given to [`Bank::new`]; one that is not there is a
-    /// mistake of the caller's.
-    pub fn submit(&mut self, now: Nanos, disk: usize, request: Request) {
+    fn submit(&mut self, now: Nanos, disk: usize, request: Request) {
         self.pass(now);
         if let Some(shared) = &mut self.shared
             && disk < shared.behind
@@ -91,8 +180,7 @@ impl Bank {
         self.disks[disk].submit(now, request);
     }
 
-    /// Returns the earliest [`Disk::next_event`] of all disks.
-    pub fn next_event(&self) -> Option<Nanos> {
+    fn next_event(&self) -> Option<Nanos> {
         let disks = self.disks.iter().filter_map(|slot| slot.next);
         let shared = self.shared.iter().flat_map(|shared| {
             let ended = shared.ended.front().map(|(_, completion)| completion.at);
@@ -101,9 +189,7 @@ impl Bank {
         disks.chain(shared).min()
     }
 
-    /// Appends everything that completes at or before `now` to `done`, with its disk: disk by disk,
-    /// each in order of completion; where there is a controller, all in order of completion.
-    pub fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
+    fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
         self.pass(now);
         if let Some(shared) = &mut self.shared {
             let due = shared.ended.partition_point(|(_, completion)| completion.at <= now);
@@ -116,17 +202,6 @@ impl Bank {
                 done.extend(self.fresh.drain(..).map(|completion| (index, completion)));
             }
         }
-    }
-
-    /// Returns the counters of each disk.
-    pub fn counters(&self) -> impl Iterator<Item = Counters> + '_ {
-        self.disks.iter().map(|slot| slot.disk.counters())
-    }
-
-    /// Returns each disk with a violation, and that: see [`Disk::violation`].
-    pub fn violations(&self) -> impl Iterator<Item = (usize, &str)> {
-        let disks = self.disks.iter().enumerate();
-        disks.filter_map(|(index, slot)| Some((index, slot.disk.violation()?)))
     }
 
     /// With a controller: what happens up to `now`, in the order in which it does.
@@ -217,7 +292,7 @@ mod tests {
         let controller = controller.map(|(read, write)| {
             (Controller { read: Rate(read << 20), write: Rate(write << 20) }, disks)
         });
-        Bank::new((0..disks).map(|_| constant(1_000)).collect(), controller)
+        Bank::new((0..disks).map(|_| constant(1_000)).collect(), controller, None)
     }
 
     fn request(id: u32, op: Op, sectors: u32) -> Request {
@@ -273,10 +348,80 @@ mod tests {
         assert_eq!(run(&mut bank), [(1, 1, 1.0), (0, 0, 6.0), (1, 0, 11.0)]);
     }
 
+    /// One disk of 50 us that serves 32 requests at once, and this host.
+    fn behind(host: HostTime) -> Bank {
+        Bank::new(vec![constant(50)], None, Some(host))
+    }
+
+    fn host(submit: u64, complete: u64, requests_per_second: Option<u32>) -> HostTime {
+        let [submit, complete] = [submit, complete].map(Nanos::from_micros);
+        HostTime { submit, complete, requests_per_second, link: None }
+    }
+
+    #[test]
+    fn a_host_takes_its_time_each_way() {
+        let mut bank = behind(host(8, 5, None));
+        for id in 0..3 {
+            bank.submit(Nanos::ZERO, 0, request(id, Op::Read, 8));
+        }
+        assert_eq!(run(&mut bank), [0, 1, 2].map(|id| (0, id, 0.063)), "all at once");
+        // A core of 10 us each way is used within these times, and makes those wait that come
+        // meanwhile.
+        let mut bank = behind(host(15, 12, Some(50_000)));
+        for id in 0..3 {
+            bank.submit(Nanos::ZERO, 0, request(id, Op::Read, 8));
+        }
+        assert_eq!(run(&mut bank), [(0, 0, 0.077), (0, 1, 0.087), (0, 2, 0.097)]);
+    }
+
+    /// At any depth, with reads and writes on two disks.
+    #[test]
+    fn a_core_does_so_many_requests_a_second() {
+        for (depth, wanted) in [(1, 1e6 / 70.0), (4, 4e6 / 70.0), (16, 100_000.0)] {
+            let host = host(10, 10, Some(100_000));
+            let mut bank = Bank::new(vec![constant(50), constant(50)], None, Some(host));
+            let (mut done, mut count, mut now) = (Vec::new(), 0, Nanos::ZERO);
+            let op = |id: u32| if id.is_multiple_of(3) { Op::Write } else { Op::Read };
+            for id in 0..depth {
+                bank.submit(now, id as usize % 2, request(id, op(id), 8));
+            }
+            while count < 10_000 {
+                now = bank.next_event().unwrap();
+                bank.advance(now, &mut done);
+                for (disk, completion) in done.drain(..) {
+                    assert_eq!(completion.at, now);
+                    count += 1;
+                    bank.submit(now, disk, request(completion.id, op(completion.id), 8));
+                }
+            }
+            let rate = f64::from(count) / now.as_secs_f64();
+            assert!((rate / wanted - 1.0).abs() < 0.15, "{rate} at depth {depth}");
+            assert!(rate < wanted * 1.01, "{rate} at depth {depth}");
+            assert_eq!(bank.violations().next(), None);
+        }
+    }
+
+    #[test]
+    fn a_port_slows_hard_disks_and_ssds() {
+        let link = Some(Rate(100_000_000));
+        let host = HostTime { link, ..host(0, 0, None) };
+        let constant = Model::Constant(Constant {
+            latency: Nanos::from_micros(50),
+            servers: 32,
+            rotational: false,
+            queue_depth: 32,
+        });
+        assert_eq!(host.connect(&constant), constant);
+        let mut bank = Bank::new(vec![build(&constant, Bytes::gib(1), Seed(1))], None, Some(host));
+        bank.submit(Nanos::ZERO, 0, request(1, Op::Read, MIB));
+        assert_eq!(run(&mut bank), [(0, 1, 0.05)], "no time of its own");
+    }
+
     #[test]
     fn a_disk_that_is_not_behind_it_is_as_fast_as_alone() {
         let controller = Controller { read: Rate(100 << 20), write: Rate(100 << 20) };
-        let mut bank = Bank::new((0..2).map(|_| constant(1_000)).collect(), Some((controller, 1)));
+        let disks = (0..2).map(|_| constant(1_000)).collect();
+        let mut bank = Bank::new(disks, Some((controller, 1)), None);
         for disk in 0..2 {
             bank.submit(Nanos::ZERO, disk, request(0, Op::Read, MIB));
         }

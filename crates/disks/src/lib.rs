@@ -29,6 +29,7 @@ mod constant;
 mod disk;
 mod event_log;
 mod hdd;
+mod host_path;
 #[cfg(test)]
 mod plant;
 mod port;

@@ -20,6 +20,10 @@ pub(crate) enum Bug {
     DieUsedTwice,
     /// The cable, or a card, carries data in half of its time.
     HalfATransfer,
+    /// The host's processor does two things in the time of one.
+    TwoRequestsAtOnce,
+    /// A page takes a time that is none of its disk's.
+    TimeOfNoPage,
 }
 
 thread_local! {

@@ -223,7 +223,12 @@ impl Port {
 
     /// The last of a command's transfers: as [`Port::transfer`], with what surrounds the data.
     pub fn last_transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
-        self.link_free = self.transfer(at, bytes).saturating_add(self.speed.link_command);
+        self.last_transfer_with(at, bytes, self.speed.link_command)
+    }
+
+    /// As [`Port::last_transfer`], with another time for what surrounds the data.
+    pub fn last_transfer_with(&mut self, at: Nanos, bytes: Bytes, command: Nanos) -> Nanos {
+        self.link_free = self.transfer(at, bytes).saturating_add(command);
         self.link_free
     }
 
@@ -236,9 +241,9 @@ impl Port {
         self.link_free
     }
 
-    /// A time that [`Port::last_transfer`] will not undercut for data that is ready at `at`.
-    pub fn earliest_transfer(&self, at: Nanos, bytes: Bytes) -> Nanos {
-        let time = self.speed.link.time_for(bytes).saturating_add(self.speed.link_command);
+    /// A time that [`Port::last_transfer_with`] will not undercut for data that is ready at `at`.
+    pub fn earliest_transfer(&self, at: Nanos, bytes: Bytes, command: Nanos) -> Nanos {
+        let time = self.speed.link.time_for(bytes).saturating_add(command);
         self.link_free.max(at).saturating_add(time)
     }
 

@@ -106,6 +106,62 @@ fn page_types_differ_in_time_and_stay_with_their_address() {
     assert_eq!(latencies(disk.as_mut(), Nanos::from_secs(10)), first);
 }
 
+/// A type of page of a sixteenth of the pages.
+#[test]
+fn page_types_have_shares() {
+    let mut times = vec![Nanos::from_micros(50); 16];
+    times[5] = Nanos::from_micros(400);
+    let mut disk = build_with(|model| model.read_page = times);
+    let mut random = Random::new(Seed(4));
+    let next = |_| read(random.below(240_000_000) * 8, 8);
+    let served = closed_loop(disk.as_mut(), Nanos(0), 1, 8_000, next);
+    let slow = served.iter().filter(|served| served.latency() > Nanos::from_micros(300)).count();
+    assert!((440..560).contains(&slow), "{slow} of 8000");
+}
+
+#[test]
+fn reads_may_take_more_of_the_link_than_writes() {
+    let more = Nanos::from_micros(12);
+    let rate = |op, depth, command| {
+        let mut disk = build_with(|model| model.link_command_read = command);
+        let mut random = Random::new(Seed(3));
+        let next = |_| Request { op, ..read(random.below(240_000_000) * 8, 8) };
+        iops(&closed_loop(disk.as_mut(), Nanos(0), depth, 4_000, next))
+    };
+    for depth in [1, 32] {
+        let [plain, slow] = [None, Some(model().link_command + more)]
+            .map(|command| 1e9 / rate(Op::Read, depth, command));
+        assert_near("a read", slow - plain, more.0 as f64, 0.03);
+    }
+    let writes = [None, Some(Nanos::ZERO)].map(|command| rate(Op::Write, 32, command));
+    assert_eq!(writes[0].to_bits(), writes[1].to_bits());
+}
+
+/// The medium sets the pace all the same; but most writes wait for nothing, and some for as long as
+/// it takes to make so much room.
+#[test]
+fn a_full_buffer_drains_before_it_takes_writes_again() {
+    let drain = Bytes::kib(512);
+    let served = |drain| {
+        let mut disk = build_with(|model| {
+            (model.write_buffer, model.write_drain) = (Bytes::mib(2), drain);
+            model.program_page = Nanos::from_millis(6);
+        });
+        let mut random = Random::new(Seed(3));
+        let next = |_| write(random.below(240_000_000) * 8, 8);
+        let served = closed_loop(disk.as_mut(), Nanos(0), 1, 20_000, next);
+        served[4_000..].to_vec()
+    };
+    let (even, bursts) = (served(None), served(Some(drain)));
+    assert_near("pace", iops(&bursts), iops(&even), 0.05);
+    let waits = |served: &[ServedRequest]| {
+        served.iter().filter(|served| served.latency() > Nanos::from_micros(100)).count()
+    };
+    // Each wait makes room for 128 writes.
+    assert_near("waits", waits(&bursts) as f64, bursts.len() as f64 / 128.0, 0.1);
+    assert!(2 * waits(&even) > 3 * waits(&bursts), "{} {}", waits(&even), waits(&bursts));
+}
+
 #[test]
 fn a_burst_is_taken_at_once_and_then_the_dies_set_the_pace() {
     let mut disk = build_with(|model| model.program_page = Nanos::from_millis(2));

@@ -128,7 +128,7 @@ impl Library {
             fault: None,
             trace,
             disks,
-            bank: Bank::new(models, machine.controller),
+            bank: Bank::new(models, machine.controller, machine.host),
             machine,
         })
     }

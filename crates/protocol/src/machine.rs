@@ -3,6 +3,7 @@
 
 use disklab_config::controller::Controller;
 use disklab_config::device::Model;
+use disklab_config::host::HostTime;
 use disklab_units::{Bytes, Seed};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ pub struct GuestMachine {
     pub disks: Vec<MachineDisk>,
     /// The controller of the first disks, and their number.
     pub controller: Option<(Controller, usize)>,
+    /// The time of the machine around them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostTime>,
     /// Write every request to [`names::REQUESTS`](crate::names::REQUESTS).
     pub trace: bool,
     /// Save what the disks would hold after power cuts.

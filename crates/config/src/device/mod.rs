@@ -29,7 +29,9 @@ pub use hdd::{Hdd, Retries};
 pub(crate) use like::with_inherited;
 pub use like::{Inheritance, LIKE, inherited_keys};
 pub use range_end::{AS_IS, RangeEnd};
-pub use ssd::{CHANNELS_RATE, MOST_BLOCKS, Preconditioned, Slc, Ssd, blocks_needed};
+pub use ssd::{
+    CHANNELS_RATE, MOST_BLOCKS, MOST_PAGE_TYPES, Preconditioned, Slc, Ssd, blocks_needed,
+};
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};

@@ -21,7 +21,8 @@ from_table! {
         /// All that the dies hold together. What it is larger than the disk is over-provisioning.
         pub raw_size: Bytes = within(Bytes::mib(1)..=Bytes(20_000_000_000_000)),
         /// tR, from the cells into the die's register. One value for each type of page (lower,
-        /// middle, upper of a TLC cell); which one a page is depends on its address.
+        /// middle, upper of a TLC cell); which one a page is depends on its address. All values are
+        /// as frequent: a type of two thirds of the pages is there twice beside one of a third.
         pub read_page: Vec<Nanos> = with(read_page_times),
         /// tProg.
         pub program_page: Nanos = within(Nanos::from_micros(10)..=Nanos::from_millis(100)),
@@ -41,12 +42,20 @@ from_table! {
         /// meanwhile. With the transfer itself it bounds the requests a second: 2.7 us and 4 KiB at
         /// 550 MB/s make 98 000.
         pub link_command: Nanos = within(Nanos::ZERO..=Nanos::from_millis(1)),
+        /// The same time for reads; `None`: `link_command`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub link_command_read: Option<Nanos> =
+            lenient_within(Nanos::ZERO..=Nanos::from_millis(1)),
         /// Controller, for each command. Many commands are in this stage at once.
         pub command_overhead: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
         /// 32 for SATA.
         pub queue_depth: u32 = within(1..=4096),
         /// Writes are done for the host once they are in here.
         pub write_buffer: Bytes = within(Bytes::kib(64)..=Bytes::gib(64)),
+        /// Once the buffer is full, no write is taken before so much of it is free. `None`: a write
+        /// is taken as soon as it has room.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub write_drain: Option<Bytes> = lenient_within(Bytes::kib(4)..=Bytes::gib(64)),
         /// What a flush takes besides emptying the buffer.
         pub flush: Nanos = within(Nanos::ZERO..=Nanos::from_secs(1)),
         /// Whether other commands go on during a flush. No for SATA.
@@ -86,6 +95,9 @@ const LARGEST: Bytes = Bytes(16_000_000_000_000);
 /// What a channel between controller and flash may move.
 pub const CHANNELS_RATE: RangeInclusive<Rate> = Rate(10_000_000)..=Rate(10_000_000_000);
 
+/// The most times of `read_page`: shares of pages are told to a sixteenth.
+pub const MOST_PAGE_TYPES: usize = 16;
+
 /// As many blocks as the model's map counts, all dies together.
 pub const MOST_BLOCKS: u64 = 65_532;
 
@@ -113,6 +125,9 @@ impl Ssd {
     /// `bytes`: the disk's size, if that could be read.
     pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
         let ssd = Self::from_table(table)?;
+        table.refuse_if(ssd.write_drain > Some(ssd.write_buffer), "write_drain", || {
+            format!("more than `write_buffer` ({}) is never free", ssd.write_buffer)
+        });
         bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
     }
 
@@ -158,9 +173,10 @@ fn read_page_times(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<Nanos>> {
     if times.is_empty() {
         return None;
     }
-    if times.len() > 4 {
+    if times.len() > MOST_PAGE_TYPES {
         let example = "[\"50us\", \"80us\", \"110us\"]";
-        table.wrong(key, format!("at most four times, one for each type of page: {example}"));
+        let most = format!("at most {MOST_PAGE_TYPES} times, one for each type of page");
+        table.wrong(key, format!("{most}: {example}"));
     }
     for time in &times {
         let sensible = Nanos::from_micros(1)..=Nanos::from_millis(10);

@@ -205,8 +205,8 @@ fn ssd_numbers_that_cannot_be() {
     ] {
         assert_eq!(wrong(SSD, key, value), message);
     }
-    let five = wrong(SSD, "read_page", "[\"1us\", \"1us\", \"1us\", \"1us\", \"1us\"]");
-    assert!(five.starts_with("d:7:13: ssd.read_page: at most four times"), "{five}");
+    let many = wrong(SSD, "read_page", &format!("[{}]", "\"1us\", ".repeat(17)));
+    assert!(many.starts_with("d:7:13: ssd.read_page: at most 16 times"), "{many}");
     for (value, message) in [
         (
             "\"1 TB\"",
@@ -227,6 +227,11 @@ fn ssd_numbers_that_cannot_be() {
         wrong(SSD, "preconditioned", "\"at randon\""),
         "d:23:18: ssd.preconditioned: there is no state of an SSD `at randon`; did you mean `at \
          random`?"
+    );
+    let more = SSD.replace("write_buffer", "write_drain = \"33 MiB\"\nwrite_buffer");
+    assert_eq!(
+        read(&more).unwrap_err().to_string(),
+        "d:16:15: ssd.write_drain: more than `write_buffer` (32 MiB) is never free"
     );
     assert_eq!(
         wrong(SSD, "cell_bits", "1"),

@@ -124,6 +124,17 @@ arrays/pair.toml:6:1: controller.writ: unknown key; did you mean `write`?"
     );
     assert_eq!(
         with(
+            "join = \"single\"\ndevices = [\"plain\"]\n[host]\nsubmit = \"1 s\"\n\
+             requests_per_second = 0\nlink = \"fast\"\nwake = \"5 us\"\n"
+        ),
+        "\
+arrays/pair.toml:5:10: host.submit: 1 s is not sensible: from 0 ns to 10 ms is
+arrays/pair.toml:6:23: host.requests_per_second: 0 is not sensible: from 100 to 100000000 is
+arrays/pair.toml:7:8: host.link: `fast` has no `/s` at its end: write `210 MB/s` or `190 MiB/s`
+arrays/pair.toml:8:1: host.wake: unknown key; known: submit, complete, requests_per_second, link"
+    );
+    assert_eq!(
+        with(
             "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\n\
              device = \"plane\"\nmode = \"writeback\"\n"
         ),

@@ -235,6 +235,7 @@ pub fn run_in_guest(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) 
         seed: Seed(1),
         disks,
         controller: None,
+        host: None,
         trace: false,
         power_cuts: None,
     };

@@ -10,7 +10,8 @@ use super::law::{Broken, Law, ensure};
 use crate::event_log::{DieWork, DiskEvent};
 
 pub(super) struct DieLaw {
-    least_sense: Nanos,
+    /// The times of all types of pages.
+    senses: Vec<Nanos>,
     least_program: Nanos,
     erase: Nanos,
     suspend: Nanos,
@@ -31,12 +32,11 @@ struct DieHistory {
 impl DieLaw {
     pub fn new(model: &Ssd) -> Self {
         let slc = model.slc.as_ref();
-        let least = |times: &[Nanos], fast: Option<Nanos>| {
-            times.iter().copied().chain(fast).min().unwrap_or_default()
-        };
+        let fast = slc.map_or(model.program_page, |slc| slc.program_page);
+        let senses = model.read_page.iter().copied().chain(slc.map(|slc| slc.read_page));
         Self {
-            least_sense: least(&model.read_page, slc.map(|slc| slc.read_page)),
-            least_program: least(&[model.program_page], slc.map(|slc| slc.program_page)),
+            senses: senses.collect(),
+            least_program: model.program_page.min(fast),
             erase: model.erase_block,
             suspend: model.suspend.unwrap_or_default(),
             channel: model.channel,
@@ -48,7 +48,7 @@ impl DieLaw {
     fn die(&mut self, index: u32, what: DieWork, span: Range<Nanos>, interrupted: bool) -> Broken {
         let Range { start: begun, end } = span;
         let needed = match what {
-            DieWork::Sense => self.least_sense,
+            DieWork::Sense => Nanos::ZERO,
             DieWork::Program => self.least_program,
             DieWork::Erase => self.erase,
             DieWork::Suspend => self.suspend,
@@ -61,8 +61,15 @@ impl DieLaw {
             format!("die {index} begins to {what:?} at {begun} and is not free before {free}")
         })?;
         let ran = end.saturating_sub(begun);
-        if matches!(what, DieWork::Sense | DieWork::Suspend) {
-            return long_enough(index, what, ran, needed);
+        match what {
+            DieWork::Sense => {
+                let senses = &self.senses;
+                return ensure(senses.contains(&ran), || {
+                    format!("die {index} senses a page in {ran}; its pages take one of {senses:?}")
+                });
+            }
+            DieWork::Suspend => return long_enough(index, what, ran, needed),
+            DieWork::Program | DieWork::Erase => {}
         }
         die.ran += ran;
         if interrupted {

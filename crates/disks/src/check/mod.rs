@@ -10,6 +10,7 @@
 mod cable;
 mod dies;
 mod durability;
+mod host;
 mod law;
 mod patience;
 mod platters;
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 use disklab_config::device::Model;
 use disklab_units::{Bytes, Nanos, Seed};
 
+pub(crate) use self::host::HostLaw;
 use self::law::{Answered, Broken, Law};
 use crate::event_log::DiskEvent;
 use crate::{Completion, Counters, Disk, Request};

@@ -1,10 +1,11 @@
 use disklab_config::device::Device;
+use disklab_config::host::HostTime;
 use disklab_config::read::TomlReader;
 use disklab_units::Random;
 
 use super::*;
 use crate::plant::Bug;
-use crate::{Op, build_checked};
+use crate::{Bank, Op, build_checked};
 
 fn device(source: &str) -> Device {
     let read = TomlReader::new("d", source).read(|table| Device::read("d", table));
@@ -67,9 +68,50 @@ fn with_new_queue(source: &str) -> String {
     )
 }
 
+/// An SSD with all keys that may be left out, whose buffer is full soon.
+fn stalling() -> String {
+    NVME.replace(
+        "write_buffer = \"64 MiB\"",
+        "link_command_read = \"5 us\"\nwrite_drain = \"48 KiB\"\nwrite_buffer = \"64 KiB\"",
+    )
+}
+
+/// Returns the first violation of the host's time while two disks behind it serve reads.
+fn found_of_host() -> Option<(usize, String)> {
+    let host = HostTime {
+        submit: Nanos::from_micros(8),
+        complete: Nanos::from_micros(5),
+        requests_per_second: Some(50_000),
+        link: None,
+    };
+    let device = device(SSD);
+    let disk = |seed| build_checked(&device.model, device.bytes, Seed(seed));
+    let mut bank = Bank::new(vec![disk(1), disk(2)], None, Some(host));
+    let (mut random, mut now, mut done) = (Random::new(Seed(3)), Nanos(0), Vec::new());
+    for id in 0..400 {
+        let sector = random.below(device.bytes.0 / 4096) * 8;
+        let request = Request { id, op: Op::Read, sector, sectors: 8, fua: false };
+        bank.submit(now, id as usize % 2, request);
+        while done.len() + 24 < id as usize
+            && let Some(next) = bank.next_event()
+        {
+            now = next;
+            bank.advance(now, &mut done);
+        }
+    }
+    bank.violations().map(|(disk, what)| (disk, what.to_owned())).next()
+}
+
+#[test]
+fn the_host_takes_its_time() {
+    assert_eq!(found_of_host(), None);
+    let (_, found) = Bug::TwoRequestsAtOnce.plant(found_of_host).expect("a violation");
+    assert!(found.contains("the host's processor takes"), "{found}");
+}
+
 #[test]
 fn models_keep_to_physics() {
-    for source in [HDD, NAS, FAST, SSD, NVME, CARD, EMMC] {
+    for source in [HDD, NAS, FAST, SSD, NVME, CARD, EMMC, &stalling()] {
         assert_eq!(found(source), None);
     }
     for source in [HDD, NAS, FAST] {
@@ -80,6 +122,7 @@ fn models_keep_to_physics() {
 #[test]
 fn planted_bugs_are_found() {
     let impatient = with_new_queue(HDD);
+    let stalling = stalling();
     for (bug, source, words) in [
         (Bug::SkippedRotation, HDD, "the platters are"),
         (Bug::InstantSeek, HDD, "the arm is there"),
@@ -93,6 +136,8 @@ fn planted_bugs_are_found() {
         (Bug::DieUsedTwice, SSD, "does Program in"),
         (Bug::HalfATransfer, HDD, "over the cable"),
         (Bug::HalfATransfer, SSD, "over the cable"),
+        (Bug::TimeOfNoPage, NVME, "its pages take one of"),
+        (Bug::TimeOfNoPage, &stalling, "its pages take one of"),
     ] {
         let found = bug.plant(|| found(source)).unwrap_or_default();
         assert!(found.contains(words), "{bug:?} in {}: {found}", device(source).summary);

@@ -30,6 +30,12 @@ pub(crate) struct SsdDisk {
     stalled: VecDeque<DataCommand>,
     /// Flushes and writes that must be on the medium, in order of the log.
     durable: VecDeque<DurableCommand>,
+    /// The link's time for what surrounds the data of a read.
+    read_command: Nanos,
+    /// Units of the buffer that must be free before it takes a write again, once it was full.
+    drain: u64,
+    /// The buffer was full, and has not so much free yet.
+    draining: bool,
     /// The time of a flush if there was something to flush.
     flush: Nanos,
     /// Something was written since the last flush.
@@ -87,6 +93,9 @@ impl SsdDisk {
             free: Vec::with_capacity(64),
             stalled: VecDeque::with_capacity(64),
             durable: VecDeque::with_capacity(16),
+            read_command: model.link_command_read.unwrap_or(model.link_command),
+            drain: model.write_drain.map_or(0, |bytes| bytes.0 / UNIT.0),
+            draining: false,
             flush: model.flush,
             unflushed: false,
             power_loss_protection: model.power_loss_protection,
@@ -124,6 +133,7 @@ impl SsdDisk {
                 if self.stalled.is_empty() && self.flash.log.fits(moving.units().len() as u64) {
                     self.begin_write(at, moving);
                 } else {
+                    self.draining |= self.stalled.is_empty();
                     self.stalled.push_back(moving);
                     self.flash.favour_programs = true;
                     self.keep_moving(at);
@@ -252,7 +262,7 @@ impl SsdDisk {
             return;
         }
         let (id, started) = (read.request.id, read.started);
-        let done = self.port.last_transfer(at, bytes);
+        let done = self.port.last_transfer_with(at, bytes, self.read_command);
         self.port.finish(Completion { id, at: done, started });
         self.free.push(slot);
     }
@@ -272,8 +282,10 @@ impl SsdDisk {
     }
 
     fn admit_stalled(&mut self, at: Nanos) {
-        while let Some(&write) = self.stalled.front() {
+        self.draining &= self.flash.log.free() < self.drain;
+        while let Some(&write) = self.stalled.front().filter(|_| !self.draining) {
             if !self.flash.log.fits(write.units().len() as u64) {
+                self.draining = true;
                 break;
             }
             self.stalled.pop_front();
@@ -316,7 +328,8 @@ impl SsdDisk {
         let reads =
             || self.moving.iter().map(|read| read.to_send).filter(|&bytes| bytes > Bytes::ZERO);
         let read = reads().min().zip(self.flash.earliest_out());
-        let read = read.map(|(to_send, out)| self.port.earliest_transfer(out, to_send));
+        let read =
+            read.map(|(to_send, out)| self.port.earliest_transfer(out, to_send, self.read_command));
         let others = self.port.in_service() as usize > reads().count();
         let other =
             if others { self.flash.earliest_programmed(self.flash.agenda.next_at()) } else { None };

@@ -170,7 +170,10 @@ impl Flash {
         } else {
             scattered(row << 32 | u64::from(block))
         };
-        self.read_page[((row % types + die.first_type) % types) as usize]
+        let time = self.read_page[((row % types + die.first_type) % types) as usize];
+        #[cfg(test)]
+        let time = if Bug::TimeOfNoPage.is_planted() { time + Nanos(1) } else { time };
+        time
     }
 
     /// Interrupts what a die does for the reads that wait there, if it can.

@@ -50,6 +50,11 @@ impl WriteLog {
         used == 0 || used + units <= self.room
     }
 
+    /// Units that it has room for.
+    pub fn free(&self) -> u64 {
+        self.room.saturating_sub(self.expected - self.programmed)
+    }
+
     /// Data of `units` is on its way.
     pub fn expect(&mut self, units: std::ops::Range<u32>) {
         self.expected += units.len() as u64;

@@ -11,12 +11,13 @@ pub const DISKS: &str = "disks";
 
 /// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
 pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
+    let host = trial.array.host;
     let disks = trial.devices.iter().enumerate();
     let disks = disks.map(|(i, d)| MachineDisk {
         device: d.name.clone(),
         bytes: whole_blocks(d.used),
         size: d.bytes,
-        model: d.model.clone(),
+        model: host.map_or_else(|| d.model.clone(), |host| host.connect(&d.model)),
         image: format!("{DISKS}/{i}.img"),
     });
     GuestMachine {
@@ -27,6 +28,7 @@ pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
             .array
             .controller
             .map(|controller| (controller, trial.array.devices.len())),
+        host,
         trace,
         power_cuts: trial.power_cut.map(|cut| PowerCutPlan {
             cuts: cut.cuts,
@@ -43,6 +45,7 @@ pub fn preparing_machine(trial: &Trial) -> GuestMachine {
     let mut machine = machine(trial, false);
     machine.seed = Seed(0).derive("prepare");
     machine.controller = None;
+    machine.host = None;
     machine.power_cuts = None;
     for disk in &mut machine.disks {
         disk.model = Model::Constant(Constant {

@@ -68,7 +68,9 @@ fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
         if is_random(job) {
             let depth = f64::from(job.job.depth() * readers);
             let rate = slowest(trial, |model| rate(model, size(job), (depth / disks).max(1.0)));
-            seconds += bytes / size(job) / (rate * disks.min(depth));
+            let most = trial.array.host.and_then(|host| host.requests_per_second);
+            let all = (rate * disks.min(depth)).min(most.map_or(f64::MAX, f64::from));
+            seconds += bytes / size(job) / all;
             continue;
         }
         let used = if writes { disks } else { disks.min(spread(trial, readers)) };
@@ -122,5 +124,9 @@ fn in_a_row(model: &Model) -> f64 {
 
 fn slowest(trial: &Trial, of: impl Fn(&Model) -> f64) -> f64 {
     let disks = trial.devices.iter().take(trial.array.devices.len());
-    disks.map(|device| of(&device.model)).fold(f64::MAX, f64::min)
+    let connected = |model: &Model| match trial.array.host {
+        Some(host) => of(&host.connect(model)),
+        None => of(model),
+    };
+    disks.map(|device| connected(&device.model)).fold(f64::MAX, f64::min)
 }

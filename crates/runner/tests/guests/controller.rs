@@ -1,14 +1,53 @@
-//! Four disks behind a controller, as the page that the lab's arrays are from has them.
+//! Four disks behind a controller, as the page that the lab's arrays are from has them, and a disk
+//! in a machine that takes its time.
 
 use crate::repeatable;
+use disklab_config::host::HostTime;
 use disklab_record::Record;
+use disklab_units::Nanos;
 use libtest_mimic::Trial as Test;
 
 pub fn tests() -> Vec<Test> {
-    vec![crate::test(
-        "what_a_controller_moves_is_all_that_four_disks_give",
-        a_controller_limits_four_disks,
-    )]
+    vec![
+        crate::test(
+            "what_a_controller_moves_is_all_that_four_disks_give",
+            a_controller_limits_four_disks,
+        ),
+        crate::test("fio_sees_what_the_machine_takes", fio_sees_the_host),
+    ]
+}
+
+const READS: &str = r#"
+question = "What does the machine take of each read?"
+seeds = 1
+memory = "256 MiB"
+runtime = { rotational = "3s", solid_state = "50ms" }
+kernel = "newest"
+array = "ssd-xfs"
+[axes]
+workload = ["randread-4k-qd1", "randread-4k-qd32"]
+"#;
+
+fn fio_sees_the_host() {
+    let place = tempfile::tempdir().unwrap();
+    let mut trials = repeatable::trials(READS);
+    let iops = |trials: &[_], name: &str| {
+        let record = Record::open(&repeatable::run(trials, &place.path().join(name), 2)).unwrap();
+        let sample = |depth: &str| {
+            let line = record.lines().iter().find(|line| line.trial.contains(depth)).unwrap();
+            line.sample.as_ref().unwrap().iops
+        };
+        [sample("qd1+"), sample("qd32+")]
+    };
+    let alone = iops(&trials, "alone");
+    let [submit, complete] = [8, 12].map(Nanos::from_micros);
+    let host = HostTime { submit, complete, requests_per_second: Some(50_000), link: None };
+    trials.iter_mut().for_each(|trial| trial.array.host = Some(host));
+    let behind = iops(&trials, "behind");
+    // Half of 20 us is the least each way.
+    let longer = 1e6 / behind[0] - 1e6 / alone[0];
+    assert!((longer - 22.0).abs() < 0.5, "a read takes {longer} us longer");
+    assert!((49_000.0..=50_100.0).contains(&behind[1]), "{behind:?}, without host {alone:?}");
 }
 
 const SUITE: &str = r#"

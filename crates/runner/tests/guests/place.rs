@@ -149,6 +149,7 @@ impl TestGuest {
                 seed: Seed(1),
                 disks: vec![constant(Bytes::mib(64), 50)],
                 controller: None,
+                host: None,
                 trace: true,
                 power_cuts: None,
             },

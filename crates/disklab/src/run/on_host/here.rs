@@ -87,6 +87,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
         spares: Vec::new(),
         cache: None,
         controller: None,
+        host: None,
         replica: None,
     };
     lab.devices.extend(disks.iter().map(|disk| (name_of(disk), device(disk, bytes))));

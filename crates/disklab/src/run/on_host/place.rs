@@ -43,6 +43,7 @@ pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
         }
         array.partition_size = None;
         array.controller = None;
+        array.host = None;
     }
     lab
 }

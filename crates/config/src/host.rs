@@ -1,0 +1,65 @@
+//! The `[host]` of an array: the time that the machine itself takes of each request.
+//!
+//! ```toml
+//! [host]
+//! submit = "8 us"               # from the kernel to the disk
+//! complete = "7 us"             # from the disk back to the kernel
+//! requests_per_second = 70_000  # what its processor does at most, of all disks together
+//! link = "270 MB/s"             # of the port of each hard disk and SSD
+//! ```
+
+use disklab_units::{Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::device::Model;
+use crate::read::from_table;
+
+from_table! {
+    /// The time of the machine that the disks are in. The guest's own processor takes none.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct HostTime {
+        /// From a request of the kernel until its disk or controller gets it.
+        pub submit: Nanos = within_or(Nanos::ZERO..=Nanos::from_millis(10), Nanos::ZERO),
+        /// From a disk's or controller's answer until the kernel gets it.
+        pub complete: Nanos = within_or(Nanos::ZERO..=Nanos::from_millis(10), Nanos::ZERO),
+        /// The most requests that its processor does in a second, of all disks together. One core
+        /// does one thing at a time: half of a request's time when the request is submitted, half
+        /// when it is answered. `None`: the processor limits nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub requests_per_second: Option<u32> = lenient_within(100..=100_000_000),
+        /// The rate of the port that each hard disk or SSD is connected to, after its encoding. The
+        /// slower of this and the disk's own `link` is what counts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub link: Option<Rate> = lenient_within(Rate(10_000_000)..=Rate(64_000_000_000)),
+    }
+}
+
+impl HostTime {
+    /// Returns how long a request holds the processor each way.
+    pub fn core_time(&self) -> Nanos {
+        let each = |count: u32| Nanos(500_000_000 / u64::from(count));
+        self.requests_per_second.map_or(Nanos::ZERO, each)
+    }
+
+    /// Returns the time of a request to its disk, if the processor is free.
+    pub fn way_there(&self) -> Nanos {
+        self.submit.max(self.core_time())
+    }
+
+    /// Returns the time of an answer back, if the processor is free.
+    pub fn way_back(&self) -> Nanos {
+        self.complete.max(self.core_time())
+    }
+
+    /// Returns the model of a disk that is connected to this machine.
+    pub fn connect(&self, model: &Model) -> Model {
+        let mut model = model.clone();
+        match (&mut model, self.link) {
+            (Model::Hdd(hdd), Some(link)) => hdd.link = hdd.link.min(link),
+            (Model::Ssd(ssd), Some(link)) => ssd.link = ssd.link.min(link),
+            _ => {}
+        }
+        model
+    }
+}
