@@ -230,7 +230,7 @@ fn ssd_numbers_that_cannot_be() {
     );
     let more = SSD.replace("write_buffer", "write_drain = \"33 MiB\"\nwrite_buffer");
     assert_eq!(
-        read(&more).unwrap_err().to_string(),
+        read(&more).unwrap_err(),
         "d:16:15: ssd.write_drain: more than `write_buffer` (32 MiB) is never free"
     );
     assert_eq!(

@@ -34,8 +34,8 @@ pub(crate) struct SsdDisk {
     read_command: Nanos,
     /// Units of the buffer that must be free before it takes a write again, once it was full.
     drain: u64,
-    /// The buffer was full, and has not so much free yet.
-    draining: bool,
+    /// The units that must be free now before a stalled write goes on.
+    wanted_free: u64,
     /// The time of a flush if there was something to flush.
     flush: Nanos,
     /// Something was written since the last flush.
@@ -95,7 +95,7 @@ impl SsdDisk {
             durable: VecDeque::with_capacity(16),
             read_command: model.link_command_read.unwrap_or(model.link_command),
             drain: model.write_drain.map_or(0, |bytes| bytes.0 / UNIT.0),
-            draining: false,
+            wanted_free: 0,
             flush: model.flush,
             unflushed: false,
             power_loss_protection: model.power_loss_protection,
@@ -133,7 +133,9 @@ impl SsdDisk {
                 if self.stalled.is_empty() && self.flash.log.fits(moving.units().len() as u64) {
                     self.begin_write(at, moving);
                 } else {
-                    self.draining |= self.stalled.is_empty();
+                    if self.stalled.is_empty() {
+                        self.wanted_free = self.drain;
+                    }
                     self.stalled.push_back(moving);
                     self.flash.favour_programs = true;
                     self.keep_moving(at);
@@ -282,10 +284,14 @@ impl SsdDisk {
     }
 
     fn admit_stalled(&mut self, at: Nanos) {
-        self.draining &= self.flash.log.free() < self.drain;
-        while let Some(&write) = self.stalled.front().filter(|_| !self.draining) {
+        if self.flash.log.free() >= self.wanted_free {
+            self.wanted_free = 0;
+        }
+        while self.wanted_free == 0
+            && let Some(&write) = self.stalled.front()
+        {
             if !self.flash.log.fits(write.units().len() as u64) {
-                self.draining = true;
+                self.wanted_free = self.drain;
                 break;
             }
             self.stalled.pop_front();

@@ -42,7 +42,9 @@ fn fio_sees_the_host() {
     let alone = iops(&trials, "alone");
     let [submit, complete] = [8, 12].map(Nanos::from_micros);
     let host = HostTime { submit, complete, requests_per_second: Some(50_000), link: None };
-    trials.iter_mut().for_each(|trial| trial.array.host = Some(host));
+    for trial in &mut trials {
+        trial.array.host = Some(host);
+    }
     let behind = iops(&trials, "behind");
     // Half of 20 us is the least each way.
     let longer = 1e6 / behind[0] - 1e6 / alone[0];
