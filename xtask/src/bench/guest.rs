@@ -56,6 +56,7 @@ impl BenchSetup {
             seed: Seed(1),
             disks: vec![disk],
             controller: None,
+            host: None,
             trace,
             power_cuts: None,
         };
