@@ -63,15 +63,27 @@ fn a_flush_of_a_desktop_disk_takes_what_it_has_to_write() {
     }
 }
 
-/// An 870 EVO: 88.7 us at depth 1. The peer's errors: 11 %, and 2 % at depth 32 (98 000 reads a
-/// second by its sheet).
+/// An 870 EVO by its sheet, which the peer's profile is fitted to: 13 000 reads a second at depth 1
+/// and 98 000 at depth 32. The peer's errors: 3 % and 1 %.
 #[test]
-fn a_sata_ssd_at_depth_1_and_32() {
-    assert_near("mean", mean_latency(&random("sata-ssd-1tb", Op::Read, 1, 5_000)), 88.7e3, 0.11);
+fn a_sata_ssd_by_its_sheet() {
+    assert_near("at depth 1", iops(&random("sata-ssd-1tb", Op::Read, 1, 5_000)), 13_000.0, 0.03);
     assert_near("at depth 32", iops(&random("sata-ssd-1tb", Op::Read, 32, 50_000)), 98_000.0, 0.02);
 }
 
-/// The same drive beside a writer that syncs each 4 KiB: 94 % fewer reads a second, of which 99 %
+/// An 850 EVO: a mean of 93.2 us at depth 1, median 91.7, 99 % in 119; 98 400 a second at depth 32.
+/// The peer's model of an 870 EVO: 13 %, 12 % and 22 % less.
+#[test]
+fn a_sata_ssd_at_depth_1_and_32() {
+    let served = random("samsung-850-evo-250gb", Op::Read, 1, 20_000);
+    assert_near("mean", mean_latency(&served), 93.2e3, 0.01);
+    assert_near("median", percentile(&served, 50.0), 91.7e3, 0.02);
+    assert_near("99th percentile", percentile(&served, 99.0), 119.3e3, 0.08);
+    let deep = iops(&random("samsung-850-evo-250gb", Op::Read, 32, 50_000));
+    assert_near("reads a second at depth 32", deep, 98_400.0, 0.02);
+}
+
+/// An 870 or 850 EVO beside a writer that syncs each 4 KiB: 94 % fewer reads a second, of which 99 %
 /// end in 6.7 ms. Here it is one read between two flushes, there about two: the host takes its time
 /// for the next sync, and here it takes none.
 #[test]

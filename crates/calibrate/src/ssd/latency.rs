@@ -1,6 +1,8 @@
 //! How long a lone read takes: one time for each type of page, as often as pages of that type are
 //! met.
 
+use disklab_config::device::MOST_PAGE_TYPES;
+
 use crate::bench::TestBench;
 use crate::error::Result;
 use crate::numbers::{mean, median};
@@ -8,13 +10,15 @@ use crate::target::{Probe, latencies};
 
 const READS: usize = 2_000;
 /// Types of pages that a model has at most.
-const MOST: usize = 4;
+const MOST: usize = MOST_PAGE_TYPES;
+/// A share of pages that is as near to what was counted counts as that: two standard deviations
+/// of a half.
+const NEAR: f64 = 0.025;
 /// Width of a bin, as a part of the latency in it: types of pages are apart by a tenth and more,
 /// and reads of one type fill a few bins with hundreds.
 const BIN: f64 = 0.02;
-/// Fewer than this part of all are no type of page: a model has four times at most, each for a
-/// quarter of the pages.
-const RARE: f64 = 0.1;
+/// Fewer than this part of all are no type of page: the rarest in a model is a sixteenth.
+const RARE: f64 = 0.04;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReadModes {
@@ -80,8 +84,8 @@ fn hills(counts: &[f64]) -> Vec<(usize, usize)> {
     hills
 }
 
-/// From times and how often each was met, at most [`MOST`] times, each as often as comes nearest to
-/// its share.
+/// From times and how often each was met, the shortest list that has each as often as comes near
+/// to its share, or of [`MOST`] times the one that comes nearest.
 fn repeated(mut types: Vec<(f64, f64)>) -> Vec<f64> {
     types.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
     types.truncate(MOST);
@@ -90,21 +94,25 @@ fn repeated(mut types: Vec<(f64, f64)>) -> Vec<f64> {
         let wanted = |share: f64| ((share / all * length as f64).round() as usize).max(1);
         types.iter().map(|&(_, share)| wanted(share)).collect()
     };
-    let wrong = |length: usize| {
-        let each = times(length);
+    let wrong = |each: &[usize]| {
         let given: usize = each.iter().sum();
         let parts = each.iter().zip(&types);
-        let parts =
-            parts.map(|(&each, (_, count))| (each as f64 / given as f64 - count / all).abs());
-        (given > MOST, parts.fold(0.0, f64::max))
+        parts
+            .map(|(&each, (_, count))| (each as f64 / given as f64 - count / all).abs())
+            .fold(0.0, f64::max)
     };
-    let best = (types.len()..=MOST)
-        .min_by(|&a, &b| wrong(a).0.cmp(&wrong(b).0).then(wrong(a).1.total_cmp(&wrong(b).1)));
-    let mut list: Vec<f64> = times(best.unwrap_or(1))
+    let lists = || {
+        let lists = (types.len().max(1)..=MOST).map(times);
+        lists.filter(|each| each.iter().sum::<usize>() <= MOST)
+    };
+    let near = lists().find(|each| wrong(each) <= NEAR);
+    let nearest = || lists().min_by(|a, b| wrong(a).total_cmp(&wrong(b)));
+    let mut list: Vec<f64> = near
+        .or_else(nearest)
+        .unwrap_or_default()
         .into_iter()
         .zip(&types)
         .flat_map(|(each, (time, _))| std::iter::repeat_n(*time, each))
-        .take(MOST)
         .collect();
     list.sort_unstable_by(f64::total_cmp);
     list
@@ -131,6 +139,9 @@ mod tests {
         assert_eq!(found(&[(88e3, 600), (116e3, 600), (165e3, 600)], 0.0), [88, 116, 165]);
         assert_eq!(found(&[(77e3, 900)], 0.0), [77]);
         assert_eq!(found(&[(60e3, 900), (100e3, 300)], 0.0), [60, 60, 60, 100]);
+        assert_eq!(found(&[(60e3, 610), (100e3, 300), (190e3, 290)], 0.0), [60, 60, 100, 190]);
+        let rare = found(&[(60e3, 1800), (100e3, 130)], 0.0);
+        assert_eq!((rare.len(), rare[rare.len() - 1], rare[rare.len() - 2]), (11, 100, 60));
     }
 
     #[test]

@@ -56,6 +56,22 @@ fn kinds_of_pages_are_told_apart() {
     held(&original, &copy);
 }
 
+/// A third of the pages are slow, and a tenth.
+#[test]
+fn shares_of_kinds_of_pages_are_told() {
+    for (quick, tolerated) in [(2, 0.0), (9, 0.03)] {
+        let mut original = lab("sata-ssd-1tb");
+        let Model::Ssd(ssd) = &mut original.model else { panic!("{original:?}") };
+        ssd.read_page = vec![Nanos::from_micros(60); quick];
+        ssd.read_page.push(Nanos::from_micros(120));
+        let (_, copy) = measured(&original.model, original.bytes, 1, false);
+        let found = &self::ssd(&copy).read_page;
+        let slow = found.iter().filter(|page| page.0 > 90_000).count();
+        let (share, wanted) = (slow as f64 / found.len() as f64, 1.0 / (quick + 1) as f64);
+        assert!((share - wanted).abs() <= tolerated + 1e-9, "{share}: {found:?}");
+    }
+}
+
 /// A small disk whose dies are slower than the link, a tenth larger inside than outside.
 fn small() -> Device {
     let mut original = lab("sata-ssd-1tb");
