@@ -3,7 +3,8 @@
 //! The checkers know a disk by its description and by what it tells of its work. With the model
 //! they share where sectors are and how long the arm takes for a distance; not what decides about
 //! time: a rotation left out, a die used twice or a flush or a write through the buffer that ends
-//! too soon, or a command that is passed by ones that came too much later, is seen. Cards and constant disks tell nothing of their inside: of cards it is seen
+//! too soon, or a command that is passed by ones that came too much later, is seen. Cards and
+//! constant disks tell nothing of their inside: of cards it is seen
 //! that they do one thing at a time and no faster than they can, of constant disks that each
 //! request ends once.
 
