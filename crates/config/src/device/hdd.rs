@@ -42,7 +42,8 @@ from_table! {
         /// A request that has waited longer than this is served before nearer ones.
         pub age_limit: Nanos = within(Nanos::from_millis(1)..=Nanos::from_secs(60)),
         /// How much too long the drive may take the way to a queued request to be when it chooses
-        /// the next one: by any time up to this, at random.
+        /// the next one: by any time up to this, or up to six times the arm's way if that is less,
+        /// at random.
         pub queue_error: Nanos =
             within_or(Nanos::ZERO..=Nanos::from_secs(1), Nanos::ZERO),
         /// No request is served before one that arrived this much earlier. Until then, the time

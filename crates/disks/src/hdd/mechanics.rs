@@ -157,8 +157,12 @@ impl Mechanics {
             let first = self.first_pass(angle, target);
             let distance = arm.cylinder.abs_diff(target.arm.cylinder);
             let least_seek = self.least_seek[(u32::BITS - distance.leading_zeros()) as usize];
+            let least = first + u64::from(least_seek > first) * self.turn;
+            if least >= shortest {
+                continue;
+            }
             let more = more(index);
-            if first + u64::from(least_seek > first) * self.turn + more >= shortest {
+            if least + more >= shortest {
                 continue;
             }
             let cost = self.reach(arm, angle, target) + more;

@@ -42,18 +42,25 @@ pub(crate) struct CommandQueue {
     pub ageing: Ageing,
 }
 
-/// The drive's errors about the way to each command: a time from nothing to `most`, drawn anew for
-/// each command at each choice.
+/// The drive's errors about the way to each command, drawn anew for each command at each choice: a
+/// time from nothing to `most`, or to [`MOST_TRAVELS`] times the arm's way if that is less.
 struct EstimateError {
     most: Nanos,
     random: Random,
 }
 
+/// A drive that errs by 20 ms about seeks over the whole stroke knows short ones better: without
+/// this, six measured drives and arrays gain too little where they use 0.2 to 0.7 % of their
+/// stroke. Fitted to them together.
+const MOST_TRAVELS: u64 = 6;
+
 impl EstimateError {
-    /// Draws the errors of one choice; returns the error of the command at each index.
-    fn draw(&mut self) -> impl Fn(usize) -> u64 + use<> {
+    /// Draws the errors of one choice; returns the error about the command at an index, to which
+    /// the arm takes `travel`.
+    fn draw(&mut self) -> impl Fn(usize, u64) -> u64 + use<> {
         let (most, key) = (self.most.0, self.random.next_u64());
-        move |index| {
+        move |index, travel| {
+            let most = most.min(travel * MOST_TRAVELS);
             // Two rounds of multiplication: neighbouring indices give unrelated numbers.
             let mixed = (key ^ index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -145,7 +152,9 @@ impl CommandQueue {
             return mechanics.nearest(arm, angle, targets, late);
         }
         let error = self.error.draw();
-        mechanics.nearest(arm, angle, targets, |index| error(index) + late(index))
+        mechanics.nearest(arm, angle, targets, |index| {
+            error(index, mechanics.travel(arm, &targets[index])) + late(index)
+        })
     }
 
     /// How long it takes to get to the start of one.
