@@ -84,8 +84,8 @@ fn a_sata_ssd_at_depth_1_and_32() {
 }
 
 /// An 870 or 850 EVO beside a writer that syncs each 4 KiB: 94 % fewer reads a second, of which
-/// 99 % end in 6.7 ms. Here it is one read between two flushes, there about two: the host takes its time
-/// for the next sync, and here it takes none.
+/// 99 % end in 6.7 ms. Here it is one read between two flushes, there about two: the host takes its
+/// time for the next sync, and here it takes none.
 #[test]
 fn a_reader_beside_a_writer_that_syncs() {
     let alone = iops(&random("sata-ssd-1tb", Op::Read, 1, 5_000));
