@@ -4,6 +4,7 @@ use disklab_config::device::{MOST_BLOCKS, blocks_needed};
 use disklab_units::Bytes;
 
 use super::collection::{self, Collected};
+use super::parallel;
 use super::work::{SsdWork, usual};
 use super::writes::{self, Sustained, WriteTimes};
 use crate::bench::NO_TIME;
@@ -33,6 +34,7 @@ impl SsdWork<'_, '_> {
         }
         self.bench.step("programs and flushes");
         self.programs()?;
+        self.writes_at_depths()?;
         if !self.bench.has_time_for("write buffer and collection") {
             let mark = not_visible(NO_TIME);
             self.sheet.quantity("write_buffer", size(usual::BUFFER), mark);
@@ -43,6 +45,35 @@ impl SsdWork<'_, '_> {
         let buffer = self.write_buffer(&sustained);
         let onset = self.onset(&sustained, buffer)?;
         self.raw_size(onset);
+        Ok(())
+    }
+
+    /// What a write takes of the link besides its data, where that is not what a read takes.
+    fn writes_at_depths(&mut self) -> Result<()> {
+        /// A part of a write's time that is more than chance.
+        const APART: f64 = 0.1;
+        /// Halves of a run that differ by more have met the buffer's end.
+        const UNEVEN: f64 = 0.05;
+        let found = parallel::writes(self.bench)?;
+        self.remarks.push(format!(
+            "random writes of 4 KiB a second into the buffer, at depth {:?}: {:?}",
+            parallel::DEPTHS,
+            found.each.iter().map(|each| (1e9 / each).round() as u64).collect::<Vec<_>>(),
+        ));
+        let each = found.each.iter().copied().fold(f64::MAX, f64::min);
+        let command = each - 4096e9 / self.link;
+        let is_other = (command - self.link_command).abs() > APART * each;
+        if found.drift > UNEVEN || !is_other || !(0.0..=1e6).contains(&command) {
+            return Ok(());
+        }
+        let error = found.drift * each / command.max(1.0);
+        for line in &mut self.sheet.lines {
+            if line.key == "link_command" {
+                line.key = "link_command_read";
+            }
+        }
+        let how = "what many writes of 4 KiB take of the link besides their data";
+        self.sheet.quantity("link_command", time(command), measured(error, how));
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! Measures what the disk does at once: how its rate grows with the depth, and how many dies there
 //! are, by reads that are so far apart that all meet the same one.
 
+use disklab_units::Nanos;
+
 use crate::bench::{BLOCK, TestBench};
 use crate::error::Result;
 use crate::numbers::median;
@@ -13,6 +15,10 @@ const APART: u64 = 300;
 /// The widest stride that is tried, in pages.
 const WIDEST: u64 = 256;
 const LARGE: u32 = 256;
+/// Writes at each depth: 2 MiB, which a buffer holds.
+const WRITES: usize = 512;
+/// Long enough for a buffer to empty.
+const EMPTYING: Nanos = Nanos::from_millis(200);
 
 /// No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s: in
 /// nanoseconds a byte.
@@ -89,6 +95,29 @@ pub(crate) fn measure(bench: &mut TestBench<'_>) -> Result<ParallelReads> {
     let fastest =
         iops.iter().zip(&drifts).max_by(|a, b| a.0.total_cmp(b.0)).map_or(0.0, |(_, &drift)| drift);
     Ok(ParallelReads { large: each(&timed), drift: (fastest, drift(&timed)), iops })
+}
+
+/// Random writes of 4 KiB that the buffer takes.
+pub(crate) struct ParallelWrites {
+    /// Nanoseconds for each, at each of [`DEPTHS`].
+    pub each: Vec<f64>,
+    /// By how much the pace of the halves of the deepest run differs, as a part of it.
+    pub drift: f64,
+}
+
+/// Destroys what is written over.
+pub(crate) fn writes(bench: &mut TestBench<'_>) -> Result<ParallelWrites> {
+    let (mut nanos, mut last) = (Vec::new(), 0.0);
+    for depth in DEPTHS {
+        // The buffer empties first.
+        bench.idle(EMPTYING);
+        let probes = bench.blocks(WRITES, Probe::write);
+        let timed = bench.serve(depth, &probes)?;
+        nanos.push(each(&timed));
+        last = drift(&timed);
+    }
+    bench.idle(EMPTYING);
+    Ok(ParallelWrites { each: nanos, drift: last })
 }
 
 /// Nanoseconds from one completion to the next, in the middle of a run.

@@ -56,6 +56,25 @@ fn kinds_of_pages_are_told_apart() {
     held(&original, &copy);
 }
 
+/// Reads that take more of the link than writes, and writes that take more.
+#[test]
+fn writes_take_another_time_of_the_link_than_reads() {
+    for (reads, writes) in [(12_000, 3_000), (3_000, 12_000)] {
+        let mut original = lab("sata-ssd-1tb");
+        let Model::Ssd(ssd) = &mut original.model else { panic!("{original:?}") };
+        (ssd.link_command, ssd.link_command_read) = (Nanos(writes), Some(Nanos(reads)));
+        let (_, copy) = measured(&original.model, original.bytes, 1, true);
+        let found = self::ssd(&copy);
+        let command = found.link_command_read.map_or(0, |command| command.0);
+        assert!(off(command as f64, reads as f64) < 0.06, "reads: {command} instead of {reads}");
+        let command = found.link_command.0;
+        assert!(off(command as f64, writes as f64) < 0.06, "writes: {command}, not {writes}");
+    }
+    let same = lab("sata-ssd-1tb");
+    let (_, copy) = measured(&same.model, same.bytes, 1, true);
+    assert_eq!(ssd(&copy).link_command_read, None);
+}
+
 /// A third of the pages are slow, and a tenth.
 #[test]
 fn shares_of_kinds_of_pages_are_told() {
