@@ -34,21 +34,22 @@ impl Calibration {
     /// The device's file; `head` goes before everything.
     pub fn file(&self, head: &[String]) -> String {
         let head: Vec<String> = head.iter().chain(&self.remarks).cloned().collect();
-        self.sheet.file(&head, &self.summary, &format!("{} B", self.bytes.0), self.family)
+        let size = format!("\"{} B\" # [meas] as many as can be read", self.bytes.0);
+        self.sheet.file(&head, &self.summary, &size, self.family)
     }
 
     /// Lists the keys that could not be seen, and why.
-    pub fn unseen(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn unseen(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sheet.lines.iter().filter_map(|line| match &line.mark {
-            Provenance::NotVisible { why } => Some((line.key, why.as_str())),
+            Provenance::NotVisible { why } => Some((line.key.as_str(), why.as_str())),
             _ => None,
         })
     }
 
     /// Lists the keys that were reckoned with something that was not measured, and what that is.
-    pub fn derived(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn derived(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sheet.lines.iter().filter_map(|line| match &line.mark {
-            Provenance::Derived { if_true, .. } => Some((line.key, if_true.as_str())),
+            Provenance::Derived { if_true, .. } => Some((line.key.as_str(), if_true.as_str())),
             _ => None,
         })
     }

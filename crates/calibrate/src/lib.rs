@@ -6,6 +6,9 @@
 //! file for each thing, each from samples to an estimate with its error. What cannot be seen is
 //! named with the reason, and a default stands in its place.
 //!
+//! [`matrix`] needs no disk: it runs a device at each depth that somebody else's drive was measured
+//! at.
+//!
 //! Reads only, unless [`CalibrationPlan::may_write`].
 
 mod bench;
@@ -13,6 +16,7 @@ pub mod block;
 mod device;
 mod error;
 mod hdd;
+pub mod matrix;
 pub mod modelled;
 mod numbers;
 mod plan;

@@ -12,6 +12,10 @@ pub enum Provenance {
     Measured { error: Option<f64>, how: String },
     /// Reckoned from what was measured and something that was not: no error can be told.
     Derived { how: String, if_true: String },
+    /// Searched for until a model did what was measured; the error as a part of the number.
+    Fitted { error: f64, how: String },
+    /// The data sheet states it.
+    Stated,
     /// A default stands there.
     NotVisible { why: String },
 }
@@ -19,7 +23,7 @@ pub enum Provenance {
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SheetLine {
-    pub key: &'static str,
+    pub key: String,
     /// The value as TOML.
     pub value: String,
     pub mark: Provenance,
@@ -34,22 +38,23 @@ pub struct Sheet {
 impl Sheet {
     /// Adds what TOML writes as it is.
     #[expect(clippy::needless_pass_by_value, reason = "callers have just made the value")]
-    pub(crate) fn number(&mut self, key: &'static str, value: impl ToString, mark: Provenance) {
-        self.lines.push(SheetLine { key, value: value.to_string(), mark });
+    pub(crate) fn number(&mut self, key: &str, value: impl ToString, mark: Provenance) {
+        self.lines.push(SheetLine { key: key.to_owned(), value: value.to_string(), mark });
     }
 
     /// Adds a number with its unit, which is a string in TOML.
     #[expect(clippy::needless_pass_by_value, reason = "callers have just made the value")]
-    pub(crate) fn quantity(&mut self, key: &'static str, value: String, mark: Provenance) {
+    pub(crate) fn quantity(&mut self, key: &str, value: String, mark: Provenance) {
         self.number(key, quoted(&value), mark);
     }
 
     /// In the order of `keys`.
     pub(crate) fn sort(&mut self, keys: &[&str]) {
-        self.lines.sort_by_key(|line| keys.iter().position(|key| *key == line.key));
+        self.lines.sort_by_key(|line| keys.iter().position(|key| **key == line.key));
     }
 
-    /// The file: `head` becomes comments, `family` is the table's name.
+    /// The file: `head` becomes comments, `family` is the table's name; `size` is TOML, with a
+    /// comment.
     pub fn file(&self, head: &[String], summary: &str, size: &str, family: &str) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
@@ -57,7 +62,7 @@ impl Sheet {
             let _ = writeln!(out, "# {}", visible(line));
         }
         let _ = writeln!(out, "summary = {}", quoted(summary));
-        let _ = writeln!(out, "size = \"{size}\" # [meas] as many as can be read\n\n[{family}]");
+        let _ = writeln!(out, "size = {size}\n\n[{family}]");
         let width =
             self.lines.iter().map(|line| line.key.len() + line.value.len()).max().unwrap_or(0);
         for SheetLine { key, value, mark } in &self.lines {
@@ -86,6 +91,8 @@ impl Provenance {
             }
             Self::Measured { error: None, how } => format!("[meas] {how}"),
             Self::Derived { how, if_true } => format!("[est] derived, if {if_true}: {how}"),
+            Self::Fitted { error, how } => format!("[fit] ±{} %: {how}", percent(*error)),
+            Self::Stated => "[sheet]".to_owned(),
             Self::NotVisible { why } => format!("[est] not visible: {why}"),
         }
     }
@@ -106,14 +113,14 @@ pub(crate) fn not_visible(why: impl Into<String>) -> Provenance {
 }
 
 /// Two digits of a part, in per cent.
-pub(crate) fn percent(part: f64) -> String {
+pub fn percent(part: f64) -> String {
     let value = (part * 100.0).max(1e-4);
     let places = (1.0 - value.log10().floor()).max(0.0) as usize;
     format!("{value:.places$}")
 }
 
 /// A string of TOML, whatever is in the text.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain: String = text
         .chars()
         .filter(|letter| !letter.is_control())

@@ -1,5 +1,6 @@
 //! `disklab calibrate`: a disk of this machine, measured, as a device of the lab.
 
+mod from_fio;
 mod known;
 
 use std::io::Write;
@@ -13,6 +14,7 @@ use disklab_units::Nanos;
 use jiff::Zoned;
 use serde_json::{Value, json};
 
+use self::from_fio::{FromFioArgs, fitted};
 use self::known::{KnownDevice, known_device};
 use crate::bar::Bar;
 use crate::exit::{Exit, Failure, cannot, mistaken};
@@ -29,10 +31,20 @@ use crate::{signals, whole_file};
 /// Reads only. What shows by writing only (write buffer, programs, flushes) is measured where
 /// DEVICE is named twice, which destroys everything on it: see --write. Let nothing else use the
 /// disk meanwhile.
+///
+/// With --from-fio, no disk is needed: the device is fitted to published results of fio at several
+/// depths. The numbers that such results identify are searched for, until the modelled disk does
+/// what was measured; the others come from --sheet and from the device that is named by --like. The
+/// file says how well the device fits, and how fits to the first and last depth do at the others,
+/// and the other way round.
 #[derive(Debug, clap::Args)]
 pub struct CalibrateArgs {
     /// A block device such as /dev/sdb, or a file of some GB on it.
-    device: PathBuf,
+    #[arg(required_unless_present = "from_fio")]
+    device: Option<PathBuf>,
+
+    #[command(flatten)]
+    published: FromFioArgs,
 
     /// What the file calls the disk. Without it, what the kernel does.
     #[arg(long)]
@@ -70,23 +82,42 @@ fn time(text: &str) -> Result<Nanos, String> {
 
 pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure> {
     let output = whole_file::new_file(args.output.as_ref())?;
-    let known = known_device(&args.device);
+    match (&args.device, args.published.asked()) {
+        (_, Some((path, like))) => {
+            let fitted = fitted(&args.published, path, like, args.name.as_deref(), screen)?;
+            let mut document = json(&fitted.found);
+            document["fit"] = fitted.document;
+            present(output, &fitted.file, &document, &fitted.found, screen)
+        }
+        (Some(device), None) => measured(device, output, args, screen),
+        (None, None) => Err(mistaken!("name a disk, or published results by --from-fio")),
+    }
+}
+
+/// Measures a disk of this machine.
+fn measured(
+    device: &Path,
+    output: Option<&Path>,
+    args: &CalibrateArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let known = known_device(device);
     if let Some(again) = &args.write {
-        disklab_block_devices::guard::named_twice(&args.device, again)?;
+        disklab_block_devices::guard::named_twice(device, again)?;
         screen.remark(&format!(
             "everything on {} ({}) is being destroyed: it was named twice",
-            args.device.display(),
+            device.display(),
             known.model
         ));
     }
     // What is no disk, such as a file, is nobody's to claim.
-    let _claim = match Disk::find(&args.device) {
+    let _claim = match Disk::find(device) {
         Ok(disk) => Some(disklab_block_devices::claim_disks(&[disk]).map_err(Failure::cannot)?),
         Err(_) => None,
     };
     let stop = signals::watch()?;
-    let mut block = BlockTarget::open(&args.device, args.write.is_some(), stop)
-        .map_err(|error| failure(&args.device, error))?;
+    let mut block = BlockTarget::open(device, args.write.is_some(), stop)
+        .map_err(|error| failure(device, error))?;
     let plan =
         CalibrationPlan { time: args.time, may_write: args.write.is_some(), hints: known.hints };
     let bar = Bar::new(screen, Some(100), "{bar:30} {percent:>3} % {elapsed} {msg}");
@@ -96,7 +127,7 @@ pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure>
     };
     let found = disklab_calibrate::calibrate(&mut block, &plan, &mut watch, stop);
     bar.end();
-    let mut found = found.map_err(|error| failure(&args.device, error))?;
+    let mut found = found.map_err(|error| failure(device, error))?;
     found.remarks.extend(contradictions(&known, &found));
     if let Some(name) = &args.name {
         found.summary = format!("{name} ({})", found.summary);
@@ -106,9 +137,20 @@ pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure>
     if let Err(mistakes) = read_back("measured", &file) {
         return Err(cannot!("what was measured makes no device:\n{mistakes}\nof:\n{file}"));
     }
-    output.map_or(Ok(()), |output| whole_file::write_text(output, &file))?;
-    screen.present(&json(&found), |out| match output {
-        Some(output) => report(out, output, &found),
+    present(output, &file, &json(&found), &found, screen)
+}
+
+/// Writes the file, and says what came out.
+fn present(
+    output: Option<&Path>,
+    file: &str,
+    document: &Value,
+    found: &Calibration,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    output.map_or(Ok(()), |output| whole_file::write_text(output, file))?;
+    screen.present(document, |out| match output {
+        Some(output) => report(out, output, found),
         None => Ok(out.write_all(file.as_bytes())?),
     })?;
     Ok(Exit::Ok)
@@ -189,6 +231,13 @@ fn json(found: &Calibration) -> Value {
             }
             Provenance::Derived { how, if_true } => {
                 json!({ "key": key, "value": value, "seen": false, "how": how, "if": if_true })
+            }
+            Provenance::Fitted { error, how } => {
+                json!({ "key": key, "value": value, "seen": true, "error": error, "how": how })
+            }
+            Provenance::Stated => {
+                let how = "of the data sheet";
+                json!({ "key": key, "value": value, "seen": false, "how": how })
             }
             Provenance::NotVisible { why } => {
                 json!({ "key": key, "value": value, "seen": false, "why": why })

@@ -99,10 +99,25 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             "a record of real disks, on models of them",
         )],
     ),
-    ("validate", &[("validate drives/", "the model beside drives that were measured")]),
+    (
+        "validate",
+        &[
+            ("validate drives/", "the model beside drives that were measured"),
+            (
+                "validate benchmark_data/ --device lab/devices/mine.toml",
+                "beside fio's results at each depth, as fio-plot leaves them",
+            ),
+        ],
+    ),
     (
         "calibrate",
-        &[("calibrate /dev/sdb -o lab/devices/mine.toml", "a disk of this machine as a device")],
+        &[
+            ("calibrate /dev/sdb -o lab/devices/mine.toml", "a disk of this machine as a device"),
+            (
+                "calibrate --from-fio benchmark_data/x --like desktop-2tb -o x.toml",
+                "a device from published results of fio",
+            ),
+        ],
     ),
     (
         "array new",

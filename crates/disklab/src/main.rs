@@ -25,6 +25,7 @@ mod kernel;
 mod limits;
 mod list;
 mod man;
+mod matrix;
 mod merge;
 mod part;
 mod plan;

@@ -56,20 +56,23 @@ pub fn is_synchronous(engine: &str) -> bool {
 
 /// Jobs of one name, which `numjobs` makes, are one row: they ran together.
 pub fn rows(fio: &Fio) -> Vec<ResultRow> {
+    groups(fio).iter().map(|(index, jobs)| row(*index, jobs, &fio.global)).collect()
+}
+
+/// Returns the jobs that ran together, and the index of the first of them.
+pub(crate) fn groups(fio: &Fio) -> Vec<(usize, Vec<&Job>)> {
     let named = |(_, job): &(usize, &Job)| !job.name.is_empty() && job.name != ALL_CLIENTS;
     let together = grouped(fio.jobs.iter().enumerate().filter(named), |(_, one), (_, other)| {
         (&one.name, &one.hostname, &one.options) == (&other.name, &other.hostname, &other.options)
     });
-    let row = |jobs: &Vec<(usize, &Job)>| {
-        let (index, _) = jobs[0];
-        row(index, &jobs.iter().map(|(_, job)| *job).collect::<Vec<_>>(), &fio.global)
-    };
-    together.iter().map(row).collect()
+    let split =
+        |group: Vec<(usize, _)>| (group[0].0, group.into_iter().map(|(_, job)| job).collect());
+    together.into_iter().map(split).collect()
 }
 
 fn row(index: usize, jobs: &[&Job], global: &Options) -> ResultRow {
     let first = jobs[0];
-    let load = Load { own: &first.options, global };
+    let load = Load::new(first, global);
     let mut cell = vec![("job".to_owned(), first.name.clone())];
     cell.extend(first.hostname.iter().map(|host| ("host".to_owned(), host.clone())));
     let told = CELL.iter().filter_map(|&name| Some((name.to_owned(), load.get(name)?.to_owned())));
@@ -86,17 +89,21 @@ fn row(index: usize, jobs: &[&Job], global: &Options) -> ResultRow {
 }
 
 /// A job's options, and those that hold for all.
-struct Load<'a> {
+pub(crate) struct Load<'a> {
     own: &'a Options,
     global: &'a Options,
 }
 
 impl<'a> Load<'a> {
-    fn get(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn new(job: &'a Job, global: &'a Options) -> Self {
+        Self { own: &job.options, global }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         self.own.get(name).or_else(|| self.global.get(name)).map(String::as_str)
     }
 
-    fn number(&self, name: &str) -> Option<u32> {
+    pub(crate) fn number(&self, name: &str) -> Option<u32> {
         self.get(name)?.trim().parse().ok()
     }
 
@@ -106,7 +113,7 @@ impl<'a> Load<'a> {
         !self.own.is_empty() || !self.global.is_empty()
     }
 
-    fn claim(&self, jobs: &[&Job]) -> Claim {
+    pub(crate) fn claim(&self, jobs: &[&Job]) -> Claim {
         let engine = self.get("ioengine").unwrap_or(DEFAULT_ENGINE);
         let depth =
             if is_synchronous(engine) { Some(1) } else { self.number("iodepth").or(Some(1)) };

@@ -69,7 +69,7 @@ impl SsdWork<'_, '_> {
         let error = found.drift * each / command.max(1.0);
         for line in &mut self.sheet.lines {
             if line.key == "link_command" {
-                line.key = "link_command_read";
+                "link_command_read".clone_into(&mut line.key);
             }
         }
         let how = "what many writes of 4 KiB take of the link besides their data";

@@ -167,7 +167,7 @@ fn is_possible(text: &str, family: &str, key: &str, value: &Value) -> bool {
 
 /// The whole text of a device's file that takes `taken` from another, without the name of that;
 /// None if either is not TOML.
-pub(crate) fn with_inherited(own: &str, taken: &str) -> Option<String> {
+pub fn with_inherited(own: &str, taken: &str) -> Option<String> {
     let mut whole = joined(&own.parse().ok()?, &taken.parse().ok()?);
     whole.remove(LIKE);
     Some(whole.to_string())

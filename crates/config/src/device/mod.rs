@@ -26,8 +26,7 @@ pub use card::Card;
 pub use constant::Constant;
 pub use estimate::Estimate;
 pub use hdd::{Hdd, Retries};
-pub(crate) use like::with_inherited;
-pub use like::{Inheritance, LIKE, inherited_keys};
+pub use like::{Inheritance, LIKE, inherited_keys, with_inherited};
 pub use range_end::{AS_IS, RangeEnd};
 pub use ssd::{
     CHANNELS_RATE, MOST_BLOCKS, MOST_PAGE_TYPES, Preconditioned, Slc, Ssd, blocks_needed,

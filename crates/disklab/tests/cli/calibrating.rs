@@ -1,4 +1,5 @@
-//! `disklab calibrate` on files and what it does not do to them; `disklab array new`.
+//! `disklab calibrate` on files and what it does not do to them, and on published results;
+//! `disklab array new`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -158,6 +159,85 @@ fn an_interrupted_one_leaves_nothing() {
     assert_eq!(done.status, Some(130), "{}", done.err);
     assert!(done.err.contains("interrupted; no file was written"), "{}", done.err);
     assert_eq!(fs::read_dir(here).unwrap().count(), 1, "the disk alone");
+}
+
+/// Random reads of an ST2000DM006, as lumir-sliva/ublk-disksim's docs/VALIDATION.md has them.
+const PUBLISHED: &str = "drive,rw,depth,iops,source\n\
+    ST2000DM006,randread,1,57.6,ublk-disksim\n\
+    ST2000DM006,randread,4,71.2,ublk-disksim\n\
+    ST2000DM006,randread,32,93.6,ublk-disksim\n";
+
+#[test]
+fn a_device_is_made_of_published_results() {
+    let place = tempfile::tempdir().unwrap();
+    let here = place.path();
+    fs::write(here.join("published.csv"), PUBLISHED).unwrap();
+    let arguments = ["calibrate", "--from-fio", "published.csv", "--like", "desktop-1tb"];
+    let sheet = ["--sheet", "size=2 TB", "rpm=7200", "seek_average=8.5 ms", "cache=64 MiB"];
+    let output = ["-o", "st2000.toml", "--json"];
+    let made = run(here, &[&arguments[..], &sheet, &output].concat());
+    assert_eq!((made.status, made.err.as_str()), (Some(0), ""), "{}", made.out);
+    assert_eq!(crate::schemas::checked(here, &made), "calibrate");
+    let document: serde_json::Value = serde_json::from_str(&made.out).unwrap();
+    let number = |key: &str| {
+        let numbers = document["numbers"].as_array().unwrap();
+        numbers.iter().find(|number| number["key"] == key).unwrap().clone()
+    };
+    assert_eq!(number("cache")["how"], "of the data sheet");
+    let seek = number("seek_average");
+    assert!(seek["error"].as_f64().unwrap() < 0.5 && seek["seen"] == true, "{seek}");
+    assert!(number("zones")["why"].as_str().unwrap().ends_with("as desktop-1tb"));
+    let crossed = &document["fit"]["cross_validation"];
+    assert_eq!((&crossed[0]["fitted"][1], &crossed[1]["scored"][0]), (&32.into(), &1.into()));
+    let file = fs::read_to_string(here.join("st2000.toml")).unwrap();
+    for said in [
+        "# cross-validated, randread: fitted to 1 and 32 and scored at 4, medians: error of IOPS ",
+        "# not known: zones and rates",
+        "size = \"2000000000000 B\" # [sheet]",
+        "[fit] ±",
+        "; the data sheet has 8.5 ms",
+        "cache = \"64 MiB\"",
+    ] {
+        assert!(file.contains(said), "{said}: {file}");
+    }
+    // The device does what was measured.
+    let scored = run(here, &["validate", "published.csv", "--device", "./st2000.toml"]);
+    assert_eq!((scored.status, scored.err.as_str()), (Some(0), ""), "{}", scored.out);
+}
+
+#[test]
+fn published_results_that_do_not_fit_are_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let here = place.path();
+    let several = format!("{PUBLISHED}other,randread,1,100,me\n");
+    fs::write(here.join("several.csv"), several).unwrap();
+    fs::write(here.join("mixed.csv"), "drive,rw,depth,iops\nx,randrw,1,50\n").unwrap();
+    for (arguments, said) in [
+        (
+            &["several.csv", "--like", "desktop-1tb"][..],
+            "has several drives: ST2000DM006 and other",
+        ),
+        (&["several.csv"], "--like <DEVICE>"),
+        (
+            &["several.csv", "--like", "none", "--drive", "other"],
+            "--like: there is no device `none`",
+        ),
+        (&["several.csv", "--like", "constant-50us", "--drive", "other"], "neither a hard disk"),
+        (&["several.csv", "--like", "desktop-1tb", "--drive", "o"], "there is no drive `o`"),
+        (
+            &["several.csv", "--like", "desktop-1tb", "--drive", "other", "--sheet", "rmp=7200"],
+            "did you mean `rpm`?",
+        ),
+        (
+            &["several.csv", "--like", "desktop-1tb", "--drive", "other", "--sheet", "rpm"],
+            "--sheet rpm: write KEY=VALUE",
+        ),
+        (&["mixed.csv", "--like", "desktop-1tb"], "nothing to fit: 1 points are not fitted"),
+    ] {
+        let done = run(here, &[&["calibrate", "--from-fio"], arguments].concat());
+        assert_eq!(done.status, Some(2), "{}", done.err);
+        assert!(done.err.contains(said), "{said}: {}", done.err);
+    }
 }
 
 /// A machine whose lsblk and btrfs say what they are told to, and that has no other tool.

@@ -72,7 +72,7 @@ fn schema(here: &Path, name: &str) -> Value {
 }
 
 /// Checks the document that a verb has printed, and returns its name.
-fn checked(here: &Path, done: &Done) -> String {
+pub fn checked(here: &Path, done: &Done) -> String {
     let document: Value = serde_json::from_str(&done.out)
         .unwrap_or_else(|error| panic!("one JSON document: {error}: {}{}", done.out, done.err));
     let name = document["schema"]["name"].as_str().expect("a name").to_owned();
@@ -120,6 +120,8 @@ fn the_output_of_every_verb_is_valid() {
     fs::write(here.join("fio.json"), report).expect("room");
     fs::create_dir(here.join("drives")).expect("a folder");
     fs::write(here.join("drives/x.parv"), "no drive").expect("room");
+    let matrix = "drive,device,rw,depth,iops\nx,constant-50us,randread,1,19000\n";
+    fs::write(here.join("m.csv"), matrix).expect("room");
     let name = fixture::NAME;
     let mut names = BTreeSet::new();
     for arguments in [
@@ -149,6 +151,7 @@ fn the_output_of_every_verb_is_valid() {
         &["merge", "before", "twin", "--out", "records/merged"],
         &["merge", name, "other", "--out", "records/conflict"],
         &["validate", "drives"],
+        &["validate", "m.csv"],
         &["device", "new", "mine", "--size", "10TB", "--rpm", "7200", "-o", "mine.toml"],
         &["device", "new", "flash", "--size", "2TB", "--rate", "550MB/s", "-o", "flash.toml"],
         &["devices"],

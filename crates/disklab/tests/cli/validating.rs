@@ -1,4 +1,4 @@
-//! `disklab validate` on a small drive written by hand.
+//! `disklab validate` on a small drive written by hand, and on matrices of results.
 
 use std::fs;
 use std::path::Path;
@@ -60,4 +60,106 @@ fn what_is_no_drive_is_told() {
     ] {
         assert!(said.out.contains(part), "{part}: {}", said.out);
     }
+}
+
+/// A report of fio 3.1 as fio-plot makes it, of a disk that takes 1 ms for each request.
+fn report(depth: u32, jobs: u32, iops: f64) -> String {
+    let mean = f64::from(depth * jobs) / iops * 1e9;
+    let percentiles =
+        ["50.000000", "99.000000", "99.900000"].map(|percent| format!("\"{percent}\":{mean:.0}"));
+    format!(
+        r#"{{"fio version":"fio-3.1","jobs":[{{"jobname":"random-read","error":0,
+        "job options":{{"rw":"randread","bs":"4k","ioengine":"libaio","iodepth":"{depth}",
+        "direct":"1","runtime":"60","numjobs":"{jobs}","group_reporting":"1"}},
+        "read":{{"io_bytes":{bytes},"bw":{bw},"iops":{iops},"runtime":60000,"total_ios":{ios},
+        "clat_ns":{{"min":1,"max":{mean:.0},"mean":{mean},"percentile":{{{},"0.00":0,"0.00":0}}}},
+        "lat_ns":{{"min":1,"max":{mean:.0},"mean":{mean}}}}}}}]}}"#,
+        percentiles.join(","),
+        bytes = (iops * 60.0 * 4096.0) as u64,
+        bw = (iops * 4.0) as u64,
+        ios = (iops * 60.0) as u64,
+    )
+}
+
+const CONSTANT: &str = "summary = \"1 ms\"\nsize = \"1 GiB\"\n\n[constant]\nlatency = \"1 ms\"\n\
+    servers = 4\nrotational = false\nqueue_depth = 32\n";
+
+#[test]
+fn folders_of_fio_plot_are_scored_at_each_depth() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    write(here, "one-ms.toml", CONSTANT);
+    for (drive, factor) in [("host/A", 1.0), ("host/B", 0.9)] {
+        fs::create_dir_all(here.join("all").join(drive)).unwrap();
+        for (depth, jobs, iops) in [(1, 1, 1000.0), (2, 2, 4000.0), (32, 2, 4000.0)] {
+            let name = format!("all/{drive}/randread-{depth}-{jobs}.json");
+            write(here, &name, &report(depth, jobs, iops * factor));
+        }
+    }
+    write(here, "all/host/A/note.json", "{}");
+    let arguments = ["validate", "all", "--device", "./one-ms.toml"];
+    let found = json(here, &[&arguments[..], &["--json"]].concat());
+    assert_eq!(found["drives"].as_array().map(Vec::len), Some(0));
+    let drives = found["matrices"].as_array().unwrap();
+    assert_eq!(drives.len(), 2, "{found}");
+    assert_eq!((&drives[0]["drive"], &drives[0]["device"]), (&"host/A".into(), &"one-ms".into()));
+    let point = &drives[1]["points"][1];
+    let numbers = (&point["depth"], &point["jobs"], &point["outstanding"]);
+    assert_eq!(numbers, (&2.into(), &2.into(), &4.into()), "{point}");
+    let near = |value: &serde_json::Value, wanted: f64| {
+        let value = value.as_f64().unwrap();
+        assert!((value - wanted).abs() < 0.01, "{value} and not {wanted}");
+    };
+    near(&point["error"]["iops"], 1.0 / 0.9 - 1.0);
+    near(&point["error"]["p50"], 0.9 - 1.0);
+    let depths = found["depths"].as_array().unwrap();
+    assert_eq!(depths.len(), 3);
+    near(&depths[0]["worst_error"]["iops"], 1.0 / 0.9 - 1.0);
+    assert_eq!(depths[0]["drives"], 2);
+    // A tenth and a ninth too fast: the median, the upper of the two, misses its bar.
+    assert_eq!(depths[0]["missed"][0], "IOPS");
+    assert_eq!(depths[2]["missed"].as_array().map(Vec::len), Some(0), "no bar beyond 32");
+    let said = run(here, &arguments);
+    assert_eq!((said.status, said.err.as_str()), (Some(1), ""), "{}", said.out);
+    assert!(said.out.contains("host/B, modelled as one-ms"), "{}", said.out);
+    let one = run(here, &["validate", "all/host/A", "--device", "./one-ms.toml"]);
+    assert_eq!(one.status, Some(0), "the drive that is as modelled meets all bars: {}", one.out);
+}
+
+#[test]
+fn a_table_names_its_devices() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let head = "drive,device,rw,bs,depth,jobs,iops,p50_ms,p99_ms,p999_ms,mean_ms,source\n";
+    write(here, "m.csv", &format!("{head}F,constant-50us,randread,4k,1,1,20000,0.05,,,,a\n"));
+    let said = run(here, &["validate", "m.csv"]);
+    assert_eq!((said.status, said.err.as_str()), (Some(0), ""), "{}", said.out);
+    // A file is one beside the table.
+    fs::create_dir(here.join("tables")).unwrap();
+    write(here, "tables/slow.toml", CONSTANT);
+    let slow = "F,slow.toml,randread,4k,1,1,1000,1,,,,a\n";
+    write(here, "tables/m.csv", &format!("{head}{slow}"));
+    let said = run(here, &["validate", "tables"]);
+    assert_eq!((said.status, said.err.as_str()), (Some(0), ""), "{}", said.out);
+    for (text, arguments, status, part) in [
+        ("F,,randread,4k,1,1,9,,,,,a\n", &[][..], 2, "F: no device models it"),
+        ("F,none,randread,4k,1,1,9,,,,,a\n", &[], 2, "m.csv, line 2: there is no device `none`"),
+        ("F,,randread,4k,x,1,9,,,,,a\n", &[], 2, "m.csv: line 2: `depth`: \"x\" is no number"),
+        (
+            "F,,randread,4k,1,1,9,,,,,a\n",
+            &["--device", "G=x"],
+            2,
+            "--device: there is no drive `G`",
+        ),
+        ("F,,randread,4k,1,1,9,,,,,a\n", &["--device", "constant-50us@x"], 2, "no array `x`"),
+        ("F,,randrw,4k,1,1,9,,,,,a\n", &["--device", "constant-50us"], 2, "`randrw` is not run"),
+    ] {
+        write(here, "m.csv", &format!("{head}{text}"));
+        let said = run(here, &[&["validate", "m.csv"][..], arguments].concat());
+        let all = format!("{}{}", said.out, said.err);
+        assert!(said.status == Some(status) && all.contains(part), "{part}: {all}");
+    }
+    write(here, "notes.txt", "no table");
+    let said = run(here, &["validate", "notes.txt"]);
+    assert!(said.err.contains("notes.txt: neither a report of fio"), "{}", said.err);
 }

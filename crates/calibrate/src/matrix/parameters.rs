@@ -1,0 +1,339 @@
+//! The numbers of a device that a matrix identifies, as data: a line for each.
+
+use disklab_units::{Nanos, Rate};
+use toml::{Table, Value};
+
+/// How a number is stepped through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// By factors.
+    Log,
+    /// By factors, rounded to whole numbers.
+    Whole,
+}
+
+/// What the value is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueForm {
+    /// A time; the number is in ns.
+    Time,
+    /// A list of times, which are all moved alike; the number is their mean in ns.
+    Times,
+    /// A whole number.
+    Count,
+}
+
+/// A number that is fitted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FitParameter {
+    pub key: &'static str,
+    /// Keys that keep their ratio to it.
+    pub with: &'static [&'static str],
+    pub form: ValueForm,
+    pub low: f64,
+    pub high: f64,
+    pub scale: Scale,
+    /// The loads in which it shows.
+    pub loads: &'static [&'static str],
+    /// Whether lone requests alone identify it: then it is fitted to these first.
+    pub lone: bool,
+    /// Whether it is fitted although the data sheet states it: sheets state the fastest mode, and
+    /// drives are sold in another.
+    pub despite_sheet: bool,
+    /// The value in ns, or the count, from which the search begins if the device has none. A
+    /// parameter without one is fitted only if the device has it.
+    pub default: Option<f64>,
+    /// What it is fitted to, in a sentence of the device's file.
+    pub how: &'static str,
+}
+
+const US: f64 = 1e3;
+const MS: f64 = 1e6;
+/// The least time of a page, in ns.
+const LEAST_TIME: f64 = 1e3;
+const READS: &[&str] = &["randread"];
+const WRITES: &[&str] = &["randwrite"];
+
+/// The numbers of a hard disk. To fit another key, add a line.
+const HDD: &[FitParameter] = &[
+    FitParameter {
+        key: "seek_average",
+        with: &["seek_full"],
+        form: ValueForm::Time,
+        low: 2.0 * MS,
+        high: 40.0 * MS,
+        scale: Scale::Log,
+        loads: READS,
+        lone: true,
+        despite_sheet: true,
+        default: None,
+        how: "random reads, most of all those at depth 1",
+    },
+    FitParameter {
+        key: "queue_error",
+        with: &[],
+        form: ValueForm::Time,
+        low: 10.0 * US,
+        high: 200.0 * MS,
+        scale: Scale::Log,
+        loads: READS,
+        lone: false,
+        despite_sheet: false,
+        default: Some(10.0 * US),
+        how: "the gain of random reads with depth",
+    },
+    FitParameter {
+        key: "queue_patience",
+        with: &[],
+        form: ValueForm::Time,
+        low: 20.0 * MS,
+        high: 60e3 * MS,
+        scale: Scale::Log,
+        loads: READS,
+        lone: false,
+        despite_sheet: false,
+        default: Some(60e3 * MS),
+        how: "p99 of random reads at depth",
+    },
+    FitParameter {
+        key: "completion_batch",
+        with: &[],
+        form: ValueForm::Count,
+        low: 1.0,
+        high: 64.0,
+        scale: Scale::Whole,
+        loads: READS,
+        lone: false,
+        despite_sheet: false,
+        default: Some(1.0),
+        how: "p50 of random reads at depth",
+    },
+    FitParameter {
+        key: "write_settle",
+        with: &[],
+        form: ValueForm::Time,
+        low: 50.0 * US,
+        high: 10.0 * MS,
+        scale: Scale::Log,
+        loads: WRITES,
+        lone: false,
+        despite_sheet: false,
+        default: None,
+        how: "the pace of random writes",
+    },
+    FitParameter {
+        key: "write_window",
+        with: &[],
+        form: ValueForm::Count,
+        low: 1.0,
+        high: 512.0,
+        scale: Scale::Whole,
+        loads: WRITES,
+        lone: false,
+        despite_sheet: false,
+        default: None,
+        how: "the pace of random writes",
+    },
+];
+
+/// Numbers that the search sets before it begins, so that those that it fits decide: of a hard
+/// disk, the whole queue is weighed, and nothing but `queue_patience` bounds the wait.
+const HDD_PRESETS: &[(&str, &str)] = &[("queue_window", "queue_depth"), ("age_limit", "60 s")];
+
+/// The numbers of an SSD.
+const SSD: &[FitParameter] = &[
+    FitParameter {
+        key: "read_page",
+        with: &[],
+        form: ValueForm::Times,
+        low: 5.0 * US,
+        high: 1e3 * US,
+        scale: Scale::Log,
+        loads: READS,
+        lone: true,
+        despite_sheet: true,
+        default: None,
+        how: "random reads at depth 1; the host's own time is in it",
+    },
+    FitParameter {
+        key: "link_command_read",
+        with: &[],
+        form: ValueForm::Time,
+        low: 0.1 * US,
+        high: 200.0 * US,
+        scale: Scale::Log,
+        loads: READS,
+        lone: false,
+        despite_sheet: false,
+        default: Some(3.0 * US),
+        how: "random reads at the greatest depth; what the host's processor is bound by is in it",
+    },
+    FitParameter {
+        key: "dies_per_channel",
+        with: &[],
+        form: ValueForm::Count,
+        low: 1.0,
+        high: 64.0,
+        scale: Scale::Whole,
+        loads: READS,
+        lone: false,
+        despite_sheet: false,
+        default: None,
+        how: "the gain of random reads with depth",
+    },
+    FitParameter {
+        key: "command_overhead",
+        with: &[],
+        form: ValueForm::Time,
+        low: 1.0 * US,
+        high: 500.0 * US,
+        scale: Scale::Log,
+        loads: WRITES,
+        lone: true,
+        despite_sheet: false,
+        default: None,
+        how: "random writes at depth 1; the host's own time is in it",
+    },
+    FitParameter {
+        key: "link_command",
+        with: &[],
+        form: ValueForm::Time,
+        low: 0.1 * US,
+        high: 200.0 * US,
+        scale: Scale::Log,
+        loads: WRITES,
+        lone: false,
+        despite_sheet: false,
+        default: None,
+        how: "random writes at the greatest depth",
+    },
+    FitParameter {
+        key: "program_page",
+        with: &[],
+        form: ValueForm::Time,
+        low: 50.0 * US,
+        high: 20.0 * MS,
+        scale: Scale::Log,
+        loads: WRITES,
+        lone: false,
+        despite_sheet: false,
+        default: None,
+        how: "the pace of random writes once the buffer is full",
+    },
+];
+
+/// The parameters of a family that a device's numbers may have.
+pub(crate) fn parameters(family: &str, numbers: &Table) -> Vec<FitParameter> {
+    let all = match family {
+        "hdd" => HDD,
+        "ssd" => SSD,
+        _ => &[],
+    };
+    let has = |parameter: &&FitParameter| {
+        parameter.default.is_some() || numbers.contains_key(parameter.key)
+    };
+    all.iter().filter(has).copied().collect()
+}
+
+/// Sets the numbers that must not stand in the way of those that are fitted, but for keys that are
+/// `stated`. Returns the keys that were set.
+pub(crate) fn preset(family: &str, numbers: &mut Table, stated: &[String]) -> Vec<&'static str> {
+    let all = if family == "hdd" { HDD_PRESETS } else { &[] };
+    let mut set = Vec::new();
+    for (key, value) in all.iter().filter(|(key, _)| stated.iter().all(|stated| stated != key)) {
+        let value = numbers.get(*value).cloned().unwrap_or(Value::String((*value).to_owned()));
+        numbers.insert((*key).to_owned(), value);
+        set.push(*key);
+    }
+    set
+}
+
+impl FitParameter {
+    /// The value as a place within its range, from 0 to 1.
+    pub fn place(&self, value: f64) -> f64 {
+        ((value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln())
+            .clamp(0.0, 1.0)
+    }
+
+    pub fn value(&self, place: f64) -> f64 {
+        let value = self.low * (self.high / self.low).powf(place.clamp(0.0, 1.0));
+        if self.scale == Scale::Whole { value.round() } else { value }
+    }
+
+    /// The value that the table has, or the default.
+    pub fn read(&self, numbers: &Table) -> Option<f64> {
+        let Some(value) = numbers.get(self.key) else { return self.default };
+        match (self.form, value) {
+            (ValueForm::Times, Value::Array(times)) => {
+                let times: Vec<f64> = times.iter().filter_map(amount).collect();
+                (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+            }
+            _ => amount(value),
+        }
+    }
+
+    /// Writes a value to the table, and scales what keeps its ratio to it.
+    pub fn write(&self, numbers: &mut Table, value: f64) {
+        let factor = self.read(numbers).filter(|&old| old > 0.0).map_or(1.0, |old| value / old);
+        let new = match (self.form, numbers.get(self.key)) {
+            (ValueForm::Times, Some(Value::Array(times))) => {
+                let moved = value - self.read(numbers).unwrap_or(value);
+                let times = times.iter().filter_map(amount);
+                Value::Array(times.map(|old| nanos((old + moved).max(LEAST_TIME))).collect())
+            }
+            (ValueForm::Count, _) => Value::Integer(value.round() as i64),
+            _ => nanos(value),
+        };
+        numbers.insert(self.key.to_owned(), new);
+        for key in self.with {
+            if let Some(old) = numbers.get(*key).and_then(amount) {
+                numbers.insert((*key).to_owned(), nanos(old * factor));
+            }
+        }
+    }
+}
+
+fn nanos(value: f64) -> Value {
+    Value::String(format!("{} ns", value.round().max(0.0) as u64))
+}
+
+/// A number, or a time in ns, or a rate in bytes a second.
+fn amount(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        Value::String(text) => {
+            let time = || text.parse::<Nanos>().ok().map(|time| time.0 as f64);
+            time().or_else(|| text.parse::<Rate>().ok().map(|rate| rate.0 as f64))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_go_through_the_table() {
+        let mut numbers: Table =
+            "seek_average = \"8 ms\"\nseek_full = \"16 ms\"\nread_page = [\"10 us\", \"30 us\"]\n\
+             queue_window = 8\nqueue_depth = 32"
+                .parse()
+                .unwrap();
+        let stated = ["age_limit".to_owned()];
+        assert_eq!(preset("hdd", &mut numbers, &stated), ["queue_window"]);
+        assert_eq!(numbers["queue_window"].as_integer(), Some(32));
+        let all = [parameters("hdd", &numbers), parameters("ssd", &numbers)].concat();
+        let keys: Vec<&str> = all.iter().map(|parameter| parameter.key).collect();
+        let hdd = ["seek_average", "queue_error", "queue_patience", "completion_batch"];
+        assert_eq!(keys, [&hdd[..], &["read_page", "link_command_read"]].concat());
+        for (parameter, value) in all.iter().zip([12e6, 2e6, 1e9, 5.0, 40e3, 4e3]) {
+            assert!((parameter.value(parameter.place(value)) / value - 1.0).abs() < 1e-9);
+            parameter.write(&mut numbers, value);
+            assert_eq!(parameter.read(&numbers), Some(value), "{}", parameter.key);
+        }
+        assert_eq!(numbers["seek_full"].as_str(), Some("24000000 ns"));
+        assert_eq!(numbers["read_page"][0].as_str(), Some("30000 ns"));
+    }
+}

@@ -1,0 +1,378 @@
+//! Matrices of a drive that was measured: a row for each depth and number of jobs, from reports of
+//! fio as fio-plot makes them, or from a table.
+//!
+//! Columns of a table: `drive`, `rw` (or `workload`), `depth` (or `iodepth`) and `iops`; and, where
+//! it has them, `set` (host and controller; it stands before the drive's name), `device` and
+//! `array` (of the lab), `bs` (4k), `jobs` or `numjobs` (1), `size` (the part of the disk from its
+//! beginning that was used; all of it), `runtime_ms` or `runtime_s`, and latencies: `mean_ms` and
+//! `p50_ms`, `p99_ms`, `p99.9_ms` or `p999_ms`, each also in `_us` and `_ns`. All others are for
+//! people.
+
+use disklab_results::fio::{self, Job};
+use disklab_results::sample;
+use disklab_units::Nanos;
+
+use crate::fio_json::{Load, groups, size};
+use crate::format::Unreadable;
+
+/// One load on one drive, and its numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MatrixPoint {
+    /// Where in its source the numbers stand: `line 12`, `job 1`.
+    pub place: String,
+    /// The drive's name in the source; empty where the source has none.
+    pub drive: String,
+    /// The device of the lab that models the drive.
+    pub device: Option<String>,
+    /// The array of the lab whose host the drive was measured in.
+    pub array: Option<String>,
+    /// fio's word: `randread`.
+    pub rw: String,
+    /// Bytes of a request.
+    pub block: u64,
+    pub depth: u32,
+    pub jobs: u32,
+    /// How much of the disk was used, from its beginning; None for all of it.
+    pub span: Option<u64>,
+    pub runtime: Option<Nanos>,
+    pub iops: f64,
+    /// The mean latency in ns.
+    pub mean: Option<f64>,
+    /// (percent, ns), rising.
+    pub percentiles: Vec<(f64, f64)>,
+}
+
+impl MatrixPoint {
+    /// Requests under way at any moment.
+    pub fn outstanding(&self) -> u32 {
+        self.depth.saturating_mul(self.jobs)
+    }
+
+    pub fn percentile(&self, percent: f64) -> Option<f64> {
+        let same = |(known, _): &&(f64, f64)| (known - percent).abs() < 1e-6;
+        self.percentiles.iter().find(same).map(|&(_, ns)| ns)
+    }
+}
+
+/// More requests in flight than fio takes.
+const MOST_IN_FLIGHT: f64 = 1e6;
+/// Beyond any rate, or latency in ns, that can be measured.
+const LARGEST_NUMBER: f64 = 1e15;
+/// The percentiles that fio reports unless it is asked for others.
+const PERCENTS: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
+];
+/// The request size of a row that names none.
+const USUAL_BLOCK: u64 = 4096;
+/// A runtime with this option is the time that fio was given, not the whole run.
+const FIO_LIMITS: [&str; 4] = ["rate", "rate_iops", "thinktime", "latency_target"];
+
+/// Reads a report of fio. `name` is the file's, from which fio-plot's `randread-16-1.json` (rw,
+/// iodepth, numjobs) fills in what the options of an old report lack.
+pub fn from_json(bytes: &[u8], name: &str) -> Result<Vec<MatrixPoint>, Unreadable> {
+    let report = fio::parse(bytes).map_err(|error| Unreadable::whole(error.to_string()))?;
+    let named = NamedPoint::parse(name);
+    let mut points = Vec::new();
+    for (index, jobs) in groups(&report) {
+        let load = Load::new(jobs[0], &report.global);
+        let place = format!("job {} ({})", index + 1, jobs[0].name);
+        let point = json_point(&jobs, &load, &named);
+        points.push(MatrixPoint {
+            place: place.clone(),
+            ..point.map_err(|message| Unreadable::whole(format!("{place}: {message}")))?
+        });
+    }
+    Ok(points)
+}
+
+fn json_point(jobs: &[&Job], load: &Load, named: &NamedPoint) -> Result<MatrixPoint, String> {
+    if let Some(limit) = FIO_LIMITS.iter().find(|name| load.get(name).is_some()) {
+        return Err(format!("`{limit}` limits it: the rate is not the disk's"));
+    }
+    let rw = load.get("rw").or_else(|| load.get("readwrite")).map(str::to_owned);
+    let rw = rw.or_else(|| named.rw.clone()).ok_or("its options do not say `rw`")?;
+    let claim = load.claim(jobs);
+    let numjobs = load.number("numjobs").or(named.jobs).unwrap_or(1).max(jobs.len() as u32);
+    let depth = claim.in_flight.map(|in_flight| in_flight / numjobs.max(1));
+    let depth = depth.or(named.depth).ok_or("its options do not say `iodepth`")?;
+    let (sample, _) = sample::of_jobs(jobs);
+    if sample.requests == 0 {
+        return Err("no request was made".to_owned());
+    }
+    let latency = sample::latency_of(jobs).map(|(_, latency)| latency);
+    let percentile = |&percent: &f64| {
+        let ns = latency.as_ref()?.percentile(percent)?;
+        Some((percent, ns.0 as f64))
+    };
+    Ok(MatrixPoint {
+        rw,
+        block: claim.block.unwrap_or(USUAL_BLOCK),
+        depth: depth.max(1),
+        jobs: numjobs.max(1),
+        span: ["size", "filesize"].iter().find_map(|name| load.get(name)).and_then(size),
+        runtime: claim.ran,
+        iops: sample.iops,
+        mean: Some(sample.lat_mean_ns).filter(|&mean| mean > 0.0),
+        percentiles: PERCENTS.iter().filter_map(percentile).collect(),
+        ..MatrixPoint::default()
+    })
+}
+
+/// What the name of fio-plot's file says of a load.
+#[derive(Debug, Default, PartialEq)]
+struct NamedPoint {
+    rw: Option<String>,
+    depth: Option<u32>,
+    jobs: Option<u32>,
+}
+
+impl NamedPoint {
+    fn parse(name: &str) -> Self {
+        let stem = name.rsplit('/').next().unwrap_or(name);
+        let stem = stem.strip_suffix(".json").unwrap_or(stem);
+        let mut parts = stem.rsplit('-');
+        let mut number = || parts.next().and_then(|part| part.parse().ok());
+        let (jobs, depth) = (number(), number());
+        let rw = parts.next().filter(|rw| !rw.is_empty()).map(str::to_owned);
+        if rw.is_none() || depth.is_none() { Self::default() } else { Self { rw, depth, jobs } }
+    }
+}
+
+/// A column of a table of measured numbers.
+enum MatrixColumn {
+    Set,
+    Drive,
+    Device,
+    Array,
+    Rw,
+    Block,
+    Depth,
+    Jobs,
+    Span,
+    /// Factor to ns.
+    Runtime(f64),
+    Iops,
+    Mean(f64),
+    Percentile(f64, f64),
+    Other,
+}
+
+impl MatrixColumn {
+    fn named(head: &str) -> Self {
+        match head {
+            "set" => Self::Set,
+            "drive" => Self::Drive,
+            "device" => Self::Device,
+            "array" => Self::Array,
+            "rw" | "workload" => Self::Rw,
+            "bs" => Self::Block,
+            "depth" | "iodepth" => Self::Depth,
+            "jobs" | "numjobs" => Self::Jobs,
+            "size" => Self::Span,
+            "runtime_ms" => Self::Runtime(1e6),
+            "runtime_s" => Self::Runtime(1e9),
+            "iops" => Self::Iops,
+            _ => Self::latency(head).unwrap_or(Self::Other),
+        }
+    }
+
+    fn latency(head: &str) -> Option<Self> {
+        let (what, unit) = head.rsplit_once('_')?;
+        let scale = match unit {
+            "ms" => 1e6,
+            "us" => 1e3,
+            "ns" => 1.0,
+            _ => return None,
+        };
+        if what == "mean" {
+            return Some(Self::Mean(scale));
+        }
+        let percent = match what.strip_prefix('p')? {
+            "999" => 99.9,
+            "9999" => 99.99,
+            percent => percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?,
+        };
+        Some(Self::Percentile(percent, scale))
+    }
+}
+
+/// Whether a table with these columns is a matrix: the first line of a file.
+pub fn is_matrix(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let columns: Vec<&str> = line.trim().split(',').map(str::trim).collect();
+    ["drive", "iops"].iter().all(|name| columns.contains(name))
+}
+
+/// Reads a table.
+pub fn from_csv(bytes: &[u8]) -> Result<Vec<MatrixPoint>, Unreadable> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+    let unreadable = |error: csv::Error| {
+        Unreadable::line(error.position().map_or(1, csv::Position::line), error.to_string())
+    };
+    let heads = reader.headers().map_err(unreadable)?.clone();
+    for (wanted, other) in
+        [("drive", "drive"), ("rw", "workload"), ("depth", "iodepth"), ("iops", "iops")]
+    {
+        if !heads.iter().any(|head| head == wanted || head == other) {
+            return Err(Unreadable::whole(format!(
+                "it has no column `{wanted}`: a matrix needs drive, rw, depth and iops"
+            )));
+        }
+    }
+    let columns: Vec<MatrixColumn> = heads.iter().map(MatrixColumn::named).collect();
+    let mut points = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(unreadable)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let fields = columns.iter().zip(heads.iter().zip(&record));
+        points.push(csv_point(fields, line).map_err(|message| Unreadable::line(line, message))?);
+    }
+    if points.is_empty() {
+        return Err(Unreadable::whole("it has no line but the names of its columns"));
+    }
+    Ok(points)
+}
+
+fn csv_point<'a>(
+    fields: impl Iterator<Item = (&'a MatrixColumn, (&'a str, &'a str))>,
+    line: u64,
+) -> Result<MatrixPoint, String> {
+    let mut point = MatrixPoint {
+        place: format!("line {line}"),
+        block: USUAL_BLOCK,
+        jobs: 1,
+        ..MatrixPoint::default()
+    };
+    let mut set = String::new();
+    for (column, (head, field)) in fields {
+        if matches!(field, "" | "-" | "NA" | "nan") {
+            continue;
+        }
+        let within = |least: f64, most: f64| -> Result<f64, String> {
+            let value = field.parse::<f64>().ok().filter(|value| (least..=most).contains(value));
+            value.ok_or_else(|| format!("`{head}`: {field:?} is no number of {least} to {most}"))
+        };
+        let latency = |scale: f64| Ok::<f64, String>(within(0.0, LARGEST_NUMBER)? * scale);
+        let bytes = || size(field).ok_or_else(|| format!("`{head}`: {field:?} is no size"));
+        match column {
+            MatrixColumn::Set => field.clone_into(&mut set),
+            MatrixColumn::Drive => field.clone_into(&mut point.drive),
+            MatrixColumn::Device => point.device = Some(field.to_owned()),
+            MatrixColumn::Array => point.array = Some(field.to_owned()),
+            MatrixColumn::Rw => field.clone_into(&mut point.rw),
+            MatrixColumn::Block => point.block = bytes()?,
+            MatrixColumn::Depth => point.depth = within(1.0, MOST_IN_FLIGHT)? as u32,
+            MatrixColumn::Jobs => point.jobs = within(1.0, MOST_IN_FLIGHT)? as u32,
+            MatrixColumn::Span => point.span = Some(bytes()?),
+            MatrixColumn::Runtime(scale) => {
+                point.runtime = Some(Nanos((within(0.0, LARGEST_NUMBER)? * scale) as u64));
+            }
+            MatrixColumn::Iops => point.iops = within(1e-3, LARGEST_NUMBER)?,
+            MatrixColumn::Mean(scale) => point.mean = Some(latency(*scale)?),
+            MatrixColumn::Percentile(percent, scale) => {
+                point.percentiles.push((*percent, latency(*scale)?));
+            }
+            MatrixColumn::Other => {}
+        }
+    }
+    let missing = [
+        (point.drive.is_empty(), "drive"),
+        (point.rw.is_empty(), "rw"),
+        (point.depth == 0, "depth"),
+        (point.iops == 0.0, "iops"),
+    ];
+    if let Some((_, name)) = missing.iter().find(|(missing, _)| *missing) {
+        return Err(format!("`{name}` is empty"));
+    }
+    if f64::from(point.depth) * f64::from(point.jobs) > MOST_IN_FLIGHT {
+        return Err(format!("{} jobs of depth {} are too many", point.jobs, point.depth));
+    }
+    if !set.is_empty() {
+        point.drive = format!("{set}/{}", point.drive);
+    }
+    point.percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    Ok(point)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str = "drive,device,rw,bs,depth,jobs,iops,p50_ms,p99_ms,p999_ms,mean_ms,source\n\
+        F1,desktop-1tb,randread,4k,32,1,131.0,179.3,876.6,1082,244.2,\"fio-plot, file x\"\n\
+        F1,desktop-1tb,randread,4k,1,1,72.05,,,,,x\n";
+
+    #[test]
+    fn a_table_of_ours() {
+        let points = from_csv(OWN.as_bytes()).unwrap();
+        let first = &points[0];
+        assert_eq!((first.device.as_deref(), first.block), (Some("desktop-1tb"), 4096));
+        assert_eq!((first.depth, first.jobs, first.iops), (32, 1, 131.0));
+        assert_eq!(first.percentiles, [(50.0, 179.3e6), (99.0, 876.6e6), (99.9, 1082e6)]);
+        assert_eq!((first.mean, points[1].mean), (Some(244.2e6), None));
+        assert_eq!((points[1].percentiles.len(), points[1].span), (0, None));
+        assert!(is_matrix(OWN.as_bytes()) && !is_matrix(b"policy,iops\npid,3\n"));
+    }
+
+    #[test]
+    fn a_table_of_fio_plot() {
+        let text = "set,drive,workload,depth,jobs,iops,mean_ms,p99_ms,p99.9_ms,runtime_ms,size\n\
+            G10,F1,randwrite,2,16,149.323,213.543,291.504,367.002,60185,100G\n";
+        let point = from_csv(text.as_bytes()).unwrap().remove(0);
+        assert_eq!((point.drive.as_str(), point.rw.as_str()), ("G10/F1", "randwrite"));
+        assert_eq!((point.outstanding(), point.span), (32, Some(100 << 30)));
+        assert_eq!(point.percentile(99.9), Some(367.002e6));
+        assert_eq!(point.runtime, Some(Nanos::from_millis(60_185)));
+    }
+
+    #[test]
+    fn wrong_tables_say_where() {
+        let wrong = |text: &str| from_csv(text.as_bytes()).unwrap_err().to_string();
+        let missing = wrong("drive,rw,iops\nx,randread,3\n");
+        assert!(missing.contains("no column `depth`"), "{missing}");
+        let head = "drive,rw,depth,jobs,iops\n";
+        for (row, said) in [
+            ("x,randread,0,1,3", "line 2: `depth`: \"0\" is no number of 1"),
+            ("x,randread,1,1,many", "line 2: `iops`: \"many\" is no number"),
+            ("x,randread,1,1,", "line 2: `iops` is empty"),
+            (",randread,1,1,2", "line 2: `drive` is empty"),
+            ("x,randread,90000,90000,2", "line 2: 90000 jobs of depth 90000 are too many"),
+        ] {
+            let error = wrong(&format!("{head}{row}\n"));
+            assert!(error.starts_with(said), "{error}");
+        }
+        assert!(wrong(head).contains("no line but"), "{}", wrong(head));
+    }
+
+    /// fio 3.1 as fio-plot calls it: the options decide, whatever the file is called.
+    #[test]
+    fn a_report_of_fio_plot() {
+        let report = |options: &str| {
+            format!(
+                r#"{{"fio version":"fio-3.1","jobs":[{{"jobname":"random-read","error":0,
+                "job options":{{{options}}},"read":{{"io_bytes":27320320,"bw":445,
+                "iops":111.0,"runtime":60112,"total_ios":6671,"clat_ns":{{"min":1,"max":868056000,
+                "mean":144100000.0,"percentile":{{"50.000000":105381888,"99.000000":400556032,
+                "99.900000":608174080,"0.00":0,"0.00":0}}}},
+                "lat_ns":{{"min":1,"max":868056000,"mean":144133000.0}}}}}}]}}"#
+            )
+        };
+        let full = r#""rw":"randread","bs":"4k","ioengine":"libaio","iodepth":"4","direct":"1",
+            "numjobs":"4","group_reporting":"1","size":"30G","filename":"/dev/sdb""#;
+        let point = from_json(report(full).as_bytes(), "x/randwrite-16-1.json").unwrap().remove(0);
+        assert_eq!((point.rw.as_str(), point.depth, point.jobs), ("randread", 4, 4));
+        assert_eq!((point.block, point.span), (4096, Some(30 << 30)));
+        assert_eq!(point.percentiles.len(), 3);
+        assert_eq!(point.percentile(50.0), Some(105_381_888.0));
+        assert_eq!((point.mean, point.iops), (Some(144_133_000.0), 111.0));
+        let named = from_json(report("").as_bytes(), "x/randread-16-2.json").unwrap().remove(0);
+        assert_eq!((named.rw.as_str(), named.depth, named.jobs), ("randread", 16, 2));
+        let nothing = from_json(report("").as_bytes(), "result.json").unwrap_err().to_string();
+        assert!(nothing.contains("job 1 (random-read): its options do not say `rw`"), "{nothing}");
+        let limited = format!(r#"{full},"rate_iops":"10""#);
+        let limited = from_json(report(&limited).as_bytes(), "a.json").unwrap_err().to_string();
+        assert!(limited.contains("`rate_iops` limits it"), "{limited}");
+    }
+}
