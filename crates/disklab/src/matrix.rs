@@ -127,8 +127,17 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
         return Ok(None);
     };
     let points = points.map_err(|error| format!("{shown}: {error}"))?;
-    let placed =
-        |point: MatrixPoint| MatrixPoint { place: format!("{shown}, {}", point.place), ..point };
+    // A table names files of devices from its own folder on.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let beside = |device: String| {
+        if device.ends_with(".toml") { folder.join(device).display().to_string() } else { device }
+    };
+    let placed = |point: MatrixPoint| MatrixPoint {
+        place: format!("{shown}, {}", point.place),
+        device: point.device.map(beside),
+        ..point
+    };
     Ok(Some(points.into_iter().map(placed).collect()))
 }
 
