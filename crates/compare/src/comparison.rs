@@ -16,6 +16,7 @@ use crate::decision::DecisionRule;
 use crate::matching::{MatchedTrials, MatchedValues};
 use crate::metric::Metric;
 use crate::noise::Noise;
+use crate::sensitivity::remark_on_estimates;
 use crate::sequential::SequentialDesign;
 use crate::served::served_otherwise;
 
@@ -110,7 +111,9 @@ pub fn compare(
         families.entry(matched.cell.value(ESTIMATED)).or_default().push(matched);
     }
     let compared = families.values().map(|own| compare_family(own, metrics, rule, interim));
-    Ok(compared.collect::<Result<Vec<_>, _>>()?.concat())
+    let mut comparisons = compared.collect::<Result<Vec<_>, _>>()?.concat();
+    remark_on_estimates(&mut comparisons);
+    Ok(comparisons)
 }
 
 fn compare_family(
@@ -343,10 +346,11 @@ impl Comparison {
     }
 
     /// The verdict in words. Where no values of so few seeds would give one, or nothing was
-    /// compared, it is not undecided.
+    /// compared, it is not undecided; `same (no choice)` where it could not have been another.
     pub fn verdict_in_words(&self) -> String {
         match self.change {
             None => "no verdict".to_owned(),
+            Some(_) if self.no_choice.is_some() => format!("{} (no choice)", self.verdict),
             Some(_) if self.too_few_seeds => "too few seeds".to_owned(),
             Some(_) => self.verdict.to_string(),
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use disklab_stats::Verdict;
-use disklab_units::prose::{count, listed};
+use disklab_units::prose::{count, in_shell, listed};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use crate::decision::{DecisionRule, ErrorControl};
 use crate::index::CellIndex;
 use crate::matching::MatchedTrials;
 use crate::metric::Metric;
+use crate::recommendation::Recommendation;
 use crate::sensitivity::is_at_end;
 use crate::sequential::SequentialDesign;
 
@@ -96,6 +97,33 @@ pub fn two_modes(comparisons: &[Comparison]) -> Option<String> {
     (!all.is_empty()).then(|| format!("One of two values, by seed: {all}"))
 }
 
+/// Axes besides the compared one that have several values, and the option that compares them, as
+/// a sentence without its full stop. `None` of several records, and where there is no such axis.
+pub fn other_axes(records: &[CellIndex], compared: &str) -> Option<String> {
+    let [only] = records else { return None };
+    let parts: Vec<&str> = compared.split('+').collect();
+    let several = CHOSEN.into_iter().filter(|axis| !parts.contains(axis)).filter_map(|axis| {
+        let values = only.trials.iter().filter_map(|trial| trial.cell.value(axis));
+        let values: IndexSet<&str> = values.collect();
+        values.first().filter(|_| values.len() > 1).map(|first| (axis, (*first).to_owned()))
+    });
+    let (axes, options): (Vec<&str>, Vec<String>) = several
+        .map(|(axis, first)| (axis, format!("--baseline {axis}={}", in_shell(&first))))
+        .unzip();
+    (!axes.is_empty()).then(|| {
+        let have = if axes.len() == 1 { "has" } else { "have" };
+        format!(
+            "{} {have} several values too: `disklab compare {} {}` compares those",
+            listed(&axes),
+            in_shell(&only.name()),
+            options.join("` or `")
+        )
+    })
+}
+
+/// The axes whose values somebody chooses among, and that a suite may combine.
+const CHOSEN: [&str; 3] = ["policy", "scheduler", "kernel"];
+
 /// The seeds that would decide what is undecided, and the commands that add them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MoreSeeds {
@@ -126,6 +154,16 @@ pub fn more_seeds(comparisons: &[Comparison], records: &[CellIndex]) -> Option<M
 }
 
 impl MoreSeeds {
+    /// Leaves the commands out beside a recommendation whose own add as many seeds.
+    #[must_use]
+    pub fn beside(mut self, recommendation: Option<&Recommendation>) -> Self {
+        let settling = recommendation.filter(|settling| !settling.to_settle.is_empty());
+        if settling.and_then(|one| one.seeds_to_settle).is_some_and(|seeds| seeds >= self.seeds) {
+            self.commands.clear();
+        }
+        self
+    }
+
     /// `open` has for each open verdict the seeds that would decide it, if that can be said, and
     /// whether they are only the least that can.
     pub fn new<'a>(
@@ -147,7 +185,7 @@ impl MoreSeeds {
                 return None;
             }
             let seeds = if first == 1 { last.to_string() } else { format!("{first}-{last}") };
-            Some(format!("disklab run --resume {} --seeds {seeds}", index.name()))
+            Some(format!("disklab run --resume {} --seeds {seeds}", in_shell(&index.name())))
         };
         Some(Self {
             verdicts: (known.len(), open.len()),

@@ -53,6 +53,9 @@ pub enum Error {
     )]
     NothingWeighted { selector: String, cells: Vec<String> },
 
+    #[error("--weight: every cell has a weight of 0, so that nothing counts; give one another")]
+    NothingCounts,
+
     #[error("{0}")]
     Statistics(#[from] disklab_stats::Error),
 

@@ -15,6 +15,7 @@ use disklab_record::outcome::Cell;
 use indexmap::IndexMap;
 use serde::Serialize;
 
+use crate::answer;
 use crate::comparison::{Comparison, compare};
 use crate::decision::DecisionRule;
 use crate::error::Error;
@@ -154,13 +155,15 @@ pub fn judge(
     };
     names.retain(is_candidate);
     if counting.is_empty() {
-        return Ok(None);
+        return if cells.is_empty() { Ok(None) } else { Err(Error::NothingCounts) };
     }
     let choice = Choice::over(&names, &counting, margin);
     let cost = choice.first().and_then(|first| first.worst.clone());
     let trials = comparisons.iter().map(|comparison| comparison.trials.0.min(comparison.trials.1));
     let trials: Vec<usize> = trials.filter(|number| *number > 0).collect();
-    let seeds_to_settle = seeds_to_settle(&choice, &counting, comparisons.len(), rule.decision);
+    // As many as there are do not settle what they left open.
+    let seeds_to_settle = seeds_to_settle(&choice, &counting, comparisons.len(), rule.decision)
+        .filter(|seeds| trials.iter().all(|number| number < seeds));
     Ok(Some(Recommendation {
         rule: RULE,
         compared: compared.to_owned(),
@@ -244,7 +247,8 @@ fn seeds_to_settle(
     let open = own.filter(|known| known.candidate == first.candidate && !known.is_certain);
     let planned = open.filter_map(|known| known.seeds_to_decide).max();
     let fewest = (2.0 * family as f64 / rule.alpha).log(4.0).ceil() as usize;
-    Some(planned.unwrap_or_else(|| fewest.max(disklab_stats::comparison::FEWEST)))
+    let needed = planned.unwrap_or_else(|| fewest.max(disklab_stats::comparison::FEWEST));
+    Some(answer::rounded(needed))
 }
 
 impl Recommendation {
@@ -260,7 +264,6 @@ impl Recommendation {
             is_of_one_metric: self.is_of_one_metric(),
             trials: (self.fewest_trials, self.most_trials),
             seeds_to_settle: self.seeds_to_settle,
-            commands: &self.to_settle,
             noun: if records.iter().any(is_import) { "repeat" } else { "seed" },
             smallest_effect: rule.decision.smallest_effect,
             weights: rule.weights,

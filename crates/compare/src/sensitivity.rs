@@ -55,7 +55,8 @@ pub fn sensitivities(comparisons: &[Comparison]) -> Vec<Sensitivity> {
         let is_of_it = |other: &&Comparison| {
             is_at_end(&other.cell)
                 && other.cell.without(ESTIMATED) == cell
-                && (&other.metric, &other.treatment) == (&own.metric, &own.treatment)
+                && (&other.metric, &other.treatment, &other.baseline)
+                    == (&own.metric, &own.treatment, &own.baseline)
         };
         let at_end = |other: &Comparison| VerdictAtEnd {
             end: other.cell.value(ESTIMATED).unwrap_or_default().to_owned(),
@@ -104,27 +105,48 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
         listed(&keys),
         listed(&counts)
     );
-    let turn = |own: &Sensitivity| {
-        let ends: Vec<String> = own
-            .ends
-            .iter()
-            .filter(|end| end.turns)
+    let other_ends = |own: &Sensitivity| {
+        let ends = own.other_ends()?;
+        let cell = answer::values(&own.cell);
+        let place = if cell.is_empty() { String::new() } else { format!(" ({cell})") };
+        let turns = own.ends.iter().any(|end| end.turns);
+        Some(format!(
+            "{} of {} against {}{place} {}: {} as the files have it, {ends}",
+            own.metric,
+            answer::name(&own.treatment),
+            answer::name(&own.baseline),
+            if turns { "turns" } else { "stays open" },
+            in_words(&own.verdict, own.change),
+        ))
+    };
+    std::iter::once(summary).chain(all.iter().filter_map(other_ends)).collect()
+}
+
+impl Sensitivity {
+    /// The verdicts at the ends at which it is another, or open; `None` if it is so at no end.
+    fn other_ends(&self) -> Option<String> {
+        let others = self.ends.iter().filter(|end| end.verdict != self.verdict);
+        let others: Vec<String> = others
             .map(|end| format!("{} at {}", in_words(&end.verdict, end.change), end.end))
             .collect();
-        (!ends.is_empty()).then(|| {
-            let cell = answer::values(&own.cell);
-            let place = if cell.is_empty() { String::new() } else { format!(" ({cell})") };
-            format!(
-                "{} of {} against {}{place} turns: {} as the files have it, {}",
-                own.metric,
-                answer::name(&own.treatment),
-                answer::name(&own.baseline),
-                in_words(&own.verdict, own.change),
-                listed(&ends)
-            )
-        })
-    };
-    std::iter::once(summary).chain(all.iter().filter_map(turn)).collect()
+        (!others.is_empty()).then(|| listed(&others))
+    }
+}
+
+/// Adds to each verdict that is not the same at all ends of estimates a remark that says so.
+pub(crate) fn remark_on_estimates(comparisons: &mut [Comparison]) {
+    for found in sensitivities(comparisons) {
+        let Some(ends) = found.other_ends() else { continue };
+        let own = comparisons.iter_mut().find(|own| {
+            own.cell.value(ESTIMATED) == Some(AS_IS)
+                && own.cell.without(ESTIMATED) == found.cell
+                && (own.metric.name(), &own.treatment, &own.baseline)
+                    == (&found.metric, &found.treatment, &found.baseline)
+        });
+        if let Some(own) = own {
+            own.remarks.push(format!("the verdict hangs on estimates of the disks: {ends}"));
+        }
+    }
 }
 
 fn in_words(verdict: &str, change: Option<RelativeChange>) -> String {

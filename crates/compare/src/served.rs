@@ -1,6 +1,8 @@
 //! Comparisons of kernels or records that say the same, although the disks were used otherwise.
 
 use disklab_config::suite::Axis;
+use disklab_protocol::names;
+use disklab_record::Outcome;
 use disklab_results::Sample;
 use disklab_units::prose::{count, listed};
 
@@ -29,9 +31,25 @@ pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
             Some((treatment.seed_index, how))
         })
         .collect();
-    let (seed, how) = found.first()?;
     let all = count(matched.treatments.len(), "seed");
+    let Some((seed, how)) = found.first() else {
+        let in_virtual_time =
+            pairs().all(|(ours, theirs)| ours.virtual_ns.is_some() && theirs.virtual_ns.is_some());
+        let differ = |(ours, theirs): &(&&Outcome, &&Outcome)| {
+            trace(ours).zip(trace(theirs)).is_some_and(|(ours, theirs)| ours != theirs)
+        };
+        let other = pairs().filter(differ).count();
+        // No two runs on a machine's own disks have the same.
+        return (in_virtual_time && other > 0).then(|| {
+            format!("the disks had other requests in {other} of {all}, in about the same shares")
+        });
+    };
     Some(format!("other disks served the reads in {} of {all}; seed {seed}: {how}", found.len()))
+}
+
+/// The digest of a trial's trace of requests.
+pub fn trace(outcome: &Outcome) -> Option<&String> {
+    [names::REQUESTS, names::REQUESTS_PACKED].into_iter().find_map(|name| outcome.files.get(name))
 }
 
 /// The disks' shares of the reads, or else the reads that went to another disk than the one before.

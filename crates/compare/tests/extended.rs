@@ -182,6 +182,12 @@ fn verdicts_that_turn_at_an_end_are_told() {
     let said = sensitivity::sentences(&comparisons);
     assert!(said[0].contains("Of 1 verdict") && said[0].contains("turn at an end: 1"), "{said:?}");
     assert!(said[1].contains("worse") && said[1].contains("at age_limit-low"), "{said:?}");
+    let remark = comparisons[0].remarks.last().expect("a remark");
+    assert!(
+        remark.starts_with("the verdict hangs on estimates of the disks: worse")
+            && remark.ends_with("at age_limit-low"),
+        "{remark}"
+    );
     // The ends are no cells of their own in the answer.
     let answer = disklab_compare::conclusion::sentences(&comparisons);
     assert!(answer[0].contains("of 1 cell"), "{answer:?}");

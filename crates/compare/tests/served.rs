@@ -1,11 +1,15 @@
 //! Remarks on kernels with equal numbers whose disks were used otherwise.
 
-use disklab_compare::{CellIndex, DecisionRule, Metric, Trust, compare, match_trials};
+use disklab_compare::{
+    CellIndex, DecisionRule, MatchedTrials, Metric, Trust, compare, match_trials,
+};
 use disklab_record::Outcome;
 use disklab_record::manifest::Suite;
+use disklab_record::outcome::Cell;
 use disklab_results::Sample;
 use disklab_results::sample::DeviceSample;
 use disklab_stats::Verdict;
+use disklab_units::Nanos;
 
 /// A suite over two values of an axis. It names its kernel unless that is the axis.
 fn suite([axis, first, other]: [&str; 3]) -> String {
@@ -76,4 +80,45 @@ fn other_disks_are_told_of_kernels_and_not_of_policies() {
     );
     assert!(remarks(kernels, [[0.5, 0.5], [0.52, 0.48]], [0.5, 0.52]).is_empty());
     assert!(remarks(["policy", "pid", "devid"], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]).is_empty());
+}
+
+/// What is said of two kernels whose trials have these digests of their traces, by seed, and as
+/// whose verdict: the words and the remarks.
+fn of_traces(ours: &[&str], theirs: &[&str]) -> (String, Vec<String>) {
+    let side = |kernel: &str, traces: &[&str]| -> Vec<Outcome> {
+        let outcome = |(seed, trace): (u32, &&str)| {
+            let id = format!("one+w+{kernel}+s{seed}");
+            let files = [("requests.trace.gz".to_owned(), (*trace).to_owned())].into();
+            let iops = 100.0 + f64::from(seed) * 0.01;
+            let own = disklab_testkit::outcome(id, &[("kernel", kernel)], seed);
+            let sample = Some(Sample { iops, ..Sample::default() });
+            Outcome { files, sample, virtual_ns: Some(Nanos(1)), ..own }
+        };
+        (1..).zip(traces).map(outcome).collect()
+    };
+    let (ours, theirs) = (side("7.3", ours), side("7.2", theirs));
+    let matched = MatchedTrials {
+        cell: Cell(Vec::new()),
+        treatment: "7.3".to_owned(),
+        baseline: "7.2".to_owned(),
+        paired: true,
+        treatments: ours.iter().collect(),
+        baselines: theirs.iter().collect(),
+        left_out: Vec::new(),
+        repeated: Vec::new(),
+    };
+    let compared = compare(&[matched], &[Metric::Iops], DecisionRule::DEFAULT, None);
+    let own = compared.expect("values").swap_remove(0);
+    (own.verdict_in_words(), own.remarks)
+}
+
+#[test]
+fn traces_say_whether_a_same_is_one_of_the_very_same_requests() {
+    let (verdict, remarks) = of_traces(&["a", "b", "c", "d"], &["a", "b", "c", "d"]);
+    assert_eq!(verdict, "same (no choice)");
+    assert_eq!(remarks, ["the same: the disks had the same requests at the same times"]);
+    let (verdict, remarks) = of_traces(&["a", "b", "c", "d"], &["a", "b", "x", "y"]);
+    assert_eq!(verdict, "same");
+    let said = "the disks had other requests in 2 of 4 seeds, in about the same shares";
+    assert_eq!(remarks, [said]);
 }

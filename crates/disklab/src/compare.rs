@@ -11,7 +11,7 @@ use disklab_compare::{
     conclusion, default_metrics, index_records, machine, match_trials, recommend, sensitivity,
 };
 use disklab_record::Record;
-use disklab_record::record::name_of;
+use disklab_record::record::name_in_shell;
 use indexmap::{IndexMap, IndexSet};
 use serde_json::json;
 
@@ -229,6 +229,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         }
     }
     if format != Format::Csv {
+        let more_seeds = more_seeds.map(|more| more.beside(recommendation.as_ref()));
         writeln!(out)?;
         // Tables of MMTests begin with their metric.
         let recommendation = recommendation.filter(|_| format == Format::Mmtests);
@@ -243,7 +244,8 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             print_sentences(sentences, screen, &mut out)?;
             print_sentences(turned, screen, &mut out)?;
             print_more_seeds(more_seeds.as_ref(), screen, &mut out)?;
-            print_sentences(modes.into_iter().chain(rest), screen, &mut out)?;
+            let others = conclusion::other_axes(&indexes, &compared);
+            print_sentences(modes.into_iter().chain(others).chain(rest), screen, &mut out)?;
         } else {
             // What is pasted elsewhere is not broken here.
             let more = more_seeds.map(|more| more.to_string());
@@ -263,7 +265,7 @@ fn remark_on_other_seeds(records: &[Record], screen: &Screen) {
     if let Some(other) =
         others.find(|other| records[0].manifest().has_other_seeds(other.manifest()))
     {
-        let [first, other] = [&records[0], other].map(|record| name_of(record.folder()));
+        let [first, other] = [&records[0], other].map(|record| name_in_shell(record.folder()));
         screen.remark(&format!(
             "{first} and {other} are of one suite with different seeds: disklab merge {first} \
              {other} pools them"
@@ -276,11 +278,12 @@ fn print_markdown(
     recommendation: Option<&Recommendation>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if let Some(Recommendation { headline, details, .. }) = recommendation {
+    if let Some(Recommendation { headline, details, to_settle, .. }) = recommendation {
         writeln!(out, "**{}.**\n", escaped(headline))?;
         for detail in details {
             writeln!(out, "- {}.", escaped(detail))?;
         }
+        to_settle.iter().try_for_each(|command| writeln!(out, "- `{command}`"))?;
         writeln!(out)?;
     }
     let rule = HEAD.map(|(_, side)| if side == Align::Right { "---:" } else { "---" });
@@ -306,7 +309,8 @@ pub fn print_recommendation(
     for detail in &recommendation.details {
         screen.prose(&format!("{detail}."), "  ", out)?;
     }
-    Ok(())
+    // A command is there to be copied.
+    recommendation.to_settle.iter().try_for_each(|command| Ok(writeln!(out, "    {command}")?))
 }
 
 /// A field of a table of Markdown, or a line of it.
@@ -415,7 +419,9 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
         writeln!(out, "{}", screen.paint(head, Paint::Strong))?;
         let heads = "|>trials|>estimate|>change|>interval|verdict";
         let mut table = TextTable::with_heads(heads, screen.color);
-        let (baseline, (_, number)) = (own[0].baseline.as_str(), own[0].numbers_in_words());
+        // A treatment without results has no number of the baseline beside it.
+        let shown = own.iter().find(|comparison| comparison.change.is_some()).unwrap_or(&own[0]);
+        let (baseline, (_, number)) = (shown.baseline.as_str(), shown.numbers_in_words());
         table.row([baseline, "", &number, "", "", "baseline"]);
         for comparison in own {
             let (change, interval) = comparison.change_and_interval();

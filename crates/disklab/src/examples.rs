@@ -175,18 +175,31 @@ fn below(command: Command, path: &str) -> Command {
         let path = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
         command.mut_subcommand(name, |command| below(command, &path))
     });
-    let Some((_, examples)) = EXAMPLES.iter().find(|(known, _)| *known == path) else {
+    let examples = examples_of(path);
+    if examples.is_empty() {
         return command;
-    };
+    }
     let with = |before: Option<String>| {
         let before = before.map(|text| text + "\n\n").unwrap_or_default();
-        before + &in_words(examples)
+        before + &in_words(&examples)
     };
     let short = command.get_after_help().map(ToString::to_string);
     let long = command.get_after_long_help().map(ToString::to_string);
     let long = with(long.or_else(|| short.clone()));
     let short = with(short);
     command.after_help(short).after_long_help(long)
+}
+
+/// The examples of a verb; of one with verbs below it, the first example of each.
+fn examples_of(path: &str) -> Vec<(&'static str, &'static str)> {
+    let is_below = |known: &str| {
+        let rest = known.strip_prefix(path).filter(|_| !path.is_empty());
+        rest.is_some_and(|rest| rest.starts_with(' '))
+    };
+    let own = EXAMPLES.iter().filter(|(known, _)| *known == path);
+    let own = own.flat_map(|(_, examples)| *examples);
+    let below = EXAMPLES.iter().filter(|(known, _)| is_below(known));
+    own.chain(below.filter_map(|(_, examples)| examples.first())).copied().collect()
 }
 
 fn in_words(examples: &[(&str, &str)]) -> String {
@@ -251,5 +264,13 @@ mod tests {
         assert!(help.contains("Panels, and the pictures"), "{help}");
         let last = help.trim_end().lines().last().unwrap_or_default();
         assert_eq!(last, "  disklab report nightly -o nightly.html");
+    }
+
+    #[test]
+    fn a_verb_with_verbs_below_it_shows_an_example_of_each() {
+        let kernel = super::examples_of("kernel");
+        let lines: Vec<&str> = kernel.iter().map(|(line, _)| *line).collect();
+        assert!(lines.contains(&"kernel build") && lines.contains(&"kernel list"), "{lines:?}");
+        assert!(super::examples_of("").is_empty() && super::examples_of("dev").is_empty());
     }
 }

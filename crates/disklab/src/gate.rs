@@ -252,6 +252,16 @@ fn cross(
                 passage: GateVerdict::Undecided,
                 remarks,
             };
+            let lacks = [(&treatment, &matched.treatment), (&baseline, &matched.baseline)];
+            let lacks: Vec<&str> = lacks
+                .into_iter()
+                .filter_map(|(values, side)| values.is_empty().then_some(side.as_str()))
+                .collect();
+            if !lacks.is_empty() {
+                cell.remarks.push(format!("no result here in {}", listed(&lacks)));
+                crossed.push(cell);
+                continue;
+            }
             let finding = if matched.paired { Finding::paired } else { Finding::unpaired };
             let finding = finding(&treatment, &baseline, gate.least_alpha(cells));
             match finding.and_then(|finding| Ok((gate.test(&finding)?, finding))) {
@@ -275,7 +285,15 @@ fn cross(
             crossed[*at].passage = passage;
         }
         for (at, gate, crossing) in &found {
-            crossed[*at].heed_noise(gate, crossing);
+            let cell = &mut crossed[*at];
+            let alone = gate.family(std::slice::from_ref(crossing))?;
+            if cell.passage == GateVerdict::Undecided && alone != [GateVerdict::Undecided] {
+                cell.remarks.push(format!(
+                    "its interval is for this cell alone; {} seeds are too few among {cells} cells",
+                    cell.trials.0.min(cell.trials.1)
+                ));
+            }
+            cell.heed_noise(gate, crossing);
         }
     }
     for cell in &mut crossed {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 
+use disklab_compare::conclusion::more_seeds;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, RECORD, RelativeChange,
     Trust, answer, compare, default_metrics, match_across,
@@ -21,14 +22,14 @@ use disklab_units::prose::in_shell;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::compare::{chance, share};
+use crate::compare::{chance, print_more_seeds, share};
 use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::from_here;
 use crate::screen::Screen;
 use crate::sparkline::sparkline;
 use crate::table::TextTable;
 use crate::words::{self, or_dash};
-use crate::{records, whole_file};
+use crate::{records, report, whole_file};
 use entries::{Entry, Order, sort};
 
 /// Show one metric of each cell over many records of a suite.
@@ -92,9 +93,24 @@ struct CellPoint {
     value: Option<f64>,
     /// How many trials have one.
     trials: usize,
-    change: Option<RelativeChange>,
-    verdict: Option<Verdict>,
+    /// With the cell of the record that it is compared with.
+    comparison: Option<Comparison>,
     begins_level: bool,
+}
+
+impl CellPoint {
+    fn change(&self) -> Option<RelativeChange> {
+        self.comparison.as_ref()?.change
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        let known = self.comparison.as_ref().filter(|comparison| comparison.change.is_some());
+        known.map(|comparison| comparison.verdict)
+    }
+
+    fn verdict_in_words(&self) -> Option<String> {
+        self.verdict().and(self.comparison.as_ref()).map(Comparison::verdict_in_words)
+    }
 }
 
 /// Everything that is shown.
@@ -109,7 +125,11 @@ struct History {
 }
 
 pub fn history(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let output = whole_file::new_file(args.output.as_ref())?;
+    let is_picture = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "svg");
+    let output = match args.output.as_ref().filter(is_picture) {
+        Some(picture) => Some(picture.as_path()),
+        None => whole_file::new_file(args.output.as_ref())?,
+    };
     let ending = output.map(|path| path.extension().unwrap_or_default().to_string_lossy());
     if let Some(ending) = ending.as_deref().filter(|ending| !["svg", "csv"].contains(ending)) {
         return Err(mistaken!(
@@ -125,7 +145,11 @@ pub fn history(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
             Some("svg") => history.picture(args),
             _ => history.csv()?,
         };
-        whole_file::write_text(output, &text)?;
+        // A picture of before is replaced, as a report is; of a table nothing says whose it is.
+        match ending.as_deref() {
+            Some("svg") => report::write(output, text.as_bytes())?,
+            _ => whole_file::write_text(output, &text)?,
+        }
         if screen.json {
             let document = json!({ "file": output, "bytes": text.len() });
             screen.json_named("history-file", &document)?;
@@ -207,9 +231,7 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
             Ok(comparisons) => {
                 for comparison in comparisons {
                     if let Some(points) = cells.get_mut(&key(&comparison.cell)) {
-                        points[at].change = comparison.change;
-                        points[at].verdict =
-                            comparison.change.is_some().then_some(comparison.verdict);
+                        points[at].comparison = Some(comparison);
                     }
                 }
             }
@@ -312,8 +334,15 @@ impl CellHistory {
 }
 
 impl History {
+    /// The words below a picture: days, where each record is of its own.
     fn words(&self) -> Vec<String> {
-        self.entries.iter().map(|entry| entry.word.clone()).collect()
+        let days = || self.entries.iter().map(|entry| entry.word.split(' ').next());
+        let is_apart = days().collect::<BTreeSet<_>>().len() == self.entries.len();
+        let word = |entry: &Entry| match entry.word.split_once(' ') {
+            Some((day, _)) if is_apart => day.to_owned(),
+            _ => entry.word.clone(),
+        };
+        self.entries.iter().map(word).collect()
     }
 
     fn against(&self, args: &HistoryArgs) -> String {
@@ -345,7 +374,7 @@ impl History {
         screen.prose(&head, "", out)?;
         writeln!(out)?;
         let mut table = TextTable::with_heads(
-            "cell|trend|>first|>last|>change|>interval|verdict",
+            "cell|trend|>compared with|>last|>change|>interval|verdict",
             screen.color,
         );
         for cell in &self.cells {
@@ -354,14 +383,20 @@ impl History {
                 or_dash(value.map(|value| answer::value(value, &self.unit)))
             };
             let last = cell.points.last();
-            let (change, interval) = answer::change_and_interval(last.and_then(|last| last.change));
-            let verdict = last.and_then(|last| last.verdict);
-            let verdict = verdict.map(|verdict| screen.paint(&verdict.to_string(), verdict.into()));
+            let compared = last.and_then(|last| last.comparison.as_ref());
+            let (change, interval) = answer::change_and_interval(last.and_then(CellPoint::change));
+            let words = last.and_then(|last| Some((last.verdict_in_words()?, last.verdict()?)));
+            let verdict = words.map(|(words, verdict)| screen.paint(&words, verdict.into()));
+            // The estimates that the change is between, where there is one.
+            let (own, base) = match compared {
+                Some(comparison) => comparison.numbers_in_words(),
+                None => (value(last), "-".to_owned()),
+            };
             table.row([
                 cell.name.clone(),
                 cell.trend(),
-                value(cell.points.first()),
-                value(last),
+                base,
+                own,
                 change,
                 interval,
                 or_dash(verdict),
@@ -385,7 +420,14 @@ impl History {
         if !levels.is_empty() {
             write!(out, "\n{levels}")?;
         }
-        Ok(())
+        let last = self.cells.iter().filter_map(|cell| cell.points.last()?.comparison.clone());
+        let last: Vec<Comparison> = last.collect();
+        let more =
+            more_seeds(&last, &[CellIndex::new(&self.entries[self.entries.len() - 1].record)]);
+        if more.is_some() {
+            writeln!(out)?;
+        }
+        print_more_seeds(more.as_ref(), screen, out)
     }
 
     fn json(&self, args: &HistoryArgs) -> Value {
@@ -395,10 +437,15 @@ impl History {
                 "created": entry.record.manifest().created, "kernels": entry.kernels,
             })
         };
+        let numbers = |point: &CellPoint| point.comparison.as_ref().map(Comparison::numbers);
         let point = |(point, entry): (&CellPoint, &Entry)| {
             json!({
                 "record": entry.name, "value": point.value, "trials": point.trials,
-                "change": point.change, "verdict": point.verdict.map(|verdict| verdict.to_string()),
+                "change": point.change(),
+                "verdict": point.verdict().map(|verdict| verdict.to_string()),
+                "too_few_seeds": point.comparison.as_ref().is_some_and(|own| own.too_few_seeds),
+                "estimate": numbers(point).map(|numbers| numbers.0),
+                "compared_with": numbers(point).map(|numbers| numbers.1),
                 "change_point": point.begins_level,
             })
         };
@@ -448,10 +495,10 @@ impl History {
                         self.unit.clone(),
                         point.trials.to_string(),
                         number(point.value),
-                        number(point.change.map(|change| change.percent)),
-                        number(point.change.map(|change| change.low)),
-                        number(point.change.map(|change| change.high)),
-                        point.verdict.map(|verdict| verdict.to_string()).unwrap_or_default(),
+                        number(point.change().map(|change| change.percent)),
+                        number(point.change().map(|change| change.low)),
+                        number(point.change().map(|change| change.high)),
+                        point.verdict_in_words().unwrap_or_default(),
                         point.begins_level.to_string(),
                     ])?;
                 }
@@ -466,7 +513,7 @@ impl History {
     fn picture(&self, args: &HistoryArgs) -> String {
         let point = |point: &CellPoint| HistoryPoint {
             value: point.value,
-            verdict: point.verdict,
+            verdict: point.verdict(),
             begins_level: point.begins_level,
         };
         let line = |cell: &CellHistory| HistoryLine {

@@ -93,7 +93,7 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
         }
         writeln!(out, "record: {}", from_here(folder).display())?;
         if tally.missing() > 0 {
-            let name = records::name_of(folder);
+            let name = records::name_in_shell(folder);
             writeln!(out, "to run what is missing: disklab run --resume {name}")?;
         }
         Ok(())

@@ -204,6 +204,13 @@ impl Question {
 
     /// The one that a record was begun with.
     pub fn recorded(lab: &Lab, folder: &Path, manifest: &Manifest) -> Result<Self, Failure> {
+        if manifest.imported.is_some() {
+            return Err(mistaken!(
+                "{} has results that were imported: nothing can be run of it; import more of \
+                 them into a new record",
+                name_of(folder)
+            ));
+        }
         let (file, suite) = (suite_file(folder), &manifest.suite);
         let all =
             Self::of_text(lab, &suite.name, &file, suite.text().to_owned(), suite.set.clone())?;

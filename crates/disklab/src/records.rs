@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use disklab_config::read::nearest;
 use disklab_protocol::names::MANIFEST;
 use disklab_record::Record;
-pub use disklab_record::record::{FOLDER, name_of};
+pub use disklab_record::record::{FOLDER, name_in_shell, name_of};
 use disklab_report::Tally;
 use itertools::Itertools;
 use serde::Serialize;
@@ -26,6 +26,7 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     // Shells complete names to this.
     let run = run.strip_prefix("./").unwrap_or(run);
     let run = run.strip_prefix(FOLDER).map_or(run, |name| name.trim_matches('/'));
+    let run = run.strip_suffix('/').unwrap_or(run);
     if run.contains('/') {
         return Err(mistaken!("there is no folder {}", path.display()));
     }

@@ -282,8 +282,8 @@ fn link(folder: &Path, output: &Path) -> String {
     up.chain([down]).collect::<PathBuf>().display().to_string()
 }
 
-/// A file that is there and is no report stays.
-fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// Writes a report. A file that is there and is no report stays.
+pub fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() && !is_report(output) {
         return Err(mistaken!(
             "{} is there and is no report of disklab's; remove it, or name another file with -o",

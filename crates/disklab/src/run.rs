@@ -157,8 +157,10 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     let (writer, tidied) = match (&begun, extension) {
         (Some(folder), Some(extension)) => {
-            screen.remark(&extend::in_words(&extension));
-            Record::extend(folder, &manifest, extension, retry)?
+            let said = extend::in_words(&extension);
+            let extended = Record::extend(folder, &manifest, extension, retry)?;
+            screen.remark(&said);
+            extended
         }
         _ => open(begun.or_else(|| args.out.clone()), &manifest, retry)?,
     };
@@ -337,7 +339,7 @@ impl Ending {
         // What ended early is told by its error.
         let speed = if whole { self.speed(record) } else { String::new() };
         writeln!(out, "{}{speed}", screen.paint(&tally.to_string(), Paint::Strong))?;
-        let name = records::name_of(&self.folder);
+        let name = records::name_in_shell(&self.folder);
         writeln!(out, "record: {}", from_here(&self.folder).display())?;
         if whole && !self.stopped {
             writeln!(out, "all numbers: disklab show {name}; as a page: disklab report {name}")?;

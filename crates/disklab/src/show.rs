@@ -59,7 +59,7 @@ pub fn outcome<'a>(record: &'a Record, id: &str) -> Result<&'a Outcome, Failure>
         Some(outcome) => Ok(outcome),
         None if trials.iter().any(|trial| trial == id) => Err(mistaken!(
             "trial {id} has not run; disklab run --resume {} runs what is missing",
-            records::name_of(record.folder())
+            records::name_in_shell(record.folder())
         )),
         None => {
             let near = nearest(id, trials.iter().map(String::as_str));

@@ -51,7 +51,7 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     show::cells(&record, screen, &mut out)?;
     let tally = Tally::new(&record);
     if tally.missing() > 0 {
-        let name = records::name_of(&folder);
+        let name = records::name_in_shell(&folder);
         screen
             .remark(&format!("nobody runs it any more; to continue: disklab run --resume {name}"));
     }

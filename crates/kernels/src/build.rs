@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use disklab_units::Bytes;
 
 use crate::cache::Cache;
-use crate::claim::{self, Claim};
+use crate::claim::{self, Claim, Scratch};
 use crate::compile::Compilation;
 use crate::error::{Error, Result};
 use crate::file;
@@ -161,8 +161,29 @@ impl Build<'_> {
             return Ok(Built { kernel, fresh: false });
         }
         self.check_room(material)?;
-        let start = Instant::now();
         let scratch = claim.scratch()?;
+        let place = self.compiled(material, (&recipe, compiler, &key), btrfs, &scratch, report);
+        let what = match place {
+            // A tree is large; who stopped the build sees why it takes a while yet.
+            Err(Error::Interrupted) => "interrupted: removing what was unpacked",
+            _ => "removing what was unpacked",
+        };
+        report(BuildStep::Preparing { what: what.to_owned() });
+        drop(scratch);
+        Ok(Built { kernel: Kernel::open(&place?)?, fresh: true })
+    }
+
+    /// Compiles a kernel in `scratch`, and returns its place in the cache.
+    fn compiled(
+        &self,
+        material: &Material,
+        (recipe, compiler, key): (&Recipe, String, &BuildKey),
+        btrfs: Btrfs,
+        scratch: &Scratch,
+        report: Report,
+    ) -> Result<PathBuf> {
+        let folder = self.cache.kernels();
+        let start = Instant::now();
         let tree = material.unpack(&scratch.path().join("source"), self.runner(), report)?;
         let version = material.version(&tree)?;
         let (files, patches) = recipe.size(&version);
@@ -190,9 +211,7 @@ impl Build<'_> {
         (kernel.objects, kernel.build_seconds) = (objects, (seconds * 10.0).round() / 10.0);
         let place = folder.join(format!("{version}-{}", key.short()));
         finish(&kernel, &compilation, &place)?;
-        report(BuildStep::Preparing { what: "removing what was unpacked".to_owned() });
-        drop(scratch);
-        Ok(Built { kernel: Kernel::open(&place)?, fresh: true })
+        Ok(place)
     }
 
     /// The kernel of this key, if it is there and sound; a damaged one is set aside.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use disklab_units::prose::count;
+use disklab_units::prose::{count, in_shell};
 
 use crate::error::RecordError;
 use crate::manifest::Manifest;
@@ -19,6 +19,11 @@ pub const FOLDER: &str = "records";
 pub fn name_of(folder: &Path) -> String {
     let short = folder.strip_prefix(FOLDER).ok().and_then(Path::to_str);
     short.map_or_else(|| folder.display().to_string(), str::to_owned)
+}
+
+/// The same for a shell: quoted where it has to be.
+pub fn name_in_shell(folder: &Path) -> String {
+    in_shell(&name_of(folder))
 }
 
 /// The name of a record's copy of its suite in messages.

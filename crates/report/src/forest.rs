@@ -355,7 +355,8 @@ fn chart(
          are written. {}: {counts}.",
         count(cells.iter().map(|cell| cell.rows.len()).sum(), "row")
     );
-    let title = format!("{} of all cells", metric.name());
+    let own = || format!("{} of all cells", metric.name());
+    let title = source.wanted.title.clone().unwrap_or_else(own);
     let size = (columns.width, bottom + BELOW + 2.0);
     Chart::of_svg("forest", title, says, size, inner, table(source, cells))
 }

@@ -25,6 +25,7 @@ pub fn markdown(source: &ReportSource) -> String {
     if let Some(recommendation) = &source.recommendation {
         out.push(format!("**{}.**\n", plain(&recommendation.headline)));
         out.extend(recommendation.details.iter().map(|detail| format!("- {}.", plain(detail))));
+        out.extend(recommendation.to_settle.iter().map(|command| format!("- `{command}`")));
         out.push("\n### Verdicts\n".to_owned());
     }
     let without = source.no_comparisons.as_ref();

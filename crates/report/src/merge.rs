@@ -1,7 +1,7 @@
 //! A record's trials merged over their seeds: cells, in the suite's order, grouped by array and
 //! workload.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use disklab_compare::index::{IndexedTrial, grouped};
 use disklab_compare::metric::both_directions;
@@ -195,6 +195,15 @@ fn groups<'a>(index: &CellIndex<'a>) -> Vec<CellGroup<'a>> {
     if row_axes.is_empty() {
         // Only arrays and workloads vary: the last of them is what is compared.
         row_axes.extend(head_axes.pop());
+    }
+    if index.record.manifest().imported.is_some() {
+        // A foreign result has every setting of its file as an axis.
+        let varies = |axis: &String| {
+            index.trials.iter().map(|trial| trial.cell.value(axis)).collect::<BTreeSet<_>>().len()
+                > 1
+        };
+        let (varying, constant): (Vec<_>, Vec<_>) = row_axes.into_iter().partition(varies);
+        row_axes = if varying.is_empty() { constant } else { varying };
     }
     let values = |trial: &IndexedTrial, axes: &[String]| -> Vec<String> {
         let value = |axis: &String| trial.cell.value(axis).unwrap_or_default().to_owned();

@@ -20,7 +20,8 @@ pub fn html(source: &ReportSource) -> String {
         .into_iter()
         .filter_map(|panel| drawn(&panel, source).map(|markup| (panel, markup)))
         .collect();
-    let heading = format!("{} – disklab", source.short_name());
+    let named = source.wanted.title.clone().unwrap_or_else(|| source.short_name());
+    let heading = format!("{named} – disklab");
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -18,6 +18,7 @@ use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
 use disklab_record::record::name_of;
 use disklab_stats::Verdict;
+use disklab_units::prose::in_shell;
 use itertools::Itertools;
 
 use crate::merge::MergedRecord;
@@ -194,7 +195,8 @@ impl<'a> ReportSource<'a> {
                 "; it went on while this was made. Verdicts are of what there was".to_owned()
             } else {
                 format!(
-                    ", and nobody ran it on while this was made; disklab run --resume {record} does"
+                    ", and nobody ran it on while this was made; disklab run --resume {} does",
+                    in_shell(record)
                 )
             };
             let ended = all - missing;
@@ -215,9 +217,9 @@ impl<'a> ReportSource<'a> {
         conclusion::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
-    /// Says what becomes of the verdicts in the first metric at the ends of estimated parameters.
+    /// Says what becomes of the verdicts at the ends of estimated parameters.
     pub fn sensitivity(&self) -> Vec<String> {
-        sensitivity::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
+        sensitivity::sentences(&self.comparisons)
     }
 
     /// How many seeds would decide what the first metric leaves undecided, and how to add them, in
@@ -229,7 +231,8 @@ impl<'a> ReportSource<'a> {
     /// The seeds that would decide what the first metric leaves undecided.
     pub fn more_seeds(&self) -> Option<MoreSeeds> {
         let own: Vec<_> = self.of_first_metric().cloned().collect();
-        conclusion::more_seeds(&own, &self.indexes)
+        let more = conclusion::more_seeds(&own, &self.indexes)?;
+        Some(more.beside(self.recommendation.as_ref()))
     }
 
     /// The choices that take one of two values by seed in the first metric, in words.

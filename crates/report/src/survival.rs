@@ -3,7 +3,7 @@
 use disklab_config::suite::metric::SURVIVED;
 use disklab_record::{Outcome, Record, Status};
 use disklab_results::measure::Measure;
-use disklab_units::prose::{count, listed};
+use disklab_units::prose::{count, in_shell, listed};
 
 /// Returns the sentence without its full stop. None: nobody cut the power.
 pub fn sentence(record: &Record) -> Option<String> {
@@ -43,7 +43,7 @@ pub fn sentence(record: &Record) -> Option<String> {
         "After {survived} of {cuts} in {trials}, everything that had been promised was found; not \
          so in {}{more}: disklab show {} TRIAL says what was lost{unknown}",
         listed(named),
-        record_name(record)
+        in_shell(&record_name(record))
     ))
 }
 

@@ -95,7 +95,9 @@ impl Choice {
             candidates.iter().filter_map(|name| Regret::over(name, cells)).collect();
         order(&mut regrets, margin);
         let first = regrets.first().filter(|first| first.is_complete());
-        let is_best = |first: &&Regret| first.most <= -(-MOST_BEHIND).ln_1p();
+        // What is no effect of interest is not behind.
+        let most = (-(-MOST_BEHIND).ln_1p()).max(margin);
+        let is_best = |first: &&Regret| first.most <= most;
         let mut choice = Self {
             scope,
             choice: first.filter(is_best).map(|first| first.candidate.clone()),

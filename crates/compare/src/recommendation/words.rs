@@ -21,7 +21,6 @@ pub struct Words<'a> {
     /// The fewest and the most trials that are compared in a cell.
     pub trials: (usize, usize),
     pub seeds_to_settle: Option<usize>,
-    pub commands: &'a [String],
     /// The word for a trial of a cell among others: `seed` or `repeat`.
     pub noun: &'static str,
     /// The smallest effect of interest, as a share.
@@ -72,8 +71,9 @@ impl Words<'_> {
             return format!("{FOR}: {name}{guess}. It is {}", self.record_of(first));
         }
         format!(
-            "{FOR} no choice is best{guess}: each is more than 10 % behind another somewhere. \
+            "{FOR} no choice is best{guess}: each is more than {} % behind another somewhere. \
              {name} loses least: it is {}",
+            (self.smallest_effect * 100.0).max(10.0),
             self.record_of(first)
         )
     }
@@ -83,7 +83,8 @@ impl Words<'_> {
         let choice = self.choice;
         let parts = parts(choice).filter(|_| !choice.makes_no_difference);
         let parts = parts.map(|parts| format!("By {parts}"));
-        let by_axis = self.by_axis.iter().map(|(axis, choice)| self.of_axis(axis, choice));
+        let by_axis = self.by_axis.iter().filter(|_| !choice.makes_no_difference);
+        let by_axis = by_axis.map(|(axis, choice)| self.of_axis(axis, choice));
         let mut details: Vec<String> = parts.into_iter().chain(by_axis).collect();
         if !choice.makes_no_difference {
             details.extend(self.alternatives());
@@ -128,6 +129,7 @@ impl Words<'_> {
         let size = match change.map(|change| change.percent.abs()) {
             None => format!("behind {other}, by an unknown amount"),
             Some(size) if size >= 900.0 => format!("{} of {other}", answer::change(size)),
+            Some(size) if (99.5..100.0).contains(&size) => format!("{size:.2} % behind {other}"),
             Some(size) if size >= 9.95 => format!("{size:.0} % behind {other}"),
             Some(size) => format!("{size:.1} % behind {other}"),
         };
@@ -157,6 +159,7 @@ impl Words<'_> {
 
     fn of_axis(&self, axis: &str, choice: &Choice) -> String {
         match choice.first() {
+            Some(_) if choice.makes_no_difference => format!("The {axis} makes no difference"),
             Some(first) if choice.choice.is_some() => format!(
                 "The best {axis} is {}: it is {}",
                 answer::name(&first.candidate),
@@ -171,26 +174,26 @@ impl Words<'_> {
         }
     }
 
-    /// Names the cells that are open, and the command that settles them.
+    /// Names the cells that are open, and how many trials would settle them.
     fn open(&self) -> Option<String> {
-        let open = self.choice.first().map(Regret::uncertain).filter(|open| *open > 0)?;
+        let first = self.choice.first()?;
+        let open = Some(first.uncertain()).filter(|open| *open > 0)?;
+        let name = answer::name(&first.candidate);
         let trials = self.trials_in_words();
         let head = if self.trials.1 < FEWEST {
             format!("This is a guess from {trials}: fewer than {FEWEST} give no verdict")
         } else {
             format!(
-                "In {open} of {} the verdicts are open after {trials}",
+                "In {open} of {} it is open after {trials} whether {name} is behind the best",
                 self.cells(self.choice.judged)
             )
         };
         let Some(number) = self.seeds_to_settle else { return Some(head) };
         let noun = self.noun;
-        Some(match self.commands {
-            _ if number > MOST_SEEDS => {
-                format!("{head}; more than {MOST_SEEDS} {noun}s would be needed to settle them")
-            }
-            [] => format!("{head}; about {number} {noun}s would settle them"),
-            commands => format!("{head}. To settle them: {}", commands.join(" && ")),
+        Some(if number > MOST_SEEDS {
+            format!("{head}; more than {MOST_SEEDS} {noun}s would be needed to settle it")
+        } else {
+            format!("{head}; about {number} {noun}s would settle it")
         })
     }
 

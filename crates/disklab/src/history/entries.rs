@@ -31,7 +31,19 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
     let mut all = Vec::new();
     for target in targets {
         match records::find(target) {
-            Ok(folder) => all.push(entry(&folder, by)?),
+            Ok(folder) => {
+                all.push(entry(&folder, by)?);
+                let others = records_of_suite(target, by, screen).len();
+                if others > 0 {
+                    screen.remark(&format!(
+                        "{target} is the record of that name; {} of a suite of that name",
+                        match others {
+                            1 => "one record is also".to_owned(),
+                            _ => format!("{others} records are also"),
+                        }
+                    ));
+                }
+            }
             Err(failure) => {
                 let found = records_of_suite(target, by, screen);
                 if found.is_empty() {
@@ -90,7 +102,8 @@ fn entry(folder: &Path, by: Order) -> Result<Entry, Failure> {
 pub fn sort(entries: &mut [Entry], by: Order) {
     entries.sort_by(|one, other| {
         let created = |entry: &Entry| entry.record.manifest().created.clone();
-        let by_date = created(one).cmp(&created(other)).then(one.name.cmp(&other.name));
+        // Of the same second, in the order in which they were named.
+        let by_date = created(one).cmp(&created(other));
         match by {
             Order::Date => by_date,
             Order::Kernel => version(&one.kernels).cmp(&version(&other.kernels)).then(by_date),

@@ -16,7 +16,7 @@ use disklab_config::suite::Seeds;
 use disklab_config::{Suite, Trial};
 use disklab_record::manifest::UntilDecided;
 use disklab_record::outcome::{Cell, Outcome};
-use disklab_record::record::name_of;
+use disklab_record::record::name_in_shell;
 use disklab_record::{Record, Status, Writer};
 use disklab_runner::Event;
 use disklab_runner::{Executor, not_run};
@@ -172,7 +172,7 @@ fn is_missing(trials: &[Trial], writer: &Writer) -> bool {
 
 /// What a run ends with whose budget was spent first.
 pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> {
-    let (spent, name) = (words::wall(Duration::from_nanos(budget.0)), name_of(folder));
+    let (spent, name) = (words::wall(Duration::from_nanos(budget.0)), name_in_shell(folder));
     let (verdicts, are) =
         (count(open.len(), "verdict"), if open.len() == 1 { "is" } else { "are" });
     let head = format!("the budget of {spent} is spent, and {verdicts} {are} open:");

@@ -35,9 +35,12 @@ pub fn until_decided(
 /// A remark on what adding seeds costs.
 pub fn in_words(extension: &Extension) -> String {
     let Extension { after, upto, .. } = extension;
+    let added = match after + 1 {
+        first if first == *upto => format!("seed {upto} is"),
+        first => format!("seeds {first} to {upto} are"),
+    };
     format!(
-        "seeds {} to {upto} are added after a look at the results up to seed {after}: verdicts \
-         account for it (docs/METHODOLOGY.md)",
-        after + 1
+        "{added} added after a look at the results up to seed {after}: verdicts account for it \
+         (docs/METHODOLOGY.md)"
     )
 }

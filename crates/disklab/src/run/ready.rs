@@ -30,10 +30,10 @@ pub fn check(
     let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
     for trial in trials {
         if !kernels.contains_key(&trial.kernel) {
-            kernels.insert(trial.kernel.clone(), named(maker, &trial.kernel, screen)?);
             if let Some((source, btrfs)) = maker.source_of(&trial.kernel)? {
                 warn_of_overlap(&source, btrfs, &home.share, screen)?;
             }
+            kernels.insert(trial.kernel.clone(), named(maker, &trial.kernel, screen)?);
         }
     }
     with(kernels, cache, trials, jobs, stop)

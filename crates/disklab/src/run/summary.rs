@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use disklab_compare::{
-    CellIndex, Metric, MetricUse, Recommendation, answer, default_metrics, sensitivity,
+    CellIndex, Metric, MetricUse, Recommendation, answer, conclusion, default_metrics, sensitivity,
 };
 use disklab_record::{Record, Status};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, DiskNumbers, MergedRecord};
@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::show::measures::{self, JudgedCells};
 use crate::sparkline::sparkline;
-use crate::table::{Align, TextTable, left, right};
+use crate::table::{Align, TextTable};
 use crate::words::or_dash;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -30,6 +30,11 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let wanted = options(&index);
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = ReportSource::new(&records, &wanted).ok();
+    // All columns of a row are by one estimator, whichever of them is judged.
+    let of_columns: Vec<Metric> = columns().iter().filter_map(|column| column.metric()).collect();
+    let of_columns = ReportOptions { metrics: of_columns, ..ReportOptions::default() };
+    let numbers = ReportSource::new(&records, &of_columns).ok();
+    let sources = source.as_ref().zip(numbers.as_ref().or(source.as_ref()));
     // The ends of estimates are told in sentences.
     let mut as_they_are = CellIndex::new(record);
     as_they_are.trials.retain(|trial| !sensitivity::is_at_end(&trial.cell));
@@ -45,7 +50,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
             let judged = source.as_ref().and_then(|source| judged_cells(group, source, screen));
             measures::print(group, &labels, judged.as_ref(), screen, out)?;
         } else {
-            let (table, with_bars) = rows(group, source.as_ref(), screen);
+            let (table, with_bars) = rows(group, sources, screen);
             has_bars |= with_bars;
             table.print(screen, "  ", out)?;
             if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
@@ -59,33 +64,37 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         print_recommendation(recommendation, screen, out)?;
         writeln!(out)?;
     }
-    let said = |source: &ReportSource| source.sentences().into_iter().chain(source.sensitivity());
-    for sentence in source.iter().flat_map(said) {
+    // Estimates are made for every number, since most of them show in latencies only.
+    let sensitivity = sources.map(|(_, numbers)| numbers.sensitivity()).unwrap_or_default();
+    let sentences = source.iter().flat_map(ReportSource::sentences).chain(sensitivity);
+    for sentence in sentences {
         screen.prose(&format!("{sentence}."), "", out)?;
     }
     let more = source.as_ref().and_then(ReportSource::more_seeds);
     print_more_seeds(more.as_ref(), screen, out)?;
     let modes = source.as_ref().and_then(ReportSource::two_modes);
-    let modes = modes.map(|sentence| format!("{sentence}."));
+    let other_axes = source
+        .as_ref()
+        .and_then(|source| conclusion::other_axes(std::slice::from_ref(&index), &source.compared));
+    let modes = modes.into_iter().chain(other_axes).map(|sentence| format!("{sentence}."));
     let bars = if has_bars {
         "; the bars are disks, reads of the busiest reader and busy of all the time"
     } else {
         ""
     };
-    let judged = source.as_ref().filter(|source| !source.comparisons.is_empty());
-    let numbers = match judged.and_then(|source| source.metrics.first()) {
-        Some(metric) => format!(
-            "{} is the estimate that its verdict rests on; other numbers are medians over \
-             seeds{bars}.",
-            metric.name()
-        ),
-        None => format!("Numbers are medians over seeds{bars}."),
+    let is_judged = source.as_ref().is_some_and(|source| !source.comparisons.is_empty());
+    let numbers = if is_judged {
+        format!(
+            "Numbers are the estimates that verdicts rest on; of what nothing is compared with, \
+             medians over seeds{bars}."
+        )
+    } else {
+        format!("Numbers are medians over seeds{bars}.")
     };
     let doubted = in_doubt(record);
     let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
     let machine = report.machine.iter().map(|sentence| format!("{sentence}."));
     for text in modes
-        .into_iter()
         .chain(doubted)
         .chain(machine)
         .chain(survived)
@@ -123,10 +132,14 @@ fn in_doubt(record: &Record) -> Vec<String> {
     sentences.map(|sentence| format!("In doubt, and in no verdict: {sentence}.")).collect()
 }
 
+/// The verdicts of a record, and the numbers of all columns.
+type Sources<'s, 'r> = (&'s ReportSource<'r>, &'s ReportSource<'r>);
+
 /// On a narrow screen without the numbers that say least; and whether bars are among the others.
-fn rows(group: &CellGroup, source: Option<&ReportSource>, screen: &Screen) -> (TextTable, bool) {
+fn rows(group: &CellGroup, sources: Option<Sources<'_, '_>>, screen: &Screen) -> (TextTable, bool) {
     let all = columns();
-    let judged = judged(source);
+    let judged = judged(sources.map(|(source, _)| source));
+    let numbers = sources.map(|(_, numbers)| numbers);
     let table = |columns: &[&SummaryColumn]| {
         let axes = group.axes.join(", ");
         let mut heads = vec![(axes.as_str(), Align::Left)];
@@ -137,9 +150,21 @@ fn rows(group: &CellGroup, source: Option<&ReportSource>, screen: &Screen) -> (T
             let mut fields = vec![cell.values.join(", ")];
             let compared = judged.iter().find_map(|(source, _)| number(cell, source));
             let text = |column: &&SummaryColumn| {
-                let shown = compared.as_ref().filter(|(metric, _)| column.metric == Some(metric));
-                let own = || cell.measured.as_ref().map(column.text);
-                or_dash(shown.map(|(_, number)| number.clone()).or_else(own))
+                let measured = cell.measured.as_ref();
+                let text = match &column.shown {
+                    Shown::Number { metric, own, in_words } => {
+                        let judged = compared.as_ref().filter(|(known, _)| *known == metric);
+                        let number = || {
+                            let (group, choice) = place(cell, numbers?)?;
+                            numbers?.number(group, choice, metric)
+                        };
+                        let number = || number().or_else(|| own(measured?)).map(in_words);
+                        // `> 60 s`, or beside other seeds.
+                        judged.map(|(_, number)| number.clone()).or_else(number)
+                    }
+                    Shown::Bars(bars) => measured.map(bars),
+                };
+                or_dash(text)
             };
             fields.extend(columns.iter().map(text));
             fields.extend(judged.iter().map(|(source, _)| verdict(cell, source, screen)));
@@ -165,47 +190,60 @@ fn judged<'s, 'r>(source: Option<&'s ReportSource<'r>>) -> Option<(&'s ReportSou
 
 struct SummaryColumn {
     head: &'static str,
-    /// The metric that it shows.
-    metric: Option<&'static Metric>,
     /// Bars are at the left.
     side: Align,
     /// Where there is no room for all, the least go first.
     importance: u8,
-    text: fn(&CellNumbers) -> String,
+    shown: Shown,
+}
+
+enum Shown {
+    /// A metric, by the estimate of a comparison or else the median over the cell's seeds.
+    Number { metric: Metric, own: fn(&CellNumbers) -> Option<f64>, in_words: fn(f64) -> String },
+    /// The cell's disks side by side.
+    Bars(fn(&CellNumbers) -> String),
+}
+
+impl SummaryColumn {
+    fn metric(&self) -> Option<Metric> {
+        match &self.shown {
+            Shown::Number { metric, .. } => Some(metric.clone()),
+            Shown::Bars(_) => None,
+        }
+    }
 }
 
 fn columns() -> [SummaryColumn; 8] {
-    type Shown = fn(&CellNumbers) -> String;
-    let columns: [(_, Option<&'static Metric>, _, Shown); 8] = [
-        (right("IOPS"), Some(&Metric::Iops), 4, |cell| digits(cell.all.iops.median)),
-        (right("MiB/s"), None, 1, |cell| digits(cell.all.bw_bytes.median / MIB)),
-        (right("mean"), Some(&Metric::Mean), 2, |cell| time(Some(cell.all.lat_mean_ns))),
-        (right("p50"), Some(&Metric::P50), 0, |cell| time(cell.all.p50_ns)),
-        (right("p99"), Some(&Metric::P99), 3, |cell| time(cell.all.p99_ns)),
-        (right("p99.9"), Some(&Metric::P999), 0, |cell| time(cell.all.p99_9_ns)),
-        (left("reads"), None, 3, |cell| {
+    type Own = fn(&CellNumbers) -> Option<f64>;
+    let number = |head, importance, metric, own: Own, in_words| {
+        let shown = Shown::Number { metric, own, in_words };
+        SummaryColumn { head, side: Align::Right, importance, shown }
+    };
+    let bars = |head, importance, bars| SummaryColumn {
+        head,
+        side: Align::Left,
+        importance,
+        shown: Shown::Bars(bars),
+    };
+    let time = |ns: f64| answer::value(ns, "ns");
+    let mebibytes = |bytes: f64| digits(bytes / MIB);
+    [
+        number("IOPS", 4, Metric::Iops, |cell| Some(cell.all.iops.median), digits),
+        number("MiB/s", 1, Metric::Bandwidth, |cell| Some(cell.all.bw_bytes.median), mebibytes),
+        number("mean", 2, Metric::Mean, |cell| Some(cell.all.lat_mean_ns.median), time),
+        number("p50", 0, Metric::P50, |cell| Some(cell.all.p50_ns?.median), time),
+        number("p99", 3, Metric::P99, |cell| Some(cell.all.p99_ns?.median), time),
+        number("p99.9", 0, Metric::P999, |cell| Some(cell.all.p99_9_ns?.median), time),
+        bars("reads", 3, |cell| {
             let shares = &cell.read_shares;
             sparkline(shares, shares.iter().flatten().copied().fold(0.0, f64::max))
         }),
-        (left("busy"), None, 2, |cell| {
-            sparkline(&medians(cell, |disk| Some(disk.utilisation)), 1.0)
-        }),
-    ];
-    columns.map(|((head, side), metric, importance, text)| SummaryColumn {
-        head,
-        metric,
-        side,
-        importance,
-        text,
-    })
+        bars("busy", 2, |cell| sparkline(&medians(cell, |disk| Some(disk.utilisation)), 1.0)),
+    ]
 }
 
 fn medians(measured: &CellNumbers, of: fn(&DiskNumbers) -> Option<Spread>) -> Vec<Option<f64>> {
     measured.disks.iter().map(|disk| of(disk).map(|spread| spread.median)).collect()
-}
-
-fn time(spread: Option<Spread>) -> String {
-    or_dash(spread.map(|spread| answer::value(spread.median, "ns")))
 }
 
 /// `+12 % better`, `baseline`.

@@ -8,7 +8,7 @@ use disklab_record::Status;
 use disklab_report::failures::{TrialFailure, failures};
 use disklab_report::merge::{CellGroup, CellNumbers, CellRow, MergedRecord, TrialRow, made_with};
 use disklab_report::notes::Notes;
-use disklab_units::prose::count;
+use disklab_units::prose::{count, in_shell};
 use itertools::Itertools;
 
 use super::measures;
@@ -70,7 +70,12 @@ pub fn print(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Res
     let trials = || cells().flat_map(|cell| &cell.trials);
     let failed = trials().find(|trial| trial.status == Some(Status::Failed));
     if let Some(trial) = failed.or_else(|| trials().next()) {
-        writeln!(out, "One trial: disklab show {} {}", report.record, trial.trial)?;
+        writeln!(
+            out,
+            "One trial: disklab show {} {}",
+            in_shell(&report.record),
+            in_shell(trial.trial)
+        )?;
     }
     Ok(())
 }

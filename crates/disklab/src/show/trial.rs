@@ -16,7 +16,7 @@ use disklab_record::{Outcome, Record, Status};
 use disklab_report::merge::validity;
 use disklab_results::Sample;
 use disklab_results::sample::{DirectionSample, LatencyKind};
-use disklab_units::prose::digits;
+use disklab_units::prose::{digits, in_shell};
 use disklab_units::{Bytes, Nanos, Rate};
 use itertools::Itertools;
 use serde_json::{Value, json};
@@ -98,9 +98,9 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         writeln!(out, "{}", screen.paint(&text, Paint::Bad))?;
     }
     if let Some(raw) = &raw {
-        let run = records::name_of(record.folder());
+        let run = records::name_in_shell(record.folder());
         if disklab_trace::find(raw).is_some() {
-            writeln!(out, "every request: disklab trace {run} {}", outcome.trial)?;
+            writeln!(out, "every request: disklab trace {run} {}", in_shell(&outcome.trial))?;
         }
     }
     Ok(out.flush()?)

@@ -91,6 +91,43 @@ fn tables_and_pictures() {
     assert_eq!(svg.status, Some(0), "{}", svg.err);
     let drawn = fs::read_to_string(here.path().join("history.svg")).expect("a picture");
     assert!(drawn.contains("<svg") && drawn.matches("<circle").count() == 36);
+    // The next night draws it again; what somebody else wrote stays.
+    assert_eq!(run(here.path(), &["history", "quick", "-o", "history.svg"]).status, Some(0));
+    fs::write(here.path().join("mine.svg"), "<svg/>").expect("a file");
+    let refused = run(here.path(), &["history", "quick", "-o", "mine.svg"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.out);
+    assert_eq!(fs::read_to_string(here.path().join("mine.svg")).expect("a file"), "<svg/>");
+}
+
+/// A row says the numbers that its change is between, as `compare` does.
+#[test]
+fn the_numbers_are_those_of_the_change_and_few_seeds_are_said_to_be() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "first", 6, 1.0);
+    fixture::seeds_record(here.path(), "second", 6, 0.9);
+    let history = ["history", "first", "second", "--metric", "iops", "--json"];
+    let history = json(here.path(), &history);
+    let compared = json(here.path(), &["compare", "first", "second", "--metric", "iops", "--json"]);
+    for (cell, other) in history["cells"]
+        .as_array()
+        .expect("cells")
+        .iter()
+        .zip(compared["cells"].as_array().expect("cells"))
+    {
+        let last = &cell["points"][1];
+        assert_eq!(last["compared_with"].is_null(), other["change"].is_null(), "{last} {other}");
+        if let (Some(own), Some(base), Some(percent)) = (
+            last["estimate"].as_f64(),
+            last["compared_with"].as_f64(),
+            last["change"]["percent"].as_f64(),
+        ) {
+            assert!((100.0 * (own / base - 1.0) - percent).abs() < 1e-6, "{last}");
+        }
+    }
+    fixture::seeds_record(here.path(), "few", 1, 0.5);
+    let few = run(here.path(), &["history", "first", "few", "--metric", "iops"]);
+    assert!(few.out.contains("too few seeds"), "{}", few.out);
+    assert!(few.out.contains("disklab run --resume few --seeds "), "{}", few.out);
 }
 
 #[test]

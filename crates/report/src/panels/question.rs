@@ -1,6 +1,6 @@
 //! The question, the answer, the conditions, and the limits of the answer.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use itertools::Itertools;
 use maud::{Markup, html};
 
@@ -28,12 +28,15 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let forest = source.metrics.first().map(|metric| forest::pieces(source, metric));
     let verdicts = answer(source);
     let (first, below) = match &source.recommendation {
-        Some(Recommendation { headline, details, .. }) => (
+        Some(Recommendation { headline, details, to_settle, .. }) => (
             html! { p.recommendation { strong { (headline) "." } } },
             Some(html! {
                 @if !details.is_empty() {
                     h3 { "What another choice would cost" }
-                    ul.answer { @for detail in details { li { (detail) "." } } }
+                    ul.answer {
+                        @for detail in details { li { (detail) "." } }
+                        @for command in to_settle { li { code { (command) } } }
+                    }
                 }
                 h3 { "Verdicts" }
                 (verdicts)
@@ -203,5 +206,11 @@ fn measured(index: &CellIndex) -> Option<String> {
     let Some(DiskTimes { rotational, solid_state }) = suite.runtime else {
         return Some(format!("until programs have started, or all phases are done; in {time}"));
     };
+    // An axis of times holds for all disks.
+    let values = index.trials.iter().filter_map(|trial| trial.cell.value("runtime"));
+    let values: IndexSet<&str> = values.collect();
+    if !values.is_empty() {
+        return Some(format!("for {}; in {time}", listed(&Vec::from_iter(values))));
+    }
     Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in {time}"))
 }
