@@ -60,7 +60,11 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let (mut paths, mut unknown) = (Vec::new(), 0);
     for path in &args.paths {
         match record_at(path) {
-            Some(folder) => rows.extend(of_record(&Record::open(&folder)?)),
+            Some(folder) => {
+                let record = Record::open(&folder)?;
+                records::remark_if_unprotected(&record, screen);
+                rows.extend(of_record(&record));
+            }
             None => paths.push(path.clone()),
         }
     }

@@ -50,6 +50,17 @@ pub fn open(run: &str) -> Result<Record, Failure> {
     Ok(Record::open(&find(run)?)?)
 }
 
+/// Remarks that a change of a record would not be seen, since an older disklab wrote it.
+pub fn remark_if_unprotected(record: &Record, screen: &Screen) {
+    if !record.manifest().is_protected() {
+        screen.remark(&format!(
+            "{} was written by an older disklab, without digests: what was changed in its lines \
+             since then does not show",
+            name_of(record.folder())
+        ));
+    }
+}
+
 /// The record of which one trial is wanted: lines of others that cannot be read are told, and keep
 /// nobody from that.
 pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record, Failure> {

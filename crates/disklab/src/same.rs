@@ -32,8 +32,9 @@ const NAMED: usize = 20;
 const AROUND: usize = 60;
 
 pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let records = [records::open(&args.first)?, records::open(&args.second)?];
-    let [first, second] = &records;
+    let both = [records::open(&args.first)?, records::open(&args.second)?];
+    both.iter().for_each(|record| records::remark_if_unprotected(record, screen));
+    let [first, second] = &both;
     let differences = compare(first.folder(), second.folder())?;
     let fingerprint = fingerprint(first.folder())?;
     // What explains a difference, or should have made one.
@@ -79,7 +80,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
                 differences.iter().find(|difference| matches!(difference, Difference::Bytes { .. }))
             {
                 writeln!(out, "\n{trial}/{file}, byte {offset}:")?;
-                for line in first_difference(&records, trial, file, *offset)? {
+                for line in first_difference(&both, trial, file, *offset)? {
                     writeln!(out, "  {line}")?;
                 }
             }

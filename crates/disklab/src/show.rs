@@ -32,6 +32,7 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let folder = records::find(&args.run)?;
     let Some(id) = &args.trial else {
         let record = Record::open(&folder)?;
+        records::remark_if_unprotected(&record, screen);
         if screen.json {
             screen.json(&merge::MergedRecord::new(&CellIndex::new(&record)))?;
         } else {

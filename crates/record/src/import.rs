@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::chain::Chain;
 use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::outcome::Outcome;
@@ -39,11 +40,18 @@ impl Record {
         outcomes: &[Outcome],
         files: &[ImportedFile],
     ) -> Result<(), RecordError> {
-        whole::create(folder, manifest, sync::tree, |part| write(part, outcomes, files))
+        whole::create(folder, manifest, sync::tree, |part| {
+            write(part, outcomes, files, manifest.chain())
+        })
     }
 }
 
-fn write(part: &Path, outcomes: &[Outcome], files: &[ImportedFile]) -> Result<(), RecordError> {
+fn write(
+    part: &Path,
+    outcomes: &[Outcome],
+    files: &[ImportedFile],
+    mut chain: Chain,
+) -> Result<(), RecordError> {
     let found = part.join("found");
     fs::create_dir(&found).map_err(RecordError::io("create", &found))?;
     for file in files {
@@ -51,7 +59,8 @@ fn write(part: &Path, outcomes: &[Outcome], files: &[ImportedFile]) -> Result<()
         fs::copy(&file.path, &to).map_err(RecordError::io("copy", &file.path))?;
     }
     let trials = part.join(name::TRIALS);
-    let lines = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>();
+    let lines = outcomes.iter().map(|outcome| outcome.to_line(&mut chain));
+    let lines = lines.collect::<Result<String, _>>();
     let lines = lines.map_err(io::Error::from);
     lines
         .and_then(|lines| sync::write_new(&trials, &lines))

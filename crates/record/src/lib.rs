@@ -16,6 +16,7 @@
 //! that do not count and that [`Record::resume`] clears away. When a trial is tried again its new
 //! line stands below the older ones, and is the one that counts.
 
+mod chain;
 pub mod error;
 pub mod fingerprint;
 pub mod gather;
@@ -35,6 +36,7 @@ mod tidy;
 mod whole;
 pub mod writer;
 
+pub use chain::Chain;
 pub use error::RecordError;
 pub use fingerprint::{Difference, changed, changed_beside_trace, compare, fingerprint};
 pub use lock::is_written;

@@ -7,14 +7,19 @@ use disklab_protocol::digest::sha256_hex;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::chain::Chain;
 use crate::mismatch::Mismatch;
 use crate::name::{self, UnfitName};
 use crate::outcome::Outcome;
 use crate::part::Part;
 use crate::schema::Versioned;
 
-/// The version of the manifest written and read here.
-pub const SCHEMA: u32 = 1;
+/// The version of the manifest that is written here. Records of version 1 have no digests, of the
+/// manifest or of the lines.
+pub const SCHEMA: u32 = 2;
+
+/// The first line of a manifest, in front of the SHA-256 of all lines below it.
+const DIGEST: &str = "digest = \"";
 
 /// The manifest of a run. TOML leaves out each field that is None.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -245,6 +250,7 @@ impl Manifest {
             std::str::from_utf8(bytes).map_err(|error| format!("it is not text: {error}"))?;
         let head: Versioned = toml::from_str(text).map_err(|error| error.to_string())?;
         head.check(SCHEMA)?;
+        check_digest(text, head.schema)?;
         let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if sha256_hex(manifest.suite.text.as_bytes()) != manifest.suite.sha256 {
             return Err(
@@ -282,7 +288,27 @@ impl Manifest {
     }
 
     pub fn to_toml(&self) -> Result<String, String> {
-        toml::to_string_pretty(self).map_err(|error| error.to_string())
+        let text = toml::to_string_pretty(self).map_err(|error| error.to_string())?;
+        if !self.is_protected() {
+            return Ok(text);
+        }
+        Ok(format!("{DIGEST}{}\"\n{text}", sha256_hex(text.as_bytes())))
+    }
+
+    /// Whether the manifest and the lines of the record have digests: those of older programs have
+    /// none.
+    pub fn is_protected(&self) -> bool {
+        self.schema > 1
+    }
+
+    /// Makes this the manifest of a new record, though it is from an older one.
+    pub(crate) fn protect(&mut self) {
+        self.schema = SCHEMA;
+    }
+
+    /// The chain of the record's lines, in front of the first.
+    pub fn chain(&self) -> Chain {
+        Chain::new(self.is_protected())
     }
 
     /// How many trials the suite asks for.
@@ -462,6 +488,16 @@ pub(crate) const SETTINGS: &str = "settings of the suite";
 
 /// The value of a tool that some trials need, and were left out for.
 pub const NOT_THERE: &str = "not there";
+
+/// Checks that a manifest is as it was written.
+fn check_digest(text: &str, schema: u32) -> Result<(), String> {
+    let stated = text.strip_prefix(DIGEST).and_then(|rest| rest.split_once("\"\n"));
+    match stated {
+        Some((digest, below)) if sha256_hex(below.as_bytes()) == digest => Ok(()),
+        None if schema == 1 && !text.starts_with("digest") => Ok(()),
+        _ => Err("it was changed after it was written: its digest does not fit".to_owned()),
+    }
+}
 
 fn executor(on: Option<&OnHost>) -> String {
     let Some(OnHost { at, disks, warm_up, allow: _, order: _, rest: _ }) = on else {

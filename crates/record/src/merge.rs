@@ -17,7 +17,7 @@ pub(crate) use choose::STATUS;
 pub use error::{Conflict, MergeError};
 
 use crate::error::RecordError;
-use crate::manifest::{Extension, Origin};
+use crate::manifest::{Extension, Manifest, Origin};
 use crate::raw::copy_contents;
 use crate::record::Record;
 use crate::{lock, name, sync, whole};
@@ -53,6 +53,7 @@ pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, Merge
     let chosen = choose::choose(records, &agreed)?;
     let mut manifest = agreed.manifest;
     manifest.command.clone_from(&made.command);
+    manifest.protect();
     let mut count: BTreeMap<usize, usize> = BTreeMap::new();
     for (record, _) in chosen.outcomes.iter().flatten() {
         *count.entry(*record).or_default() += 1;
@@ -64,7 +65,9 @@ pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, Merge
     };
     manifest.merged = records.iter().enumerate().map(origin).collect();
     let is_pooled = records.iter().any(|record| record.manifest().seeds() != manifest.seeds());
-    whole::create(to, &manifest, sync::filesystem, |part| write(part, records, &chosen))?;
+    whole::create(to, &manifest, sync::filesystem, |part| {
+        write(part, records, &chosen, &manifest)
+    })?;
     Ok(Merged {
         trials: manifest.trials.len(),
         of: manifest.trials_of_suite(),
@@ -102,13 +105,19 @@ fn check(record: &Record) -> Result<(), MergeError> {
     Ok(())
 }
 
-fn write(part: &Path, records: &[Record], chosen: &Chosen) -> Result<(), RecordError> {
+fn write(
+    part: &Path,
+    records: &[Record],
+    chosen: &Chosen,
+    manifest: &Manifest,
+) -> Result<(), RecordError> {
     // What a record has that is written in its place; nobody holds it yet.
     let lock = part.join(name::LOCK);
     File::create_new(&lock).map_err(RecordError::io("create", &lock))?;
     let trials = part.join(name::TRIALS);
     let mut lines =
         io::BufWriter::new(File::create_new(&trials).map_err(RecordError::io("create", &trials))?);
+    let mut chain = manifest.chain();
     for (record, outcome) in chosen.outcomes.iter().chain(&chosen.again).flatten() {
         let mut outcome = (*outcome).clone();
         if let Some(from) = records.get(*record).and_then(|record| record.raw(&outcome)) {
@@ -118,7 +127,7 @@ fn write(part: &Path, records: &[Record], chosen: &Chosen) -> Result<(), RecordE
             copy_contents(&from, &to)?;
             outcome.raw = Some(raw);
         }
-        let line = outcome.to_line().map_err(io::Error::from);
+        let line = outcome.to_line(&mut chain).map_err(io::Error::from);
         line.and_then(|line| lines.write_all(line.as_bytes()))
             .map_err(RecordError::io("write", &trials))?;
     }

@@ -8,6 +8,7 @@ use disklab_results::{Remark, Sample};
 use disklab_units::{Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
+use crate::chain::Chain;
 use crate::name;
 use crate::schema::Versioned;
 
@@ -207,15 +208,16 @@ impl Outcome {
         self.status == Status::Failed && self.fault == Some(Fault::Trial)
     }
 
-    /// Returns the line of `trials.jsonl` with its newline.
-    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+    /// Returns the line of `trials.jsonl` with its newline, and adds it to the chain.
+    pub fn to_line(&self, chain: &mut Chain) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
         struct Line<'a> {
             schema: u32,
             #[serde(flatten)]
             outcome: &'a Outcome,
         }
-        serde_json::to_string(&Line { schema: SCHEMA, outcome: self }).map(|line| line + "\n")
+        let line = serde_json::to_string(&Line { schema: SCHEMA, outcome: self })?;
+        Ok(chain.seal(line) + "\n")
     }
 }
 
@@ -228,6 +230,8 @@ pub struct Lines {
     pub whole: usize,
     /// Bytes after it: a line that is being written, or that a crash cut off. It does not count.
     pub torn: usize,
+    /// The digests' chain behind the last line.
+    pub chain: Chain,
 }
 
 /// A line that cannot be read, though it is whole.
@@ -238,14 +242,15 @@ pub struct BadLine {
     pub message: String,
 }
 
-/// Reads the lines of a `trials.jsonl`. Only a last line without a newline is forgiven.
-pub fn parse(bytes: &[u8]) -> Result<Lines, BadLine> {
-    let (lines, bad) = parse_what_can_be(bytes);
+/// Reads the lines of a `trials.jsonl`; `chain` is that of the manifest. Only a last line without a
+/// newline is forgiven.
+pub fn parse(bytes: &[u8], chain: Chain) -> Result<Lines, BadLine> {
+    let (lines, bad) = parse_what_can_be(bytes, chain);
     bad.into_iter().next().map_or(Ok(lines), Err)
 }
 
 /// The lines of a `trials.jsonl` that can be read, and those that cannot.
-pub fn parse_what_can_be(bytes: &[u8]) -> (Lines, Vec<BadLine>) {
+pub fn parse_what_can_be(bytes: &[u8], mut chain: Chain) -> (Lines, Vec<BadLine>) {
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let mut outcomes = Vec::new();
     let mut bad = Vec::new();
@@ -254,12 +259,12 @@ pub fn parse_what_can_be(bytes: &[u8]) -> (Lines, Vec<BadLine>) {
         if whole == 0 {
             break;
         }
-        match parse_line(line) {
+        match chain.check(line).and_then(|()| parse_line(line)) {
             Ok(outcome) => outcomes.push(outcome),
             Err(message) => bad.push(BadLine { line: index + 1, message }),
         }
     }
-    (Lines { outcomes, whole, torn: bytes.len() - whole }, bad)
+    (Lines { outcomes, whole, torn: bytes.len() - whole, chain }, bad)
 }
 
 fn parse_line(line: &[u8]) -> Result<Outcome, String> {
@@ -303,14 +308,14 @@ mod tests {
     fn text(trials: &[&str]) -> Vec<u8> {
         trials
             .iter()
-            .map(|trial| outcome(trial).to_line().expect("plain data"))
+            .map(|trial| outcome(trial).to_line(&mut Chain::default()).expect("plain data"))
             .collect::<String>()
             .into()
     }
 
     #[test]
     fn lines_come_back_as_they_were() {
-        let lines = parse(&text(&["a", "b"])).expect("whole lines");
+        let lines = parse(&text(&["a", "b"]), Chain::default()).expect("whole lines");
         assert_eq!(lines.outcomes, [outcome("a"), outcome("b")]);
         assert_eq!(lines.torn, 0);
         assert_eq!(lines.outcomes[0].cell.value("array"), Some("hdd-raid1"));
@@ -324,9 +329,12 @@ mod tests {
     fn a_line_without_digests_is_an_older_one() {
         let mut expected = outcome("a");
         (expected.files, expected.disks) = (BTreeMap::new(), Vec::new());
-        let line = expected.to_line().expect("plain data");
+        let line = expected.to_line(&mut Chain::default()).expect("plain data");
         assert!(!line.contains("files") && !line.contains("disks"), "{line}");
-        assert_eq!(parse(line.as_bytes()).expect("a whole line").outcomes, [expected]);
+        assert_eq!(
+            parse(line.as_bytes(), Chain::default()).expect("a whole line").outcomes,
+            [expected]
+        );
     }
 
     #[test]
@@ -357,7 +365,7 @@ mod tests {
 
     #[test]
     fn nothing_yet_is_no_line() {
-        assert_eq!(parse(b""), Ok(Lines::default()));
+        assert_eq!(parse(b"", Chain::default()), Ok(Lines::default()));
     }
 
     #[test]
@@ -365,7 +373,7 @@ mod tests {
         let bytes = text(&["a", "b"]);
         let first = text(&["a"]).len();
         for kept in first..bytes.len() {
-            let lines = parse(&bytes[..kept]).expect("only the last line is cut");
+            let lines = parse(&bytes[..kept], Chain::default()).expect("only the last line is cut");
             assert_eq!(lines.outcomes, [outcome("a")]);
             assert_eq!((lines.whole, lines.torn), (first, kept - first));
         }
@@ -373,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named() {
-        let line = |text: &[u8]| parse(text).expect_err("a bad line");
+        let line = |text: &[u8]| parse(text, Chain::default()).expect_err("a bad line");
         let mut bytes = text(&["a", "b", "c"]);
         let second = text(&["a"]).len();
         bytes[second] = b'?';

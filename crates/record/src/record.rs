@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_units::prose::{count, in_shell};
 
+use crate::chain::Chain;
 use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::name;
@@ -45,7 +46,7 @@ const MOST_TOLD: usize = 20;
 impl Record {
     pub fn open(folder: &Path) -> Result<Self, RecordError> {
         let manifest = read_manifest(folder)?;
-        let lines = read_lines(folder)?;
+        let lines = read_lines(folder, &manifest)?;
         Ok(Self { folder: folder.to_owned(), manifest, lines })
     }
 
@@ -57,7 +58,11 @@ impl Record {
         let path = folder.join(name::TRIALS);
         let lines = match fs::read(&path).map_err(RecordError::io("read", &path)) {
             Ok(bytes) => {
-                let (lines, bad) = outcome::parse_what_can_be(&bytes);
+                // Without a manifest nothing says whether lines have digests; all or none have.
+                let has_digests = || bytes.windows(9).any(|bytes| bytes == b"\"chain\":\"");
+                let chain =
+                    manifest.as_ref().map_or_else(|_| Chain::new(has_digests()), Manifest::chain);
+                let (lines, bad) = outcome::parse_what_can_be(&bytes, chain);
                 let path = path.display();
                 let (told, untold) = bad.split_at(bad.len().min(MOST_TOLD));
                 let sentence =
@@ -187,12 +192,9 @@ pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, RecordError> {
     Manifest::parse(&bytes).map_err(|message| RecordError::Manifest { path, message })
 }
 
-pub(crate) fn read_lines(folder: &Path) -> Result<Lines, RecordError> {
+pub(crate) fn read_lines(folder: &Path, manifest: &Manifest) -> Result<Lines, RecordError> {
     let path = folder.join(name::TRIALS);
     let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
-    outcome::parse(&bytes).map_err(|BadLine { line, message }| RecordError::Line {
-        path,
-        line,
-        message,
-    })
+    outcome::parse(&bytes, manifest.chain())
+        .map_err(|BadLine { line, message }| RecordError::Line { path, line, message })
 }

@@ -4,15 +4,16 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 pub struct Versioned {
-    schema: u32,
+    pub schema: u32,
 }
 
 impl Versioned {
-    /// Refuses any other version than `known`.
-    pub fn check(&self, known: u32) -> Result<(), String> {
-        if self.schema == known {
+    /// Refuses versions from 1 on that are not known, the newest of which is `newest`.
+    pub fn check(&self, newest: u32) -> Result<(), String> {
+        if (1..=newest).contains(&self.schema) {
             return Ok(());
         }
+        let known = if newest == 1 { "1".to_owned() } else { format!("1 to {newest}") };
         Err(format!("its schema is {}; this disklab reads {known}", self.schema))
     }
 }

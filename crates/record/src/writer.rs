@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::chain::Chain;
 use crate::error::RecordError;
 use crate::fingerprint;
 use crate::lock::Lock;
 use crate::manifest::{Extension, Manifest};
 use crate::name::{self, UnfitName};
-use crate::outcome::{Cell, Outcome, Status};
+use crate::outcome::{Cell, Lines, Outcome, Status};
 use crate::raw::copy_contents;
 use crate::record::{self, Record};
 use crate::sync;
@@ -58,6 +59,8 @@ struct Log {
     path: PathBuf,
     /// Bytes of whole lines. What follows them is a line that could not be written.
     whole: u64,
+    /// Behind the last whole line.
+    chain: Chain,
     /// What became of each trial so far.
     recorded: BTreeMap<String, Status>,
     /// Trials to be run.
@@ -125,7 +128,8 @@ impl Record {
         sync::folder(folder)
             .and_then(|()| sync::folder(parent))
             .map_err(RecordError::io("sync", folder))?;
-        RecordWriter::new(folder, manifest.clone(), &[], 0, Retry::Nothing, lock)
+        let lines = Lines { chain: manifest.chain(), ..Lines::default() };
+        RecordWriter::new(folder, manifest.clone(), lines, Retry::Nothing, lock)
     }
 
     /// Continues a record with what is missing from it. `now` is the manifest that a new run would
@@ -181,10 +185,9 @@ fn continued(
     retry: Retry,
     lock: Lock,
 ) -> Result<(RecordWriter, Tidied), RecordError> {
-    let lines = record::read_lines(folder)?;
+    let lines = record::read_lines(folder, &manifest)?;
     let tidied = tidy(folder, &lines)?;
-    let writer =
-        RecordWriter::new(folder, manifest, &lines.outcomes, lines.whole as u64, retry, lock)?;
+    let writer = RecordWriter::new(folder, manifest, lines, retry, lock)?;
     Ok((writer, tidied))
 }
 
@@ -192,15 +195,14 @@ impl RecordWriter {
     fn new(
         folder: &Path,
         manifest: Manifest,
-        outcomes: &[Outcome],
-        whole: u64,
+        lines: Lines,
         retry: Retry,
         lock: Lock,
     ) -> Result<Self, RecordError> {
         let path = folder.join(name::TRIALS);
         let file =
             OpenOptions::new().append(true).open(&path).map_err(RecordError::io("open", &path))?;
-        let last = record::last_outcomes(outcomes);
+        let last = record::last_outcomes(&lines.outcomes);
         let recorded: BTreeMap<String, Status> =
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
         // Seeds that were added change which verdicts are given: what was not needed may be.
@@ -213,7 +215,9 @@ impl RecordWriter {
             .filter(|trial| wants(recorded.get(*trial).copied()))
             .cloned()
             .collect();
-        let log = Mutex::new(Log { file, path, whole, recorded, remaining });
+        let Lines { whole, chain, .. } = lines;
+        let whole = whole as u64;
+        let log = Mutex::new(Log { file, path, whole, chain, recorded, remaining });
         let keys = manifest.trials.iter().cloned().zip(manifest.keys.iter().cloned()).collect();
         Ok(Self { folder: folder.to_owned(), manifest, keys, log, _lock: lock })
     }
@@ -390,7 +394,9 @@ impl Log {
     /// Adds lines and syncs them. Where they cannot be written in full they are taken back, now or
     /// before the next ones.
     fn append(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
-        let line = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>()?;
+        let mut chain = self.chain.clone();
+        let lines = outcomes.iter().map(|outcome| outcome.to_line(&mut chain));
+        let line = lines.collect::<Result<String, _>>()?;
         // Appending to half a line would lose both.
         if self.file.metadata()?.len() != self.whole {
             self.file.set_len(self.whole)?;
@@ -401,6 +407,7 @@ impl Log {
             return Err(error);
         }
         self.whole += line.len() as u64;
+        self.chain = chain;
         Ok(())
     }
 }

@@ -1,12 +1,14 @@
 //! What tests share: printed reasons for skips, and builders of records and outcomes.
 
 use std::fmt::Display;
+use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use disklab_protocol::digest::sha256_hex;
 use disklab_record::manifest::{Kernel, Suite};
 use disklab_record::outcome::Cell;
-use disklab_record::{Manifest, Outcome, Record, Status};
+use disklab_record::{Chain, Manifest, Outcome, Record, Status};
 use disklab_units::Seed;
 
 /// Set where tests that only root can run may not be left out.
@@ -78,4 +80,25 @@ pub fn record(
         writer.note(outcome).expect("a recorded trial");
     }
     Record::open(folder).expect("a record")
+}
+
+/// Writes the digests of a record anew, after a test has changed its manifest or lines by hand.
+///
+/// # Panics
+/// Where there is no record, or it cannot be written to.
+pub fn reseal(folder: &Path) {
+    let path = folder.join("manifest.toml");
+    let text = fs::read_to_string(&path).expect("a manifest");
+    let (_, below) = text.split_once('\n').expect("lines");
+    let digest = sha256_hex(below.as_bytes());
+    fs::write(&path, format!("digest = \"{digest}\"\n{below}")).expect("written");
+    let path = folder.join("trials.jsonl");
+    let text = fs::read_to_string(&path).expect("lines");
+    let mut chain = Chain::new(true);
+    let bare = |line: &str| match line.rsplit_once(",\"chain\":") {
+        Some((members, _)) => format!("{members}}}"),
+        None => line.to_owned(),
+    };
+    let lines = text.lines().map(|line| chain.seal(bare(line)));
+    fs::write(path, lines.map(|line| line + "\n").collect::<String>()).expect("written");
 }

@@ -1,12 +1,14 @@
 #![no_main]
 
+use disklab_record::Chain;
+
 //! A record's `trials.jsonl`.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Ok(lines) = disklab_record::outcome::parse(data) {
+    if let Ok(lines) = disklab_record::outcome::parse(data, Chain::default()) {
         for outcome in lines.outcomes {
-            let line = outcome.to_line().expect("what was read can be written");
+            let line = outcome.to_line(&mut Chain::default()).expect("what was read can be written");
             assert_eq!(
-                disklab_record::outcome::parse(line.as_bytes()).expect("its own line").outcomes,
+                disklab_record::outcome::parse(line.as_bytes(), Chain::default()).expect("its own line").outcomes,
                 [outcome]
             );
         }

@@ -129,8 +129,9 @@ fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
         compiler: String::new(),
         ..disklab_testkit::kernel("newest", "7.3.4")
     }];
+    let mut chain = manifest.chain();
     let lines: String =
-        outcomes.iter().map(|outcome| outcome.to_line().expect("plain data")).collect();
+        outcomes.iter().map(|outcome| outcome.to_line(&mut chain).expect("plain data")).collect();
     fs::write(folder.path().join("manifest.toml"), manifest.to_toml().expect("plain data"))
         .expect("written");
     fs::write(folder.path().join("trials.jsonl"), lines).expect("written");

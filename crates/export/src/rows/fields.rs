@@ -1,7 +1,13 @@
 //! Trials of a record, and the fields that several tables have of them.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
+use disklab_record::fingerprint::sha256_of;
+use disklab_record::record::name_in_shell;
 use disklab_record::{Outcome, Record, Status};
 
+use crate::error::ExportError;
 use crate::table::{AXES, Field};
 
 /// The trials that have run or were left out, in the order of the manifest.
@@ -12,6 +18,23 @@ pub fn outcomes(record: &Record) -> impl Iterator<Item = &Outcome> {
 /// The trials that are ok.
 pub fn ok(record: &Record) -> impl Iterator<Item = &Outcome> {
     outcomes(record).filter(|outcome| outcome.status == Status::Ok)
+}
+
+/// Refuses a raw file that is not what its trial's line says.
+pub fn check_raw(record: &Record, outcome: &Outcome, path: &Path) -> Result<(), ExportError> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let now = sha256_of(path).map_err(ExportError::io("read", path))?;
+    match outcome.files.get(name) {
+        Some(recorded) if now.as_ref() != Some(recorded) => Err(ExportError::Read {
+            path: path.to_owned(),
+            message: format!(
+                "it was changed after it was recorded, or is gone; `disklab same {0} {0}` lists \
+                 such files",
+                name_in_shell(record.folder())
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The first columns of a table: trial, key, axes, parameters and seed.

@@ -6,7 +6,7 @@ use disklab_record::{Outcome, Record};
 use disklab_results::Histogram;
 use disklab_results::fio::{self, Direction};
 
-use super::fields::ok;
+use super::fields::{check_raw, ok};
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
@@ -18,6 +18,7 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
 
 fn trial(record: &Record, outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {
     let Some(path) = record.raw(outcome).map(|raw| raw.join(names::FIO)) else { return Ok(()) };
+    check_raw(record, outcome, &path)?;
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         // Not every trial is fio's.

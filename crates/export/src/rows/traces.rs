@@ -1,7 +1,7 @@
 use disklab_record::Record;
 use disklab_trace::TraceEntry;
 
-use super::fields::ok;
+use super::fields::{check_raw, ok};
 use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
@@ -13,6 +13,7 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
         let Some(path) = record.raw(outcome).and_then(|raw| disklab_trace::find(&raw)) else {
             continue;
         };
+        check_raw(record, outcome, &path)?;
         let damaged = |error: disklab_trace::Error| ExportError::Read {
             path: path.clone(),
             message: error.to_string(),

@@ -1,6 +1,6 @@
 //! No bytes whatever make a parser panic.
 
-use disklab_record::{Manifest, Status, outcome};
+use disklab_record::{Chain, Manifest, Status, outcome};
 use proptest::prelude::*;
 
 use crate::manifest;
@@ -9,7 +9,7 @@ fn lines() -> Vec<u8> {
     let outcomes = ["a", "b", "c"].map(|trial| crate::outcome(trial, Status::Failed));
     outcomes
         .iter()
-        .map(|outcome| outcome.to_line().expect("plain data"))
+        .map(|outcome| outcome.to_line(&mut Chain::default()).expect("plain data"))
         .collect::<String>()
         .into_bytes()
 }
@@ -37,7 +37,7 @@ fn damaged(original: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 
 /// What can be read is exactly what whole lines say.
 fn read_lines(bytes: &[u8]) {
-    match outcome::parse(bytes) {
+    match outcome::parse(bytes, Chain::default()) {
         Ok(lines) => {
             assert_eq!(lines.whole + lines.torn, bytes.len());
             let newlines = bytes.iter().filter(|byte| **byte == b'\n');

@@ -108,7 +108,7 @@ fn garbage_among_whole_lines_is_named_and_nothing_is_touched() {
         .expect_err("a bad line")
         .to_string();
     assert_eq!(read, resumed);
-    assert!(read.contains("trials.jsonl, line 2: not the outcome of a trial"), "{read}");
+    assert!(read.contains("trials.jsonl, line 2: its digest does not fit"), "{read}");
     assert_eq!(fs::read_to_string(&trials).expect("lines"), text);
     assert!(quick.join("raw/never").exists());
 }

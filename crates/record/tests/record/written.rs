@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Barrier;
 use std::thread;
 
+use disklab_protocol::digest::sha256_hex;
 use disklab_record::{Manifest, Record, RecordError, Status, manifest};
 use tempfile::tempdir;
 
@@ -142,12 +143,17 @@ fn a_manifest_that_was_changed_is_refused() {
     let written = manifest(&["a", "b"]).to_toml().expect("text");
     let refused = |from: &str, to: &str, expected: &str| {
         assert!(written.contains(from), "{written}");
-        let error =
-            Manifest::parse(written.replace(from, to).as_bytes()).expect_err("it was changed");
+        let changed = written.replace(from, to);
+        let error = Manifest::parse(changed.as_bytes()).expect_err("it was changed");
+        assert!(error.contains("its digest does not fit") || error.contains(expected), "{error}");
+        // With the digest of the changed text, the text has to make sense nevertheless.
+        let (_, below) = changed.split_once('\n').expect("lines");
+        let sealed = format!("digest = \"{}\"\n{below}", sha256_hex(below.as_bytes()));
+        let error = Manifest::parse(sealed.as_bytes()).expect_err("it makes no sense");
         assert!(error.contains(expected), "{error}");
     };
     refused("which?", "what?", "text was changed");
-    refused("schema = 1", "schema = 2", "schema is 2");
+    refused("schema = 2", "schema = 3", "schema is 3");
     refused("\"b\"", "\"a\"", "listed twice");
     refused("\"b\"", "\"../b\"", "cannot be the name");
     refused("[suite]", "[suit]", "suite");

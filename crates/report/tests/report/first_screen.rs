@@ -22,6 +22,7 @@ fn set(place: &tempfile::TempDir, setting: &str) {
     let changed = manifest.replace("set = []", &format!("set = [{setting:?}]"));
     assert_ne!(changed, manifest, "no place for settings");
     std::fs::write(&path, changed).expect("written");
+    disklab_testkit::reseal(place.path());
 }
 
 #[test]

@@ -14,7 +14,7 @@ const ESCAPE: &str = "\u{1b}[2J\u{9b}31m\u{202e}";
 fn hostile() -> tempfile::TempDir {
     let place = copy();
     let record = Record::open(&old()).expect("a record");
-    let mut lines = String::new();
+    let (mut lines, mut chain) = (String::new(), record.manifest().chain());
     for outcome in record.lines() {
         let mut outcome = outcome.clone();
         if outcome.reason.is_some() {
@@ -31,7 +31,7 @@ fn hostile() -> tempfile::TempDir {
         if let Some(sample) = &mut outcome.sample {
             sample.devices[0].name = MARKUP.into();
         }
-        lines += &outcome.to_line().expect("plain data");
+        lines += &outcome.to_line(&mut chain).expect("plain data");
     }
     fs::write(place.path().join("trials.jsonl"), lines).expect("written");
     let mut manifest = record.manifest().clone();

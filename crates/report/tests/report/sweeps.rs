@@ -125,6 +125,7 @@ fn samples_are_marks_with_a_sentence_on_their_winner() {
         assert_eq!(text.lines().count() - kept.len(), 12, "{name}: {text}");
         std::fs::write(&file, kept.join("\n") + "\n").expect("a file");
     }
+    disklab_testkit::reseal(place.path());
     let page = html(place.path());
     let panel = between(&page, "data-panel=\"sweep-lines\"", "</section>");
     assert!(

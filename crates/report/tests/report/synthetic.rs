@@ -8,7 +8,7 @@ use std::{fs, io};
 use disklab_disks::Op;
 use disklab_record::manifest::Suite;
 use disklab_record::outcome::Cell;
-use disklab_record::{Manifest, Outcome, Status};
+use disklab_record::{Chain, Manifest, Outcome, Status};
 use disklab_results::sample::{DeviceSample, LatencyKind};
 use disklab_results::{Remark, Sample};
 use disklab_trace::{Served, TraceWriter};
@@ -29,7 +29,7 @@ pub fn write_record(
             .flat_map(|cell| values.iter().map(|value| [cell.as_slice(), &[*value]].concat()))
             .collect();
     }
-    let (mut ids, mut lines) = (Vec::new(), String::new());
+    let (mut ids, mut lines, mut chain) = (Vec::new(), String::new(), Chain::new(true));
     for seed in 1..=seeds {
         for (number, cell) in cells.iter().enumerate() {
             let id = format!("{}+s{seed}", cell.join("+"));
@@ -54,7 +54,7 @@ pub fn write_record(
                 raw: Some(raw),
                 ..Outcome::new(id.clone(), cell, seed, drawn, Status::Ok)
             };
-            lines += &outcome.to_line()?;
+            lines += &outcome.to_line(&mut chain)?;
             ids.push(id);
         }
     }

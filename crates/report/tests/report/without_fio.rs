@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use disklab_protocol::digest::sha256_hex;
-use disklab_record::Outcome;
+use disklab_record::{Chain, Outcome};
 use disklab_report::markdown;
 
 use super::synthetic::write_record;
@@ -22,6 +22,7 @@ fn start_ups(place: &Path) {
     .expect("a record");
     let path = place.join("trials.jsonl");
     let text = fs::read_to_string(&path).expect("its lines");
+    let mut chain = Chain::new(true);
     let changed = text.lines().map(|line| {
         let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
         let thousands = if line["cell"]["policy"] == "queue" { 2 } else { 1 };
@@ -51,7 +52,7 @@ fn start_ups(place: &Path) {
         fs::write(folder.join("disks.json"), closing).expect("written");
         fs::remove_file(folder.join("fio.json")).expect("it was there");
         let outcome: Outcome = serde_json::from_value(line).expect("an outcome");
-        outcome.to_line().expect("a line")
+        outcome.to_line(&mut chain).expect("a line")
     });
     let changed: String = changed.collect();
     fs::write(path, changed).expect("written");
