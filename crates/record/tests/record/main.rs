@@ -1,6 +1,7 @@
 //! Records as others see them: on disk, in order and after every kind of accident.
 
 mod any_bytes;
+mod damaged;
 mod extended;
 mod fingerprints;
 mod full_disk;
