@@ -169,7 +169,7 @@ fn copy(here: &Path, name: &str, record: &Path) -> PathBuf {
 fn hostile(here: &Path, record: &Path) -> PathBuf {
     let folder = copy(here, "hostile", record);
     let record = Record::open(record).expect("a record");
-    let mut lines = String::new();
+    let (mut lines, mut chain) = (String::new(), record.manifest().chain());
     for outcome in record.lines() {
         let mut outcome = outcome.clone();
         outcome.reason = outcome.reason.map(|_| format!("{MARKUP}{ESCAPE}"));
@@ -183,7 +183,7 @@ fn hostile(here: &Path, record: &Path) -> PathBuf {
         for device in outcome.sample.iter_mut().flat_map(|sample| &mut sample.devices) {
             device.name.push_str(MARKUP);
         }
-        lines += &outcome.to_line().expect("plain data");
+        lines += &outcome.to_line(&mut chain).expect("plain data");
     }
     fs::write(folder.join("trials.jsonl"), lines).expect("a file");
     let mut manifest = record.manifest().clone();
