@@ -20,6 +20,8 @@ pub struct Chain {
     stated: String,
     /// The same, computed. It differs from the stated one if the line was changed.
     computed: String,
+    /// The last line has no digest that could be read.
+    is_broken: bool,
 }
 
 impl Chain {
@@ -42,18 +44,19 @@ impl Chain {
     }
 
     /// Checks the digest of the line that follows. After an error the chain goes on behind that
-    /// line, whichever part of it was changed.
+    /// line, whichever part of it was changed; where that has no digest left, the next line is
+    /// believed, since the error says that the file is damaged.
     pub fn check(&mut self, line: &[u8]) -> Result<(), String> {
         let Some((members, stated)) = split(line) else {
             if self.is_protected {
-                (self.computed, self.stated) = Default::default();
+                self.is_broken = true;
                 return Err("its digest is missing: the line was changed or is incomplete".into());
             }
             return Ok(());
         };
-        let fits = [&self.stated, &self.computed]
-            .into_iter()
-            .any(|before| link(before, members) == stated);
+        let mut before = [&self.stated, &self.computed].into_iter();
+        let fits = std::mem::take(&mut self.is_broken)
+            || before.any(|before| link(before, members) == stated);
         self.computed = link(&self.stated, members);
         stated.clone_into(&mut self.stated);
         if fits {

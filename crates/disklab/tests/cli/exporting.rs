@@ -8,11 +8,34 @@ use crate::{fixture, json, run};
 
 /// Of trials whose load was not fio's: the fixture's reports of it are empty.
 fn record(here: &Path) {
-    fixture::record(here);
-    let raw = here.join("records").join(fixture::NAME).join("raw");
-    for trial in fs::read_dir(raw).expect("a folder").flatten() {
+    let folder = fixture::record(here);
+    for trial in fs::read_dir(folder.join("raw")).expect("a folder").flatten() {
         fs::remove_file(trial.path().join("fio.json")).expect("a report");
     }
+    let lines = folder.join("trials.jsonl");
+    let text = fs::read_to_string(&lines).expect("lines");
+    let without = text.lines().map(|line| {
+        let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let members = line.as_object_mut().expect("an object");
+        members.remove("chain");
+        if let Some(files) = members.get_mut("files").and_then(|files| files.as_object_mut()) {
+            files.remove("fio.json");
+        }
+        format!("{line}\n")
+    });
+    fs::write(&lines, without.collect::<String>()).expect("written");
+    disklab_testkit::reseal(&folder);
+}
+
+#[test]
+fn raw_files_that_are_not_what_was_recorded_are_not_exported() {
+    let here = tempfile::tempdir().expect("a folder");
+    let folder = fixture::record(here.path());
+    let report = folder.join("raw/hdd-raid1+randread-4k-qd1+pid+s1/fio.json");
+    fs::write(report, "{\"jobs\": []}").expect("room");
+    let words = ["export", fixture::NAME, "-o", "tables", "--table", "histograms"];
+    let said = refused(run(here.path(), &words));
+    assert!(said.contains("fio.json: it was changed after it was recorded"), "{said}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn nights(here: &Path) -> Vec<String> {
             .replace("2026-11-21T21:00:00Z", &format!("2026-11-2{night}T21:00:00Z"))
             .replace("\"7.3.4\"", &format!("\"7.{}.1\"", 12 - night));
         fs::write(&manifest, text).expect("room");
+        disklab_testkit::reseal(&folder);
         name
     });
     nights.collect()

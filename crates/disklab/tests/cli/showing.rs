@@ -24,6 +24,7 @@ fn what_would_steer_a_terminal_is_text() {
     let text = fs::read_to_string(&lines).expect("a file");
     let hostile = "\\u001b]0;mine\\u0007\\u001b[31m\\u202e";
     fs::write(&lines, text.replace("the guest kernel panicked", hostile)).expect("room");
+    disklab_testkit::reseal(&record);
     let failed = "hdd-raid1+randread-4k-qd1+devid+s1";
     for verb in [
         &["show", fixture::NAME][..],
