@@ -54,9 +54,8 @@ impl Chain {
             }
             return Ok(());
         };
-        let mut before = [&self.stated, &self.computed].into_iter();
         let fits = std::mem::take(&mut self.is_broken)
-            || before.any(|before| link(before, members) == stated);
+            || [&self.stated, &self.computed].iter().any(|before| link(before, members) == stated);
         self.computed = link(&self.stated, members);
         stated.clone_into(&mut self.stated);
         if fits {
