@@ -305,6 +305,7 @@ fn tables_of_another_record_of_the_same_name_stay() {
     let text = fs::read_to_string(&manifest).expect("a manifest");
     fs::write(&manifest, text.replace(&first.manifest().created, "2026-01-02T03:04:05Z"))
         .expect("room");
+    disklab_testkit::reseal(second.folder());
     let second = Record::open(second.folder()).expect("a record");
     let error = export(&second, &out, wanted).expect_err("another record").to_string();
     assert!(
