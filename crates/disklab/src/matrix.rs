@@ -131,7 +131,8 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let beside = |device: String| {
-        if device.ends_with(".toml") { folder.join(device).display().to_string() } else { device }
+        let is_file = Path::new(&device).extension().is_some_and(|ending| ending == "toml");
+        if is_file { folder.join(device).display().to_string() } else { device }
     };
     let placed = |point: MatrixPoint| MatrixPoint {
         place: format!("{shown}, {}", point.place),

@@ -1,6 +1,6 @@
 //! A device from published results of fio.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use disklab_calibrate::matrix::fit::{CrossScore, MatrixFit, fit};
 use disklab_calibrate::matrix::score::LoadNumbers;
@@ -56,7 +56,7 @@ impl FromFioArgs {
         self.from_fio.as_ref().zip(self.like.as_deref())
     }
 
-    fn points(&self, path: &PathBuf) -> Result<(String, Vec<MatrixPoint>), Failure> {
+    fn points(&self, path: &Path) -> Result<(String, Vec<MatrixPoint>), Failure> {
         let mut found = FoundMatrices::default();
         found.read(path)?;
         let fits = |name: &str| match &self.drive {
@@ -79,7 +79,7 @@ impl FromFioArgs {
             ([], _) => Err(mistaken!(
                 "{}: no results of fio at several depths are in it{}",
                 path.display(),
-                found.passed_over.iter().map(|reason| format!("\n{reason}")).collect::<String>()
+                found.passed_over.iter().flat_map(|reason| ["\n", reason]).collect::<String>()
             )),
             (several, _) => Err(mistaken!(
                 "{} has several drives: {}; name one by --drive",
@@ -145,7 +145,7 @@ pub struct FittedDevice {
 /// Fits a device to the results.
 pub fn fitted(
     args: &FromFioArgs,
-    path: &PathBuf,
+    path: &Path,
     like: &str,
     name: Option<&str>,
     screen: &Screen,
@@ -219,7 +219,9 @@ fn with_ranges(plain: &str, fit: &MatrixFit, family: &str, name: &str) -> String
     if ranges.is_empty() {
         return plain.to_owned();
     }
-    let lines: String = ranges.iter().map(|(key, range)| format!("{key} = {range}\n")).collect();
+    let lines: Vec<String> =
+        ranges.iter().map(|(key, range)| format!("{key} = {range}\n")).collect();
+    let lines = lines.concat();
     let whole = format!(
         "{plain}\n[{ESTIMATED}] # taken over, and the ranges in which they may be\n{lines}"
     );
@@ -235,7 +237,7 @@ fn sheet(fit: &MatrixFit, start: &Table, stated: &[String], like: &str, lab: &La
     let before = numbers(start);
     let mut keys: Vec<(String, Value)> = numbers(&fit.table).into_iter().collect();
     keys.sort_by_key(|(key, _)| text.find(&format!("\n{key} =")).unwrap_or(usize::MAX));
-    let line = |(key, value): (String, Value)| {
+    let number = |(key, value): (String, Value)| {
         let is_stated = stated.contains(&key);
         let source = if is_stated { "the data sheet" } else { like };
         let was = before.get(&key).filter(|was| **was != value);
@@ -265,7 +267,7 @@ fn sheet(fit: &MatrixFit, start: &Table, stated: &[String], like: &str, lab: &La
         };
         SheetLine { key, value: readable(&value), mark }
     };
-    Sheet { lines: keys.into_iter().map(line).collect() }
+    Sheet { lines: keys.into_iter().map(number).collect() }
 }
 
 /// A value as a file has it, with times in the largest unit that leaves them four digits.
@@ -302,7 +304,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// What was fitted, when, how, and to what.
-fn head(drive: &str, path: &PathBuf, points: &[MatrixPoint], like: &str) -> Vec<String> {
+fn head(drive: &str, path: &Path, points: &[MatrixPoint], like: &str) -> Vec<String> {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     vec![
@@ -354,7 +356,7 @@ fn cross_words(cross: &CrossScore) -> String {
         let depths: Vec<String> = depths.iter().map(u32::to_string).collect();
         listed(&depths.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let worst = cross.worst.iops.map_or_else(|| "-".to_owned(), |part| rounded(part));
+    let worst = cross.worst.iops.map_or_else(|| "-".to_owned(), rounded);
     format!(
         "cross-validated, {}: fitted to {} and scored at {}, medians: {}; worst IOPS {worst}",
         cross.rw,

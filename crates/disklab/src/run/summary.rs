@@ -31,7 +31,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = ReportSource::new(&records, &wanted).ok();
     // All columns of a row are by one estimator, whichever of them is judged.
-    let of_columns: Vec<Metric> = columns().iter().filter_map(|column| column.metric()).collect();
+    let of_columns: Vec<Metric> = columns().iter().filter_map(SummaryColumn::metric).collect();
     let of_columns = ReportOptions { metrics: of_columns, ..ReportOptions::default() };
     let numbers = ReportSource::new(&records, &of_columns).ok();
     let sources = source.as_ref().zip(numbers.as_ref().or(source.as_ref()));
