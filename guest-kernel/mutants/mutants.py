@@ -265,7 +265,8 @@ def main():
         finally:
             file.write_text(original)
         before = bench.record("pristine", pristine, settings)
-        verdicts, moved, differ, trials = bench.judge(before, bench.record(number, kernel, settings))
+        after = bench.record(number, kernel, settings)
+        verdicts, moved, differ, trials = bench.judge(before, after)
         told = [f"{len(verdicts[word])} {word} ({change(verdicts[word])})"
                 for word in ("worse", "better", "different") if word in verdicts]
         rest = [f"{len(cells)} {word}" for word, cells in sorted(verdicts.items())

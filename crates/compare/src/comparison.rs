@@ -1,13 +1,11 @@
 //! Effects, intervals and verdicts of matched trials, with wrong verdicts limited over all of them
 //! together.
 
-use disklab_config::suite::sweep::ESTIMATED;
 use disklab_record::Outcome;
 use disklab_record::outcome::Cell;
 use disklab_results::Spread;
 use disklab_stats::{Better, Rule, Verdict, two_modes};
 use disklab_units::prose::count;
-use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 
 use crate::answer::{self, RelativeChange};
@@ -16,7 +14,6 @@ use crate::decision::DecisionRule;
 use crate::matching::{MatchedTrials, MatchedValues};
 use crate::metric::Metric;
 use crate::noise::Noise;
-use crate::sensitivity::remark_on_estimates;
 use crate::sequential::SequentialDesign;
 use crate::served::served_otherwise;
 
@@ -98,25 +95,8 @@ impl Modes {
 }
 
 /// Compares both sides of each cell in each metric that its trials have, if they have any result:
-/// workloads differ in what they measure. Cells at one end of an estimated parameter's range are a
-/// family of their own, as if the suite had been run so.
-pub fn compare(
-    all: &[MatchedTrials],
-    metrics: &[Metric],
-    rule: DecisionRule,
-    interim: Option<&SequentialDesign>,
-) -> Result<Vec<Comparison>, disklab_stats::Error> {
-    let mut families: IndexMap<Option<&str>, Vec<&MatchedTrials>> = IndexMap::new();
-    for matched in all {
-        families.entry(matched.cell.value(ESTIMATED)).or_default().push(matched);
-    }
-    let compared = families.values().map(|own| compare_family(own, metrics, rule, interim));
-    let mut comparisons = compared.collect::<Result<Vec<_>, _>>()?.concat();
-    remark_on_estimates(&mut comparisons);
-    Ok(comparisons)
-}
-
-fn compare_family(
+/// workloads differ in what they measure. All verdicts are one family.
+pub(crate) fn compare_family(
     all: &[&MatchedTrials],
     metrics: &[Metric],
     rule: DecisionRule,

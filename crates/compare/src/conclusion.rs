@@ -13,7 +13,6 @@ use crate::decision::{DecisionRule, ErrorControl};
 use crate::index::CellIndex;
 use crate::matching::MatchedTrials;
 use crate::metric::Metric;
-use crate::recommendation::Recommendation;
 use crate::sensitivity::is_at_end;
 use crate::sequential::SequentialDesign;
 
@@ -154,11 +153,10 @@ pub fn more_seeds(comparisons: &[Comparison], records: &[CellIndex]) -> Option<M
 }
 
 impl MoreSeeds {
-    /// Leaves the commands out beside a recommendation whose own add as many seeds.
+    /// Leaves the commands out beside others that add so many seeds, if these are not fewer.
     #[must_use]
-    pub fn beside(mut self, recommendation: Option<&Recommendation>) -> Self {
-        let settling = recommendation.filter(|settling| !settling.to_settle.is_empty());
-        if settling.and_then(|one| one.seeds_to_settle).is_some_and(|seeds| seeds >= self.seeds) {
+    pub fn beside(mut self, others: Option<usize>) -> Self {
+        if others.is_some_and(|seeds| seeds >= self.seeds) {
             self.commands.clear();
         }
         self

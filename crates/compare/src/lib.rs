@@ -36,7 +36,7 @@ mod served;
 pub mod winner;
 
 pub use answer::RelativeChange;
-pub use comparison::{Comparison, compare};
+pub use comparison::Comparison;
 pub use decision::{DecisionRule, ErrorControl};
 pub use error::Error;
 pub use index::{
@@ -46,4 +46,5 @@ pub use matching::{MatchedTrials, Trust, check_measured, match_across, match_tri
 pub use metric::Metric;
 pub use noise::Noise;
 pub use recommendation::{Recommendation, RecommendationRule, Weight, recommend};
+pub use sensitivity::compare;
 pub use sequential::SequentialDesign;

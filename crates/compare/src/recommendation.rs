@@ -16,13 +16,13 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::answer;
-use crate::comparison::{Comparison, compare};
+use crate::comparison::Comparison;
 use crate::decision::DecisionRule;
 use crate::error::Error;
 use crate::index::{CellIndex, side_by_side};
 use crate::matching::{MatchedTrials, Trust, counted, match_pairs};
 use crate::metric::Metric;
-use crate::sensitivity;
+use crate::sensitivity::{self, compare};
 use crate::sequential::SequentialDesign;
 
 use words::Words;
@@ -269,6 +269,11 @@ impl Recommendation {
             weights: rule.weights,
         };
         (self.headline, self.details) = (words.headline(), words.details());
+    }
+
+    /// The number of seeds that its commands run a record on to.
+    pub fn seeds_added(&self) -> Option<usize> {
+        self.seeds_to_settle.filter(|_| !self.to_settle.is_empty())
     }
 
     /// The headline and what else there is to say, without full stops.

@@ -8,10 +8,34 @@ use disklab_config::suite::sweep::ESTIMATED;
 use disklab_record::outcome::Cell;
 use disklab_stats::Verdict;
 use disklab_units::prose::{count, listed};
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::answer::{self, RelativeChange};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, compare_family};
+use crate::decision::DecisionRule;
+use crate::matching::MatchedTrials;
+use crate::metric::Metric;
+use crate::sequential::SequentialDesign;
+
+/// Compares both sides of each cell in each metric that its trials have, if they have any result:
+/// workloads differ in what they measure. Cells at one end of an estimated parameter's range are a
+/// family of their own, as if the suite had been run so.
+pub fn compare(
+    all: &[MatchedTrials],
+    metrics: &[Metric],
+    rule: DecisionRule,
+    interim: Option<&SequentialDesign>,
+) -> Result<Vec<Comparison>, disklab_stats::Error> {
+    let mut families: IndexMap<Option<&str>, Vec<&MatchedTrials>> = IndexMap::new();
+    for matched in all {
+        families.entry(matched.cell.value(ESTIMATED)).or_default().push(matched);
+    }
+    let compared = families.values().map(|own| compare_family(own, metrics, rule, interim));
+    let mut comparisons = compared.collect::<Result<Vec<_>, _>>()?.concat();
+    remark_on_estimates(&mut comparisons);
+    Ok(comparisons)
+}
 
 /// A verdict, and what becomes of it at the ends of estimates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -134,7 +158,7 @@ impl Sensitivity {
 }
 
 /// Adds to each verdict that is not the same at all ends of estimates a remark that says so.
-pub(crate) fn remark_on_estimates(comparisons: &mut [Comparison]) {
+fn remark_on_estimates(comparisons: &mut [Comparison]) {
     for found in sensitivities(comparisons) {
         let Some(ends) = found.other_ends() else { continue };
         let own = comparisons.iter_mut().find(|own| {

@@ -229,7 +229,8 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         }
     }
     if format != Format::Csv {
-        let more_seeds = more_seeds.map(|more| more.beside(recommendation.as_ref()));
+        let settled = recommendation.as_ref().and_then(Recommendation::seeds_added);
+        let more_seeds = more_seeds.map(|more| more.beside(settled));
         writeln!(out)?;
         // Tables of MMTests begin with their metric.
         let recommendation = recommendation.filter(|_| format == Format::Mmtests);

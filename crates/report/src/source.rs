@@ -232,7 +232,7 @@ impl<'a> ReportSource<'a> {
     pub fn more_seeds(&self) -> Option<MoreSeeds> {
         let own: Vec<_> = self.of_first_metric().cloned().collect();
         let more = conclusion::more_seeds(&own, &self.indexes)?;
-        Some(more.beside(self.recommendation.as_ref()))
+        Some(more.beside(self.recommendation.as_ref().and_then(Recommendation::seeds_added)))
     }
 
     /// The choices that take one of two values by seed in the first metric, in words.
