@@ -1,8 +1,9 @@
 #![no_main]
 
+//! A record's `trials.jsonl`.
+
 use disklab_record::Chain;
 
-//! A record's `trials.jsonl`.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(lines) = disklab_record::outcome::parse(data, Chain::default()) {
         for outcome in lines.outcomes {
