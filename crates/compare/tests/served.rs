@@ -82,8 +82,8 @@ fn other_disks_are_told_of_kernels_and_not_of_policies() {
     assert!(remarks(["policy", "pid", "devid"], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]).is_empty());
 }
 
-/// What is said of two kernels whose trials have these digests of their traces, by seed, and as
-/// whose verdict: the words and the remarks.
+/// Compares two kernels whose trials have these digests of their traces, by seed. Returns the
+/// verdict in words, and the remarks.
 fn of_traces(ours: &[&str], theirs: &[&str]) -> (String, Vec<String>) {
     let side = |kernel: &str, traces: &[&str]| -> Vec<Outcome> {
         let outcome = |(seed, trace): (u32, &&str)| {

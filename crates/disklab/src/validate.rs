@@ -110,7 +110,7 @@ pub fn validate(args: &ValidateArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What the paths hold.
+/// The drives and tables that the paths hold.
 #[derive(Default)]
 struct Sources {
     /// Drives of DiskSim's, in order of their names.
@@ -130,7 +130,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Those that stand beside this installation's lab.
+    /// The folders of measured drives beside this installation's lab.
     fn usual(mut self) -> Result<Self, Failure> {
         let lab = Share::find()?.lab();
         let measured = lab.join("measured");

@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(run(&mut bank), [(1, 1, 1.0), (0, 0, 6.0), (1, 0, 11.0)]);
     }
 
-    /// One disk of 50 us that serves 32 requests at once, and this host.
+    /// A bank of one disk of 50 us that serves 32 requests at once, in this host.
     fn behind(host: HostTime) -> Bank {
         Bank::new(vec![constant(50)], None, Some(host))
     }

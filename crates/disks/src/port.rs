@@ -226,7 +226,7 @@ impl Port {
         self.last_transfer_with(at, bytes, self.speed.link_command)
     }
 
-    /// As [`Port::last_transfer`], with another time for what surrounds the data.
+    /// Does the same as [`Port::last_transfer`], with another time for what surrounds the data.
     pub fn last_transfer_with(&mut self, at: Nanos, bytes: Bytes, command: Nanos) -> Nanos {
         self.link_free = self.transfer(at, bytes).saturating_add(command);
         self.link_free

@@ -15,10 +15,10 @@ use disklab_units::Nanos;
 use crate::fio_json::{Load, groups, size};
 use crate::format::Unreadable;
 
-/// One load on one drive, and its numbers.
+/// A load on a drive, and its numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MatrixPoint {
-    /// Where in its source the numbers stand: `line 12`, `job 1`.
+    /// The place of the numbers in their source: `line 12`, `job 1`.
     pub place: String,
     /// The drive's name in the source; empty where the source has none.
     pub drive: String,
@@ -119,7 +119,7 @@ fn json_point(jobs: &[&Job], load: &Load, named: &NamedPoint) -> Result<MatrixPo
     })
 }
 
-/// What the name of fio-plot's file says of a load.
+/// The parts of a load that the name of fio-plot's file has.
 #[derive(Debug, Default, PartialEq)]
 struct NamedPoint {
     rw: Option<String>,

@@ -5,9 +5,9 @@
 
 use disklab_protocol::digest::sha256_hex;
 
-/// What stands between a line's last member and its digest.
+/// The text between a line's last member and its digest.
 const KEY: &str = ",\"chain\":\"";
-/// What ends a line, behind the 64 digits of its digest.
+/// The end of a line, behind the 64 digits of its digest.
 const END: &str = "\"}";
 const DIGITS: usize = 64;
 

@@ -3,16 +3,7 @@
 use disklab_units::{Nanos, Rate};
 use toml::{Table, Value};
 
-/// How a number is stepped through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
-    /// By factors.
-    Log,
-    /// By factors, rounded to whole numbers.
-    Whole,
-}
-
-/// What the value is written as.
+/// The form in which the value is written. The search steps through all by factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueForm {
     /// A time; the number is in ns.
@@ -32,7 +23,6 @@ pub(crate) struct FitParameter {
     pub form: ValueForm,
     pub low: f64,
     pub high: f64,
-    pub scale: Scale,
     /// The loads in which it shows.
     pub loads: &'static [&'static str],
     /// Whether lone requests alone identify it: then it is fitted to these first.
@@ -43,7 +33,7 @@ pub(crate) struct FitParameter {
     /// The value in ns, or the count, from which the search begins if the device has none. A
     /// parameter without one is fitted only if the device has it.
     pub default: Option<f64>,
-    /// What it is fitted to, in a sentence of the device's file.
+    /// The results that decide it, for a sentence of the device's file.
     pub how: &'static str,
 }
 
@@ -54,85 +44,73 @@ const LEAST_TIME: f64 = 1e3;
 const READS: &[&str] = &["randread"];
 const WRITES: &[&str] = &["randwrite"];
 
+/// A time that reads show; parameters say in what they differ from it.
+const READ_TIME: FitParameter = FitParameter {
+    key: "",
+    with: &[],
+    form: ValueForm::Time,
+    low: 0.0,
+    high: 0.0,
+    loads: READS,
+    lone: false,
+    despite_sheet: false,
+    default: None,
+    how: "",
+};
+
 /// The numbers of a hard disk. To fit another key, add a line.
 const HDD: &[FitParameter] = &[
     FitParameter {
         key: "seek_average",
         with: &["seek_full"],
-        form: ValueForm::Time,
         low: 2.0 * MS,
         high: 40.0 * MS,
-        scale: Scale::Log,
-        loads: READS,
         lone: true,
         despite_sheet: true,
-        default: None,
         how: "random reads, most of all those at depth 1",
+        ..READ_TIME
     },
     FitParameter {
         key: "queue_error",
-        with: &[],
-        form: ValueForm::Time,
         low: 10.0 * US,
         high: 200.0 * MS,
-        scale: Scale::Log,
-        loads: READS,
-        lone: false,
-        despite_sheet: false,
         default: Some(10.0 * US),
         how: "the gain of random reads with depth",
+        ..READ_TIME
     },
     FitParameter {
         key: "queue_patience",
-        with: &[],
-        form: ValueForm::Time,
         low: 20.0 * MS,
         high: 60e3 * MS,
-        scale: Scale::Log,
-        loads: READS,
-        lone: false,
-        despite_sheet: false,
         default: Some(60e3 * MS),
         how: "p99 of random reads at depth",
+        ..READ_TIME
     },
     FitParameter {
         key: "completion_batch",
-        with: &[],
         form: ValueForm::Count,
         low: 1.0,
         high: 64.0,
-        scale: Scale::Whole,
-        loads: READS,
-        lone: false,
-        despite_sheet: false,
         default: Some(1.0),
         how: "p50 of random reads at depth",
+        ..READ_TIME
     },
     FitParameter {
         key: "write_settle",
-        with: &[],
-        form: ValueForm::Time,
         low: 50.0 * US,
         high: 10.0 * MS,
-        scale: Scale::Log,
         loads: WRITES,
-        lone: false,
-        despite_sheet: false,
-        default: None,
         how: "the pace of random writes",
+        ..READ_TIME
     },
     FitParameter {
         key: "write_window",
-        with: &[],
         form: ValueForm::Count,
         low: 1.0,
         high: 512.0,
-        scale: Scale::Whole,
         loads: WRITES,
-        lone: false,
-        despite_sheet: false,
-        default: None,
         how: "the pace of random writes",
+        ..READ_TIME
     },
 ];
 
@@ -144,81 +122,54 @@ const HDD_PRESETS: &[(&str, &str)] = &[("queue_window", "queue_depth"), ("age_li
 const SSD: &[FitParameter] = &[
     FitParameter {
         key: "read_page",
-        with: &[],
         form: ValueForm::Times,
         low: 5.0 * US,
         high: 1e3 * US,
-        scale: Scale::Log,
-        loads: READS,
         lone: true,
         despite_sheet: true,
-        default: None,
         how: "random reads at depth 1; the host's own time is in it",
+        ..READ_TIME
     },
     FitParameter {
         key: "link_command_read",
-        with: &[],
-        form: ValueForm::Time,
         low: 0.1 * US,
         high: 200.0 * US,
-        scale: Scale::Log,
-        loads: READS,
-        lone: false,
-        despite_sheet: false,
         default: Some(3.0 * US),
         how: "random reads at the greatest depth; what the host's processor is bound by is in it",
+        ..READ_TIME
     },
     FitParameter {
         key: "dies_per_channel",
-        with: &[],
         form: ValueForm::Count,
         low: 1.0,
         high: 64.0,
-        scale: Scale::Whole,
-        loads: READS,
-        lone: false,
-        despite_sheet: false,
-        default: None,
         how: "the gain of random reads with depth",
+        ..READ_TIME
     },
     FitParameter {
         key: "command_overhead",
-        with: &[],
-        form: ValueForm::Time,
         low: 1.0 * US,
         high: 500.0 * US,
-        scale: Scale::Log,
         loads: WRITES,
         lone: true,
-        despite_sheet: false,
-        default: None,
         how: "random writes at depth 1; the host's own time is in it",
+        ..READ_TIME
     },
     FitParameter {
         key: "link_command",
-        with: &[],
-        form: ValueForm::Time,
         low: 0.1 * US,
         high: 200.0 * US,
-        scale: Scale::Log,
         loads: WRITES,
-        lone: false,
-        despite_sheet: false,
-        default: None,
         how: "random writes at the greatest depth",
+        ..READ_TIME
     },
     FitParameter {
         key: "program_page",
-        with: &[],
-        form: ValueForm::Time,
         low: 50.0 * US,
         high: 20.0 * MS,
-        scale: Scale::Log,
         loads: WRITES,
-        lone: false,
-        despite_sheet: false,
-        default: None,
         how: "the pace of random writes once the buffer is full",
+        ..READ_TIME
     },
 ];
 
@@ -257,7 +208,7 @@ impl FitParameter {
 
     pub fn value(&self, place: f64) -> f64 {
         let value = self.low * (self.high / self.low).powf(place.clamp(0.0, 1.0));
-        if self.scale == Scale::Whole { value.round() } else { value }
+        if self.form == ValueForm::Count { value.round() } else { value }
     }
 
     /// The value that the table has, or the default.

@@ -10,7 +10,7 @@ use disklab_disks::{Bank, Completion, Op, Request, build};
 use disklab_foreign::matrix::MatrixPoint;
 use disklab_units::{Bytes, Nanos, Random, Sectors, Seed};
 
-/// What requests do, in fio's words.
+/// The order of the requests' addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Pattern {
     Random,

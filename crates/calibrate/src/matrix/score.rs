@@ -132,7 +132,7 @@ pub(crate) fn middle_numbers(all: &[LoadNumbers]) -> LoadNumbers {
     over(|number| median(&all.iter().filter_map(number).collect::<Vec<_>>()))
 }
 
-/// What the errors of several drives come to at one depth.
+/// The errors of several drives at one depth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DepthScore {
     /// Requests under way: iodepth times numjobs.
@@ -200,7 +200,7 @@ pub fn by_depth(drives: &[&[&PointScore]]) -> Vec<DepthScore> {
     depths.into_iter().map(depth_score).collect()
 }
 
-/// One of the numbers of a load.
+/// A number of a load that is scored.
 type Number = fn(&LoadNumbers) -> Option<f64>;
 
 fn over(summary: impl Fn(Number) -> Option<f64>) -> LoadNumbers {

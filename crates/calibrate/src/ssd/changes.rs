@@ -48,7 +48,7 @@ impl SsdWork<'_, '_> {
         Ok(())
     }
 
-    /// What a write takes of the link besides its data, where that is not what a read takes.
+    /// The time that a write takes of the link besides its data, if a read takes another.
     fn writes_at_depths(&mut self) -> Result<()> {
         /// A part of a write's time that is more than chance.
         const APART: f64 = 0.1;

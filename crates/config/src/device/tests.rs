@@ -102,8 +102,8 @@ fn a_disk_without_a_queue_has_the_tags_of_its_port() {
     assert_eq!(tags("queue_depth = 64"), (64, 64));
 }
 
-/// What a file without these keys says: a drive that knows the ways to its commands, has no
-/// patience and reports each at once.
+/// A file without these keys describes a drive that knows the ways to its commands, has no patience
+/// and reports each at once.
 #[test]
 fn the_queue_of_an_hdd_has_neutral_defaults() {
     let hdd = |text: &str| match read(text).unwrap().model {

@@ -40,7 +40,7 @@ pub struct FromFioArgs {
     #[arg(long, value_name = "KEY=VALUE", num_args = 1.., requires = "from_fio")]
     sheet: Vec<String>,
 
-    /// Which drive of the results, if there are several: its name, or the end of it.
+    /// The drive of the results, if there are several: its name, or the end of it.
     #[arg(long, requires = "from_fio")]
     drive: Option<String>,
 
@@ -303,7 +303,7 @@ fn plain(value: &Value) -> String {
     readable(value).replace('"', "")
 }
 
-/// What was fitted, when, how, and to what.
+/// The head of the file: what was fitted, when, how, and to what.
 fn head(drive: &str, path: &Path, points: &[MatrixPoint], like: &str) -> Vec<String> {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();

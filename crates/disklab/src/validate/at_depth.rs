@@ -36,7 +36,7 @@ pub struct ScoredMatrices {
 
 /// The errors of all drives, or those of a class, under one load at one depth.
 struct SummaryRow {
-    /// None for all drives, which the bars are for.
+    /// The class of the drives, or None for all drives, to which the bars apply.
     class: Option<&'static str>,
     rw: String,
     block: u64,

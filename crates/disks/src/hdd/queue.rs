@@ -69,7 +69,7 @@ impl EstimateError {
     }
 }
 
-/// What a later arrival costs a command in a choice, in proportion to how much later it came. At
+/// The cost of a later arrival in a choice, in proportion to how much later the command came. At
 /// `patience` the cost is more than the longest way to any command, so that no command is served
 /// before one that arrived this much earlier.
 pub(crate) struct Ageing {
