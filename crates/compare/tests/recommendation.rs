@@ -4,7 +4,7 @@
 
 use disklab_compare::recommendation::{Candidates, judge};
 use disklab_compare::{
-    DecisionRule, MatchedTrials, Metric, Recommendation, RecommendationRule, Trust, Weight,
+    DecisionRule, Error, MatchedTrials, Metric, Recommendation, RecommendationRule, Trust, Weight,
 };
 use disklab_record::Outcome;
 use disklab_record::outcome::Cell;
@@ -25,6 +25,14 @@ fn outcome(seed: usize, value: f64) -> Outcome {
 type Values<'v> = [(&'v str, Vec<Vec<f64>>)];
 
 fn recommended(values: &Values, weights: &[Weight]) -> Option<Recommendation> {
+    judged(values, weights, DecisionRule::DEFAULT).expect("a judgement")
+}
+
+fn judged(
+    values: &Values,
+    weights: &[Weight],
+    decision: DecisionRule,
+) -> Result<Option<Recommendation>, Error> {
     let outcomes: Vec<Vec<Vec<Outcome>>> = values
         .iter()
         .map(|(_, candidates)| {
@@ -55,14 +63,9 @@ fn recommended(values: &Values, weights: &[Weight]) -> Option<Recommendation> {
         let by_name = NAMES.iter().zip(own).map(|(name, own)| ((*name).to_owned(), own));
         trials.push((cell, by_name.map(|(name, own)| (name, own.iter().collect())).collect()));
     }
-    let rule = RecommendationRule {
-        decision: DecisionRule::DEFAULT,
-        interim: None,
-        trust: Trust::Sound,
-        weights,
-    };
+    let rule = RecommendationRule { decision, interim: None, trust: Trust::Sound, weights };
     let metrics = [Metric::of_name(METRIC)];
-    judge(&trials, &pairs, "policy", Some("pid"), &metrics, &rule).expect("a judgement")
+    judge(&trials, &pairs, "policy", Some("pid"), &metrics, &rule)
 }
 
 /// Eight trials about a level, with a spread that decides.
@@ -117,6 +120,24 @@ fn ten_percent_behind_is_ten_percent_fewer() {
     };
     assert_eq!(choice(150.0 * 0.905).as_deref(), Some("queue"));
     assert_eq!(choice(150.0 * 0.895), None);
+}
+
+/// What is below the smallest effect of interest is not behind, however large that effect is.
+#[test]
+fn a_large_smallest_effect_is_no_reason_against_a_choice() {
+    let values = cells(&[("hdd", [100.0, 70.0, 70.0]), ("ssd", [70.0, 100.0, 70.0])]);
+    assert_eq!(recommended(&values, &[]).expect("cells").choice.choice, None);
+    let decision = DecisionRule { smallest_effect: 0.5, ..DecisionRule::DEFAULT };
+    let found = judged(&values, &[], decision).expect("a judgement").expect("cells");
+    assert_eq!(found.choice.choice.as_deref(), Some("pid"), "{found:?}");
+}
+
+#[test]
+fn weights_of_nothing_are_refused() {
+    let values = cells(&[("hdd", [100.0, 120.0, 90.0])]);
+    let nothing: Weight = "array=hdd=0".parse().expect("a weight");
+    let refused = judged(&values, &[nothing], DecisionRule::DEFAULT).expect_err("nothing counts");
+    assert!(refused.to_string().contains("every cell has a weight of 0"), "{refused}");
 }
 
 #[test]

@@ -336,6 +336,28 @@ mod tests {
         }
     }
 
+    /// A row's numbers are by one estimator, whichever of its metrics is judged.
+    #[test]
+    fn all_numbers_of_a_row_are_estimates() {
+        let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/records/old");
+        let record = Record::open_damaged(&old).expect("the fixture").0;
+        let records = Records { all: vec![record.clone()], lost: Vec::new() };
+        let wanted = ReportOptions { metrics: vec![Metric::Mean], ..ReportOptions::default() };
+        let source = ReportSource::new(&records, &wanted).expect("cells");
+        let text = printed(200);
+        let mut differing = 0;
+        for group in &source.groups {
+            for choice in &group.choices {
+                let Some(number) = source.number(group, choice, &Metric::Mean) else { continue };
+                let shown = answer::value(number, "ns");
+                assert!(text.contains(&shown), "{} {shown}:\n{text}", choice.value);
+                let median = choice.spread(&Metric::Mean).map(|spread| spread.median);
+                differing += usize::from(median.map(|ns| answer::value(ns, "ns")) != Some(shown));
+            }
+        }
+        assert!(differing > 0, "medians would do:\n{text}");
+    }
+
     #[test]
     fn verdicts_are_told_with_what_they_are_valid_for() {
         let text = printed(120);

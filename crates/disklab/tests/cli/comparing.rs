@@ -1,5 +1,7 @@
 //! `compare`, on records made here.
 
+use std::fs;
+
 use crate::input::refused;
 use crate::{fixture, json, run};
 
@@ -33,6 +35,20 @@ fn cells_against_the_baseline() {
             .nth(1)
             .is_some_and(|row| row.starts_with("\"hdd-raid1, randread-4k-qd1\",IOPS,"))
     );
+}
+
+/// Lines to be copied hold in a shell, whatever a record is called.
+#[test]
+fn printed_commands_are_quoted() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "plain", 1, 1.0);
+    let folder = here.path().join("records");
+    fs::rename(folder.join("plain"), folder.join("a b")).expect("a folder");
+    let said = run(here.path(), &["compare", "a b", "--metric", "iops"]).out;
+    assert!(said.contains("disklab run --resume 'a b' --seeds "), "{said}");
+    let said = run(here.path(), &["show", "a b"]).out;
+    assert!(said.contains("One trial: disklab show 'a b' hdd-raid1+"), "{said}");
+    assert_eq!(run(here.path(), &["show", "a b/"]).status, Some(0));
 }
 
 /// What is a tenth slower in every trial is worse by a tenth, to the digit.

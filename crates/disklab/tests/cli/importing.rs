@@ -76,6 +76,11 @@ fn repeats_of_others_are_compared() {
         fs::read(&found).expect("kept"),
         fs::read(here.path().join("results/bfq/rand-1.json")).expect("there")
     );
+    // What never varies is no column, and nothing can be run of it.
+    let shown = run(here.path(), &["show", "./theirs"]).out;
+    assert!(shown.contains("scheduler ") && !shown.contains("iodepth"), "{shown}");
+    let resumed = refused(run(here.path(), &["run", "--resume", "./theirs"]));
+    assert!(resumed.contains("theirs has results that were imported"), "{resumed}");
     let again = refused(run(here.path(), &["import", "results", "--out", "theirs"]));
     assert!(again.contains("is there already"), "{again}");
 }

@@ -15,6 +15,19 @@ fn the_table_of_a_record() {
     insta::assert_snapshot!(show.out);
 }
 
+/// A change of a record of an older program would not show, and its readers are told.
+#[test]
+fn records_without_digests_are_said_to_be() {
+    let here = tempfile::tempdir().expect("a folder");
+    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/records/old");
+    for verb in [&["show", old][..], &["audit", old], &["same", old, old]] {
+        let said = run(here.path(), verb).err;
+        assert!(said.contains("was written by an older disklab, without digests"), "{said}");
+    }
+    fixture::record(here.path());
+    assert_eq!(run(here.path(), &["show", fixture::NAME]).err, "");
+}
+
 /// Names and reasons may be anybody's: a terminal shows them, and obeys none.
 #[test]
 fn what_would_steer_a_terminal_is_text() {

@@ -107,6 +107,16 @@ fn numbers_are_a_file_of_their_own() {
     assert!(low < change && change < high && high < 0.0, "{low} {change} {high}");
 }
 
+/// The times of an axis hold, and not those that the suite has for other trials.
+#[test]
+fn the_time_that_was_measured_is_the_trials_own() {
+    let times = ("runtime", &["10ms", "5s"][..]);
+    let place = written(&[("array", &["a"]), WORKLOADS, times, POLICIES], 1);
+    let page = html(place.path());
+    assert!(page.contains("for 10ms and 5s; in virtual time"), "{page}");
+    assert!(!page.contains("on disks that turn"));
+}
+
 #[test]
 fn the_title_is_of_the_axes_that_were_set() {
     let place = written(&[("array", &["my-nas"]), WORKLOADS, POLICIES], 1);
@@ -123,7 +133,9 @@ fn the_title_is_of_the_axes_that_were_set() {
     let title = Some("<b>Mine</b> & *yours*".to_owned());
     let wanted = ReportOptions { title, ..super::wanted() };
     let source = ReportSource::new(&records, &wanted).expect("a report");
-    assert!(page::html(&source).contains("<h1>&lt;b&gt;Mine&lt;/b&gt; &amp; *yours*</h1>"));
+    let page = page::html(&source);
+    assert!(page.contains("<h1>&lt;b&gt;Mine&lt;/b&gt; &amp; *yours*</h1>"));
+    assert!(page.contains("<title>&lt;b&gt;Mine&lt;/b&gt; &amp; *yours* – disklab</title>"));
     let text = markdown::markdown(&source);
     assert!(text.contains("## \\<b\\>Mine\\</b\\> &amp; \\*yours\\*\n"), "{text}");
 }
