@@ -11,7 +11,7 @@ use disklab_compare::{
     SequentialDesign, answer, check_measured, index_records, match_trials,
 };
 use disklab_record::outcome::Cell;
-use disklab_record::{Difference, Record};
+use disklab_record::{Difference, Outcome, Record};
 use disklab_stats::{Error, Estimate, Finding, Gate, GateTest, GateVerdict, TrialsNeeded};
 use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
@@ -252,13 +252,21 @@ fn cross(
                 passage: GateVerdict::Undecided,
                 remarks,
             };
-            let lacks = [(&treatment, &matched.treatment), (&baseline, &matched.baseline)];
-            let lacks: Vec<&str> = lacks
-                .into_iter()
-                .filter_map(|(values, side)| values.is_empty().then_some(side.as_str()))
-                .collect();
-            if !lacks.is_empty() {
-                cell.remarks.push(format!("no result here in {}", listed(&lacks)));
+            if treatment.is_empty() || baseline.is_empty() {
+                let sides = [
+                    (&matched.treatments, &matched.treatment),
+                    (&matched.baselines, &matched.baseline),
+                ];
+                let has = |outcome: &&Outcome| metric.value_in(outcome).is_some();
+                let lacks: Vec<&str> = sides
+                    .into_iter()
+                    .filter(|(outcomes, _)| !outcomes.iter().any(has))
+                    .map(|(_, side)| side.as_str())
+                    .collect();
+                cell.remarks.push(match lacks[..] {
+                    [] => "no seed has a result on both sides".to_owned(),
+                    _ => format!("no result here in {}", listed(&lacks)),
+                });
                 crossed.push(cell);
                 continue;
             }
@@ -417,7 +425,6 @@ fn answer_in_words(crossed: &[Crossed], bounds: &[(Metric, f64)], alpha: f64) ->
 
 #[cfg(test)]
 mod tests {
-    use disklab_record::Outcome;
     use disklab_results::measure::Measure;
 
     use super::*;
@@ -449,6 +456,36 @@ mod tests {
         cross(&[matched], &[(Metric::of_name("ops"), 0.03)], 0.05, 0.25)
             .expect("a gate")
             .swap_remove(0)
+    }
+
+    /// A cell that would decide by itself does not among many, and says why.
+    #[test]
+    fn a_cell_alone_is_more_certain_than_among_many() {
+        let baselines = outcomes(&[1000.0; 6]);
+        let treatments = outcomes(&[955.0, 968.0, 951.0, 962.0, 958.0, 949.0]);
+        let matched = || MatchedTrials {
+            cell: Cell(Vec::new()),
+            treatment: "now".to_owned(),
+            baseline: "before".to_owned(),
+            paired: true,
+            treatments: treatments.iter().collect(),
+            baselines: baselines.iter().collect(),
+            left_out: Vec::new(),
+            repeated: Vec::new(),
+        };
+        let crossed = |number: usize| {
+            let all: Vec<MatchedTrials> = (0..number).map(|_| matched()).collect();
+            let bounds = [(Metric::of_name("ops"), 0.03)];
+            cross(&all, &bounds, 0.05, 0.25).expect("a gate").swap_remove(0)
+        };
+        assert_eq!((crossed(1).passage, crossed(1).remarks.len()), (GateVerdict::Regressed, 0));
+        let among = crossed(30);
+        assert_eq!(among.passage, GateVerdict::Undecided, "{among:?}");
+        let why = "its interval is for this cell alone; 6 seeds are too few among 30 cells";
+        assert_eq!(among.remarks[0], why, "{among:?}");
+        let nothing = MatchedTrials { treatments: Vec::new(), ..matched() };
+        let lacking = cross(&[nothing], &[(Metric::of_name("ops"), 0.03)], 0.05, 0.25);
+        assert_eq!(lacking.expect("a gate")[0].remarks, ["no result here in now"]);
     }
 
     fn resolved(regression: &[&str], metrics: &[&str]) -> Result<Vec<(String, f64)>, String> {
