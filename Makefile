@@ -98,6 +98,7 @@ lint:
 	cargo fmt --all --check
 	rustfmt --check --edition 2024 crates/report/src/panels/*.rs
 	cargo clippy --workspace --all-targets -- -D warnings
+	install/deny
 
 # A release in target/dist: a tarball, a Debian package and a wheel, each with a built kernel.
 dist:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,7 +33,22 @@ WRITES = SUITE.replace("seeds = 12", f"seeds = {SEEDS}").replace("20ms", "500ms"
 ) + ('"workload.rw" = ["randwrite"]\n')
 
 
-def test_a_disk_that_fills_up_in_a_trial_is_no_result(
+@contextlib.contextmanager
+def occupied_until_a_remark(nodes: Nodes, node: Any) -> Iterator[None]:
+    """A sweep meanwhile begins on others than a node, which is free once something is said."""
+    with nodes.occupied(node) as let_go:
+        remark = Progress.remark
+
+        def remarked(progress: Progress, text: str) -> None:
+            remark(progress, text)
+            let_go()
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Progress, "remark", remarked)
+            yield
+
+
+def test_a_node_whose_disk_fills_up_in_a_trial_is_left_out(
     nodes: Nodes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     suite = tmp_path / "writes.toml"
@@ -40,27 +59,59 @@ def test_a_disk_that_fills_up_in_a_trial_is_no_result(
         with pytest.raises(disklab.Error) as raised:
             disklab.sweep(suite, nodes.address, out=record)
         said = str(raised.value)
-        assert f"{SEEDS} trials have no result" in said, said
-        assert f"on node {tight.node_id[:8]}" in said and "No space left on device" in said, said
-        assert f"sweep(..., out={str(record)!r}) runs them again" in said, said
+        assert "no node is left that can run trials" in said, said
+        assert f"node {tight.node_id[:8]}" in said and "No space left on device" in said, said
+        assert "free some space there" in said, said
         assert lines(record) == 0
         # With another node the same line goes on.
         roomy = nodes.add("roomy")
-        with nodes.occupied(roomy) as let_go:
-            remark = Progress.remark
-
-            def remarked(progress: Progress, text: str) -> None:
-                remark(progress, text)
-                let_go()
-
-            with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(Progress, "remark", remarked)
-                disklab.sweep(suite, nodes.address, out=record)
+        with occupied_until_a_remark(nodes, roomy):
+            disklab.sweep(suite, nodes.address, out=record)
     said = capfd.readouterr().err
-    assert f"node {tight.node_id[:8]}" in said and "failed and is tried elsewhere" in said, said
+    assert f"node {tight.node_id[:8]}" in said and "its trials go to the others" in said, said
     assert roomy.node_id[:8] not in said
     assert raw_outputs(record) == raw_outputs(disklab.sweep(suite, out=tmp_path / "here"))
     assert len(raw_outputs(record)) == 4 * SEEDS
+
+
+@contextlib.contextmanager
+def guests_killed(kernels: Path) -> Iterator[None]:
+    """As a system without memory does to those whose kernel is below a folder."""
+    done = threading.Event()
+
+    def kill() -> None:
+        while not done.wait(0.01):
+            subprocess.run(["pkill", "-KILL", "-f", f"^{kernels}/"], check=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        done.set()
+        killer.join()
+
+
+def test_a_trial_whose_guest_is_killed_is_no_result(
+    nodes: Nodes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / "reads.toml"
+    suite.write_text(SUITE.replace("seeds = 12", f"seeds = {SEEDS}"))
+    record = tmp_path / "record"
+    cache = tmp_path / "deadly"
+    deadly = nodes.add("deadly", cache=cache)
+    with guests_killed(cache / "disklab" / "kernels"):
+        with pytest.raises(disklab.Error) as raised:
+            disklab.sweep(suite, nodes.address, out=record)
+        said = str(raised.value)
+        assert f"{2 * SEEDS} trials have no result" in said, said
+        assert f"on node {deadly.node_id[:8]}" in said and "SIGKILL" in said, said
+        assert f"sweep(..., out={str(record)!r}) runs them again" in said, said
+        assert lines(record) == 0
+        with occupied_until_a_remark(nodes, nodes.add("other")):
+            disklab.sweep(suite, nodes.address, out=record)
+    assert "failed and is tried elsewhere" in capfd.readouterr().err
+    assert lines(record) == 2 * SEEDS
 
 
 def recorded(record: Path, outcomes: list[tuple[str, str, str | None]]) -> None:
@@ -103,17 +154,18 @@ def test_what_may_be_the_machines_fault_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_below_a_record_made_here_is_an_error(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    suite: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with mounted(tmp_path / "full", "3m") as folder:
-        with pytest.raises(
-            disklab.Error, match=r"12 trials have no result.*\n.*needs about \d+ MiB"
-        ) as raised:
+        goes_on = r"what is in the record is kept, and sweep\(\.\.\., out='.*/record'\) goes on"
+        with pytest.raises(disklab.Error, match=rf"ended with 5; {goes_on}"):
             disklab.sweep(suite, settings={"policy": "pid"}, out=folder / "record")
-        assert f"sweep(..., out='{folder}/record', retry_failed=True) runs them again" in str(
-            raised.value
-        )
-    assert capsys.readouterr().err == "0 of 12 trials\n"
+        assert lines(folder / "record") == 0
+    said = capfd.readouterr().err
+    assert re.search(r"error: .* needs about \d+ MiB in .*, and there are .*; free some", said), (
+        said
+    )
+    assert said.endswith("0 of 12 trials\n"), said
 
 
 @pytest.fixture

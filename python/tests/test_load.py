@@ -97,6 +97,7 @@ def test_a_record_without_trials_is_an_empty_frame(
 ) -> None:
     shutil.copytree(here, tmp_path / "empty", ignore=shutil.ignore_patterns("raw"))
     (tmp_path / "empty" / "trials.jsonl").write_text("")
+    (tmp_path / "empty" / "trials.last").write_text('{"lines":0,"chain":""}\n')
     (tmp_path / "empty" / "raw").mkdir()
     found = disklab.load(tmp_path / "empty", table, frame)
     assert len(found) == 0

@@ -82,6 +82,15 @@ impl DiskIdentity {
         let folder = Path::new("/sys/block").join(name);
         Some(Self { dev: word(&folder, "dev")?, diskseq: word(&folder, "diskseq") })
     }
+
+    /// Whether a file in sysfs still belongs to this disk. A loop device that was detached and set
+    /// up again counts as another disk, but it has the queue of before with all values in it.
+    fn has(&self, path: &Path) -> bool {
+        let now = Self::read(path);
+        let is_loop = path.starts_with("/sys/block")
+            && path.iter().nth(3).is_some_and(|name| name.to_string_lossy().starts_with("loop"));
+        now.is_some_and(|now| now == *self || (is_loop && now.dev == self.dev))
+    }
 }
 
 /// The result of undoing a change.
@@ -142,7 +151,7 @@ impl Change {
                 return None;
             }
             Self::Value { path, was, of, gets, had } => match others(path, was, gets.as_deref()) {
-                Some(other) if of.is_none() || DiskIdentity::read(path) == *of => (
+                Some(other) if of.as_ref().is_none_or(|of| of.has(path)) => (
                     format!("{} stays {other:?}: somebody else has set it to that", path.display()),
                     Ok(true),
                 ),
@@ -220,7 +229,7 @@ fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
 
 /// Writes the old value. Does nothing if the disk is gone, or another one has its name now.
 fn put_back(path: &Path, was: &str, of: Option<&DiskIdentity>) -> Result<bool, String> {
-    if of.is_some() && DiskIdentity::read(path).as_ref() != of {
+    if of.is_some_and(|of| !of.has(path)) {
         return Ok(false);
     }
     // No file is made where there is none, and of a longer value nothing stays.
@@ -330,6 +339,43 @@ mod tests {
         fs::remove_file(&file).unwrap();
         assert_eq!(undone(&value(None)), None);
         assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_loop_device_that_was_set_up_again_gets_its_scheduler_back() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("disk");
+        fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
+        let losetup = |arguments: &[&str]| {
+            let done = std::process::Command::new("losetup").args(arguments).arg(&file).output();
+            done.ok()
+                .filter(|done| done.status.success())
+                .map(|done| String::from_utf8(done.stdout).unwrap().trim().to_owned())
+        };
+        let Some(device) = losetup(&["--find", "--show"]) else {
+            disklab_testkit::skipped_without_root("no loop device can be set up");
+            return;
+        };
+        let detach = || {
+            let done = std::process::Command::new("losetup").args(["--detach", &device]).status();
+            assert!(done.unwrap().success());
+        };
+        let name = device.trim_start_matches("/dev/");
+        let path = Path::new("/sys/block").join(name).join("queue/scheduler");
+        let says = || fs::read_to_string(&path).unwrap();
+        let was = if says().contains("[none]") { "none" } else { "mq-deadline" };
+        let gets = if was == "none" { "mq-deadline" } else { "none" };
+        let change = Change::set(&path, was, gets, None);
+        fs::write(&path, gets).unwrap();
+        detach();
+        let again = losetup(&[&device]);
+        let has_stayed = says().contains(&format!("[{gets}]"));
+        let undone = undone(&change);
+        let now = says();
+        detach();
+        assert!(again.is_some() && has_stayed, "the kernel keeps a loop device's queue");
+        assert_eq!(undone.unwrap().failed, None);
+        assert!(now.contains(&format!("[{was}]")), "{now}");
     }
 
     #[test]

@@ -1,65 +1,137 @@
 //! Disks that one disklab of this machine has for itself: two at a time would measure each other,
 //! and put back what the other has set.
 //!
-//! By a name in the kernel and not by a lock on the device, which a user may not open, and which
-//! udev would wait for. All see it, whoever they are and wherever they keep what they have noted,
-//! and it ends with the process however that ends.
+//! A claim is a name in the kernel and not a lock on the device, which a user may not open, and
+//! which udev would wait for. All see the name, whoever they are and wherever they keep what they
+//! have noted, and it ends with the process however that ends.
+//!
+//! Any user can take any name. So that nobody keeps root's runs from a disk, root has a lock for
+//! each disk besides, in a folder that nobody else can open. Among root's runs the lock decides. A
+//! name that another user holds is a remark then.
 
 use std::collections::BTreeSet;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::disk::Disk;
 use crate::sysfs::SysfsBlock;
 
+/// The folder of root's locks.
+const LOCKS: &str = "/run/disklab";
+
 /// As long as it is there, nobody else gets one of these disks.
 #[derive(Debug)]
 pub struct DiskClaim {
-    _names: Vec<UnixListener>,
+    /// Bound only.
+    names: Vec<UnixListener>,
+    /// Kept open only.
+    locks_held: Vec<File>,
+    /// A sentence on each disk whose name another user holds.
+    pub remarks: Vec<String>,
 }
 
 /// Of the whole disks that these are, or are on. An error is a sentence.
 pub fn claim_disks(disks: &[Disk]) -> Result<DiskClaim, String> {
+    let is_root = rustix::process::geteuid().is_root();
+    claim_with(disks, Some(Path::new(LOCKS)).filter(|_| is_root))
+}
+
+/// Claims disks with locks in a folder, if there is one.
+fn claim_with(disks: &[Disk], locks: Option<&Path>) -> Result<DiskClaim, String> {
     let number = |disk: &Disk| {
         let whole = SysfsBlock::find(disk.number).and_then(|block| block.disk_word("dev"));
         whole.unwrap_or_else(|| format!("{}:{}", disk.number.0, disk.number.1))
     };
-    let mut names: Vec<UnixListener> = Vec::new();
+    let mut claim = DiskClaim { names: Vec::new(), locks_held: Vec::new(), remarks: Vec::new() };
     let mut seen = BTreeSet::new();
     for disk in disks {
         let number = number(disk);
         if !seen.insert(number.clone()) {
             continue;
         }
+        let what = disk.named.display();
+        let busy =
+            || format!("{what}: another disklab uses this disk now; wait until it has ended");
+        let lock = match locks.map(|folder| lock_in(folder, &number)) {
+            Some(Ok(lock)) => Some(lock),
+            Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return Err(busy()),
+            // Where root has no folder of its own, such as in a user namespace, names are all.
+            Some(Err(_)) | None => None,
+        };
         let name = format!("disklab on {number}");
         let bound =
             SocketAddr::from_abstract_name(&name).and_then(|name| UnixListener::bind_addr(&name));
-        names.push(bound.map_err(|error| {
-            let what = disk.named.display();
-            if error.kind() == io::ErrorKind::AddrInUse {
-                format!("{what}: another disklab uses this disk now; wait until it has ended")
-            } else {
-                format!("{what}: it cannot be kept from other disklabs: {error}")
+        match bound {
+            Ok(bound) => claim.names.push(bound),
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                return Err(format!("{what}: it cannot be kept from other disklabs: {error}"));
             }
-        })?);
+            Err(_) => match holder(&name) {
+                Some(user) if user != 0 && lock.is_some() => claim.remarks.push(format!(
+                    "{what}: a process of user {user} has the name by which disklabs keep this \
+                     disk to themselves; if it is a disklab, the two runs measure each other"
+                )),
+                _ => return Err(busy()),
+            },
+        }
+        claim.locks_held.extend(lock);
     }
-    Ok(DiskClaim { _names: names })
+    Ok(claim)
+}
+
+/// Locks a disk among root's runs. The error is `WouldBlock` if another run has it.
+fn lock_in(folder: &Path, number: &str) -> io::Result<File> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let meta = folder.symlink_metadata()?;
+    let own = rustix::process::geteuid().as_raw();
+    if !meta.is_dir() || meta.uid() != own || meta.mode() & 0o022 != 0 {
+        return Err(io::Error::other("others may write this folder"));
+    }
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(folder.join(number.replace(':', "-")))?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(file)
+}
+
+/// The user whose process listens at a name. None if that cannot be told, such as where as many
+/// wait for it as can.
+fn holder(name: &str) -> Option<u32> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?).ok()?;
+    Some(socket_peercred(&socket).ok()?.uid.as_raw())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::thread::sleep;
     use std::time::Duration;
 
     use disklab_units::Bytes;
+    use rustix::process::Uid;
+    use rustix::thread::set_thread_res_uid;
 
     use super::*;
 
-    #[test]
-    fn a_disk_is_one_runs_at_a_time() {
-        let disk = |minor| Disk {
+    fn disk(minor: u32) -> Disk {
+        Disk {
             named: Path::new("/dev/none").join(format!("{minor}")),
             name: format!("none{minor}"),
             // Of no driver.
@@ -68,7 +140,37 @@ mod tests {
             rotational: true,
             model: None,
             serial: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_name_that_another_user_took_does_not_stop_root() {
+        if !rustix::process::geteuid().is_root() {
+            disklab_testkit::skipped_without_root("only root can be another user");
+            return;
+        }
+        let minor = 0x1_0000 + (std::process::id() & 0xffff);
+        let name = format!("disklab on 4000:{minor}");
+        // The user of one thread only, and of the socket that it listens at.
+        let other = std::thread::spawn(move || {
+            let nobody = Uid::from_raw(65534);
+            set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap()
+        });
+        let other = other.join().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let first = claim_with(&[disk(minor)], Some(&folder.path().join("locks"))).unwrap();
+        assert!(first.remarks[0].contains("a process of user 65534"), "{:?}", first.remarks);
+        // Another run of root's is still kept away, and so are runs of other users.
+        for locks in [Some(folder.path().join("locks")), None] {
+            let refused = claim_with(&[disk(minor)], locks.as_deref()).unwrap_err();
+            assert!(refused.contains("another disklab uses this disk now"), "{refused}");
+        }
+        drop(other);
+    }
+
+    #[test]
+    fn a_disk_is_one_runs_at_a_time() {
         let own = std::process::id() & 0xffff;
         let first = claim_disks(&[disk(own), disk(own), disk(own + 1)]).unwrap();
         let refused = claim_disks(&[disk(own + 2), disk(own + 1)]).unwrap_err();

@@ -9,6 +9,7 @@
 //! - [`noise`]: how far two measurements of the same are apart; [`machine`]: what a record says of
 //!   the machine that it was made on;
 //! - [`sensitivity`]: verdicts at the ends of estimated parameters;
+//! - [`drives`]: verdicts over several drives;
 //! - [`sequential`]: interim analyses, of runs that add seeds and of records that are extended;
 //! - [`answer`]: values, changes and cells in words; [`conclusion`]: verdicts in words;
 //! - [`separation`]: what of the recorded samples separates two choices;
@@ -22,6 +23,7 @@ pub mod choice;
 pub mod comparison;
 pub mod conclusion;
 pub mod decision;
+pub mod drives;
 pub mod error;
 pub mod index;
 pub mod machine;

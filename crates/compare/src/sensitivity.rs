@@ -55,7 +55,7 @@ pub struct Sensitivity {
 /// A verdict at an end of an estimate's range.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VerdictAtEnd {
-    /// `age_limit-low`
+    /// `queue_patience-low`
     pub end: String,
     pub verdict: String,
     pub change: Option<RelativeChange>,

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use disklab_compare::{
-    CellIndex, Comparison, DecisionRule, Metric, SequentialDesign, Trust, compare, match_trials,
-    sensitivity,
+    CellIndex, Comparison, DecisionRule, Metric, SequentialDesign, Trust, compare, drives,
+    match_trials, sensitivity,
 };
 use disklab_record::manifest::{Extension, Suite, UntilDecided};
 use disklab_record::{Manifest, Outcome, Record};
@@ -153,6 +153,31 @@ fn a_same_in_which_there_was_nothing_to_choose_is_marked() {
     assert_eq!(of("other", equal, Some(&other)).no_choice, None);
     let faster: Cells = &[(BOTH[0].0, 100.0), (BOTH[1].0, 200.0)];
     assert_eq!(of("faster", faster, Some(&nothing)).no_choice, None);
+}
+
+#[test]
+fn verdicts_over_drives_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cells: Vec<(Vec<(&str, &str)>, f64)> = [("fast", 150.0), ("slow", 60.0), ("large", 160.0)]
+        .into_iter()
+        .flat_map(|(drive, level)| {
+            let cell = |scheduler| {
+                let own = [("array", "one"), ("workload", "w"), ("scheduler", scheduler)];
+                own.into_iter().chain([("device", drive)]).collect()
+            };
+            [(cell("none"), 100.0), (cell("bfq"), level)]
+        })
+        .collect();
+    let cells: Vec<_> = cells.iter().map(|(cell, level)| (cell.as_slice(), *level)).collect();
+    let record = record(&folder.path().join("all"), &[], &cells, None, |_| {});
+    let comparisons = compared(&record);
+    let said = drives::sentences(&comparisons);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(said[0], "Over 3 drives: fast, slow and large");
+    let better = ": better on 2 of 3 (+49 % to +59 %), worse on slow (-40 %)";
+    assert!(said[1].starts_with("ops of bfq against") && said[1].ends_with(better), "{said:?}");
+    let one_drive = drives::sentences(&comparisons[..1]);
+    assert!(one_drive.is_empty(), "{one_drive:?}");
 }
 
 #[test]

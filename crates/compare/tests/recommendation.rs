@@ -122,7 +122,8 @@ fn ten_percent_behind_is_ten_percent_fewer() {
     assert_eq!(choice(150.0 * 0.895), None);
 }
 
-/// What is below the smallest effect of interest is not behind, however large that effect is.
+/// A choice that is behind by less than the smallest effect of interest counts as not behind,
+/// however large that effect is.
 #[test]
 fn a_large_smallest_effect_is_no_reason_against_a_choice() {
     let values = cells(&[("hdd", [100.0, 70.0, 70.0]), ("ssd", [70.0, 100.0, 70.0])]);

@@ -136,6 +136,19 @@ impl Array {
         }
     }
 
+    /// With a drive in the place of each disk that it replaces. `devices` are the disks of the
+    /// array, its cache, its spares and its replica.
+    pub(crate) fn with_drive(&self, devices: &[Device], drive: &Device) -> Self {
+        let mut array = self.clone();
+        let cache = array.cache.as_mut().map(|cache| &mut cache.device);
+        let replica = array.replica.iter_mut().flat_map(|replica| &mut replica.devices);
+        let names = array.devices.iter_mut().chain(cache).chain(&mut array.spares).chain(replica);
+        for (name, _) in names.zip(devices).filter(|(_, disk)| drive.replaces(disk)) {
+            name.clone_from(&drive.name);
+        }
+        array
+    }
+
     /// Copies of each block of data.
     pub fn copies(&self) -> u32 {
         self.layout.copies(self.devices.len())

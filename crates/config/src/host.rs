@@ -11,7 +11,6 @@
 use disklab_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::device::Model;
 use crate::read::from_table;
 
 from_table! {
@@ -52,14 +51,9 @@ impl HostTime {
         self.complete.max(self.core_time())
     }
 
-    /// Returns the model of a disk that is connected to this machine.
-    pub fn connect(&self, model: &Model) -> Model {
-        let mut model = model.clone();
-        match (&mut model, self.link) {
-            (Model::Hdd(hdd), Some(link)) => hdd.link = hdd.link.min(link),
-            (Model::Ssd(ssd), Some(link)) => ssd.link = ssd.link.min(link),
-            _ => {}
-        }
-        model
+    /// Returns the part of a request's whole latency that fio counts as completion latency (`clat`,
+    /// which its percentiles are of): the part that begins once the request was submitted.
+    pub fn completion_latency(&self, whole: Nanos) -> Nanos {
+        whole.saturating_sub(self.way_there())
     }
 }

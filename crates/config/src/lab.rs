@@ -249,11 +249,7 @@ fn read_file(path: &Path) -> Result<LabFile, Diagnostic> {
         let message = format!("a name has only {letters}, and begins with a letter or a digit");
         return Err(place.diagnostic(message));
     }
-    // To open a pipe would wait for somebody to write.
-    if path.metadata().is_ok_and(|meta| !meta.is_file()) {
-        return Err(place.diagnostic("is not a file; give a TOML file, or remove this"));
-    }
-    match fs::read_to_string(path) {
+    match disklab_files::read_text(path, &disklab_files::LAB) {
         Ok(text) => Ok(LabFile { path: path.display().to_string(), name, text }),
         Err(error) => Err(place.diagnostic(format!("cannot be read: {error}"))),
     }

@@ -13,15 +13,17 @@ use serde_json::json;
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::import::walk::look;
-use crate::records;
 use crate::screen::{Paint, Screen};
+use crate::{derived, records};
 
 /// Say which results cannot be true, and why.
 ///
 /// Each row is held against what must be: requests in flight are rate times latency (Little's law);
 /// bandwidth is IOPS times the size of a request; percentiles rise, and go with their mean; units
-/// are of this world; it ran as long as it was to. Reads what `import` reads, and records. Ends
-/// with exit code 1 where a row cannot be true.
+/// are of this world; it ran as long as it was to. Reads what `import` reads, and records.
+/// The numbers of a record are derived again from the raw files of their trials. Each that differs
+/// is named with both values, and so is each raw file that was changed or removed. Ends with exit
+/// code 1 where a row cannot be true, or a number or raw file is not what was recorded.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files, folders, or records.
@@ -58,11 +60,14 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut rows = Vec::new();
     let mut unreadable: Vec<(PathBuf, String)> = Vec::new();
     let (mut paths, mut unknown) = (Vec::new(), 0);
+    let (mut changed, mut differ) = (Vec::new(), Vec::new());
     for path in &args.paths {
         match record_at(path) {
             Some(folder) => {
-                let record = Record::open(&folder)?;
+                let record = records::open_at(&folder, screen)?;
                 records::remark_if_unprotected(&record, screen);
+                changed.extend(records::changed_files(&record)?);
+                differ.extend(derived::differences(&record, screen)?);
                 rows.extend(of_record(&record));
             }
             None => paths.push(path.clone()),
@@ -102,17 +107,19 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let axes = axes.into_iter().collect::<Vec<_>>().join(", ");
         return Err(mistaken!("--by: no row has an axis `{axis}`; there are {axes}"));
     }
-    let wrong = rows.iter().any(|row| !row.doubts.is_empty()) || !unreadable.is_empty();
+    let wrong = rows.iter().any(|row| !row.doubts.is_empty())
+        || !(unreadable.is_empty() && changed.is_empty() && differ.is_empty());
     let exit = if wrong { Exit::Failed } else { Exit::Ok };
     let all = Tally::count(&rows);
     let by = by(&rows, args.by.as_deref());
     let groups = by.as_ref().map(|(axis, groups)| json!({ "axis": axis, "groups": groups }));
     let document = json!({
         "rows": all.rows, "cannot_be_true": all.cannot_be_true, "by": groups, "audited": rows,
-        "unreadable": unreadable,
+        "unreadable": unreadable, "changed_since_recorded": changed, "not_derived": differ,
     });
     screen.present(&document, |out| {
         print(&rows, screen, out)?;
+        records::print_damage(&changed, &differ, out)?;
         if let Some((axis, groups)) = by {
             writeln!(out, "{}", screen.paint(&format!("by {axis}"), Paint::Strong))?;
             groups.iter().try_for_each(|(value, tally)| writeln!(out, "  {value}: {tally}"))?;
@@ -124,13 +131,13 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 /// The folder of a record that is named like one: by path, or by name.
 fn record_at(path: &Path) -> Option<PathBuf> {
-    if records::is_record(path) {
+    if records::is_record_or_damaged(path) {
         return Some(path.to_owned());
     }
     if path.exists() {
         return None;
     }
-    records::find(path.to_str()?).ok().filter(|folder| records::is_record(folder))
+    records::find(path.to_str()?).ok().filter(|folder| records::is_record_or_damaged(folder))
 }
 
 fn of_record(record: &Record) -> Vec<Audited> {

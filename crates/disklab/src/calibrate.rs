@@ -19,6 +19,7 @@ use self::known::{KnownDevice, known_device};
 use crate::bar::Bar;
 use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::screen::Screen;
+use crate::words::command_line;
 use crate::{signals, whole_file};
 
 /// Measure a disk, and describe it as a device of the lab.
@@ -112,7 +113,11 @@ fn measured(
     }
     // What is no disk, such as a file, is nobody's to claim.
     let _claim = match Disk::find(device) {
-        Ok(disk) => Some(disklab_block_devices::claim_disks(&[disk]).map_err(Failure::cannot)?),
+        Ok(disk) => {
+            let claim = disklab_block_devices::claim_disks(&[disk]).map_err(Failure::cannot)?;
+            claim.remarks.iter().for_each(|remark| screen.remark(remark));
+            Some(claim)
+        }
         Err(_) => None,
     };
     let stop = signals::watch()?;
@@ -177,14 +182,12 @@ fn contradictions(known: &KnownDevice, found: &Calibration) -> Option<String> {
 /// What was measured, when, how and on what.
 fn head(args: &CalibrateArgs, known: &KnownDevice) -> Vec<String> {
     let system = rustix::system::uname();
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let mut head = vec![
         format!(
-            "{}, measured {} by `disklab {}`",
+            "{}, measured {} by `{}`",
             known.model,
             Zoned::now().strftime("%Y-%m-%d"),
-            words.join(" ")
+            command_line()
         ),
         format!("under Linux {}", system.release().to_string_lossy()),
         "[meas] measured; the error is that of measuring. [est] not seen, with the reason: a \

@@ -8,8 +8,9 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     array, audit, bisect, calibrate, clean, compare, completions, device, devices, doctor,
-    document, examples, export, gate, gather, history, import, kernel, list, man, merge, plan,
-    predict, record_startup, report, run, same, schema, show, signals, trace, validate, watch,
+    document, examples, export, gate, gather, history, import, kernel, limits, list, man, merge,
+    plan, predict, record_startup, repair, report, run, same, schema, show, signals, trace,
+    validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -82,6 +83,7 @@ verbs! {
     Import(import::ImportArgs) => import;
     Audit(audit::Args) => audit;
     Same(same::Args) => same;
+    Repair(repair::RepairArgs) => repair;
     Merge(merge::Args) => merge;
     Gather(gather::GatherArgs) => gather;
     Predict(predict::PredictArgs) => predict;
@@ -104,6 +106,8 @@ pub fn command() -> Command {
 
 pub fn main() -> ExitCode {
     completions::answer_a_shell(command);
+    limits::raise_open_files();
+    limits::survive_long_files();
     let words = std::env::args_os().take_while(|word| word != "--");
     let wants_json = words.into_iter().any(|word| word == "--json");
     let read = command().try_get_matches().and_then(|matches| {

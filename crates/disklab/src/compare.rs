@@ -8,7 +8,8 @@ use disklab_compare::conclusion::MoreSeeds;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, ErrorControl, Metric, MetricUse, Recommendation,
     RecommendationRule, RelativeChange, SequentialDesign, Trust, Weight, answer, check_measured,
-    conclusion, default_metrics, index_records, machine, match_trials, recommend, sensitivity,
+    conclusion, default_metrics, drives, index_records, machine, match_trials, recommend,
+    sensitivity,
 };
 use disklab_record::Record;
 use disklab_record::record::name_in_shell;
@@ -161,7 +162,7 @@ pub fn axis_value(text: &str) -> Result<(String, String), String> {
 
 pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let runs = std::iter::once(&args.run).chain(&args.others);
-    let records = runs.map(|run| records::open(run)).collect::<Result<Vec<_>, _>>()?;
+    let records = runs.map(|run| records::open(run, screen)).collect::<Result<Vec<_>, _>>()?;
     let wanted = args.baseline.as_ref().map(|(axis, _)| axis.as_str());
     let indexes = index_records(&records, wanted, &args.of.ignore)?;
     let (compared, matched) = match_trials(&indexes, args.baseline.clone(), args.of.trust())?;
@@ -203,7 +204,9 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             if comparisons.iter().any(|own| sensitivity::is_at_end(&own.cell)) {
                 document["sensitivity"] = json!(sensitivity::sensitivities(&comparisons));
             }
+            let over_drives = Some(drives::over_drives(&comparisons));
             let rest = [
+                ("drives", over_drives.filter(|all| !all.is_empty()).map(|all| json!(all))),
                 ("sequential", design.map(|design| json!(design))),
                 ("machine", Some(json!(of_machine)).filter(|_| !of_machine.is_empty())),
                 ("more_seeds", more_seeds.map(|more| json!(more))),
@@ -238,6 +241,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             writeln!(out, "{sentence}.")?;
         }
         let turned = sensitivity::sentences(&comparisons);
+        let turned = turned.into_iter().chain(drives::sentences(&comparisons));
         let modes = conclusion::two_modes(&comparisons);
         let rest =
             of_machine.into_iter().chain([conclusion::basis(rule, &matched, design.as_ref())]);

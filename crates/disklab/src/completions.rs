@@ -12,6 +12,7 @@ use disklab_compare::Metric;
 use disklab_config::Suite;
 use disklab_config::scheduler::Scheduler;
 use disklab_config::suite::Axis;
+use disklab_record::Record;
 
 use crate::exit::{Exit, Failure, cannot};
 use crate::home::Home;
@@ -120,7 +121,7 @@ fn trials() -> Vec<String> {
     let known: BTreeSet<String> = records::names().into_iter().collect();
     let is_record = |word: &String| known.contains(word) || records::is_record(word.as_ref());
     let record = words().into_iter().skip(1).find(is_record);
-    let record = record.and_then(|run| records::open(&run).ok());
+    let record = record.and_then(|run| Record::open(&records::find(&run).ok()?).ok());
     record.map(|record| record.manifest().trials.clone()).unwrap_or_default()
 }
 

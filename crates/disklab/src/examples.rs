@@ -90,6 +90,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("import", &[("import results/*.json --out theirs", "fio's own reports as a record")]),
     ("audit", &[("audit results/", "results that cannot be true")]),
     ("same", &[("same before after", "whether two records are the same, byte for byte")]),
+    ("repair", &[("repair nightly --dry-run", "which damaged lines can be made again")]),
     ("merge", &[("merge part-1 part-2 --out whole", "parts of a suite as one record")]),
     ("gather", &[("gather read-policy-quick --out whole", "for programs: trials that others run")]),
     (

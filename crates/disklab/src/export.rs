@@ -76,7 +76,7 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let folders: Vec<PathBuf> =
         args.runs.iter().map(|run| records::find(run)).collect::<Result<_, _>>()?;
     let records: Vec<Record> =
-        folders.iter().map(|folder| Record::open(folder)).collect::<Result<_, _>>()?;
+        folders.iter().map(|folder| records::open_at(folder, screen)).collect::<Result<_, _>>()?;
     let mut places: BTreeMap<PathBuf, &Path> = BTreeMap::new();
     for record in &records {
         let other = places.insert(disklab_export::own_folder(record), record.folder());

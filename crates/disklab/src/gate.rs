@@ -178,7 +178,7 @@ const fn word(passage: GateVerdict) -> &'static str {
 }
 
 pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let records = [records::open(&args.against)?, records::open(&args.run)?];
+    let records = [records::open(&args.against, screen)?, records::open(&args.run, screen)?];
     let indexes = index_records(&records, None, &args.of.ignore)?;
     let (_, matched) = match_trials(&indexes, None, args.of.trust())?;
     let bounds = bounds(args, &indexes)?;
@@ -437,13 +437,13 @@ mod tests {
         (1..).zip(values).map(outcome).collect()
     }
 
-    /// Crosses a cell that changed by nearly nothing, and whose second measurements of the same are
-    /// off the first by these factors.
-    fn crossed(noise: &[f64]) -> Crossed {
-        let baselines = outcomes(&[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 1000.0]);
-        let treatments = outcomes(&[1001.0, 1000.0, 1000.0, 999.0, 1002.0, 1001.0]);
-        let seconds = outcomes(&noise.iter().map(|by| 1000.0 * by).collect::<Vec<_>>());
-        let matched = MatchedTrials {
+    /// Matches a cell's trials of two records, pair by pair.
+    fn matched<'a>(
+        baselines: &'a [Outcome],
+        treatments: &'a [Outcome],
+        seconds: &'a [Outcome],
+    ) -> MatchedTrials<'a> {
+        MatchedTrials {
             cell: Cell(Vec::new()),
             treatment: "now".to_owned(),
             baseline: "before".to_owned(),
@@ -451,8 +451,17 @@ mod tests {
             treatments: treatments.iter().collect(),
             baselines: baselines.iter().collect(),
             left_out: Vec::new(),
-            repeated: baselines.iter().zip(&seconds).collect(),
-        };
+            repeated: baselines.iter().zip(seconds).collect(),
+        }
+    }
+
+    /// Crosses a cell that changed by nearly nothing, and whose second measurements of the same are
+    /// off the first by these factors.
+    fn crossed(noise: &[f64]) -> Crossed {
+        let baselines = outcomes(&[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 1000.0]);
+        let treatments = outcomes(&[1001.0, 1000.0, 1000.0, 999.0, 1002.0, 1001.0]);
+        let seconds = outcomes(&noise.iter().map(|by| 1000.0 * by).collect::<Vec<_>>());
+        let matched = matched(&baselines, &treatments, &seconds);
         cross(&[matched], &[(Metric::of_name("ops"), 0.03)], 0.05, 0.25)
             .expect("a gate")
             .swap_remove(0)
@@ -463,18 +472,9 @@ mod tests {
     fn a_cell_alone_is_more_certain_than_among_many() {
         let baselines = outcomes(&[1000.0; 6]);
         let treatments = outcomes(&[955.0, 968.0, 951.0, 962.0, 958.0, 949.0]);
-        let matched = || MatchedTrials {
-            cell: Cell(Vec::new()),
-            treatment: "now".to_owned(),
-            baseline: "before".to_owned(),
-            paired: true,
-            treatments: treatments.iter().collect(),
-            baselines: baselines.iter().collect(),
-            left_out: Vec::new(),
-            repeated: Vec::new(),
-        };
         let crossed = |number: usize| {
-            let all: Vec<MatchedTrials> = (0..number).map(|_| matched()).collect();
+            let all: Vec<MatchedTrials> =
+                (0..number).map(|_| matched(&baselines, &treatments, &[])).collect();
             let bounds = [(Metric::of_name("ops"), 0.03)];
             cross(&all, &bounds, 0.05, 0.25).expect("a gate").swap_remove(0)
         };
@@ -483,7 +483,7 @@ mod tests {
         assert_eq!(among.passage, GateVerdict::Undecided, "{among:?}");
         let why = "its interval is for this cell alone; 6 seeds are too few among 30 cells";
         assert_eq!(among.remarks[0], why, "{among:?}");
-        let nothing = MatchedTrials { treatments: Vec::new(), ..matched() };
+        let nothing = matched(&baselines, &[], &[]);
         let lacking = cross(&[nothing], &[(Metric::of_name("ops"), 0.03)], 0.05, 0.25);
         assert_eq!(lacking.expect("a gate")[0].remarks, ["no result here in now"]);
     }

@@ -89,7 +89,9 @@ pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
     let trials: Vec<&Trial> =
         question.trials.iter().filter(|trial| lacking.contains(&trial.id)).collect();
     thread::scope(|scope| {
-        let preparing = scope.spawn(|| prepare(&guests, &trials));
+        let preparing = thread::Builder::new()
+            .spawn_scoped(scope, || prepare(&guests, &trials))
+            .map_err(|error| cannot!("cannot prepare disks: {error}"))?;
         let taken = take(&writer);
         // Nobody wants disks any more.
         guests.stop.store(true, Ordering::Relaxed);

@@ -18,7 +18,6 @@ use disklab_report::chart::Provenance;
 use disklab_report::history::{HistoryLine, HistoryPoint, chart};
 use disklab_results::Spread;
 use disklab_stats::{Verdict, change_points, penalty};
-use disklab_units::prose::in_shell;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
@@ -215,7 +214,7 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
     let unit = metric.unit(outcomes());
     let with = match args.against.as_str() {
         "first" | "previous" => None,
-        run => Some(records::open(run)?),
+        run => Some(records::open(run, screen)?),
     };
     let fixed = with.as_ref().map(CellIndex::new);
     let mut remarks = Vec::new();
@@ -529,11 +528,9 @@ impl History {
             self.against(args)
         );
         let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
-        let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
-        let command: Vec<String> = std::iter::once("disklab".to_owned()).chain(words).collect();
         chart(&title, &self.unit, &self.words(), &lines).standalone(&Provenance {
             records: names.join(", "),
-            command: command.join(" "),
+            command: words::command_line(),
             disklab: env!("CARGO_PKG_VERSION").to_owned(),
         })
     }

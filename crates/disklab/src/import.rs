@@ -220,7 +220,7 @@ fn outcomes(
 ) -> Result<(Vec<Outcome>, usize), Failure> {
     let mut renumbered = 0;
     let mut outcomes = Vec::new();
-    let mut ids = BTreeSet::new();
+    let mut ids = Ids::default();
     // How many repeats each cell has, and which numbers are taken.
     let mut repeats: BTreeMap<Vec<(String, String)>, Repeats> = BTreeMap::new();
     for (index, file) in read.iter().enumerate() {
@@ -234,8 +234,7 @@ fn outcomes(
             let repeat = repeats.entry(cell.clone()).or_default().next(wanted);
             renumbered += usize::from(wanted.is_some_and(|wanted| wanted != repeat));
             let cell = Cell(cell);
-            let trial = id(&cell, repeat, &ids);
-            ids.insert(trial.clone());
+            let trial = id(&cell, repeat, &mut ids);
             outcomes.push(outcome(trial, cell, repeat, row, (file, index)));
         }
     }
@@ -291,8 +290,16 @@ fn of_path(file: &ReadFile, pattern: Option<&Pattern>) -> Result<OfPath, Failure
     Ok((axes, repeat))
 }
 
+/// The names that rows have, and for each beginning that several of them would have the number
+/// that the next one may get.
+#[derive(Default)]
+struct Ids {
+    taken: BTreeSet<String>,
+    next: BTreeMap<String, u32>,
+}
+
 /// Values and repeat as a name that a folder could have, and that no other row has.
-fn id(cell: &Cell, repeat: u32, taken: &BTreeSet<String>) -> String {
+fn id(cell: &Cell, repeat: u32, Ids { taken, next }: &mut Ids) -> String {
     let fit = |letter: char| {
         if disklab_record::is_fit_letter(letter) && letter != '+' { letter } else { '_' }
     };
@@ -301,8 +308,17 @@ fn id(cell: &Cell, repeat: u32, taken: &BTreeSet<String>) -> String {
         cell.0.iter().map(value).collect::<Vec<_>>().join("+").chars().take(150).collect();
     let values = values.trim_start_matches('.');
     let first = format!("{values}+s{repeat}");
-    let others = (2..=u32::MAX).map(|n| format!("{values}.{n}+s{repeat}"));
-    std::iter::once(first).chain(others).find(|id| !taken.contains(id)).unwrap_or_default()
+    if taken.insert(first.clone()) {
+        return first;
+    }
+    let number = next.entry(first).or_insert(2);
+    loop {
+        let id = format!("{values}.{number}+s{repeat}");
+        *number = number.saturating_add(1);
+        if taken.insert(id.clone()) || *number == u32::MAX {
+            return id;
+        }
+    }
 }
 
 fn outcome(

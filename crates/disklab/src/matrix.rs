@@ -1,7 +1,6 @@
 //! Published matrices of drives, read from files, and the devices that model the drives.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use disklab_calibrate::matrix::run::HostedDevice;
@@ -18,8 +17,6 @@ use serde_json::{Value, json};
 use crate::exit::{Failure, mistaken};
 use crate::home::paths_in;
 
-/// Longer than any report of fio or table of measured numbers.
-const LONGEST: u64 = 256 << 20;
 /// The first bytes of a file, as far as they are needed to know it.
 const HEAD: usize = 64 << 10;
 /// The end of the name of a device's file.
@@ -72,7 +69,9 @@ impl FoundMatrices {
                 if depth < DEEPEST {
                     self.read_folder(root, &path, depth + 1)?;
                 }
-            } else if path.is_file() {
+            } else if kind.is_symlink() {
+                self.passed_over.push(format!("{}: {}", path.display(), disklab_files::LINK));
+            } else if kind.is_file() {
                 match points_of(&path, false) {
                     Ok(points) => self.add(points.unwrap_or_default(), &drive_of(root, &path)),
                     Err(reason) => self.passed_over.push(reason),
@@ -113,7 +112,8 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
     if !must && !is_csv && extension.as_deref() != Some("json") {
         return Ok(None);
     }
-    let bytes = read_short(path).map_err(|error| format!("{shown}: cannot be read: {error}"))?;
+    let bytes = disklab_files::read(path, &disklab_files::MEASURED)
+        .map_err(|error| format!("{shown}: cannot be read: {error}"))?;
     let head = &bytes[..bytes.len().min(HEAD)];
     let points = if fio_json::is_report(head) {
         matrix::from_json(&bytes, &shown.to_string())
@@ -140,15 +140,6 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
         ..point
     };
     Ok(Some(points.into_iter().map(placed).collect()))
-}
-
-fn read_short(file: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    fs::File::open(file)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(std::io::Error::other(format!("it is longer than {LONGEST} bytes")));
-    }
-    Ok(bytes)
 }
 
 /// A device, named for one drive or for all, and the array whose machine it is in.
@@ -188,9 +179,14 @@ impl DeviceChoice {
     }
 }
 
-/// Refuses choices for drives that are not there.
+/// Refuses choices for drives that are not there, and two for the same drive.
 pub fn check_choices(choices: &[DeviceChoice], found: &FoundMatrices) -> Result<(), Failure> {
-    for choice in choices {
+    for (index, choice) in choices.iter().enumerate() {
+        if let Some(drive) = &choice.drive
+            && choices[..index].iter().any(|earlier| earlier.drive.as_ref() == Some(drive))
+        {
+            return Err(mistaken!("--device: {drive} has two devices; name one"));
+        }
         if let Some(drive) = &choice.drive
             && !found.drives.keys().any(|name| choice.is_for(name))
         {
@@ -224,7 +220,7 @@ pub fn device_of(
     };
     let host = match choice.and_then(|choice| choice.array.as_deref()) {
         Some(array) => host_of_array("--device", array, lab)?,
-        None => host_of(points, lab)?,
+        None => host_of(points, lab)?.or(device.host),
     };
     Ok(Some(HostedDevice { device, host }))
 }
@@ -254,7 +250,7 @@ fn find_device(name: &str, lab: &Lab) -> Result<Device, Failure> {
         return Err(mistaken!("{}", unknown("device", name, known)));
     }
     let path = PathBuf::from(name);
-    let text = fs::read_to_string(&path)
+    let text = disklab_files::read_text(&path, &disklab_files::LAB)
         .map_err(|error| mistaken!("{}: cannot be read: {error}", path.display()))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     read_device(&stem.unwrap_or_default(), name, &text, lab)

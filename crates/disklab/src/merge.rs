@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::exit::{Exit, Failure};
 use crate::home::from_here;
 use crate::screen::{Paint, Screen};
-use crate::{records, words};
+use crate::{derived, records, words};
 
 /// Put records of parts of a suite together, as if one run had made them all.
 ///
@@ -20,7 +20,8 @@ use crate::{records, words};
 /// lab, another suite, or other settings of it (--set). Seeds that were begun after a record with
 /// others had ended count as added after a look, as those of `disklab run --resume RUN --seeds N`.
 /// A trial that several records have is kept once where its results are the same, byte for byte;
-/// where they are not, that is an error, which names trial and file.
+/// where they are not, that is an error, which names trial and file. Nothing is merged where a
+/// number of a line does not follow from the raw files of its trial.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Records, by their names in ./records or by their paths.
@@ -34,7 +35,24 @@ pub struct Args {
 
 pub fn merge(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let records: Vec<Record> =
-        args.runs.iter().map(|run| records::open(run)).collect::<Result<_, _>>()?;
+        args.runs.iter().map(|run| records::open(run, screen)).collect::<Result<_, _>>()?;
+    let mut differ = Vec::new();
+    for record in &records {
+        differ.extend(derived::differences(record, screen)?);
+    }
+    if let Some(first) = differ.first() {
+        let more = match differ.len() - 1 {
+            0 => String::new(),
+            more => format!("\nand {} like this", words::count(more, "more number")),
+        };
+        return Err(Failure::said(
+            Exit::Failed,
+            format_args!(
+                "a number does not follow from the raw files of its trial; nothing was written:\n  \
+                 {first}{more}\n`disklab audit` names them all"
+            ),
+        ));
+    }
     let folder = args.out.clone().unwrap_or_else(|| {
         let suite = records.first().map(|record| record.manifest().suite.name.as_str());
         records::new_folder(suite.unwrap_or("merged"))

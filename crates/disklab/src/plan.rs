@@ -158,10 +158,16 @@ impl SuitePlan {
         let cache = Cache::open();
         let trials = &question.trials;
         let (kernels, there) = kernels(cache.as_ref(), home, trials, jobs)?;
-        let obstacle = |trial: &Trial| {
+        let find_obstacle = |trial: &Trial| {
             let without_zfs = || without_zfs(trial, there.get(&trial.kernel)?);
             facts::obstacle(trial).or_else(without_zfs)
         };
+        // Each looks for programs in several folders.
+        let obstacles: BTreeMap<&str, String> = trials
+            .iter()
+            .filter_map(|trial| Some((trial.id.as_str(), find_obstacle(trial)?)))
+            .collect();
+        let obstacle = |trial: &Trial| obstacles.get(trial.id.as_str()).cloned();
         let keys = kernels
             .iter()
             .filter_map(|kernel| Some((kernel.name.clone(), kernel.key.clone()?)))

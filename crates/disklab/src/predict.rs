@@ -59,7 +59,7 @@ pub struct PredictArgs {
 
 pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     let folder = records::find(&args.run)?;
-    let measured = Record::open(&folder)?;
+    let measured = records::open_at(&folder, screen)?;
     let home = Home::open()?;
     let lab = on_models(&home.lab, &measured, args)?;
     let mut question =

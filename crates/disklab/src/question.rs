@@ -1,19 +1,20 @@
 //! A suite, with what the command line changed in it, and the trials that come of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use clap::builder::PossibleValuesParser;
 use disklab_compare::Metric;
-use disklab_config::device::{AS_IS, Estimate, RangeEnd};
+use disklab_config::device::{AS_IS, Device, Estimate, FAMILIES, RangeEnd};
 use disklab_config::read::unknown;
 use disklab_config::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
-use disklab_config::suite::sweep::ESTIMATED;
+use disklab_config::suite::sweep::{DRIVE, ESTIMATED};
 use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, SuiteAxis};
 use disklab_config::{Background, Lab, Suite, Trial};
 use disklab_record::record::{name_of, suite_file};
 use disklab_record::{Manifest, Part};
+use disklab_units::prose::listed;
 
 use crate::exit::{Failure, mistaken};
 use crate::{limits, words};
@@ -22,7 +23,7 @@ use crate::{limits, words};
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct Overrides {
     /// Replace the values of an axis: array, workload, background, jobs, policy, scheduler, kernel;
-    /// or of a number: memory, disks, runtime, ramp, device.KEY, disk.2.KEY, policy.KEY,
+    /// or of a number: memory, disks, device, runtime, ramp, device.KEY, disk.2.KEY, policy.KEY,
     /// scheduler.KEY, workload.KEY, background.KEY. Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
@@ -40,9 +41,15 @@ pub struct Overrides {
 
     /// Run all cells also at both ends of the range of each parameter that the file of a disk says
     /// is an estimate ([estimated]), and say which verdicts turn. --set
-    /// estimated=as-is,age_limit-low,age_limit-high does so for one of them.
+    /// estimated=as-is,queue_patience-low,queue_patience-high does so for one of them.
     #[arg(long)]
     sensitivity: bool,
+
+    /// Run all cells on each drive of a class that the lab has, in the place of the disks of its
+    /// kind (that turn, or do not) in the suite's arrays, and say on which of them each verdict is
+    /// given. --set device=NAME,... does so for some of them.
+    #[arg(long, value_name = "CLASS", value_parser = PossibleValuesParser::new(FAMILIES))]
+    drives: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -94,6 +101,13 @@ impl Overrides {
 
     /// Refuses what only modelled disks have, for this machine's own.
     pub fn refuse_models(&self) -> Result<(), Failure> {
+        let sets_drives = || self.set.iter().any(|setting| setting.axis == DRIVE);
+        if self.drives.is_some() || sets_drives() {
+            return Err(mistaken!(
+                "{}: this machine's disks are what they are; leave --on host out",
+                if self.drives.is_some() { "--drives" } else { "--set device=" }
+            ));
+        }
         if self.sensitivity {
             return Err(mistaken!(
                 "--sensitivity: disks of this machine have no estimated parameters; leave --on \
@@ -140,15 +154,53 @@ impl Question {
         let name = lab.suite(name_or_path)?.name;
         let path =
             lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
-        let text = fs::read_to_string(&path)
+        let text = disklab_files::read_text(&path, &disklab_files::LAB)
             .map_err(|error| mistaken!("{}: cannot be read: {error}", path.display()))?;
         let mut set = overrides.listed();
         let file = path.display().to_string();
+        if let Some(class) = &overrides.drives {
+            let as_it_is = Self::of_text(lab, &name, &file, text.clone(), set.clone())?;
+            set.push(format!("{DRIVE}={}", as_it_is.drives_of(class, lab)?.join(",")));
+        }
         if overrides.sensitivity {
             let as_it_is = Self::of_text(lab, &name, &file, text.clone(), set.clone())?;
             set.push(format!("{ESTIMATED}={}", as_it_is.ends_of_estimates()?.join(",")));
         }
         Self::of_text(lab, &name, &file, text, set)
+    }
+
+    /// The values of the axis over drives: those of a class.
+    fn drives_of(&self, class: &str, lab: &Lab) -> Result<Vec<String>, Failure> {
+        if self.suite.axes().iter().any(|axis| axis.axis.to_string() == DRIVE) {
+            return Err(mistaken!(
+                "--drives: the suite has the axis `{DRIVE}` already: leave one of them out"
+            ));
+        }
+        let is_of_it = |drive: &&Device| drive.model.family() == class;
+        let drives = lab.devices.values().filter(is_of_it);
+        let names: Vec<String> = drives.map(|drive| drive.name.clone()).collect();
+        if names.is_empty() {
+            let folder = lab.folder.join("devices");
+            return Err(mistaken!("--drives {class}: {} has none", folder.display()));
+        }
+        Ok(names)
+    }
+
+    /// Says of the drives that the suite goes over which are smaller than what is used of the disks
+    /// that they replace.
+    fn smaller_drives(&self) -> Option<String> {
+        let is_smaller = |trial: &&Trial| {
+            let part = trial.array.partition_size;
+            let drive = |device: &&Device| trial.value(DRIVE) == Some(&*device.name);
+            let mut drives = trial.devices.iter().filter(drive);
+            part.is_some_and(|part| drives.any(|drive| drive.bytes < part))
+        };
+        let smaller = self.trials.iter().filter(is_smaller);
+        let names: BTreeSet<&str> = smaller.filter_map(|trial| trial.value(DRIVE)).collect();
+        (!names.is_empty()).then(|| {
+            let names = listed(&Vec::from_iter(names));
+            format!("smaller than the part of a disk that an array uses, so used whole: {names}")
+        })
     }
 
     /// The values of the axis over the estimates of the suite's disks.
@@ -348,6 +400,7 @@ impl Question {
         let remarks = self
             .estimates()
             .into_iter()
+            .chain(self.smaller_drives())
             .chain(bare.into_iter().map(remark))
             .chain(reasons.into_iter().map(skipped));
         remarks.chain(self.left_out.iter().cloned()).collect()

@@ -1,16 +1,18 @@
 //! Finding records: in `./records`, or wherever a path says.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use disklab_config::read::nearest;
-use disklab_protocol::names::MANIFEST;
+use disklab_protocol::names::{MANIFEST, TRIALS};
 use disklab_record::Record;
 pub use disklab_record::record::{FOLDER, name_in_shell, name_of};
 use disklab_report::Tally;
 use itertools::Itertools;
 use serde::Serialize;
 
+use crate::derived::{DerivedDifference, LISTED};
 use crate::exit::{Failure, mistaken};
 use crate::screen::Screen;
 
@@ -20,7 +22,7 @@ const NAMED: usize = 5;
 /// The folder of a record, by its name in `./records` or by its path.
 pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(run);
-    if path.is_dir() && (run.contains('/') || is_record(path)) {
+    if path.is_dir() && (run.contains('/') || is_record_or_damaged(path)) {
         return Ok(path.to_owned());
     }
     // Shells complete names to this.
@@ -46,25 +48,67 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
 }
 
 /// Opens a record by its name in `./records` or by its path.
-pub fn open(run: &str) -> Result<Record, Failure> {
-    Ok(Record::open(&find(run)?)?)
+pub fn open(run: &str, screen: &Screen) -> Result<Record, Failure> {
+    open_at(&find(run)?, screen)
+}
+
+/// Opens the record in a folder. A remark says if `disklab repair` made lines of it again.
+pub fn open_at(folder: &Path, screen: &Screen) -> Result<Record, Failure> {
+    let record = Record::open(folder)?;
+    if let Some(sentence) = record.made_again() {
+        screen.remark(&sentence);
+    }
+    Ok(record)
 }
 
 /// Remarks that a change of a record would not be seen, since an older disklab wrote it.
 pub fn remark_if_unprotected(record: &Record, screen: &Screen) {
-    if !record.manifest().is_protected() {
-        screen.remark(&format!(
-            "{} was written by an older disklab, without digests: what was changed in its lines \
-             since then does not show",
-            name_of(record.folder())
-        ));
+    let what = match record.manifest() {
+        manifest if !manifest.is_protected() => {
+            "without digests: what was changed in its lines since then does not show"
+        }
+        manifest if !manifest.has_last_line() => {
+            "without a count of its lines: if the last ones were removed, that does not show"
+        }
+        _ => return,
+    };
+    screen.remark(&format!("{} was written by an older disklab, {what}", name_of(record.folder())));
+}
+
+/// The raw files of a record that are not what was recorded, each behind its trial.
+pub fn changed_files(record: &Record) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    for (trial, outcome) in record.outcomes().into_iter().chain(record.again()) {
+        let files = outcome.map(|outcome| disklab_record::changed(record, outcome)).transpose()?;
+        found.extend(files.into_iter().flatten().map(|file| format!("{trial}/{file}")));
     }
+    Ok(found)
+}
+
+/// Lists raw files that were changed, and numbers that do not follow from raw files.
+pub fn print_damage(
+    changed: &[String],
+    differ: &[DerivedDifference],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if !changed.is_empty() {
+        writeln!(out, "\nraw files were changed or removed after they were recorded:")?;
+        changed.iter().try_for_each(|file| writeln!(out, "  {file}"))?;
+    }
+    if !differ.is_empty() {
+        writeln!(out, "\nnumbers do not follow from the raw files of their trials:")?;
+        differ.iter().take(LISTED).try_for_each(|number| writeln!(out, "  {number}"))?;
+        if differ.len() > LISTED {
+            writeln!(out, "  and {} more", differ.len() - LISTED)?;
+        }
+    }
+    Ok(())
 }
 
 /// The record of which one trial is wanted: lines of others that cannot be read are told, and keep
 /// nobody from that.
 pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record, Failure> {
-    let error = match Record::open(folder) {
+    let error = match open_at(folder, screen) {
         Ok(record) => return Ok(record),
         Err(error) => error,
     };
@@ -75,7 +119,7 @@ pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record,
             }
             Ok(record)
         }
-        _ => Err(error.into()),
+        _ => Err(error),
     }
 }
 
@@ -91,6 +135,11 @@ pub fn new_folder(what: &str) -> PathBuf {
     let names = std::iter::once(first.clone()).chain(others);
     let mut folders = names.map(|name| Path::new(FOLDER).join(name));
     folders.find(|folder| !folder.exists()).unwrap_or_default()
+}
+
+/// Whether a folder holds a record, or one that lost its manifest.
+pub fn is_record_or_damaged(folder: &Path) -> bool {
+    is_record(folder) || folder.join(TRIALS).is_file()
 }
 
 /// Whether a folder holds a record.

@@ -1,6 +1,5 @@
 //! `disklab report`: records as a page, a text or a picture.
 
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +9,12 @@ use disklab_report::pictures::FoundPicture;
 use disklab_report::{
     MARKER, Panel, Records, ReportOptions, ReportSource, markdown, numbers, page, panels, pictures,
 };
-use disklab_units::prose::in_shell;
 
 use crate::compare::axis_value;
 use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::records;
 use crate::screen::Screen;
-use crate::whole_file;
+use crate::{whole_file, words};
 
 /// Make a page of a record: verdicts, pictures, and how to repeat them.
 ///
@@ -177,7 +175,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         ignored: args.ignore.clone(),
         weights: args.weight.clone(),
         trials: args.trial.clone(),
-        command: command(),
+        command: words::command_line(),
         links: folders.iter().map(|folder| link(folder, &output)).collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         title: args.title.clone(),
@@ -263,12 +261,6 @@ fn default_output(folder: &Path, format: Format) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The command line as it was typed.
-fn command() -> String {
-    let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
-    std::iter::once("disklab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
 /// The way from a report's folder to a record's, where there is one; else the whole path.
 fn link(folder: &Path, output: &Path) -> String {
     let from =
@@ -299,7 +291,9 @@ const BEGIN: u64 = 256;
 fn is_report(path: &Path) -> bool {
     let mut begin = Vec::new();
     path.is_file()
-        && fs::File::open(path).and_then(|file| file.take(BEGIN).read_to_end(&mut begin)).is_ok()
+        && disklab_files::open(path, &disklab_files::RESULTS)
+            .and_then(|file| file.take(BEGIN).read_to_end(&mut begin))
+            .is_ok()
         && (begin.starts_with(MARKER.as_bytes())
             || begin.starts_with(numbers::csv_begin().as_bytes())
             || rendered::is_report(&begin))

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use disklab_config::{Lab, Trial};
+use disklab_guest::confinement::{gap, landlock_version};
 use disklab_record::{Manifest, Outcome, Record, RecordError, Retry, Status, Tidied, Writer};
 use disklab_runner::Executor as _;
 use disklab_runner::{Event, Run};
@@ -77,7 +78,7 @@ pub struct RunArgs {
         value_name = "RUN",
         conflicts_with_all = [
             "suite", "set", "kernel", "trials", "shard", "out", "on", "devices", "at", "array",
-            "order", "warm_up", "no_pairs", "sensitivity",
+            "order", "warm_up", "no_pairs", "sensitivity", "drives",
         ]
     )]
     resume: Option<String>,
@@ -93,7 +94,8 @@ pub struct RunArgs {
     #[arg(long)]
     no_trace: bool,
 
-    /// Of a record that is continued, also run again what failed.
+    /// Also run again what failed or was skipped, in a record that is continued. Trials that failed
+    /// by a fault of the machine, such as a guest that was killed, run again without this option.
     #[arg(long)]
     retry_failed: bool,
 
@@ -137,9 +139,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let By::Host(host) = &by
         && args.host.dry_run
     {
-        let of = |id: &str| {
-            recorded.as_ref().and_then(|record| record.outcome(id)).map(|outcome| outcome.status)
-        };
+        let of = |id: &str| recorded.as_ref().and_then(|record| record.outcome(id));
         let left: Vec<Trial> =
             trials.into_iter().filter(|trial| retry.wants(of(&trial.id))).collect();
         on_host::dry_run(host, &left, manifest.until_decided.as_ref(), &mut screen.out())?;
@@ -151,7 +151,10 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     // To the end of the run.
     let _claim = match &by {
         By::Host(host) => {
-            Some(disklab_block_devices::claim_disks(host.place.disks()).map_err(Failure::cannot)?)
+            let claim =
+                disklab_block_devices::claim_disks(host.place.disks()).map_err(Failure::cannot)?;
+            claim.remarks.iter().for_each(|remark| screen.remark(remark));
+            Some(claim)
         }
         By::Guests(_) => None,
     };
@@ -219,6 +222,12 @@ fn ask(
         let question =
             args.wanted.select(question, |trials| part::kernels_here(home, trials, jobs))?;
         let run = ready::check(home, &question.trials, jobs, signals::watch()?, screen)?;
+        if let Some(gap) = gap(landlock_version()) {
+            screen.remark(&format!(
+                "this machine's kernel cannot confine guests wholly (Landlock): a program that a \
+                 lab file names can {gap}"
+            ));
+        }
         return Ok((question, By::Guests(Run { trace: !args.no_trace, ..run })));
     };
     args.overrides.refuse_models()?;
@@ -301,7 +310,7 @@ impl Ending {
         result: Result<Vec<String>, Failure>,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
-        let record = Record::open(&self.folder)?;
+        let record = records::open_at(&self.folder, screen)?;
         let tally = Tally::new(&record);
         let document = self.document(&record, tally);
         let print = |out: &mut dyn Write| self.print(&record, tally, result.is_ok(), screen, out);

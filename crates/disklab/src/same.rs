@@ -1,6 +1,5 @@
 //! `disklab same`: whether two records are the same, byte for byte; and if not, where they part.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use disklab_config::places::disk_name;
@@ -9,14 +8,14 @@ use disklab_trace::{Error, TraceEntry};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure, mistaken};
-use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::{trace, words};
+use crate::{derived, records, trace, words};
 
 /// Compare the raw results of two records, byte for byte.
 ///
 /// The same suite, seeds and kernel must give the same bytes. Where they do not, the first
-/// difference is shown: of a trace of requests, the first request that differs.
+/// difference is shown: of a trace of requests, the first request that differs. The numbers of both
+/// records are derived again from their raw files, and each that differs is named.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
@@ -32,7 +31,7 @@ const NAMED: usize = 20;
 const AROUND: usize = 60;
 
 pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let both = [records::open(&args.first)?, records::open(&args.second)?];
+    let both = [records::open(&args.first, screen)?, records::open(&args.second, screen)?];
     for record in &both {
         records::remark_if_unprotected(record, screen);
     }
@@ -48,13 +47,22 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             format!("{}: first {}, second {}", mismatch.what, mismatch.recorded, mismatch.now)
         })
         .collect();
-    let changed = [changed_in("first", first)?, changed_in("second", second)?].concat();
+    let mut changed = Vec::new();
+    for (which, record) in [("first", first), ("second", second)] {
+        let files = records::changed_files(record)?;
+        changed.extend(files.into_iter().map(|file| format!("{which}: {file}")));
+    }
+    let mut differ = derived::differences(first, screen)?;
+    if first.folder() != second.folder() {
+        differ.extend(derived::differences(second, screen)?);
+    }
     let compared = first.lines().iter().filter(|line| line.status == Status::Ok).count();
     if compared == 0 && differences.is_empty() {
         screen.remark("no trial of either record is ok: there is nothing to compare");
         return Ok(Exit::Failed);
     }
-    let exit = if differences.is_empty() && changed.is_empty() { Exit::Ok } else { Exit::Failed };
+    let is_same = differences.is_empty() && changed.is_empty() && differ.is_empty();
+    let exit = if is_same { Exit::Ok } else { Exit::Failed };
     let told: Vec<_> = differences.iter().map(ToString::to_string).collect();
     let document = json!({
         "same": exit == Exit::Ok,
@@ -62,6 +70,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         "differences": told,
         "made_differently": settings,
         "changed_since_recorded": changed,
+        "not_derived": differ,
     });
     screen.present(&document, |out| {
         if exit == Exit::Ok {
@@ -91,23 +100,9 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             writeln!(out, "\nthey were made differently:")?;
             settings.iter().try_for_each(|setting| writeln!(out, "  {setting}"))?;
         }
-        if !changed.is_empty() {
-            writeln!(out, "\nraw files were changed or removed after they were recorded:")?;
-            changed.iter().try_for_each(|file| writeln!(out, "  {file}"))?;
-        }
-        Ok(())
+        records::print_damage(&changed, &differ, out)
     })?;
     Ok(exit)
-}
-
-/// Raw files of a record that are not what was recorded.
-fn changed_in(which: &str, record: &Record) -> Result<Vec<String>, Failure> {
-    let mut found = Vec::new();
-    for (trial, outcome) in record.outcomes() {
-        let files = outcome.map(|outcome| disklab_record::changed(record, outcome)).transpose()?;
-        found.extend(files.into_iter().flatten().map(|file| format!("{which}: {trial}/{file}")));
-    }
-    Ok(found)
 }
 
 /// The difference, in the file's own terms.
@@ -132,7 +127,8 @@ fn first_difference(
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| mistaken!("cannot read {}: {error}", path.display()))
+    disklab_files::read(path, &disklab_files::RAW)
+        .map_err(|error| mistaken!("cannot read {}: {error}", path.display()))
 }
 
 fn first_request(

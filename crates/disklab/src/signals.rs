@@ -19,7 +19,7 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 /// program that reads our JSON gets some, however we end.
 pub fn end_with_document() -> Result<(), Failure> {
     let mut signals = listen()?;
-    thread::spawn(move || {
+    wait(move || {
         if signals.forever().any(|_| !WATCHED.load(Ordering::Relaxed)) {
             if !DOCUMENT_BEGUN.swap(true, Ordering::Relaxed) {
                 let failure = Failure::said(Exit::Interrupted, "interrupted");
@@ -27,8 +27,12 @@ pub fn end_with_document() -> Result<(), Failure> {
             }
             std::process::exit(Exit::Interrupted as i32);
         }
-    });
-    Ok(())
+    })
+}
+
+fn wait(for_signals: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    let begun = thread::Builder::new().spawn(for_signals);
+    begun.map(drop).map_err(|error| cannot!("cannot wait for signals: {error}"))
 }
 
 fn listen() -> Result<Signals, Failure> {
@@ -41,6 +45,6 @@ fn listen() -> Result<Signals, Failure> {
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
     let mut signals = listen()?;
     WATCHED.store(true, Ordering::Relaxed);
-    thread::spawn(move || signals.forever().for_each(|_| STOP.store(true, Ordering::Relaxed)));
+    wait(move || signals.forever().for_each(|_| STOP.store(true, Ordering::Relaxed)))?;
     Ok(&STOP)
 }

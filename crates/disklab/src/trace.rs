@@ -57,7 +57,18 @@ pub fn trace(args: &TraceArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let record = records::with_trial(&records::find(&args.run)?, &args.trial, screen)?;
     let outcome = show::outcome(&record, &args.trial)?;
-    let path = find(&raw(&record, outcome)?)?;
+    let raw = raw(&record, outcome)?;
+    let recorded = [disklab_trace::PACKED, disklab_trace::PLAIN];
+    let recorded = recorded.into_iter().find(|name| outcome.files.contains_key(*name));
+    let path = match (disklab_trace::find(&raw), recorded) {
+        (None, Some(name)) => {
+            return Err(mistaken!(
+                "{} is gone since the trial was recorded: restore it from a copy of the record",
+                raw.join(name).display()
+            ));
+        }
+        _ => find(&raw)?,
+    };
     let name = path.file_name().unwrap_or_default();
     if disklab_record::changed(&record, outcome)?.iter().any(|file| name == file.as_str()) {
         screen.remark(&format!("{} was changed since it was recorded", path.display()));

@@ -3,12 +3,12 @@
 mod at_depth;
 mod published;
 
-use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use disklab_disksim::drive::DriveSummary;
 use disklab_disksim::{Drive, Validation, trace};
+use disklab_files::DISKSIM;
 use disklab_kernels::Share;
 use disklab_units::prose::count;
 use serde::Serialize;
@@ -208,29 +208,19 @@ fn read(file: &Path) -> Result<(Drive, Validation), String> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(format!("not read: it is not below {}", folder.display()));
         }
-        read_short(&folder.join(path)).map_err(|error| format!("cannot be read: {error}"))
+        let kind = DISKSIM.inside(path.components().count() - 1);
+        disklab_files::read(&folder.join(path), &kind)
+            .map_err(|error| format!("cannot be read: {error}"))
     };
     let drive = Drive::read(&name, &mut files).map_err(|error| error.to_string())?;
     let requests = file.with_extension("trace");
-    let bytes = read_short(&requests).map_err(|error| {
+    let bytes = disklab_files::read(&requests, &DISKSIM).map_err(|error| {
         format!("{}: measured requests are wanted there: {error}", requests.display())
     })?;
     let requests = trace::read(&requests.display().to_string(), &bytes, drive.summary.sectors);
     let requests = requests.map_err(|error| error.to_string())?;
     let validation = disklab_disksim::validate(&drive.model, &requests);
     Ok((drive, validation))
-}
-
-/// A file, unless it is longer than any drive's files and traces: those have less than a megabyte.
-fn read_short(file: &Path) -> std::io::Result<Vec<u8>> {
-    const LONGEST: u64 = 64 << 20;
-    let mut bytes = Vec::new();
-    fs::File::open(file)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST {
-        let message = format!("it is longer than {LONGEST} bytes, which no trace of a drive is");
-        return Err(std::io::Error::other(message));
-    }
-    Ok(bytes)
 }
 
 const HEADS: &str = "drive|>requests|>mean\nmeasured|>\nmodel|>RMS\nfiles|>\nestimated|>\n%|\

@@ -47,6 +47,9 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         sleep(PAUSE);
     };
     picture.end();
+    if let Some(sentence) = record.made_again() {
+        screen.remark(&sentence);
+    }
     let mut out = screen.out();
     show::cells(&record, screen, &mut out)?;
     let tally = Tally::new(&record);

@@ -3,7 +3,14 @@
 use std::time::Duration;
 
 use disklab_units::Nanos;
+use disklab_units::prose::in_shell;
 pub use disklab_units::prose::{count, filled};
+
+/// The command line as it was typed, to be typed again.
+pub fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
+    std::iter::once("disklab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
 
 /// Wall time, to two units at most: `350 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn wall(time: Duration) -> String {

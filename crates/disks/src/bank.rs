@@ -411,7 +411,7 @@ mod tests {
             rotational: false,
             queue_depth: 32,
         });
-        assert_eq!(host.connect(&constant), constant);
+        assert_eq!(constant.connected_to(&host), constant);
         let mut bank = Bank::new(vec![build(&constant, Bytes::gib(1), Seed(1))], None, Some(host));
         bank.submit(Nanos::ZERO, 0, request(1, Op::Read, MIB));
         assert_eq!(run(&mut bank), [(0, 1, 0.05)], "no time of its own");

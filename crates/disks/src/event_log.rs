@@ -11,6 +11,8 @@ pub enum DiskEvent {
     Medium {
         sectors: Range<u64>,
         write: bool,
+        /// The id of the request that needed this; `None` for data from the write buffer.
+        request: Option<u32>,
         /// The time at which the arm left the place before, and that place: cylinder, surface.
         /// `None` if the head went on reading where it was.
         from: Option<(Nanos, u32, u32)>,

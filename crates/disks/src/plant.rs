@@ -12,6 +12,14 @@ pub(crate) enum Bug {
     ShortSeeks,
     /// A hard disk chooses as if all commands had come at the same time.
     ForgottenWait,
+    /// A hard disk errs about ways by more than it may.
+    MisjudgedWay,
+    /// A hard disk waits with its answers for more than a batch.
+    EndlessBatch,
+    /// A hard disk keeps its last answers although no other request waits.
+    KeptBatch,
+    /// A hard disk answers while the data is still under its head.
+    EarlyAnswer,
     /// A flush is done while data is in the buffer.
     LostFlush,
     /// A write with FUA is done when it is in the buffer.

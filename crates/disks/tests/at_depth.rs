@@ -1,18 +1,18 @@
-//! The lab's SSDs that were fitted to measured drives, in the hosts that these were measured in, at
-//! every depth. `cargo test -p disklab-disks --test at_depth -- --nocapture` prints the table of
-//! docs/results/disk-models.md.
+//! The lab's disks that were fitted to measured drives at every depth: SSDs in the hosts that these
+//! were measured in, a hard disk and arrays of hard disks. `cargo test -p disklab-disks --test
+//! at_depth -- --nocapture` prints the tables of docs/results/disk-models.md.
 
 mod drive;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use disklab_config::device::Device;
+use disklab_config::device::{Device, Model};
 use disklab_config::host::HostTime;
 use disklab_config::read::TomlReader;
 use disklab_config::{Array, Lab};
 use disklab_disks::{Bank, Op, Request, build};
-use disklab_units::{Nanos, Random, Seed};
+use disklab_units::{Bytes, Nanos, Random, Seed};
 
 /// Results of fio, and devices written from data sheets alone, that are read where they are.
 const FOLDER: &str = "/work/shared/data/fio-plot";
@@ -53,7 +53,7 @@ const DRIVES: [MeasuredDrive; 8] = [
     drive(
         "HPMICROSERVERG8/SATA300",
         "SAMSUNG860PRO",
-        "measured/samsung-860-pro-512gb-trimmed",
+        "samsung-860-pro-512gb-trimmed",
         "host-microserver-g8",
     ),
     MeasuredDrive {
@@ -70,7 +70,7 @@ const DRIVES: [MeasuredDrive; 8] = [
     drive(
         "HPMICROSERVERG10",
         "SATA_AHCI_SAMSUNG_PM833_MZ7LH480HAHQ",
-        "measured/samsung-pm833-480gb-trimmed",
+        "samsung-pm833-480gb-trimmed",
         "host-microserver-g10",
     ),
     MeasuredDrive {
@@ -103,21 +103,35 @@ fn measured(of: &MeasuredDrive, text: &str) -> BTreeMap<(String, usize, usize), 
     .collect()
 }
 
-/// The same numbers of the model: `depth` random requests of 4 KiB at a time. fio's clat begins
-/// when a request has left the program.
+/// The same numbers of the model.
 fn modelled(device: &Device, host: HostTime, op: Op, depth: usize) -> Numbers {
+    modelled_array(device, 1, device.bytes, host, op, depth)
+}
+
+/// The numbers of so many disks, of whose first `used` bytes blocks of 4 KiB are asked for at
+/// random, `depth` at a time. fio's clat begins when a request has left the program.
+fn modelled_array(
+    device: &Device,
+    disks: u64,
+    used: Bytes,
+    host: HostTime,
+    op: Op,
+    depth: usize,
+) -> Numbers {
     const COUNT: usize = 60_000;
-    let disk = build(&host.connect(&device.model), device.bytes, Seed(1));
-    let mut bank = Bank::new(vec![disk], None, Some(host));
+    let disk = |seed| build(&device.model.connected_to(&host), device.bytes, Seed(seed));
+    let mut bank = Bank::new((1..=disks).map(disk).collect(), None, Some(host));
     let mut random = Random::new(Seed(3));
     let mut next = |id: u32| {
-        let sector = random.below(device.bytes.0 / 4096) * 8;
-        Request { id, op, sector, sectors: 8, fua: false }
+        let disk = if disks > 1 { random.below(disks) } else { 0 };
+        let sector = random.below(used.0 / 4096) * 8;
+        (disk as usize, Request { id, op, sector, sectors: 8, fua: false })
     };
     let (mut now, mut started, mut done) = (Nanos(0), Nanos(0), Vec::new());
     let (mut submitted, mut latencies) = (vec![Nanos(0); depth], Vec::with_capacity(COUNT));
     for id in 0..depth {
-        bank.submit(now, 0, next(id as u32));
+        let (disk, request) = next(id as u32);
+        bank.submit(now, disk, request);
     }
     // The first fifth fills buffers.
     let mut count = 0;
@@ -128,12 +142,13 @@ fn modelled(device: &Device, host: HostTime, op: Op, depth: usize) -> Numbers {
             count += 1;
             let submitted = &mut submitted[completion.id as usize];
             if count > COUNT / 5 {
-                latencies.push(completion.at - *submitted - host.way_there());
+                latencies.push(host.completion_latency(completion.at - *submitted));
             } else {
                 started = now;
             }
             *submitted = now;
-            bank.submit(now, 0, next(completion.id));
+            let (disk, request) = next(completion.id);
+            bank.submit(now, disk, request);
         }
     }
     assert_eq!(bank.violations().next(), None);
@@ -143,8 +158,7 @@ fn modelled(device: &Device, host: HostTime, op: Op, depth: usize) -> Numbers {
 }
 
 fn find_device(lab: &Lab, name: &str) -> Device {
-    let beside = || format!("{}/../../lab/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    lab.devices.get(name).cloned().unwrap_or_else(|| read_device(&beside()))
+    lab.devices.get(name).cloned().unwrap_or_else(|| panic!("the lab has no device {name}"))
 }
 
 fn read_device(file: &str) -> Device {
@@ -266,5 +280,88 @@ fn fitted_ssds_are_near_at_every_depth() {
         writeln!(of_all, "  {who:20} | {iops:4.1} {worst:5.1} | {p50:4.1} | {p99:4.1}").unwrap();
     }
     println!("{table}\nReads, one job: IOPS median and worst, p50 and p99 median, %\n{of_all}");
+    assert!(missed.is_empty(), "the bars are missed at {missed:?}");
+}
+
+/// Hard disks that were measured at every depth.
+struct MeasuredHardDisks {
+    set: &'static str,
+    drive: &'static str,
+    device: &'static str,
+    disks: u64,
+    /// The bytes that are used of each: a seventh of fio's file, where one of eight has the parity.
+    used: Option<Bytes>,
+    /// In the place of the device's: short seeks fitted to depth 1.
+    seek_track_to_track: Option<Nanos>,
+}
+
+const HARD_DISKS: [MeasuredHardDisks; 3] = [
+    MeasuredHardDisks {
+        set: "HPMICROSERVERG10",
+        drive: "SATA_AHCI_SAMSUNGF1_1TB_7K2RPM",
+        device: "samsung-f1-hd103uj",
+        disks: 1,
+        used: None,
+        seek_track_to_track: None,
+    },
+    MeasuredHardDisks {
+        set: "SERVER/IBM_M1015",
+        drive: "8x2TBRAID5MDADM",
+        device: "nas-4tb",
+        disks: 8,
+        used: Some(Bytes(Bytes::gib(100).0 / 7)),
+        seek_track_to_track: Some(Nanos::from_micros(4_500)),
+    },
+    MeasuredHardDisks {
+        set: "SERVER/HIGHPOINT",
+        drive: "RAID5",
+        device: "nas-4tb",
+        disks: 8,
+        used: Some(Bytes(Bytes::mib(50_000).0 / 7)),
+        seek_track_to_track: Some(Nanos::from_micros(4_500)),
+    },
+];
+
+/// The bars of [`fitted_ssds_are_near_at_every_depth`], over these disks, for reads.
+#[test]
+fn hard_disks_are_near_at_every_depth() {
+    let Ok(text) = std::fs::read_to_string(format!("{FOLDER}/fio-plot.csv")) else {
+        eprintln!("skipped: {FOLDER} is not on this machine");
+        return;
+    };
+    let lab = Lab::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab"));
+    let lab = lab.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let mut all: BTreeMap<usize, Vec<Numbers>> = BTreeMap::new();
+    for of in HARD_DISKS {
+        let mut device = find_device(&lab, of.device);
+        if let (Some(seek), Model::Hdd(hdd)) = (of.seek_track_to_track, &mut device.model) {
+            hdd.seek_track_to_track = seek;
+        }
+        let measured = measured(&drive(of.set, of.drive, "", ""), &text);
+        println!("{} {}, as {} of {}", of.set, of.drive, of.disks, of.device);
+        for depth in [1, 2, 4, 8, 16, 32] {
+            let used = of.used.unwrap_or(device.bytes);
+            let model = modelled_array(&device, of.disks, used, NO_HOST, Op::Read, depth);
+            let of_drive = measured[&("randread".to_owned(), 1, depth)];
+            let off = errors(model, of_drive);
+            let row = [0, 1, 2].map(|which| {
+                let unit = if which == 0 { 1.0 } else { 1e3 };
+                let (measured, model) = (of_drive[which] / unit, model[which] / unit);
+                format!("{measured:7.1} {model:7.1} {:+4.0} %", off[which])
+            });
+            println!("  {depth:2} | {}", row.join(" | "));
+            all.entry(depth).or_default().push(off);
+        }
+    }
+    println!("Reads, one job: IOPS median and worst, p50 and p99 median, %");
+    let mut missed = Vec::new();
+    for (depth, all) in all {
+        let [iops, p50, p99] = [0, 1, 2].map(|which| median(all.iter().map(|off| off[which])));
+        let worst = size(all.iter().map(|off| off[0])).pop().unwrap_or_default();
+        println!("  {depth:2} | {iops:4.1} {worst:5.1} | {p50:4.1} | {p99:4.1}");
+        if iops > 10.0 || worst > 25.0 || p50 > 20.0 || p99 > 20.0 {
+            missed.push(depth);
+        }
+    }
     assert!(missed.is_empty(), "the bars are missed at {missed:?}");
 }

@@ -28,10 +28,9 @@ fn cramped(name: &str, kind: u8) -> (Model, Bytes) {
             hdd.cache = Bytes::mib(1);
             hdd.cache_segments = 3;
             hdd.queue_depth = 6;
-            hdd.age_limit = Nanos::from_millis(40);
+            hdd.queue_patience = Nanos::from_millis(40);
             if kind & 1 > 0 {
                 hdd.queue_error = Nanos::from_millis(10);
-                hdd.queue_patience = Some(Nanos::from_millis(40));
                 hdd.completion_batch = 3;
             }
         }

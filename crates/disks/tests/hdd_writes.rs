@@ -26,6 +26,21 @@ fn random_writes(disk: &mut dyn Disk, depth: usize, count: usize) -> Vec<ServedR
     closed_loop(disk, Nanos(0), depth, count, |_| write(random.below(sectors / 8) * 8, 8))
 }
 
+/// With a window of 1 a buffer is emptied in order of age, so that it gains nothing over none.
+#[test]
+fn a_write_cache_may_be_of_no_help() {
+    let pace = |window, cache| {
+        let mut disk = build_with(|model| {
+            (model.write_window, model.write_cache) = (window, cache);
+            model.write_buffer = Bytes::mib(1);
+        });
+        iops(&random_writes(disk.as_mut(), 1, 3_000)[1_000..])
+    };
+    let (helpful, useless, none) = (pace(64, true), pace(1, true), pace(1, false));
+    assert!(helpful > useless * 1.8, "{helpful} and {useless}");
+    assert_near("writes a second", useless, none, 0.05);
+}
+
 /// The time of a 4 KiB command that does not touch the medium.
 fn buffered() -> Nanos {
     model().command_overhead + model().link.time_for(Bytes::kib(4))

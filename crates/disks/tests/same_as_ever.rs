@@ -26,8 +26,8 @@ const KNOWN: [(&str, [u64; 2]); 15] = [
     ("nvme-enterprise-1920gb at random", [0xa938_ab63_9714_b443, 0x9692_ce49_9500_e509]),
     ("transcend-microsdhc", [0x660a_9846_cf27_f53d, 0xae55_21f3_1ca7_c587]),
     ("sandisk-emmc", [0xade0_2540_87c9_f6a3, 0xcc45_3701_5bba_9d38]),
-    ("nas-12tb", [0x8b2f_16d1_3942_fdbf, 0x2d77_2219_34eb_a2c8]),
-    ("laptop-1tb", [0xa5fa_e4af_f848_5baf, 0x0754_a154_b6b4_fd8a]),
+    ("nas-12tb", [0x8b2f_16d1_3942_fdbf, 0x39e9_6f87_63dc_8bae]),
+    ("laptop-1tb", [0xa5fa_e4af_f848_5baf, 0xa32f_1fd6_b3af_f23a]),
     ("constant-50us", [0x961a_53aa_e6b3_d267, 0x46f4_c913_0aed_02d8]),
 ];
 

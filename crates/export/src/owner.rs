@@ -19,7 +19,7 @@ type Owners = BTreeMap<String, (String, String)>;
 /// Notes that this part is the record's from now on, unless it is another's.
 pub fn claim(record: &Record, to: &Path, part: &Path) -> Result<(), ExportError> {
     let path = to.join(FILE);
-    let mut owners: Owners = match fs::read(&path) {
+    let mut owners: Owners = match disklab_files::read(&path, &disklab_files::SMALL) {
         Ok(text) => serde_json::from_slice(&text).map_err(|error| {
             ExportError::io("write", &path)(io::Error::other(format!(
                 "it should say which records the tables are of, and does not: {error}; remove it"

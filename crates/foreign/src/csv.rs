@@ -24,6 +24,10 @@ use disklab_results::remark::Remark;
 /// Beyond any rate or latency in ns that can be measured; keeps sums and products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
+/// More fields of all rows together are not read: a row takes some 6 KB of memory, and each column
+/// more. A table with few columns counts as one with ten.
+const MOST_FIELDS: usize = 2_000_000;
+
 pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
     let heads = reader.headers().map_err(|error| unreadable(&error))?.clone();
@@ -44,7 +48,15 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
         )));
     }
     let mut rows = Vec::new();
+    let most = MOST_FIELDS / columns.len().max(10);
     for record in reader.records() {
+        if rows.len() == most {
+            return Err(Unreadable::whole(format!(
+                "it has more than {most} lines, which are all that a table of {} columns may have; \
+                 make several files of it, and import each",
+                columns.len()
+            )));
+        }
         let record = record.map_err(|error| unreadable(&error))?;
         let line = record.position().map_or(0, |position| {
             // Of a line that ends in CR LF, the reader has the LF before it still.
@@ -180,6 +192,18 @@ mod tests {
                 ["line 2", "line 3"]
             );
         }
+    }
+
+    #[test]
+    fn a_table_that_would_fill_the_memory_is_refused() {
+        let text = "policy,iops\n".to_owned() + &"pid,1\n".repeat(200_001);
+        let error = parse(text.as_bytes()).unwrap_err();
+        assert!(error.message.contains("more than 200000 lines"), "{error}");
+        let wide: Vec<String> = (0..1000).map(|column| format!("c{column}")).collect();
+        let line = "1,".repeat(1000) + "1\n";
+        let text = wide.join(",") + ",iops\n" + &line.repeat(2000);
+        let error = parse(text.as_bytes()).unwrap_err();
+        assert!(error.message.contains("more than 1998 lines"), "{error}");
     }
 
     #[test]

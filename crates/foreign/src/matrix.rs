@@ -87,6 +87,12 @@ pub fn from_json(bytes: &[u8], name: &str) -> Result<Vec<MatrixPoint>, Unreadabl
 }
 
 fn json_point(jobs: &[&Job], load: &Load, named: &NamedPoint) -> Result<MatrixPoint, String> {
+    if let Some(failed) = jobs.iter().find(|job| job.error != 0) {
+        return Err(format!(
+            "the job failed (`error` is {}): the rate is not the disk's",
+            failed.error
+        ));
+    }
     if let Some(limit) = FIO_LIMITS.iter().find(|name| load.get(name).is_some()) {
         return Err(format!("`{limit}` limits it: the rate is not the disk's"));
     }
@@ -374,5 +380,8 @@ mod tests {
         let limited = format!(r#"{full},"rate_iops":"10""#);
         let limited = from_json(report(&limited).as_bytes(), "a.json").unwrap_err().to_string();
         assert!(limited.contains("`rate_iops` limits it"), "{limited}");
+        let failed = report(full).replace("\"error\":0", "\"error\":5");
+        let failed = from_json(failed.as_bytes(), "a.json").unwrap_err().to_string();
+        assert!(failed.contains("the job failed (`error` is 5)"), "{failed}");
     }
 }

@@ -37,6 +37,7 @@ fn ns(time: &libc::timespec) -> i64 {
 fn quick(clock: i32) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     check!(
+        // SAFETY: The call writes to a variable of this function.
         unsafe { libc::clock_gettime(clock, &raw mut time) } == 0,
         "clock {clock} cannot be read"
     );
@@ -47,6 +48,8 @@ fn quick(clock: i32) -> i64 {
 fn slow(clock: i32) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let result: i64;
+    // SAFETY: The system call writes to a variable of this function, and the registers that it
+    // changes are named.
     unsafe {
         asm!("syscall", inlateout("rax") libc::SYS_clock_gettime => result, in("rdi") clock,
              in("rsi") &raw mut time, lateout("rcx") _, lateout("r11") _);
@@ -97,6 +100,7 @@ fn spinning_ends() {
 
 fn calls(count: u32) {
     for _ in 0..count {
+        // SAFETY: The call takes nothing and changes nothing.
         unsafe { libc::getppid() };
     }
 }
@@ -156,6 +160,7 @@ fn resolutions_are_right() {
         for &clock in clocks {
             let mut time = libc::timespec { tv_sec: 9, tv_nsec: 9 };
             check!(
+                // SAFETY: The call writes to a variable of this function.
                 unsafe { libc::clock_getres(clock, &raw mut time) } == 0,
                 "clock {clock} has no resolution"
             );
@@ -169,11 +174,13 @@ fn the_other_calls_agree() {
         move_time();
         let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
         check!(
+            // SAFETY: The call writes to a variable of this function.
             unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) } == 0,
             "gettimeofday failed"
         );
         let day = slow(libc::CLOCK_REALTIME);
         check!((time.tv_sec * 1_000_000 + time.tv_usec) == day / 1000, "gettimeofday differs");
+        // SAFETY: A null pointer is allowed, and nothing is written.
         let seconds = unsafe { libc::time(std::ptr::null_mut()) };
         check!(seconds == slow(libc::CLOCK_REALTIME_COARSE) / 1_000_000_000, "time differs");
     }
@@ -198,6 +205,8 @@ fn others_see_the_same() {
         check!(thread.join().is_ok(), "a thread failed");
     }
     let before = quick(libc::CLOCK_MONOTONIC);
+    // SAFETY: Nothing else runs in this process any more, so that the child may do what any
+    // process does.
     let child = unsafe { libc::fork() };
     if child == 0 {
         move_time();
@@ -206,6 +215,7 @@ fn others_see_the_same() {
     }
     let mut status = -1;
     check!(
+        // SAFETY: The call writes to a variable of this function.
         unsafe { libc::waitpid(child, &raw mut status, 0) } == child && status == 0,
         "a child saw another time"
     );
@@ -218,6 +228,8 @@ fn signals_do_not_disturb() {
     extern "C" fn handler(_: i32) {
         READ.fetch_max(quick(libc::CLOCK_MONOTONIC), Ordering::SeqCst);
     }
+    // SAFETY: The handler only reads a clock and an atomic number; the calls read variables of this
+    // function.
     unsafe {
         libc::signal(libc::SIGALRM, handler as extern "C" fn(i32) as libc::sighandler_t);
         let every = libc::timeval { tv_sec: 0, tv_usec: 200 };
@@ -236,6 +248,7 @@ fn signals_do_not_disturb() {
     let read = READ.load(Ordering::SeqCst);
     check!(read > 0 && read <= last, "the handler read {read}, the program {last}");
     let off = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: The call reads a variable of this function.
     unsafe {
         libc::setitimer(
             libc::ITIMER_REAL,
@@ -250,6 +263,7 @@ fn setting_the_clock_shows_at_once() {
     let monotonic = quick(libc::CLOCK_MONOTONIC);
     let later = libc::timespec { tv_sec: before / 1_000_000_000 + 1000, tv_nsec: 0 };
     check!(
+        // SAFETY: The call reads a variable of this function.
         unsafe { libc::clock_settime(libc::CLOCK_REALTIME, &raw const later) } == 0,
         "the clock cannot be set"
     );

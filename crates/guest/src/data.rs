@@ -219,6 +219,7 @@ fn next_extent(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
 /// Whether all bytes are zero; looks at the first ones first, as data that is not zero mostly shows
 /// there.
 fn is_zero(bytes: &[u8]) -> bool {
+    // SAFETY: Any eight bytes are a number.
     let (head, words, tail) = unsafe { bytes.align_to::<u64>() };
     let quick = words.len().min(8);
     head.iter().chain(tail).all(|&b| b == 0)

@@ -14,8 +14,9 @@ const PAGE: usize = 4096;
 #[derive(Debug)]
 pub struct HeartbeatPage(NonNull<u64>);
 
-// One page of this process, written by the guest's one CPU.
+// SAFETY: It is one page of this process, written by the guest's one CPU.
 unsafe impl Send for HeartbeatPage {}
+// SAFETY: As for sending it.
 unsafe impl Sync for HeartbeatPage {}
 
 impl HeartbeatPage {
@@ -26,6 +27,7 @@ impl HeartbeatPage {
         // Written, not just lengthened: on a full disk this fails here, instead of killing the
         // guest at its first beat.
         file.write_all_at(&[0; PAGE], 0)?;
+        // SAFETY: A new mapping of a page of the file, in no place of anybody's.
         let page = unsafe {
             mmap(
                 ptr::null_mut(),
@@ -45,6 +47,7 @@ impl HeartbeatPage {
     }
 
     pub fn count_request(&self) {
+        // SAFETY: The page holds 512 numbers, and the guest's one CPU writes to it.
         unsafe {
             let requests = self.0.as_ptr().add(1);
             requests.write_volatile(requests.read_volatile() + 1);
@@ -52,6 +55,7 @@ impl HeartbeatPage {
     }
 
     pub fn measuring(&self) {
+        // SAFETY: The page holds 512 numbers, and the guest's one CPU writes to it.
         unsafe { self.0.as_ptr().add(2).write_volatile(1) };
     }
 }
@@ -66,6 +70,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let heart = HeartbeatPage::create(folder.path()).unwrap();
         assert_eq!(Heartbeat::read(folder.path()).unwrap(), Heartbeat::default());
+        // SAFETY: The page is mapped, and nobody else writes to it.
         unsafe { heart.clock().write_volatile(1 << 40) };
         heart.count_request();
         heart.count_request();

@@ -4,6 +4,7 @@
 //! library is enough. Stacks are 16 KiB. A panic must not unwind into the kernel: release builds
 //! abort, and so does `extern "C"`.
 
+use crate::confinement;
 use crate::library::{EndedRequest, Library};
 use crate::lifetime;
 use crate::order::Arrival;
@@ -67,7 +68,7 @@ pub struct CLibrary {
 }
 
 struct Global(UnsafeCell<Option<(Library, CLibrary)>>);
-// One CPU, interrupts off: see the module.
+// SAFETY: There is one CPU, and interrupts are off: see the module.
 unsafe impl Sync for Global {}
 static GLOBAL: Global = Global(UnsafeCell::new(None));
 
@@ -80,6 +81,7 @@ fn give_up(what: &str) -> ! {
 
 #[allow(clippy::mut_from_ref)] // one caller at a time
 fn library() -> &'static mut Library {
+    // SAFETY: Calls never overlap: see the module.
     match unsafe { &mut *GLOBAL.0.get() } {
         Some((library, _)) => library,
         None => give_up("a call before disklab_open"),
@@ -124,6 +126,7 @@ fn open(interface: c_uint) -> Result<*const CLibrary, String> {
         ));
     }
     lifetime::bind()?;
+    confinement::isolate().map_err(|why| format!("the guest cannot be confined: {why}"))?;
     let library = Library::open(Path::new("."))
         .map_err(|error| format!("the disks cannot be set up: {error}"))?;
     let table = CLibrary {
@@ -138,6 +141,7 @@ fn open(interface: c_uint) -> Result<*const CLibrary, String> {
         random,
         close,
     };
+    // SAFETY: The kernel calls this once, before any other call.
     let global = unsafe { &mut *GLOBAL.0.get() };
     Ok(&raw const global.insert((library, table)).1)
 }
@@ -195,7 +199,7 @@ extern "C" fn advance(
     *count = 0;
     while *count < room {
         let Some(one) = library.ended() else { break };
-        // The kernel's array has `room` elements.
+        // SAFETY: The kernel's array has `room` elements.
         unsafe { done.add(*count as usize).write(one) };
         *count += 1;
     }
@@ -212,6 +216,7 @@ extern "C" fn transfer(
 ) -> c_int {
     let (library, disk, count) = (library(), disk as usize, count as usize);
     let listed: &[CPiece] =
+        // SAFETY: The kernel gives so many pieces.
         if pieces.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(pieces, count) } };
     let bytes = if listed.is_empty() {
         u64::from(sectors) * 512
@@ -224,12 +229,14 @@ extern "C" fn transfer(
     // IoSlice and IoSliceMut are struct iovec by their documentation, and so is CPiece.
     match op(code) {
         Op::Read => {
+            // SAFETY: The kernel gives so many pieces, and each is a buffer of its own.
             let pieces = unsafe {
                 std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSliceMut>(), count)
             };
             library.read(disk, sector, pieces)
         }
         Op::Write => {
+            // SAFETY: The kernel gives so many pieces, and each is a buffer of its own.
             let pieces = unsafe {
                 std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSlice>(), count)
             };
@@ -241,12 +248,28 @@ extern "C" fn transfer(
 }
 
 extern "C" fn mark(now: c_ulonglong, text: *const u8, length: c_uint) -> c_int {
+    // SAFETY: The kernel gives so many bytes.
     let text = unsafe { std::slice::from_raw_parts(text, length as usize) };
+    if text.trim_ascii() == confinement::COMMAND.as_bytes() {
+        return confine();
+    }
     let understood = str::from_utf8(text).is_ok_and(|text| library().mark(Nanos(now), text.trim()));
     if understood { 0 } else { -rustix::io::Errno::INVAL.raw_os_error() }
 }
 
+/// Confines the guest; no mark, so that traces do not tell whether the host could do it.
+fn confine() -> c_int {
+    match confinement::confine(&library().folders()) {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("disklab: the guest cannot be confined: {why}");
+            -rustix::io::Errno::PERM.raw_os_error()
+        }
+    }
+}
+
 extern "C" fn random(buffer: *mut u8, bytes: c_ulong) {
+    // SAFETY: The kernel's buffer has so many bytes.
     library().random(unsafe { std::slice::from_raw_parts_mut(buffer, bytes as usize) });
 }
 

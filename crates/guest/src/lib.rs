@@ -6,6 +6,7 @@
 //! fixed names there (see `disklab_protocol::names`), so that nothing of where the folder lies can
 //! be seen in the guest.
 
+pub mod confinement;
 pub mod data;
 pub mod heartbeat;
 pub mod init;

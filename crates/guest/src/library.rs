@@ -133,6 +133,20 @@ impl Library {
         })
     }
 
+    /// Folders that the guest must be able to write to: its own, that of each disk's data, and that
+    /// of what power cuts leave.
+    pub fn folders(&self) -> Vec<&Path> {
+        let images = self.machine.disks.iter().filter_map(|disk| Path::new(&disk.image).parent());
+        let cuts = self.machine.power_cuts.iter().map(|plan| plan.folder.as_path());
+        // The parent of a name alone is empty.
+        let mut folders: Vec<&Path> = images.chain(cuts).collect();
+        folders.retain(|folder| !folder.as_os_str().is_empty());
+        folders.push(&self.folder);
+        folders.sort_unstable();
+        folders.dedup();
+        folders
+    }
+
     /// A request arrives. `Err` if the guest kernel asks for what cannot be: it is out of its mind,
     /// and must end.
     pub fn submit(&mut self, now: Nanos, arrival: Arrival) -> Result<(), String> {

@@ -43,7 +43,7 @@ fn keep() -> io::Result<()> {
     // Programs close it when they begin, so that only the kernel's process holds the end to be
     // written to.
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    // One thread, so the child may do what any process does.
+    // SAFETY: There is one thread, so that the child may do what any process does.
     match unsafe { libc::fork() } {
         0 => {
             drop(write);

@@ -3,7 +3,11 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
 
@@ -11,6 +15,8 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct Cache {
     root: PathBuf,
+    /// The lock on [`Cache::in_use`].
+    held: Option<Arc<File>>,
 }
 
 impl Cache {
@@ -21,13 +27,31 @@ impl Cache {
 
     /// A cache in a folder of the caller's choice.
     pub fn in_folder(root: &Path) -> Result<Self> {
-        let cache = Self { root: root.to_path_buf() };
+        let cache = Self { root: root.to_path_buf(), held: None };
         for folder in [cache.kernels(), cache.sources(), cache.disks()] {
             std::fs::create_dir_all(&folder)
                 .and_then(|()| Ok(rustix::fs::access(&folder, rustix::fs::Access::WRITE_OK)?))
                 .map_err(|cause| Error::CacheUnusable { path: folder, cause })?;
         }
         Ok(cache)
+    }
+
+    /// Locks the cache as long as this value or a clone of it lives: `disklab clean` takes nothing
+    /// away meanwhile that a run could have found. Waits for a `clean` that goes on.
+    pub fn held(mut self) -> Result<Self> {
+        if self.held.is_none() {
+            let path = self.in_use();
+            let file = File::create(&path).map_err(Error::io("create", &path))?;
+            flock(&file, FlockOperation::LockShared)
+                .map_err(|error| Error::io("lock", &path)(error.into()))?;
+            self.held = Some(Arc::new(file));
+        }
+        Ok(self)
+    }
+
+    /// The file that every run locks, together with the others, and `disklab clean` alone.
+    pub fn in_use(&self) -> PathBuf {
+        self.root.join("in-use")
     }
 
     pub fn root(&self) -> &Path {

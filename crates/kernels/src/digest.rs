@@ -31,7 +31,7 @@ impl Fields {
 }
 
 pub(crate) fn of_file(path: &Path) -> Result<String> {
-    sha256_of_file(path).map_err(Error::io("read", path))
+    sha256_of_file(path, &disklab_files::PROGRAM).map_err(Error::io("read", path))
 }
 
 #[cfg(test)]

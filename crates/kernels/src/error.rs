@@ -34,6 +34,13 @@ pub enum Error {
     )]
     NoShare { tried: Vec<String> },
 
+    #[error(
+        "the kernel {} was replaced while it was in use: its SHA-256 is another now; what has not \
+         run can follow with the kernel that the run began with",
+        path.display()
+    )]
+    Replaced { path: PathBuf },
+
     #[error("{} holds something already; name a folder that is new or empty", path.display())]
     NotEmpty { path: PathBuf },
 

@@ -9,11 +9,11 @@ use disklab_units::Bytes;
 use crate::error::{Error, Result};
 
 pub(crate) fn text(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(Error::io("read", path))
+    disklab_files::read_text(path, &disklab_files::SOURCE).map_err(Error::io("read", path))
 }
 
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(Error::io("read", path))
+    disklab_files::read(path, &disklab_files::SOURCE).map_err(Error::io("read", path))
 }
 
 pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {

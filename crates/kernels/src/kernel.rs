@@ -1,7 +1,9 @@
 //! Kernels that are built: opened only when complete and undamaged, found by what a suite calls
 //! them.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +63,29 @@ pub struct Kernel {
     pub path: PathBuf,
     #[serde(skip)]
     config: String,
+    /// The program's file when its digest was last found to be right.
+    #[serde(skip)]
+    checked: Arc<Mutex<Option<FileState>>>,
+}
+
+/// Changes with every change of a file, in its place or by another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileState {
+    file: (u64, u64),
+    bytes: u64,
+    /// Seconds and ns of the last change of its contents or its owner; no program can set this.
+    changed: (i64, i64),
+}
+
+impl FileState {
+    fn read(path: &Path) -> Option<Self> {
+        let meta = path.metadata().ok()?;
+        Some(Self {
+            file: (meta.dev(), meta.ino()),
+            bytes: meta.len(),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        })
+    }
 }
 
 mod version_as_text {
@@ -112,7 +137,23 @@ impl Kernel {
             folder: folder.to_path_buf(),
             path: folder.join(PROGRAM),
             config: String::new(),
+            checked: Arc::default(),
         })
+    }
+
+    /// Checks that the program is still the one that was built, which a guest is about to execute.
+    /// Its digest is made again only if its file was changed since the last check.
+    pub fn check_program(&self) -> Result<()> {
+        let now = FileState::read(&self.path);
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.is_some() && *checked == now {
+            return Ok(());
+        }
+        if digest::of_file(&self.path)? != self.sha256 {
+            return Err(Error::Replaced { path: self.path.clone() });
+        }
+        *checked = now;
+        Ok(())
     }
 
     pub(crate) fn to_toml(&self) -> String {
@@ -125,7 +166,7 @@ impl Kernel {
     pub fn open(folder: &Path) -> Result<Self> {
         let damaged = |why: String| Error::Damaged { path: folder.to_path_buf(), why };
         let read = |name: &str| {
-            std::fs::read(folder.join(name))
+            disklab_files::read(&folder.join(name), &disklab_files::SOURCE)
                 .map_err(|cause| damaged(format!("cannot read {name}: {cause}")))
         };
         let text = |name: &str| {
@@ -137,6 +178,8 @@ impl Kernel {
             return Err(damaged(format!("{RECORD} has format {}, not {FORMAT}", kernel.format)));
         }
         let config = text(CONFIG)?;
+        let path = folder.join(PROGRAM);
+        let checked = Arc::new(Mutex::new(FileState::read(&path)));
         for (name, found, expected) in [
             (PROGRAM, sha256_hex(&read(PROGRAM)?), &kernel.sha256),
             (CONFIG, sha256_hex(config.as_bytes()), &kernel.config_sha256),
@@ -147,7 +190,7 @@ impl Kernel {
                 )));
             }
         }
-        Ok(Self { folder: folder.to_path_buf(), path: folder.join(PROGRAM), config, ..kernel })
+        Ok(Self { folder: folder.to_path_buf(), path, config, checked, ..kernel })
     }
 
     /// Names the source that the caller asked for: the same bytes may be built from elsewhere.
@@ -249,4 +292,35 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
         listing.kernels.iter().filter(current).map(|kernel| kernel.version.to_string()).collect();
     have.dedup();
     Err(Error::NoKernel { asked: value.to_owned(), why, have })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_was_replaced_is_not_the_kernels() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(PROGRAM);
+        fs::write(&program, "the kernel").unwrap();
+        fs::write(folder.path().join(CONFIG), "").unwrap();
+        let source = Provenance::Tarball { path: "/l.tar".to_owned(), sha256: "0".to_owned() };
+        let version = "7.3.4".parse().unwrap();
+        let kernel = Kernel::compiled(folder.path(), &version, source, "key").unwrap();
+        fs::write(folder.path().join(RECORD), kernel.to_toml()).unwrap();
+        let kernel = Kernel::open(folder.path()).unwrap();
+        kernel.check_program().unwrap();
+        // In its place, and by another file, which has the same length.
+        fs::write(&program, "THE KERNEL").unwrap();
+        let refused = kernel.clone().check_program().unwrap_err().to_string();
+        assert!(refused.contains("was replaced while it was in use"), "{refused}");
+        fs::write(folder.path().join("new"), "another k.").unwrap();
+        fs::rename(folder.path().join("new"), &program).unwrap();
+        assert!(matches!(kernel.check_program(), Err(Error::Replaced { .. })));
+        // Another file of the same bytes is the same kernel.
+        fs::write(&program, "the kernel").unwrap();
+        kernel.check_program().unwrap();
+    }
 }

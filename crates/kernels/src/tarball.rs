@@ -1,6 +1,5 @@
 //! Unpacking a tarball of a kernel tree, whatever its compression and its top folder's name.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +55,8 @@ const USTAR: (usize, &[u8]) = (257, b"ustar");
 /// minute.
 pub(crate) fn is_one(path: &Path) -> Result<bool> {
     let mut begin = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut begin));
+    let read = disklab_files::open(path, &disklab_files::TARBALL)
+        .and_then(|file| file.take(512).read_to_end(&mut begin));
     read.map_err(Error::io("read", path))?;
     let (at, ustar) = USTAR;
     Ok(COMPRESSED.iter().any(|magic| begin.starts_with(magic))

@@ -1,10 +1,10 @@
 //! SHA-256 as disklab writes it: 64 lower-case hexadecimal digits.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
+use disklab_files::FileKind;
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of `bytes`.
@@ -12,12 +12,15 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The SHA-256 of a file of any size.
-pub fn sha256_of_file(path: &Path) -> io::Result<String> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+/// The SHA-256 of a file of a kind.
+pub fn sha256_of_file(path: &Path, kind: &FileKind) -> io::Result<String> {
+    let mut file = BufReader::with_capacity(1 << 16, disklab_files::open(path, kind)?);
     let mut hash = Sha256::new();
     loop {
-        let bytes = file.fill_buf()?;
+        let bytes = match file.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
         if bytes.is_empty() {
             return Ok(hex(&hash.finalize()));
         }

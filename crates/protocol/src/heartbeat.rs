@@ -5,7 +5,7 @@
 //! and whether they are being measured. No message, no lock: three words, each stored whole.
 
 use crate::names;
-use std::fs::File;
+use disklab_files::TRIAL;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -25,7 +25,8 @@ impl Heartbeat {
     /// Reads the heartbeat in a trial's folder; all is zero while the guest has not begun.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let mut words = [0; 24];
-        File::open(folder.join(names::HEARTBEAT))?.read_exact_at(&mut words, 0)?;
+        disklab_files::open(&folder.join(names::HEARTBEAT), &TRIAL)?
+            .read_exact_at(&mut words, 0)?;
         let word = |i: usize| u64::from_le_bytes(words[i..i + 8].try_into().unwrap_or_default());
         Ok(Self { now: word(0), requests: word(8), measured: word(16) != 0 })
     }

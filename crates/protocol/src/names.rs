@@ -4,6 +4,8 @@
 pub const MANIFEST: &str = "manifest.toml";
 /// The results of a record's trials, one JSON object a line.
 pub const TRIALS: &str = "trials.jsonl";
+/// The file of a record that counts its lines and has the digest of the last one.
+pub const LAST: &str = "trials.last";
 /// The folder of a record that holds a folder of raw output for each trial.
 pub const RAW: &str = "raw";
 /// The file of a record that the process that writes it locks.
@@ -35,6 +37,9 @@ pub const PAGES: &str = "pages.txt";
 pub const CONSOLE: &str = "console.log";
 /// Virtual time and the number of requests so far.
 pub const HEARTBEAT: &str = "heartbeat";
+/// The state of the processes of a guest that hung. If the trial has a result all the same, the
+/// guest hung at its start and was started again.
+pub const STALLED: &str = "stalled.log";
 /// Marks, with what this machine's disks had done by then, one JSON object a line.
 pub const MARKS: &str = "marks.jsonl";
 /// The account of a watch of this machine's disks. Without it, the watch did not end.

@@ -3,7 +3,13 @@
 //! The last member of a line's object is `chain`: the SHA-256 of the `chain` of the line before
 //! (nothing, for the first), a newline, and the line up to the comma in front of its own `chain`.
 
+use std::io;
+use std::path::Path;
+
 use disklab_protocol::digest::sha256_hex;
+use serde::{Deserialize, Serialize};
+
+use crate::sync;
 
 /// The text between a line's last member and its digest.
 const KEY: &str = ",\"chain\":\"";
@@ -22,6 +28,39 @@ pub struct Chain {
     computed: String,
     /// The last line has no digest that could be read.
     is_broken: bool,
+    /// The number of lines so far, damaged ones included.
+    lines: usize,
+}
+
+/// The number of lines and the digest of the last one, as the file `trials.last` has them. A line
+/// is in `trials.jsonl` before this counts it, so a crash leaves a file with too small a number at
+/// worst. If lines are removed from the end of `trials.jsonl`, there are fewer than this says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastLine {
+    pub lines: usize,
+    /// Empty if there is no line.
+    pub chain: String,
+}
+
+impl LastLine {
+    /// Reads the file, which has to be exactly what [`LastLine::to_text`] writes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let last: Self = serde_json::from_slice(bytes)
+            .map_err(|error| format!("not the count of a record's lines: {error}"))?;
+        let is_whole = (last.lines == 0) == last.chain.is_empty()
+            && last.to_text().is_ok_and(|text| text.as_bytes() == bytes);
+        if is_whole { Ok(last) } else { Err("it was changed after it was written".to_owned()) }
+    }
+
+    /// Replaces the file as a whole. The rename is the last step: after an error the file is as it
+    /// was.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        sync::write_whole(path, &self.to_text()?)
+    }
+
+    pub fn to_text(&self) -> Result<String, serde_json::Error> {
+        Ok(serde_json::to_string(self)? + "\n")
+    }
 }
 
 impl Chain {
@@ -37,6 +76,7 @@ impl Chain {
                 let digest = link(&self.stated, members.as_bytes());
                 let sealed = format!("{members}{KEY}{digest}{END}");
                 (self.computed, self.stated) = (digest.clone(), digest);
+                self.lines += 1;
                 sealed
             }
             _ => line,
@@ -47,6 +87,7 @@ impl Chain {
     /// line, whichever part of it was changed; where that has no digest left, the next line is
     /// believed, since the error says that the file is damaged.
     pub fn check(&mut self, line: &[u8]) -> Result<(), String> {
+        self.lines += 1;
         let Some((members, stated)) = split(line) else {
             if self.is_protected {
                 self.is_broken = true;
@@ -65,10 +106,66 @@ impl Chain {
              added"
             .into())
     }
+
+    /// Returns the count and the digest of the last line; None if lines have no digests.
+    pub fn last(&self) -> Option<LastLine> {
+        let last = LastLine { lines: self.lines, chain: self.stated.clone() };
+        self.is_protected.then_some(last)
+    }
+
+    /// Checks that the line that was checked last has the digest that `last` has for it.
+    pub fn check_last(&self, last: &LastLine) -> Result<(), String> {
+        if last.lines != self.lines || [&self.stated, &self.computed].contains(&&last.chain) {
+            return Ok(());
+        }
+        Err("its digest differs from the one in trials.last: lines were removed or added".into())
+    }
+
+    /// Returns the digest of the line that follows, if it had the members of `bare`, which has no
+    /// digest: the `old`, damaged line states that digest, the `next` line goes on from it, or
+    /// `last` has it.
+    pub fn proof(
+        &self,
+        bare: &str,
+        old: &[u8],
+        next: Option<&[u8]>,
+        last: Option<&LastLine>,
+    ) -> Option<String> {
+        let members = bare.strip_suffix('}').filter(|_| self.is_protected)?.as_bytes();
+        let is_proven = |digest: &String| {
+            let is_stated = old.windows(DIGITS).any(|bytes| bytes == digest.as_bytes());
+            let goes_on =
+                next.and_then(split).is_some_and(|(next, stated)| link(digest, next) == stated);
+            let is_last = |last: &LastLine| last.lines == self.lines + 1 && last.chain == *digest;
+            is_stated || goes_on || last.is_some_and(is_last)
+        };
+        [&self.stated, &self.computed]
+            .map(|before| link(before, members))
+            .into_iter()
+            .find(is_proven)
+    }
+
+    /// Makes this digest that of the line that was checked last.
+    pub fn go_on_from(&mut self, digest: String) {
+        self.computed.clone_from(&digest);
+        self.stated = digest;
+        self.is_broken = false;
+    }
+
+    /// The number of lines so far, damaged ones included.
+    pub const fn lines(&self) -> usize {
+        self.lines
+    }
 }
 
 fn link(before: &str, members: &[u8]) -> String {
     sha256_hex(&[before.as_bytes(), b"\n", members].concat())
+}
+
+/// Returns a line without its digest.
+pub fn bare(line: &[u8]) -> String {
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    split(line).map_or_else(|| text(line), |(members, _)| text(members) + "}")
 }
 
 /// Splits a line into what its digest covers and the digest; None if it has none.

@@ -5,25 +5,32 @@ use std::path::{Path, PathBuf};
 
 use crate::manifest::SETTINGS;
 use crate::mismatch::{Mismatch, listed};
-use crate::name::UnfitName;
+use crate::name::{self, UnfitName};
 
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     #[error("cannot {doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
 
-    #[error(
-        "{} is not a record: it has no manifest.toml; if a run was killed before it began, \
-        remove the folder",
-        folder.display()
-    )]
+    #[error("{}", no_manifest(folder))]
     NoManifest { folder: PathBuf },
+
+    #[error(
+        "{0} is gone, a file that every record has: restore it from a copy of the record, or see \
+         what is left with `disklab report`{advice}",
+        path.display(), advice = repair_of(path)
+    )]
+    Gone { path: PathBuf },
 
     #[error("{}: {message}", path.display())]
     Manifest { path: PathBuf, message: String },
 
+    #[error("{}: {message}; `disklab repair` writes it again", path.display())]
+    LastLine { path: PathBuf, message: String },
+
     #[error(
-        "{}, line {line}: {message}; nothing was changed: restore or remove this line by hand",
+        "{}, line {line}: {message}; nothing was changed: `disklab repair` makes lines again from \
+         raw files",
         path.display()
     )]
     Line { path: PathBuf, line: usize, message: String },
@@ -73,6 +80,28 @@ impl RecordError {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.to_owned(), source }
     }
+}
+
+/// Says why a folder without a manifest cannot be read: a record that lost its own has lines.
+fn no_manifest(folder: &Path) -> String {
+    let (shown, lines) = (folder.display(), folder.join(name::TRIALS));
+    if lines.metadata().is_ok_and(|lines| lines.len() > 0) {
+        format!(
+            "{shown}/manifest.toml is gone, a file that every record has: restore it from a copy \
+             of the record, or see what is left with `disklab report`"
+        )
+    } else {
+        format!(
+            "{shown} is not a record: it has no manifest.toml; if a run was killed before it \
+             began, remove the folder"
+        )
+    }
+}
+
+/// Returns advice where a file of a record can be made again from the rest of the record.
+fn repair_of(path: &Path) -> &'static str {
+    let is_made_again = [name::TRIALS, name::LAST].iter().any(|name| path.ends_with(name));
+    if is_made_again { "; `disklab repair` makes it again from the rest of the record" } else { "" }
 }
 
 /// A library of another build is what a developer meets most, and what no file of theirs explains.

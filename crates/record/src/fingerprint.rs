@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use disklab_files::{FileKind, TRACE};
 use disklab_protocol::{digest, names};
 
 use crate::error::RecordError;
@@ -18,10 +19,11 @@ pub const REPEATABLE: [&str; 6] =
     [names::CLOSING, names::FIO, names::FSLOAD, names::STEPS, names::PHASES, names::REQUESTS];
 
 /// The names that [`REPEATABLE`] have in this raw folder.
-fn repeatable(raw: &Path) -> [&'static str; 6] {
-    let packed = raw.join(names::REQUESTS_PACKED).exists();
-    REPEATABLE
-        .map(|file| if file == names::REQUESTS && packed { names::REQUESTS_PACKED } else { file })
+fn repeatable(raw: &Path) -> Result<[&'static str; 6], RecordError> {
+    let path = raw.join(names::REQUESTS_PACKED);
+    let packed = path.try_exists().map_err(RecordError::io("look for", &path))?;
+    let name = |file| if file == names::REQUESTS && packed { names::REQUESTS_PACKED } else { file };
+    Ok(REPEATABLE.map(name))
 }
 
 /// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that
@@ -34,9 +36,9 @@ pub fn fingerprint(folder: &Path) -> Result<String, RecordError> {
             lines.push(format!("{}  {trial}\n", shown(*status)));
             continue;
         };
-        for file in repeatable(raw) {
+        for file in repeatable(raw)? {
             let path = raw.join(file);
-            let sha256 = sha256_of(&path).map_err(RecordError::io("read", &path))?;
+            let sha256 = sha256_of(&path, &TRACE).map_err(RecordError::io("read", &path))?;
             if matches!(file, names::FSLOAD | names::PHASES) && sha256.is_none() {
                 // Records from before them keep their fingerprints.
                 continue;
@@ -50,11 +52,54 @@ pub fn fingerprint(folder: &Path) -> Result<String, RecordError> {
 /// SHA-256 of each of [`REPEATABLE`] that is there, by name.
 pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, RecordError> {
     let mut digests = BTreeMap::new();
-    for file in repeatable(raw) {
-        let sha256 = read_sha256(&raw.join(file))?;
+    for file in repeatable(raw)? {
+        let sha256 = read_sha256(&raw.join(file), &TRACE)?;
         digests.extend(sha256.map(|sha256| (file.to_owned(), sha256)));
     }
     Ok(digests)
+}
+
+/// SHA-256 of each other file in a trial's folder of raw output, by its path there: the console,
+/// the descriptions that the guest got, what power cuts left. Links have none.
+pub(crate) fn other_digests(raw: &Path) -> Result<BTreeMap<String, String>, RecordError> {
+    let mut digests = BTreeMap::new();
+    add_digests(raw, "", &mut digests)?;
+    let repeatable = repeatable(raw)?;
+    digests.retain(|file, _| !repeatable.contains(&file.as_str()));
+    Ok(digests)
+}
+
+fn add_digests(
+    folder: &Path,
+    above: &str,
+    digests: &mut BTreeMap<String, String>,
+) -> Result<(), RecordError> {
+    for entry in fs::read_dir(folder).map_err(RecordError::io("read", folder))? {
+        let entry = entry.map_err(RecordError::io("read", folder))?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(RecordError::io("read", &path))?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let name = format!("{above}{name}");
+        if kind.is_dir() {
+            add_digests(&path, &format!("{name}/"), digests)?;
+        } else if kind.is_file() {
+            digests.extend(read_sha256(&path, &TRACE)?.map(|sha256| (name, sha256)));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the path of a raw file that a line names; None where the path leads out of the folder,
+/// or to anything but a file.
+fn inside(raw: &Path, file: &str) -> Option<PathBuf> {
+    let mut path = raw.to_owned();
+    for name in file.split('/') {
+        path.push(Some(name).filter(|name| !["", ".", ".."].contains(name))?);
+        if path.symlink_metadata().ok()?.is_symlink() {
+            return None;
+        }
+    }
+    path.is_file().then_some(path)
 }
 
 /// The raw files of a trial that are not what its numbers were taken from: changed since it was
@@ -78,16 +123,19 @@ fn changed_among(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, RecordError> {
     if let Some(found) = &outcome.found {
-        let now = read_sha256(&record.folder().join(&found.file))?;
+        let now = read_sha256(&record.folder().join(&found.file), &TRACE.inside(1))?;
         let same = outcome.files.get(&found.file) == now.as_ref();
         return Ok(if same { Vec::new() } else { vec![found.file.clone()] });
     }
     let Some(raw) = record.raw(outcome) else { return Ok(Vec::new()) };
     let mut other = Vec::new();
-    for (file, recorded) in outcome.files.iter().filter(|(file, _)| wanted(file)) {
-        // A record may name anything: only what is known to be in such a folder is looked for.
-        let known = repeatable(&raw).contains(&file.as_str());
-        let now = if known { read_sha256(&raw.join(file))? } else { None };
+    let files = outcome.files.iter().chain(&outcome.other_files);
+    for (file, recorded) in files.filter(|(file, _)| wanted(file)) {
+        // A record may name anything: only files in this folder are looked for.
+        let now = match inside(&raw, file) {
+            Some(path) => read_sha256(&path, &TRACE)?,
+            None => None,
+        };
         if now.as_ref() != Some(recorded) {
             other.push(file.clone());
         }
@@ -161,7 +209,7 @@ pub(crate) fn compare_raw(
     raw_2: &Path,
 ) -> Result<Vec<Difference>, RecordError> {
     // A trace that is packed in one only is in one only by either of its names.
-    let files: BTreeSet<_> = repeatable(raw_1).into_iter().chain(repeatable(raw_2)).collect();
+    let files: BTreeSet<_> = repeatable(raw_1)?.into_iter().chain(repeatable(raw_2)?).collect();
     let compared = files
         .into_iter()
         .map(|file| compare_file(trial, file, &raw_1.join(file), &raw_2.join(file)));
@@ -209,7 +257,7 @@ fn compare_file(
 }
 
 fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
-    if_there(File::open(path).map(|file| BufReader::with_capacity(1 << 16, file)))
+    if_there(disklab_files::open(path, &TRACE).map(|file| BufReader::with_capacity(1 << 16, file)))
 }
 
 /// Returns None if there is no such file.
@@ -220,13 +268,13 @@ fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// The SHA-256 of a file of any size; none where there is no file.
-pub fn sha256_of(path: &Path) -> io::Result<Option<String>> {
-    if_there(digest::sha256_of_file(path))
+/// The SHA-256 of a file of a kind; none where there is no file.
+pub fn sha256_of(path: &Path, kind: &FileKind) -> io::Result<Option<String>> {
+    if_there(digest::sha256_of_file(path, kind))
 }
 
-fn read_sha256(path: &Path) -> Result<Option<String>, RecordError> {
-    sha256_of(path).map_err(RecordError::io("read", path))
+fn read_sha256(path: &Path, kind: &FileKind) -> Result<Option<String>, RecordError> {
+    sha256_of(path, kind).map_err(RecordError::io("read", path))
 }
 
 fn first_difference(mut first: impl BufRead, mut second: impl BufRead) -> io::Result<Option<u64>> {

@@ -83,6 +83,9 @@ impl RecordWriter {
             return Err(NotTaken::Differ(vec![Mismatch { what, recorded, now }]));
         }
         let Some(raw) = part.raw(outcome) else { return Ok(outcome.clone()) };
+        if let Some(file) = fingerprint::changed(part, outcome)?.into_iter().next() {
+            return Err(NotTaken::Changed { file, raw });
+        }
         let files = fingerprint::digests(&raw)?;
         let mut names = outcome.files.keys().chain(files.keys());
         match names.find(|name| outcome.files.get(*name) != files.get(*name)) {

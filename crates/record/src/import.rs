@@ -51,7 +51,7 @@ fn write(
     outcomes: &[Outcome],
     files: &[ImportedFile],
     mut chain: Chain,
-) -> Result<(), RecordError> {
+) -> Result<Chain, RecordError> {
     let found = part.join("found");
     fs::create_dir(&found).map_err(RecordError::io("create", &found))?;
     for file in files {
@@ -64,5 +64,6 @@ fn write(
     let lines = lines.map_err(io::Error::from);
     lines
         .and_then(|lines| sync::write_new(&trials, &lines))
-        .map_err(RecordError::io("write", &trials))
+        .map_err(RecordError::io("write", &trials))?;
+    Ok(chain)
 }

@@ -4,10 +4,12 @@
 //! records/<run>/
 //!   manifest.toml       what was to be run, with what: written once, before the first trial
 //!   trials.jsonl        what became of each trial: one line each, appended and synced
+//!   trials.last         the number of lines of trials.jsonl, and the digest of the last one
 //!   raw/<trial>/        a trial's raw output, never changed
 //!   raw/.<trial>.part/  raw output of a trial under way
 //!   found/<n>-<name>    of an imported record: the files that its results were found in
 //!   lock                held by the process that writes
+//!   trials.jsonl.damaged  the file as it was before a repair; so is trials.last.damaged
 //!   trials.jsonl.torn   half-written lines that a crash left, cut off by a resume
 //! ```
 //!
@@ -30,13 +32,14 @@ pub mod outcome;
 mod part;
 mod raw;
 pub mod record;
+pub mod repair;
 mod schema;
 mod sync;
 mod tidy;
 mod whole;
 pub mod writer;
 
-pub use chain::Chain;
+pub use chain::{Chain, LastLine};
 pub use error::RecordError;
 pub use fingerprint::{Difference, changed, changed_beside_trace, compare, fingerprint};
 pub use lock::is_written;

@@ -61,7 +61,7 @@ impl Lock {
 /// Whether somebody writes the record in `folder` now.
 pub fn is_written(folder: &Path) -> Result<bool, RecordError> {
     let path = folder.join(name::LOCK);
-    let file = match File::open(&path) {
+    let file = match disklab_files::open(&path, &disklab_files::SMALL) {
         Ok(file) => file,
         // An imported record never had a writer.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),

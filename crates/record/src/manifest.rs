@@ -16,7 +16,7 @@ use crate::schema::Versioned;
 
 /// The version of the manifest that is written here. Records of version 1 have no digests, of the
 /// manifest or of the lines.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The first line of a manifest, in front of the SHA-256 of all lines below it.
 const DIGEST: &str = "digest = \"";
@@ -266,6 +266,12 @@ impl Manifest {
         self.trials.iter().chain(&self.again)
     }
 
+    /// Returns a trial's key; None if the record has no keys.
+    pub(crate) fn key(&self, trial: &str) -> Option<&String> {
+        let place = self.trials.iter().position(|listed| listed == trial)?;
+        self.keys.get(place)
+    }
+
     /// Trials name folders, and each is one trial.
     pub(crate) fn check_trials(&self) -> Result<(), String> {
         let mut seen = BTreeSet::new();
@@ -299,6 +305,11 @@ impl Manifest {
     /// none.
     pub fn is_protected(&self) -> bool {
         self.schema > 1
+    }
+
+    /// Whether the record has a file that counts its lines: those of older programs have none.
+    pub fn has_last_line(&self) -> bool {
+        self.schema > 2
     }
 
     /// Makes this the manifest of a new record, though it is from an older one.

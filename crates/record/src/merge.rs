@@ -16,6 +16,7 @@ use choose::Chosen;
 pub(crate) use choose::STATUS;
 pub use error::{Conflict, MergeError};
 
+use crate::chain::Chain;
 use crate::error::RecordError;
 use crate::manifest::{Extension, Manifest, Origin};
 use crate::raw::copy_contents;
@@ -110,7 +111,7 @@ fn write(
     records: &[Record],
     chosen: &Chosen,
     manifest: &Manifest,
-) -> Result<(), RecordError> {
+) -> Result<Chain, RecordError> {
     // What a record has that is written in its place; nobody holds it yet.
     let lock = part.join(name::LOCK);
     File::create_new(&lock).map_err(RecordError::io("create", &lock))?;
@@ -131,5 +132,6 @@ fn write(
         line.and_then(|line| lines.write_all(line.as_bytes()))
             .map_err(RecordError::io("write", &trials))?;
     }
-    lines.flush().map_err(RecordError::io("write", &trials))
+    lines.flush().map_err(RecordError::io("write", &trials))?;
+    Ok(chain)
 }

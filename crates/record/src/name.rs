@@ -1,6 +1,6 @@
 //! Names of files and folders in a record: its own, runs, trials, and a trial's attempts.
 
-pub(crate) use disklab_protocol::names::{LOCK, MANIFEST, RAW, TRIALS};
+pub(crate) use disklab_protocol::names::{LAST, LOCK, MANIFEST, RAW, TRIALS};
 
 /// File systems allow 255 bytes; the rest is for what is put around a name here.
 const LONGEST: usize = 200;

@@ -5,10 +5,11 @@ use std::fmt;
 
 use disklab_results::measure::Measures;
 use disklab_results::{Remark, Sample};
+use disklab_units::prose::count;
 use disklab_units::{Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::chain::Chain;
+use crate::chain::{Chain, LastLine};
 use crate::name;
 use crate::schema::Versioned;
 
@@ -45,6 +46,10 @@ pub struct Outcome {
     /// records have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// SHA-256 of its other raw files, by their paths in its folder. They may differ between two
+    /// machines: nothing but damage is found by them. The writer sets it; older records have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_files: BTreeMap<String, String>,
     /// Digests of the prepared disks it began on, in the order of the disks. None for bare disks,
     /// and in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -191,6 +196,7 @@ impl Outcome {
             remarks: Vec::new(),
             raw: None,
             files: BTreeMap::new(),
+            other_files: BTreeMap::new(),
             disks: Vec::new(),
             measures: Measures::new(),
             found: None,
@@ -203,6 +209,12 @@ impl Outcome {
         self.status == Status::Ok && !self.remarks.iter().any(Remark::doubts)
     }
 
+    /// Whether its line was damaged and made again from raw files, and no digest proves that it is
+    /// the one that was written.
+    pub fn is_made_again(&self) -> bool {
+        self.remarks.contains(&Remark::MadeAgain)
+    }
+
     /// Whether it failed, and would anywhere: a result of the same trial contradicts it.
     pub fn fails_everywhere(&self) -> bool {
         self.status == Status::Failed && self.fault == Some(Fault::Trial)
@@ -210,14 +222,18 @@ impl Outcome {
 
     /// Returns the line of `trials.jsonl` with its newline, and adds it to the chain.
     pub fn to_line(&self, chain: &mut Chain) -> Result<String, serde_json::Error> {
+        Ok(chain.seal(self.to_bare()?) + "\n")
+    }
+
+    /// Returns the line without its digest and its newline.
+    pub(crate) fn to_bare(&self) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
         struct Line<'a> {
             schema: u32,
             #[serde(flatten)]
             outcome: &'a Outcome,
         }
-        let line = serde_json::to_string(&Line { schema: SCHEMA, outcome: self })?;
-        Ok(chain.seal(line) + "\n")
+        serde_json::to_string(&Line { schema: SCHEMA, outcome: self })
     }
 }
 
@@ -242,15 +258,19 @@ pub struct BadLine {
     pub message: String,
 }
 
-/// Reads the lines of a `trials.jsonl`; `chain` is that of the manifest. Only a last line without a
-/// newline is forgiven.
-pub fn parse(bytes: &[u8], chain: Chain) -> Result<Lines, BadLine> {
-    let (lines, bad) = parse_what_can_be(bytes, chain);
+/// Reads the lines of a `trials.jsonl`; `chain` is that of the manifest, `last` what `trials.last`
+/// had before. Only a last line without a newline is forgiven.
+pub fn parse(bytes: &[u8], chain: Chain, last: Option<&LastLine>) -> Result<Lines, BadLine> {
+    let (lines, bad) = parse_what_can_be(bytes, chain, last);
     bad.into_iter().next().map_or(Ok(lines), Err)
 }
 
 /// The lines of a `trials.jsonl` that can be read, and those that cannot.
-pub fn parse_what_can_be(bytes: &[u8], mut chain: Chain) -> (Lines, Vec<BadLine>) {
+pub fn parse_what_can_be(
+    bytes: &[u8],
+    mut chain: Chain,
+    last: Option<&LastLine>,
+) -> (Lines, Vec<BadLine>) {
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let mut outcomes = Vec::new();
     let mut bad = Vec::new();
@@ -259,15 +279,21 @@ pub fn parse_what_can_be(bytes: &[u8], mut chain: Chain) -> (Lines, Vec<BadLine>
         if whole == 0 {
             break;
         }
-        match chain.check(line).and_then(|()| parse_line(line)) {
+        let checked = chain.check(line);
+        let checked = checked.and_then(|()| last.map_or(Ok(()), |last| chain.check_last(last)));
+        match checked.and_then(|()| parse_line(line)) {
             Ok(outcome) => outcomes.push(outcome),
             Err(message) => bad.push(BadLine { line: index + 1, message }),
         }
     }
+    if let Some(last) = last.filter(|last| last.lines > chain.lines()) {
+        let message = format!("it is gone: trials.last counts {}", count(last.lines, "line"));
+        bad.push(BadLine { line: chain.lines() + 1, message });
+    }
     (Lines { outcomes, whole, torn: bytes.len() - whole, chain }, bad)
 }
 
-fn parse_line(line: &[u8]) -> Result<Outcome, String> {
+pub(crate) fn parse_line(line: &[u8]) -> Result<Outcome, String> {
     let unreadable = |error: serde_json::Error| format!("not the outcome of a trial: {error}");
     let head: Versioned = serde_json::from_slice(line).map_err(unreadable)?;
     head.check(SCHEMA)?;
@@ -315,7 +341,7 @@ mod tests {
 
     #[test]
     fn lines_come_back_as_they_were() {
-        let lines = parse(&text(&["a", "b"]), Chain::default()).expect("whole lines");
+        let lines = parse(&text(&["a", "b"]), Chain::default(), None).expect("whole lines");
         assert_eq!(lines.outcomes, [outcome("a"), outcome("b")]);
         assert_eq!(lines.torn, 0);
         assert_eq!(lines.outcomes[0].cell.value("array"), Some("hdd-raid1"));
@@ -332,7 +358,7 @@ mod tests {
         let line = expected.to_line(&mut Chain::default()).expect("plain data");
         assert!(!line.contains("files") && !line.contains("disks"), "{line}");
         assert_eq!(
-            parse(line.as_bytes(), Chain::default()).expect("a whole line").outcomes,
+            parse(line.as_bytes(), Chain::default(), None).expect("a whole line").outcomes,
             [expected]
         );
     }
@@ -365,7 +391,7 @@ mod tests {
 
     #[test]
     fn nothing_yet_is_no_line() {
-        assert_eq!(parse(b"", Chain::default()), Ok(Lines::default()));
+        assert_eq!(parse(b"", Chain::default(), None), Ok(Lines::default()));
     }
 
     #[test]
@@ -373,7 +399,8 @@ mod tests {
         let bytes = text(&["a", "b"]);
         let first = text(&["a"]).len();
         for kept in first..bytes.len() {
-            let lines = parse(&bytes[..kept], Chain::default()).expect("only the last line is cut");
+            let lines =
+                parse(&bytes[..kept], Chain::default(), None).expect("only the last line is cut");
             assert_eq!(lines.outcomes, [outcome("a")]);
             assert_eq!((lines.whole, lines.torn), (first, kept - first));
         }
@@ -381,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named() {
-        let line = |text: &[u8]| parse(text, Chain::default()).expect_err("a bad line");
+        let line = |text: &[u8]| parse(text, Chain::default(), None).expect_err("a bad line");
         let mut bytes = text(&["a", "b", "c"]);
         let second = text(&["a"]).len();
         bytes[second] = b'?';

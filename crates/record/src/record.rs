@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_units::prose::{count, in_shell};
 
-use crate::chain::Chain;
+use crate::chain::{Chain, LastLine};
 use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::name;
@@ -56,13 +56,19 @@ impl Record {
         let mut lost = Vec::new();
         let manifest = read_manifest(folder);
         let path = folder.join(name::TRIALS);
-        let lines = match fs::read(&path).map_err(RecordError::io("read", &path)) {
+        let counted = manifest.as_ref().ok().map(|manifest| read_last(folder, manifest));
+        let counted = counted.transpose().unwrap_or_else(|error| {
+            lost.push(error.to_string());
+            None
+        });
+        let lines = match read_own(&path) {
             Ok(bytes) => {
                 // Without a manifest nothing says whether lines have digests; all or none have.
                 let has_digests = || bytes.windows(9).any(|bytes| bytes == b"\"chain\":\"");
                 let chain =
                     manifest.as_ref().map_or_else(|_| Chain::new(has_digests()), Manifest::chain);
-                let (lines, bad) = outcome::parse_what_can_be(&bytes, chain);
+                let (lines, bad) =
+                    outcome::parse_what_can_be(&bytes, chain, counted.flatten().as_ref());
                 let path = path.display();
                 let (told, untold) = bad.split_at(bad.len().min(MOST_TOLD));
                 let sentence =
@@ -89,6 +95,20 @@ impl Record {
         };
         lost.extend(unlisted(folder, &manifest, &lines));
         Ok((Self { folder: folder.to_owned(), manifest, lines }, lost))
+    }
+
+    /// Says in a sentence how many of the trials have lines that were made again without a proof;
+    /// None if there are none.
+    pub fn made_again(&self) -> Option<String> {
+        let all = self.outcomes().into_iter().chain(self.again());
+        let made = all.filter(|(_, outcome)| outcome.is_some_and(Outcome::is_made_again));
+        let lines = Some(made.count()).filter(|lines| *lines > 0)?;
+        Some(format!(
+            "{}: {} made again from raw files by `disklab repair`, and no digest proves that they \
+             are what was written",
+            self.folder.display(),
+            count_were(lines)
+        ))
     }
 
     pub fn folder(&self) -> &Path {
@@ -155,6 +175,10 @@ impl Record {
     }
 }
 
+fn count_were(lines: usize) -> String {
+    if lines == 1 { "1 line was".to_owned() } else { format!("{lines} lines were") }
+}
+
 /// Outcomes that belong to no trial of the manifest count nowhere: a sentence, where there are
 /// some.
 fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
@@ -181,20 +205,43 @@ pub(crate) fn last_outcomes(lines: &[Outcome]) -> BTreeMap<&str, &Outcome> {
     lines.iter().map(|outcome| (outcome.trial.as_str(), outcome)).collect()
 }
 
-pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, RecordError> {
+/// Reads the manifest of a record.
+pub fn read_manifest(folder: &Path) -> Result<Manifest, RecordError> {
     let path = folder.join(name::MANIFEST);
-    let bytes = fs::read(&path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound if folder.is_dir() => {
-            RecordError::NoManifest { folder: folder.to_owned() }
-        }
-        _ => RecordError::Io { doing: "read", path: path.clone(), source },
-    })?;
+    let bytes =
+        disklab_files::read(&path, &disklab_files::MANIFEST).map_err(|source| {
+            match source.kind() {
+                io::ErrorKind::NotFound if folder.is_dir() => {
+                    RecordError::NoManifest { folder: folder.to_owned() }
+                }
+                _ => RecordError::Io { doing: "read", path: path.clone(), source },
+            }
+        })?;
     Manifest::parse(&bytes).map_err(|message| RecordError::Manifest { path, message })
 }
 
+/// Reads a file that every record has.
+pub(crate) fn read_own(path: &Path) -> Result<Vec<u8>, RecordError> {
+    disklab_files::read(path, &disklab_files::TRIALS).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => RecordError::Gone { path: path.to_owned() },
+        _ => RecordError::Io { doing: "read", path: path.to_owned(), source },
+    })
+}
+
+/// Reads the count of a record's lines; None if an older program wrote the record.
+fn read_last(folder: &Path, manifest: &Manifest) -> Result<Option<LastLine>, RecordError> {
+    let path = folder.join(name::LAST);
+    if !manifest.has_last_line() && !path.exists() {
+        return Ok(None);
+    }
+    let last = LastLine::parse(&read_own(&path)?);
+    last.map(Some).map_err(|message| RecordError::LastLine { path, message })
+}
+
 pub(crate) fn read_lines(folder: &Path, manifest: &Manifest) -> Result<Lines, RecordError> {
+    // Before the lines, which a run may add to meanwhile.
+    let last = read_last(folder, manifest)?;
     let path = folder.join(name::TRIALS);
-    let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
-    outcome::parse(&bytes, manifest.chain())
+    outcome::parse(&read_own(&path)?, manifest.chain(), last.as_ref())
         .map_err(|BadLine { line, message }| RecordError::Line { path, line, message })
 }

@@ -20,6 +20,15 @@ pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
     File::create_new(path)?.write_all(text.as_bytes())
 }
 
+/// Writes a file that is there whole or not at all. After an error its old content is there.
+pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let part = path.with_extension("part");
+    let mut file = File::create(&part)?;
+    file.write_all(content.as_ref())?;
+    file.sync_all()?;
+    fs::rename(&part, path)
+}
+
 /// Syncs every file and folder under `path`, and `path` itself.
 pub fn tree(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {

@@ -60,7 +60,8 @@ fn cut_torn_line(folder: &Path, lines: &Lines) -> Result<(), RecordError> {
         return Ok(());
     }
     let path = folder.join(name::TRIALS);
-    let bytes = fs::read(&path).map_err(RecordError::io("read", &path))?;
+    let bytes = disklab_files::read(&path, &disklab_files::TRIALS)
+        .map_err(RecordError::io("read", &path))?;
     let aside = folder.join("trials.jsonl.torn");
     keep_aside(&aside, bytes.get(lines.whole..).unwrap_or_default())
         .map_err(RecordError::io("write", &aside))?;

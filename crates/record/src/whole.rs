@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::chain::Chain;
 use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::{name, sync};
@@ -22,13 +23,21 @@ pub fn prepare<'a>(
     Ok((text, parent))
 }
 
-/// Makes a record in exactly this folder, which must not exist. `fill` writes all but the manifest
-/// and the empty `raw` into a folder beside it, which `synced` puts on the disk.
+/// Counts the lines of a record in the file that has their number, if lines have digests.
+pub fn write_last(folder: &Path, chain: &Chain) -> Result<(), RecordError> {
+    let Some(last) = chain.last() else { return Ok(()) };
+    let path = folder.join(name::LAST);
+    last.write(&path).map_err(RecordError::io("write", &path))
+}
+
+/// Makes a record in exactly this folder, which must not exist. `fill` writes all but the manifest,
+/// the count of lines and the empty `raw` into a folder beside it, which `synced` puts on the disk,
+/// and returns the chain behind the last line.
 pub fn create(
     folder: &Path,
     manifest: &Manifest,
     synced: impl FnOnce(&Path) -> io::Result<()>,
-    fill: impl FnOnce(&Path) -> Result<(), RecordError>,
+    fill: impl FnOnce(&Path) -> Result<Chain, RecordError>,
 ) -> Result<(), RecordError> {
     if folder.exists() {
         return Err(RecordError::Exists { folder: folder.to_owned() });
@@ -40,7 +49,7 @@ pub fn create(
         for folder in [&part, &part.join(name::RAW)] {
             fs::create_dir(folder).map_err(RecordError::io("create", folder))?;
         }
-        fill(&part)?;
+        write_last(&part, &fill(&part)?)?;
         let path = part.join(name::MANIFEST);
         sync::write_new(&path, &text).map_err(RecordError::io("write", &path))?;
         synced(&part).map_err(RecordError::io("sync", &part))?;

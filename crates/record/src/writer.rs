@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::chain::Chain;
+use crate::chain::{Chain, LastLine};
 use crate::error::RecordError;
 use crate::fingerprint;
 use crate::lock::Lock;
 use crate::manifest::{Extension, Manifest};
 use crate::name::{self, UnfitName};
-use crate::outcome::{Cell, Lines, Outcome, Status};
+use crate::outcome::{Cell, Fault, Lines, Outcome, Status};
 use crate::raw::copy_contents;
 use crate::record::{self, Record};
-use crate::sync;
+use crate::sync::{self, write_whole};
 use crate::tidy::{Tidied, tidy};
-use crate::whole;
+use crate::whole::{self, write_last};
 
 /// The one that may add to a record, for as long as it lives. Trials can be added from several
 /// threads.
@@ -32,8 +32,8 @@ pub struct RecordWriter {
     _lock: Lock,
 }
 
-/// Which trials of a record that is continued run again, besides those that never ran and those
-/// interrupted.
+/// Chooses the trials of a record that is continued that run again, besides those that never ran,
+/// those interrupted, and those that failed by a fault of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     Nothing,
@@ -43,12 +43,14 @@ pub enum Retry {
 
 impl Retry {
     /// Whether a trial of which this is recorded, or nothing, is to be run.
-    pub fn wants(self, recorded: Option<Status>) -> bool {
-        match recorded {
-            None | Some(Status::Interrupted) => true,
-            Some(Status::Ok) => false,
+    pub fn wants(self, recorded: Option<&Outcome>) -> bool {
+        let Some(recorded) = recorded else { return true };
+        match recorded.status {
+            Status::Interrupted => true,
+            Status::Ok => false,
+            Status::Failed if recorded.fault == Some(Fault::Machine) => true,
             // What failed may be needed with others that were not, once it has a result.
-            Some(Status::Failed | Status::Skipped | Status::NotNeeded) => self == Self::Failed,
+            Status::Failed | Status::Skipped | Status::NotNeeded => self == Self::Failed,
         }
     }
 }
@@ -113,21 +115,17 @@ impl Record {
 
     /// Begins a record in exactly this folder, which must not exist.
     pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<RecordWriter, RecordError> {
-        let manifest_path = folder.join(name::MANIFEST);
         let (text, parent) = whole::prepare(folder, manifest)?;
         fs::create_dir(folder).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => RecordError::Exists { folder: folder.to_owned() },
             _ => RecordError::Io { doing: "create", path: folder.to_owned(), source },
         })?;
-        let lock = Lock::take(folder)?;
-        let raw = folder.join(name::RAW);
-        fs::create_dir(&raw).map_err(RecordError::io("create", &raw))?;
-        let trials = folder.join(name::TRIALS);
-        File::create_new(&trials).map_err(RecordError::io("create", &trials))?;
-        write_whole(&manifest_path, &text).map_err(RecordError::io("write", &manifest_path))?;
-        sync::folder(folder)
-            .and_then(|()| sync::folder(parent))
-            .map_err(RecordError::io("sync", folder))?;
+        let begun = begin(folder, parent, manifest, &text);
+        if begun.is_err() {
+            // It has nothing in it, and no run could go on with it.
+            let _ = fs::remove_dir_all(folder);
+        }
+        let lock = begun?;
         let lines = Lines { chain: manifest.chain(), ..Lines::default() };
         RecordWriter::new(folder, manifest.clone(), lines, Retry::Nothing, lock)
     }
@@ -172,7 +170,7 @@ impl Record {
 }
 
 /// Takes the lock of a record, and reads the manifest, which nobody else changes then.
-fn locked(folder: &Path) -> Result<(Manifest, Lock), RecordError> {
+pub(crate) fn locked(folder: &Path) -> Result<(Manifest, Lock), RecordError> {
     // A folder that is no record gets no lock.
     record::read_manifest(folder)?;
     let lock = Lock::take(folder)?;
@@ -187,6 +185,8 @@ fn continued(
 ) -> Result<(RecordWriter, Tidied), RecordError> {
     let lines = record::read_lines(folder, &manifest)?;
     let tidied = tidy(folder, &lines)?;
+    // The lines may go on behind those that were counted, where a run was killed.
+    write_last(folder, &lines.chain)?;
     let writer = RecordWriter::new(folder, manifest, lines, retry, lock)?;
     Ok((writer, tidied))
 }
@@ -207,12 +207,13 @@ impl RecordWriter {
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
         // Seeds that were added change which verdicts are given: what was not needed may be.
         let is_open = manifest.until_decided.is_some() && !manifest.extended.is_empty();
-        let wants = |status: Option<Status>| {
-            retry.wants(status) || (is_open && status == Some(Status::NotNeeded))
+        let wants = |outcome: Option<&Outcome>| {
+            let is_not_needed = outcome.is_some_and(|last| last.status == Status::NotNeeded);
+            retry.wants(outcome) || (is_open && is_not_needed)
         };
         let remaining = manifest
             .all_trials()
-            .filter(|trial| wants(recorded.get(*trial).copied()))
+            .filter(|trial| wants(last.get(trial.as_str()).copied()))
             .cloned()
             .collect();
         let Lines { whole, chain, .. } = lines;
@@ -271,6 +272,7 @@ impl RecordWriter {
         // Outside the lock: this can take long, and concerns nobody else.
         let synced = sync::tree(&raw.part);
         outcome.files = fingerprint::digests(&raw.part)?;
+        outcome.other_files = fingerprint::other_digests(&raw.part)?;
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
         synced.map_err(self.not_recorded(&log, &outcome, "sync", &raw.part))?;
@@ -342,6 +344,7 @@ impl RecordWriter {
     pub fn note(&self, mut outcome: Outcome) -> Result<(), RecordError> {
         outcome.raw = None;
         outcome.files.clear();
+        outcome.other_files.clear();
         outcome.key = self.keys.get(&outcome.trial).cloned();
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
@@ -401,8 +404,12 @@ impl Log {
         if self.file.metadata()?.len() != self.whole {
             self.file.set_len(self.whole)?;
         }
-        if let Err(error) = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_all())
-        {
+        // The count comes last: until then the lines can be taken back.
+        let count = |last: Option<LastLine>| {
+            last.map_or(Ok(()), |last| last.write(&self.path.with_file_name(name::LAST)))
+        };
+        let added = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_all());
+        if let Err(error) = added.and_then(|()| count(chain.last())) {
             let _ = self.file.set_len(self.whole);
             return Err(error);
         }
@@ -412,11 +419,23 @@ impl Log {
     }
 }
 
-/// Writes a file that is there whole or not at all.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let part = path.with_extension("part");
-    let mut file = File::create(&part)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&part, path)
+/// Makes the parts of a new record.
+fn begin(
+    folder: &Path,
+    parent: &Path,
+    manifest: &Manifest,
+    text: &str,
+) -> Result<Lock, RecordError> {
+    let lock = Lock::take(folder)?;
+    let raw = folder.join(name::RAW);
+    fs::create_dir(&raw).map_err(RecordError::io("create", &raw))?;
+    let trials = folder.join(name::TRIALS);
+    File::create_new(&trials).map_err(RecordError::io("create", &trials))?;
+    write_last(folder, &manifest.chain())?;
+    let path = folder.join(name::MANIFEST);
+    write_whole(&path, text).map_err(RecordError::io("write", &path))?;
+    sync::folder(folder)
+        .and_then(|()| sync::folder(parent))
+        .map_err(RecordError::io("sync", folder))?;
+    Ok(lock)
 }

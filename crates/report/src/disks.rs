@@ -1,7 +1,6 @@
 //! The work of a trial's disks while it measured, whether fio measured or something else.
 
 use std::borrow::Cow;
-use std::fs;
 
 use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
@@ -33,5 +32,6 @@ pub fn name(disk: &DeviceSample) -> String {
 
 /// `None` where it cannot be read.
 pub fn closing(record: &Record, outcome: &Outcome) -> Option<Closing> {
-    closing::parse(&fs::read(record.raw(outcome)?.join(names::CLOSING)).ok()?).ok()
+    let path = record.raw(outcome)?.join(names::CLOSING);
+    closing::parse(&disklab_files::read(&path, &disklab_files::RAW).ok()?).ok()
 }

@@ -2,7 +2,6 @@
 //! percentiles that a record has.
 
 use std::fmt::Display;
-use std::fs;
 use std::path::Path;
 
 use disklab_protocol::names;
@@ -170,7 +169,8 @@ fn histograms(choice: &CellChoice, side: RequestKind) -> (Vec<Histogram>, Vec<St
 pub fn histogram_in(raw: &Path, side: RequestKind) -> Result<Option<Histogram>, String> {
     let path = raw.join(names::FIO);
     let unreadable = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
-    let bytes = fs::read(&path).map_err(|error| unreadable(&error))?;
+    let bytes =
+        disklab_files::read(&path, &disklab_files::RAW).map_err(|error| unreadable(&error))?;
     let report = fio::parse(&bytes).map_err(|error| unreadable(&error))?;
     let jobs: Vec<_> = report.jobs.iter().collect();
     let latency = match side {

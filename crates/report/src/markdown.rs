@@ -32,7 +32,7 @@ pub fn markdown(source: &ReportSource) -> String {
     out.extend(without.map(|why| format!("No verdicts: {}.\n", plain(why))));
     let sentences = source.sentences();
     let more = source.seeds_to_decide().into_iter().chain(source.two_modes());
-    let more = source.sensitivity().into_iter().chain(more).collect_vec();
+    let more = source.on_other_disks().into_iter().chain(more).collect_vec();
     let said = sentences.iter().chain(&more).map(|one| plain(one)).collect_vec();
     out.extend(said.iter().map(|sentence| format!("- {sentence}.")));
     if !sentences.is_empty() {

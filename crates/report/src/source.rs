@@ -11,7 +11,7 @@ use disklab_compare::matching::match_pairs;
 use disklab_compare::{
     CellIndex, Comparison, DecisionRule, Error, MatchedTrials, Metric, MetricUse, Recommendation,
     RecommendationRule, SequentialDesign, Trust, Weight, answer, check_measured, compare,
-    conclusion, default_axis, default_metrics, index_records, interim_plan, match_trials,
+    conclusion, default_axis, default_metrics, drives, index_records, interim_plan, match_trials,
     recommend, sensitivity,
 };
 use disklab_record::Record;
@@ -217,9 +217,11 @@ impl<'a> ReportSource<'a> {
         conclusion::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
-    /// Says what becomes of the verdicts at the ends of estimated parameters.
-    pub fn sensitivity(&self) -> Vec<String> {
-        sensitivity::sentences(&self.comparisons)
+    /// Says what becomes of the verdicts on other disks: at the ends of estimated parameters, and
+    /// over several drives.
+    pub fn on_other_disks(&self) -> Vec<String> {
+        let at_ends = sensitivity::sentences(&self.comparisons);
+        at_ends.into_iter().chain(drives::sentences(&self.comparisons)).collect()
     }
 
     /// How many seeds would decide what the first metric leaves undecided, and how to add them, in

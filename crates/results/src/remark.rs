@@ -1,5 +1,6 @@
 //! What is odd about a trial's numbers, as data: kept in the record and shown beside the result.
 
+use disklab_protocol::names::STALLED;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -214,9 +215,19 @@ pub enum Remark {
     /// The read policy had no mirror to choose.
     #[error("the read policy had nothing to choose: {}", why.in_words())]
     NoMirrorToChoose { why: NoMirrors },
+    /// The guest hung before its clock moved, and was started once more. The result is the second
+    /// start's.
+    #[error("the guest hung at its start and was started again; {STALLED} has what was seen of it")]
+    StartedAgain,
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
     #[error("fio gave no percentiles that hold for all its jobs together")]
     NoPercentiles,
+    /// The line of the trial was damaged, and no digest proves that it is what was written.
+    #[error(
+        "its line was damaged, and made again from raw files by `disklab repair`: its wall time \
+         and its disks may be unknown"
+    )]
+    MadeAgain,
 }
 
 impl Remark {
@@ -261,6 +272,8 @@ impl Remark {
             | Self::NotSurvived { .. }
             | Self::NothingToSchedule { .. }
             | Self::NoMirrorToChoose { .. }
+            | Self::StartedAgain
+            | Self::MadeAgain
             | Self::NoPercentiles => false,
         }
     }

@@ -1,7 +1,10 @@
 //! Errors before a trial's guest has said anything. A failure in a trial is an outcome, not an
 //! error.
 
+use disklab_record::RecordError;
+use disklab_record::outcome::Fault;
 use disklab_units::Bytes;
+use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +18,15 @@ pub enum Error {
         path.display()
     )]
     NoRoom { what: String, path: PathBuf, needed: Bytes, free: Bytes },
-    #[error(
-        "cannot run {program}: {cause}; install it; `disklab doctor` knows the packages of what \
-         disklab itself needs"
-    )]
+    #[error("cannot run {program}: {cause}; {}", advice(cause))]
     Tool { program: String, cause: io::Error },
+    #[error(
+        "a guest's memory finds no place: it can be neither in /dev/shm nor in {}, which are full, \
+         mounted noexec, or read-only; remount one of them, or put the cache elsewhere \
+         (XDG_CACHE_HOME)",
+        trial.display()
+    )]
+    NoPlaceForMemory { trial: PathBuf },
     #[error(
         "fio at {} says that it is {found:?}: trials want fio {oldest} or newer, whose reports \
          tell the percentiles that are compared; install a newer one", path.display()
@@ -40,7 +47,15 @@ pub enum Error {
         "disks could not be prepared for {array}: {reason}; the output is kept in {}",
         kept.display()
     )]
-    Prepare { array: String, reason: String, kept: PathBuf },
+    Prepare { array: String, reason: String, fault: Fault, kept: PathBuf },
+    #[error(
+        "{what}: {reason}; the filesystem of {} is full: free some space there, then continue with \
+         `disklab run --resume RUN`",
+        path.display()
+    )]
+    Full { what: String, reason: String, path: PathBuf },
+    #[error("the check of power cut {number} was killed: {reason}")]
+    CheckKilled { number: usize, reason: String },
     #[error(
         "{}: it is no longer the disk that the run began with; nothing more was written to it, \
          and what has not run can follow with that disk (--resume)",
@@ -72,15 +87,73 @@ pub enum Error {
     #[error(transparent)]
     Cache(#[from] disklab_kernels::Error),
     #[error(transparent)]
-    Store(#[from] disklab_record::RecordError),
+    Store(#[from] RecordError),
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Says how a program that did not start can be started.
+fn advice(cause: &io::Error) -> &'static str {
+    match Errno::from_io_error(cause) {
+        Some(Errno::MFILE) => "raise the limit of open files (`ulimit -n`), then continue the run",
+        Some(Errno::NFILE | Errno::AGAIN | Errno::NOMEM) => {
+            "the machine has no more files, processes or memory: end others, then continue the run"
+        }
+        _ => "install it; `disklab doctor` knows the packages of what disklab itself needs",
+    }
+}
+
 impl Error {
+    /// Whether no other trial can be run either: the machine has no room left, files may not grow
+    /// (`ulimit -f`), or the kernel was replaced.
+    pub fn is_of_all_trials(&self) -> bool {
+        let is_full = |error: &io::Error| {
+            matches!(
+                error.kind(),
+                io::ErrorKind::StorageFull
+                    | io::ErrorKind::QuotaExceeded
+                    | io::ErrorKind::FileTooLarge
+            )
+        };
+        match self {
+            Self::NoRoom { .. }
+            | Self::Full { .. }
+            | Self::NoPlaceForMemory { .. }
+            | Self::Cache(disklab_kernels::Error::Replaced { .. }) => true,
+            Self::Io { cause, .. } => is_full(cause),
+            Self::Store(RecordError::Io { source, .. }) => is_full(source),
+            _ => false,
+        }
+    }
+
     /// For `map_err` on I/O.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |cause| Self::Io { doing, path, cause }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_lacks_files_is_not_to_be_installed() {
+        let said = |errno: Errno| {
+            let cause = io::Error::from(errno);
+            Error::Tool { program: "fio".to_owned(), cause }.to_string()
+        };
+        assert!(
+            said(Errno::MFILE).contains("ulimit -n") && !said(Errno::MFILE).contains("install")
+        );
+        assert!(said(Errno::NOENT).contains("install it"));
+    }
+
+    #[test]
+    fn a_full_filesystem_is_told_from_a_missing_file() {
+        let error = |errno: Errno| Error::io("write", Path::new("x"))(errno.into());
+        assert!(error(Errno::NOSPC).is_of_all_trials() && error(Errno::DQUOT).is_of_all_trials());
+        assert!(error(Errno::FBIG).is_of_all_trials());
+        assert!(!error(Errno::NOENT).is_of_all_trials() && !error(Errno::MFILE).is_of_all_trials());
     }
 }

@@ -20,6 +20,7 @@ pub use execute::executor::{Event, Events, Executor, Summary};
 pub use execute::guest::{Installation, Timeouts};
 pub use execute::run::Run;
 pub use execute::{ahead, cpus, guest, host, run};
+pub use interpret::derive::derive;
 pub use interpret::end::End;
 pub use interpret::evidence;
 pub use interpret::host::{account, disturbance};

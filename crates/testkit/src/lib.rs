@@ -9,6 +9,7 @@ use disklab_protocol::digest::sha256_hex;
 use disklab_record::manifest::{Kernel, Suite};
 use disklab_record::outcome::Cell;
 use disklab_record::{Chain, Manifest, Outcome, Record, Status};
+use disklab_trace::{Served, TraceWriter};
 use disklab_units::Seed;
 
 /// Set where tests that only root can run may not be left out.
@@ -100,5 +101,43 @@ pub fn reseal(folder: &Path) {
         None => line.to_owned(),
     };
     let lines = text.lines().map(|line| chain.seal(bare(line)));
-    fs::write(path, lines.map(|line| line + "\n").collect::<String>()).expect("written");
+    fs::write(&path, lines.map(|line| line + "\n").collect::<String>()).expect("written");
+    let last = chain.last().expect("a chain with digests").to_text().expect("plain data");
+    fs::write(folder.join("trials.last"), last).expect("written");
+}
+
+/// The closing record of a trial on two disks.
+pub const CLOSING: &str = concat!(
+    r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":2,"#,
+    r#""devices":["nas-4tb","nas-4tb"],"phases":[{"name":"measure","begin_ns":1000,"#,
+    r#""end_ns":9000,"read_followers":4,"read_switches":1,"#,
+    r#""devices":[{"name":"vda","reads":3,"writes":1,"#,
+    r#""flushes":1,"discards":0,"read_bytes":12288,"write_bytes":4096,"busy_ns":6000,"#,
+    r#""wait_ns":50000,"service_ns":4000,"depth_ns":48000,"followers":4,"apart":3,"#,
+    r#""apart_sectors":4096,"model":{"seeks":2,"cache":{"hits":1,"misses":0}}},"#,
+    r#"{"name":"vdb","reads":1,"writes":0,"flushes":0,"discards":0,"#,
+    r#""read_bytes":4096,"write_bytes":0,"busy_ns":2000,"wait_ns":2000,"service_ns":2000,"#,
+    r#""depth_ns":2000,"model":null}]}],"trace_sha256":null}"#
+);
+
+/// A trace of two requests, the second of which begins at `sector`.
+pub fn requests(sector: u64) -> Vec<u8> {
+    let mut writer = TraceWriter::new(2);
+    writer.mark(5, "begin measure 0");
+    for (number, sector) in [64, sector].into_iter().enumerate() {
+        let submitted = 10 + number as u64 * 100;
+        let arrived = writer.arrived();
+        let served = Served {
+            disk: number,
+            op: disklab_disks::Op::Read,
+            fua: false,
+            sector,
+            sectors: 8,
+            submitted,
+            started: submitted + 1,
+            ended: submitted + 90,
+        };
+        writer.served(&served, arrived);
+    }
+    writer.pending().to_vec()
 }

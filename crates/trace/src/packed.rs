@@ -8,6 +8,10 @@ use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
+use disklab_files::{RAW, TRACE};
+use disklab_protocol::closing;
+use disklab_protocol::names::CLOSING;
+
 use crate::reader::{Error, TraceReader};
 
 pub use disklab_protocol::names::{REQUESTS as PLAIN, REQUESTS_PACKED as PACKED};
@@ -15,7 +19,7 @@ pub use disklab_protocol::names::{REQUESTS as PLAIN, REQUESTS_PACKED as PACKED};
 /// Puts [`PACKED`] in the place of [`PLAIN`], if that is there.
 pub fn pack(folder: &Path) -> io::Result<()> {
     let (plain, packed) = (folder.join(PLAIN), folder.join(PACKED));
-    let mut input = match File::open(&plain) {
+    let mut input = match disklab_files::open(&plain, &TRACE.inside(0)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
@@ -38,21 +42,23 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
     [PACKED, PLAIN].map(|name| folder.join(name)).into_iter().find(|path| path.exists())
 }
 
-/// Opens a trace that [`find`] has found.
+/// Opens a trace that [`find`] has found. It ends in an error after as many requests as the closing
+/// record beside it counts, if there is one.
 pub fn open(path: &Path) -> Result<TraceReader<Box<dyn Read>>, Error> {
-    let file = File::open(path).map_err(|source| Error::Read { at: 0, source })?;
+    let file = disklab_files::open(path, &TRACE).map_err(|source| Error::Read { at: 0, source })?;
     let packed = path.extension().is_some_and(|extension| extension == "gz");
-    TraceReader::new(if packed {
-        Box::new(GzDecoder::new(BufReader::new(file)))
-    } else {
-        Box::new(file)
-    })
+    let input: Box<dyn Read> =
+        if packed { Box::new(GzDecoder::new(BufReader::new(file))) } else { Box::new(file) };
+    let reader = TraceReader::new(input)?;
+    let closing = disklab_files::read(&path.with_file_name(CLOSING), &RAW).ok();
+    let closing = closing.and_then(|bytes| closing::parse(&bytes).ok());
+    Ok(reader.at_most(closing.map_or(u64::MAX, |closing| closing.requests)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TraceEntry, TraceWriter};
+    use crate::{Served, TraceEntry, TraceWriter};
 
     fn trace() -> Vec<u8> {
         let mut writer = TraceWriter::new(1);
@@ -108,5 +114,39 @@ mod tests {
         }
         fs::write(&path, b"no gzip").unwrap();
         assert!(matches!(open(&path), Err(Error::Read { at: 0, .. })));
+    }
+
+    #[test]
+    fn a_trace_ends_with_the_requests_that_the_closing_record_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = TraceWriter::new(1);
+        for number in 0..3 {
+            let arrived = writer.arrived();
+            let served = Served {
+                disk: 0,
+                op: disklab_disks::Op::Read,
+                fua: false,
+                sector: 8 * number,
+                sectors: 8,
+                submitted: number,
+                started: number,
+                ended: number + 1,
+            };
+            writer.served(&served, arrived);
+        }
+        fs::write(folder.path().join(PLAIN), writer.pending()).unwrap();
+        let read = |requests: u64| -> Vec<Result<TraceEntry, Error>> {
+            let closing = format!(
+                "{{\"schema\":1,\"complete\":true,\"fault\":null,\"virtual_ns\":9,\
+                 \"requests\":{requests},\"phases\":[]}}"
+            );
+            let sum = disklab_protocol::digest::sha256_hex(closing.as_bytes());
+            fs::write(folder.path().join(CLOSING), format!("{closing}\nsha256 {sum}\n")).unwrap();
+            open(&folder.path().join(PLAIN)).unwrap().collect()
+        };
+        assert!(read(3).iter().all(Result::is_ok));
+        let entries = read(2);
+        let error = entries[2].as_ref().unwrap_err().to_string();
+        assert!(entries.len() == 3 && error.contains("more requests than"), "{error}");
     }
 }

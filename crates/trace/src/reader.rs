@@ -10,6 +10,8 @@ const OLD: &[u8; 4] = b"DLT1";
 /// Seven numbers of ten bytes, or a mark.
 const LONGEST_ENTRY: usize = 70 + LONGEST_MARK as usize;
 const BUFFER: usize = 64 << 10;
+/// A trial sets a mark for each beginning and end of a phase, each snapshot and each power cut.
+const MOST_MARKS: u64 = 1 << 24;
 
 /// Why bytes are not a trace; `at` is the offset, in the unpacked trace, of the entry that could
 /// not be read.
@@ -41,6 +43,9 @@ pub struct TraceReader<R> {
     /// Offset of `from`.
     at: u64,
     decoder: Decoder,
+    /// Requests and marks that may still come.
+    requests_left: u64,
+    marks_left: u64,
 }
 
 impl<R: Read> TraceReader<R> {
@@ -48,8 +53,18 @@ impl<R: Read> TraceReader<R> {
     pub fn new(input: R) -> Result<Self, Error> {
         let decoder = Decoder::new(TraceVersion::Dlt2);
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        let mut reader =
-            Self { input, buffer, from: 0, to: 0, ended: false, failed: None, at: 0, decoder };
+        let mut reader = Self {
+            input,
+            buffer,
+            from: 0,
+            to: 0,
+            ended: false,
+            failed: None,
+            at: 0,
+            decoder,
+            requests_left: u64::MAX,
+            marks_left: MOST_MARKS,
+        };
         reader.fill();
         reader.decoder.form = match reader.buffer[..reader.to].first_chunk() {
             Some(OLD) => TraceVersion::Dlt1,
@@ -59,6 +74,13 @@ impl<R: Read> TraceReader<R> {
         reader.from = OLD.len();
         reader.at = OLD.len() as u64;
         Ok(reader)
+    }
+
+    /// Reads at most so many requests; more are an error. A few bytes of a packed file can be
+    /// unpacked to requests without an end.
+    #[must_use]
+    pub fn at_most(self, requests: u64) -> Self {
+        Self { requests_left: requests, ..self }
     }
 
     /// Until a whole entry is in the buffer, or all that is left.
@@ -92,6 +114,17 @@ impl<R: Read> TraceReader<R> {
         let entry = self.decoder.entry(&mut bytes);
         let used = bytes.at;
         let entry = entry.map_err(|what| self.error(what))?;
+        let (left, what) = match entry {
+            TraceEntry::Served(_) => (
+                &mut self.requests_left,
+                "it has more requests than the trial's closing record (disks.json) counts",
+            ),
+            TraceEntry::Mark { .. } => {
+                (&mut self.marks_left, "it has more marks than a trial sets")
+            }
+        };
+        let Some(fewer) = left.checked_sub(1) else { return Err(self.error(what)) };
+        *left = fewer;
         self.from += used;
         self.at += used as u64;
         Ok(Some(entry))

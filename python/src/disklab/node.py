@@ -305,7 +305,7 @@ def _run(
     # 1 is a trial that failed, which is a result.
     if code not in (0, 1) or not (part / "manifest.toml").exists():
         raise Problem(
-            said.removeprefix("disklab: ") or f"disklab run ended with {code} and said nothing"
+            said.removeprefix("error: ") or f"disklab run ended with {code} and said nothing"
         )
     return {"suspects": _suspects(part), "part": _packed(part)}
 

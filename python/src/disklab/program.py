@@ -78,7 +78,7 @@ def tell(arguments: Sequence[str | os.PathLike[str]]) -> None:
 
 def complaint(stderr: str) -> str:
     """What the program complained of."""
-    return stderr.strip().removeprefix("disklab: ")
+    return stderr.strip().removeprefix("error: ")
 
 
 def _shown(command: Sequence[str | os.PathLike[str]]) -> str:

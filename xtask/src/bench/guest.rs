@@ -10,7 +10,7 @@ use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;
 use disklab_runner::End;
 use disklab_runner::guest::Guest;
-use disklab_runner::{Installation, evidence};
+use disklab_runner::{Installation, Timeouts, evidence};
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -80,7 +80,7 @@ impl BenchSetup {
             parameters,
         };
         let start = Instant::now();
-        let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, seen)?;
+        let end = guest.run(&Timeouts::default(), Nanos::from_secs(3600), &STOP, seen)?;
         let took = start.elapsed();
         // null_blk's requests are not the library's, so there is no phase to end: the program's own
         // end is enough.

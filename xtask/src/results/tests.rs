@@ -135,6 +135,8 @@ fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     fs::write(folder.path().join("manifest.toml"), manifest.to_toml().expect("plain data"))
         .expect("written");
     fs::write(folder.path().join("trials.jsonl"), lines).expect("written");
+    let last = chain.last().expect("a chain with digests").to_text().expect("plain data");
+    fs::write(folder.path().join("trials.last"), last).expect("written");
     Record::open(folder.path()).expect("a record")
 }
 

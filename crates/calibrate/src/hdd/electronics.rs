@@ -3,7 +3,7 @@
 use disklab_units::Bytes;
 
 use super::cache::{self, Border};
-use super::queue::{self, QueueWindow};
+use super::queue::{self, WriteWindow};
 use super::work::HddWork;
 use super::writes;
 use crate::bench::NO_TIME;
@@ -96,12 +96,26 @@ impl HddWork<'_, '_> {
         self.hdd.queue_depth = hints.queue_depth.unwrap_or(self.hdd.queue_depth).clamp(1, 1024);
         let why = if hints.queue_depth.is_some() { KERNEL_SAYS } else { NOBODY_SAYS };
         self.sheet.number("queue_depth", self.hdd.queue_depth, not_visible(why));
-        let window = self.bench.if_time("choice among queued reads", |bench| {
+        let choice = self.bench.if_time("choice among queued reads", |bench| {
             queue::reads(bench, &self.hdd, self.bytes)
         })?;
-        let how = "as many random reads a second at depth 32 as this model serves";
-        let mark = window_mark(window, how, &mut self.hdd.queue_window);
-        self.sheet.number("queue_window", self.hdd.queue_window, mark);
+        let mark = match choice {
+            Ok(Some(choice)) => {
+                self.hdd.queue_error = choice.error;
+                self.hdd.queue_patience = choice.patience;
+                self.hdd.completion_batch = choice.batch;
+                let how =
+                    "as many random reads a second at depths 2 to 32 as this model serves, to";
+                observed(format!("{how} {} %", percent(choice.beside)))
+            }
+            Ok(None) => not_visible(
+                "with no choice the model comes within 10 % of what was measured at each depth",
+            ),
+            Err(why) => not_visible(why),
+        };
+        self.sheet.quantity("queue_error", time(self.hdd.queue_error.0 as f64), mark.clone());
+        self.sheet.quantity("queue_patience", time(self.hdd.queue_patience.0 as f64), mark.clone());
+        self.sheet.number("completion_batch", self.hdd.completion_batch, mark);
         Ok(())
     }
 
@@ -180,12 +194,12 @@ fn border_mark(
 
 /// Puts the window that was found into `number`, and says where that is from.
 fn window_mark(
-    found: Result<Option<QueueWindow>, &'static str>,
+    found: Result<Option<WriteWindow>, &'static str>,
     how: &str,
     number: &mut u32,
 ) -> Provenance {
     match found {
-        Ok(Some(QueueWindow { commands, beside })) => {
+        Ok(Some(WriteWindow { commands, beside })) => {
             *number = commands;
             observed(format!("{how}, to {} %", percent(beside)))
         }

@@ -21,7 +21,7 @@ use self::work::HddWork;
 use crate::bench::TestBench;
 use crate::error::Result;
 use crate::plan::Hints;
-use crate::sheet::{Sheet, not_visible, time};
+use crate::sheet::Sheet;
 
 /// How many times [`TestBench::step`] is called here.
 pub(crate) const STEPS: u32 = 10;
@@ -41,9 +41,7 @@ pub(crate) fn measure(
     work.queue(hints)?;
     work.cache()?;
     work.writes(hints)?;
-    let HddWork { mut sheet, remarks, hdd, .. } = work;
-    let waited = not_visible("no request was left waiting so long");
-    sheet.quantity("age_limit", time(hdd.age_limit.0 as f64), waited);
+    let HddWork { mut sheet, remarks, .. } = work;
     sheet.sort(Hdd::KEYS);
     Ok((sheet, remarks))
 }

@@ -1,39 +1,138 @@
-//! How many queued commands the disk weighs against each other, reads and buffered writes: by how
-//! much faster it serves many at once than one at a time. What it would take with each number is
-//! tried on the model that is known by now, with the very requests that were measured.
+//! How the disk chooses among queued commands: by how many it serves a second, and how long each
+//! waits, at depths from 2 to 32. What it would take with other numbers is tried on the model that
+//! is known by now, with the very requests that were measured; so is how many buffered writes it
+//! weighs against each other.
 
 use disklab_config::device::{Hdd, Model};
 use disklab_disks::build;
-use disklab_units::{Bytes, Seed};
+use disklab_units::{Bytes, Nanos, Seed};
 
 use crate::bench::TestBench;
 use crate::error::Result;
 use crate::modelled::Modelled;
-use crate::target::{Probe, Target, Timed};
+use crate::target::{Probe, Target, Timed, ends, latencies};
 
-const DEPTH: usize = 32;
-const READS: usize = 2_000;
+/// Reads at each depth: enough for a pace within 3 % and a 99th percentile.
+const READS: [(usize, usize); 5] = [(2, 300), (4, 400), (8, 600), (16, 900), (32, 1_500)];
 /// Beyond the buffer's fill.
 const WRITES: usize = 1_200;
 const WINDOWS: [u32; 19] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128];
+/// The values of `queue_error` that are tried, in milliseconds.
+const ERRORS: [u64; 12] = [0, 1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48];
+/// The values of `queue_patience` that are tried, in milliseconds.
+const PATIENCES: [u64; 8] = [125, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
+
+/// How the disk chooses among queued reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadChoice {
+    pub error: Nanos,
+    pub patience: Nanos,
+    pub batch: u32,
+    /// By how much the model with this choice is off in requests a second, as a part, at the depth
+    /// at which it is furthest off.
+    pub beside: f64,
+}
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct QueueWindow {
+pub(crate) struct WriteWindow {
     pub commands: u32,
     /// By how much the model with this window is off in requests a second, as a part.
     pub beside: f64,
 }
 
-/// Random reads at depth 32.
+/// The numbers that are compared at one depth: the time of all requests, and how long they wait.
+struct Pace {
+    span: f64,
+    median: f64,
+    longest: f64,
+}
+
+impl Pace {
+    fn new(timed: &[Timed]) -> Self {
+        let mut waits = latencies(timed);
+        waits.sort_unstable_by(f64::total_cmp);
+        let percentile = |percent: usize| waits[(waits.len() - 1) * percent / 100];
+        Self { span: span(timed), median: percentile(50), longest: percentile(99) }
+    }
+
+    /// How far this is from what was measured. The pace counts most; the longest waits, of which
+    /// there are few, least.
+    fn distance(&self, measured: &Self) -> f64 {
+        let off = |one: f64, other: f64| (one / other).ln().abs();
+        4.0 * off(self.span, measured.span)
+            + off(self.median, measured.median)
+            + 0.5 * off(self.longest, measured.longest)
+    }
+}
+
+/// Random reads at each depth up to the disk's.
 pub(crate) fn reads(
     bench: &mut TestBench<'_>,
     model: &Hdd,
     bytes: Bytes,
-) -> Result<Option<QueueWindow>> {
-    let probes = bench.blocks(READS, Probe::read);
-    let measured = span(&bench.serve(DEPTH, &probes)?);
-    let with = |window| Hdd { queue_window: window, ..model.clone() };
-    nearest(DEPTH, model.queue_depth, measured, (&probes, bytes), with)
+) -> Result<Option<ReadChoice>> {
+    let mut measured = Vec::new();
+    let mut batch = 1;
+    for (depth, count) in READS {
+        if depth > 2 && depth > model.queue_depth as usize {
+            break;
+        }
+        let probes = bench.blocks(count, Probe::read);
+        let timed = bench.serve(depth, &probes)?;
+        batch = batch_size(&timed, depth);
+        measured.push((depth, probes, Pace::new(&timed)));
+    }
+    best_choice(&measured, batch, model, bytes)
+}
+
+/// Completions nearer to each other than this, in nanoseconds, were reported together: no arm
+/// serves two random reads within it.
+const TOGETHER: f64 = 150e3;
+
+/// How many requests the disk reports together at most times; 1 if it reports most of them alone.
+fn batch_size(timed: &[Timed], depth: usize) -> u32 {
+    let mut ends = ends(timed);
+    ends.sort_unstable_by(f64::total_cmp);
+    // Beyond a batch of the whole queue none can be seen.
+    let mut requests = vec![0; depth + 1];
+    for batch in ends.chunk_by(|one, next| next - one < TOGETHER) {
+        requests[batch.len().min(depth)] += batch.len();
+    }
+    let usual = (1..=depth).max_by_key(|&size| requests[size]).unwrap_or(1);
+    usual as u32
+}
+
+/// The choice with which the model comes nearest to what was measured at all depths; `None` if it
+/// comes near with none.
+fn best_choice(
+    measured: &[(usize, Vec<Probe>, Pace)],
+    batch: u32,
+    model: &Hdd,
+    bytes: Bytes,
+) -> Result<Option<ReadChoice>> {
+    let mut best: Option<(f64, ReadChoice)> = None;
+    for patience in PATIENCES.map(Nanos::from_millis) {
+        for error in ERRORS.map(Nanos::from_millis) {
+            let numbers = Hdd {
+                queue_error: error,
+                queue_patience: patience,
+                completion_batch: batch,
+                ..model.clone()
+            };
+            let numbers = Model::Hdd(numbers);
+            let (mut distance, mut beside) = (0.0, 0.0_f64);
+            for (depth, probes, pace) in measured {
+                let disk = build(&numbers, bytes, Seed(1));
+                let found = Pace::new(&Modelled::new(disk, bytes).serve(*depth, probes)?);
+                distance += found.distance(pace);
+                beside = beside.max((pace.span / found.span - 1.0).abs());
+            }
+            if best.is_none_or(|(least, _)| distance < least) {
+                best = Some((distance, ReadChoice { error, patience, batch, beside }));
+            }
+        }
+    }
+    Ok(best.map(|(_, choice)| choice).filter(|choice| choice.beside < NEAR))
 }
 
 /// Random writes that fill the buffer and go on, and a flush.
@@ -41,35 +140,33 @@ pub(crate) fn writes(
     bench: &mut TestBench<'_>,
     model: &Hdd,
     bytes: Bytes,
-) -> Result<Option<QueueWindow>> {
+) -> Result<Option<WriteWindow>> {
     let count = (model.write_buffer.0 / 4096) as usize + WRITES;
     let mut probes = bench.blocks(count, Probe::write);
     probes.push(Probe::flush());
     let measured = span(&bench.serve(1, &probes)?);
     let with = |window| Hdd { write_window: window, ..model.clone() };
-    nearest(1, u32::MAX, measured, (&probes, bytes), with)
+    nearest(measured, (&probes, bytes), with)
 }
 
 /// A window is believed if the model with it is no further off than this part: loads that the whole
 /// of a calibration is held to must be met as nearly.
 const NEAR: f64 = 0.1;
 
-/// The window, up to `most`, with which the model takes most nearly as long as was measured for the
-/// same requests on a disk of this size; `None` if it comes near with none.
+/// The window with which the model takes most nearly as long as was measured for the same requests
+/// on a disk of this size; `None` if it comes near with none.
 fn nearest(
-    depth: usize,
-    most: u32,
     measured: f64,
     (probes, bytes): (&[Probe], Bytes),
     with: impl Fn(u32) -> Hdd,
-) -> Result<Option<QueueWindow>> {
-    let mut best: Option<QueueWindow> = None;
-    for commands in WINDOWS.into_iter().filter(|&window| window <= most.max(1)) {
+) -> Result<Option<WriteWindow>> {
+    let mut best: Option<WriteWindow> = None;
+    for commands in WINDOWS {
         let disk = build(&Model::Hdd(with(commands)), bytes, Seed(1));
-        let predicted = span(&Modelled::new(disk, bytes).serve(depth, probes)?);
+        let predicted = span(&Modelled::new(disk, bytes).serve(1, probes)?);
         let beside = (measured / predicted - 1.0).abs();
         if best.is_none_or(|best| beside < best.beside) {
-            best = Some(QueueWindow { commands, beside });
+            best = Some(WriteWindow { commands, beside });
         }
     }
     Ok(best.filter(|best| best.beside < NEAR))
@@ -89,18 +186,73 @@ mod tests {
 
     const BYTES: Bytes = Bytes(1_000_000_000_000);
 
-    fn with(window: u32) -> Hdd {
-        Hdd { queue_window: window, ..crate::hdd::work::usual() }
+    fn probes(count: u64, probe: fn(u64, u32) -> Probe) -> Vec<Probe> {
+        (0..count).map(|i| probe(i * 7_919_777 % 240_000_000 * 8, BLOCK)).collect()
+    }
+
+    fn with_window(window: u32) -> Hdd {
+        Hdd { write_window: window, ..crate::hdd::work::usual() }
     }
 
     #[test]
     fn a_window_is_found_only_where_the_model_comes_near() {
-        let probes: Vec<Probe> =
-            (0..300_u64).map(|i| Probe::read(i * 7_919_777 % 240_000_000 * 8, BLOCK)).collect();
-        let disk = build(&Model::Hdd(with(6)), BYTES, Seed(1));
-        let measured = span(&Modelled::new(disk, BYTES).serve(DEPTH, &probes).unwrap());
-        let found = |measured| nearest(DEPTH, 32, measured, (&probes, BYTES), with).unwrap();
+        let mut probes = probes(2_400, Probe::write);
+        probes.push(Probe::flush());
+        let disk = build(&Model::Hdd(with_window(6)), BYTES, Seed(1));
+        let measured = span(&Modelled::new(disk, BYTES).serve(1, &probes).unwrap());
+        let found = |measured| nearest(measured, (&probes, BYTES), with_window).unwrap();
         assert_eq!(found(measured).map(|window| window.commands), Some(6));
         assert!(found(measured * 3.0).is_none() && found(measured / 5.0).is_none());
+    }
+
+    /// A disk whose angles and errors are others is found again, at all depths.
+    #[test]
+    fn a_choice_is_found_again_from_all_depths() {
+        for (error, patience, batch) in
+            [(0, 5_000, 1), (20, 2_000, 1), (8, 500, 1), (20, 10_000, 11)]
+        {
+            let (error, patience) = (Nanos::from_millis(error), Nanos::from_millis(patience));
+            let numbers = Hdd {
+                queue_error: error,
+                queue_patience: patience,
+                completion_batch: batch,
+                ..crate::hdd::work::usual()
+            };
+            let measured: Vec<_> = READS
+                .into_iter()
+                .map(|(depth, count)| {
+                    let probes = probes(count as u64, Probe::read);
+                    let disk = build(&Model::Hdd(numbers.clone()), BYTES, Seed(7));
+                    let timed = Modelled::new(disk, BYTES).serve(depth, &probes).unwrap();
+                    (depth, probes, Pace::new(&timed), batch_size(&timed, depth))
+                })
+                .collect();
+            let seen = measured.last().expect("depths").3;
+            assert_eq!(seen, batch);
+            let measured: Vec<_> = measured
+                .into_iter()
+                .map(|(depth, probes, pace, _)| (depth, probes, pace))
+                .collect();
+            let usual = crate::hdd::work::usual();
+            let found =
+                best_choice(&measured, seen, &usual, BYTES).unwrap().expect("it comes near");
+            let near = |found: Nanos, wanted: Nanos| {
+                found.0.abs_diff(wanted.0) <= (wanted.0 * 3 / 5).max(4_000_000)
+            };
+            // A drive that reports in batches chooses among few at the end of each.
+            assert!(batch > 1 || near(found.error, error), "{found:?} for {error}");
+            assert!(near(found.patience, patience) || found.patience >= patience, "{found:?}");
+            assert!(found.beside < 0.06, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn what_chooses_as_no_model_does_is_not_believed() {
+        let probes = probes(400, Probe::read);
+        let disk = build(&Model::Hdd(crate::hdd::work::usual()), BYTES, Seed(1));
+        let mut pace = Pace::new(&Modelled::new(disk, BYTES).serve(8, &probes).unwrap());
+        pace.span *= 3.0;
+        let measured = [(8, probes, pace)];
+        assert!(best_choice(&measured, 1, &crate::hdd::work::usual(), BYTES).unwrap().is_none());
     }
 }

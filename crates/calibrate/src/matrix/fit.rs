@@ -11,10 +11,10 @@ use std::ops::Range;
 use disklab_config::device::Device;
 use disklab_config::host::HostTime;
 use disklab_foreign::matrix::MatrixPoint;
-use disklab_units::{Random, Seed};
+use disklab_units::{Nanos, Random, Seed};
 use toml::{Table, Value};
 
-use super::parameters::{FitParameter, parameters, preset};
+use super::parameters::{FitParameter, parameters};
 use super::run::{HostedDevice, MatrixLoad};
 use super::score::{
     DEEPEST, DepthScore, LoadNumbers, PointScore, QUICK, by_depth, middle_numbers, score, serve_all,
@@ -53,11 +53,11 @@ pub struct MatrixFit {
     /// The device's file as a table, whole.
     pub table: Table,
     pub numbers: Vec<FittedNumber>,
-    /// Keys that were set so that those that were fitted decide.
-    pub preset: Vec<&'static str>,
     /// Errors at each depth that was fitted, by load.
     pub scores: Vec<(String, DepthScore)>,
     pub crossed: Vec<CrossScore>,
+    /// The time of the machine that measured, if the results show it: `[host]` of `table`.
+    pub host: Option<HostTime>,
     /// Findings for people.
     pub remarks: Vec<String>,
 }
@@ -81,6 +81,9 @@ const CLEARLY_MORE: f64 = 0.005;
 const P50: f64 = 0.25;
 const P99: f64 = 0.25;
 const P99_9: f64 = 0.05;
+/// The logarithm of the largest factor that counts of a latency: pauses that the model does not
+/// have must not decide the rate.
+const MOST_LATENCY: f64 = 1.0;
 
 /// A load to be met, and what was measured of it: the median, where it was measured several times.
 #[derive(Debug, Clone)]
@@ -95,7 +98,8 @@ struct WantedLoad {
 /// Fits the device of `table`, a whole file of a device, to the points of one drive with at most
 /// [`DEEPEST`] requests under way. Numbers whose keys are `stated` are searched for only if data
 /// sheets are known to say something else than what is measured. `host` is the time of the machine
-/// that measured, if it is known; else the numbers of the device hold it too.
+/// that measured, if it is known. Without it, the table's `[host]` has what lone reads of an SSD
+/// show of it, and the numbers of the device hold the rest.
 pub fn fit(
     name: &str,
     table: &Table,
@@ -105,25 +109,28 @@ pub fn fit(
     watch: OnProgress<'_>,
 ) -> Result<MatrixFit, String> {
     let device = device(name, table)?;
-    let hosted = |device: Device| HostedDevice { device, host };
     let family = device.model.family();
     let (wanted, mut remarks) = wanted_loads(&device, points);
     if wanted.is_empty() {
         let reason = remarks.first().map_or("no point is left", String::as_str);
         return Err(format!("nothing to fit: {reason}"));
     }
-    let mut start = table.clone();
-    let set = start.get_mut(family).and_then(Value::as_table_mut);
-    let preset = set.map_or_else(Vec::new, |numbers| preset(family, numbers, stated));
-    remarks.extend(set_page_types(&mut start, family, &wanted));
     let all: Vec<&WantedLoad> = wanted.iter().collect();
-    let numbers = start.get(family).and_then(Value::as_table).cloned().unwrap_or_default();
-    let tried: Vec<FitParameter> = parameters(family, &numbers)
-        .into_iter()
-        .filter(|parameter| {
-            parameter.despite_sheet || !stated.iter().any(|key| key == parameter.key)
-        })
-        .collect();
+    let search = |wanted: &[&WantedLoad]| {
+        let begun = BegunFit::new(table, family, wanted, host);
+        let host = host.or(begun.host);
+        let numbers = begun.table.get(family).and_then(Value::as_table).cloned();
+        let tried: Vec<FitParameter> = parameters(family, &numbers.unwrap_or_default())
+            .into_iter()
+            .filter(|parameter| {
+                parameter.despite_sheet || !stated.iter().any(|key| key == parameter.key)
+            })
+            .map(|parameter| bounded(parameter, wanted))
+            .collect();
+        let (table, numbers) = Search { name, family, host, wanted }.run(&begun.table, &tried);
+        let device = self::device(name, &table)?;
+        Ok::<_, String>((HostedDevice { device, host }, table, numbers, begun))
+    };
     let splits = splits(&wanted);
     let parts = splits.len() + 1;
     let mut crossed = Vec::new();
@@ -131,17 +138,16 @@ pub fn fit(
         watch("fitting to some of the depths", index as f64 / parts as f64);
         let chosen: Vec<&WantedLoad> =
             all.iter().copied().filter(|load| fitted.contains(&load.outstanding)).collect();
-        let (table, _) = Search { name, family, host, wanted: &chosen }.run(&start, &tried);
-        crossed.extend(cross_scores(&hosted(self::device(name, &table)?), &wanted, fitted, scored));
+        let (hosted, ..) = search(&chosen)?;
+        crossed.extend(cross_scores(&hosted, &wanted, fitted, scored));
     }
     watch("fitting to all depths", splits.len() as f64 / parts as f64);
-    let (table, numbers) = Search { name, family, host, wanted: &all }.run(&start, &tried);
-    let device = self::device(name, &table)?;
-    let hosted = hosted(device);
+    let (hosted, table, numbers, begun) = search(&all)?;
+    remarks.extend(begun.remark);
     let scores = own_scores(&hosted, &wanted);
     let device = hosted.device;
     watch("done", 1.0);
-    Ok(MatrixFit { device, table, numbers, preset, scores, crossed, remarks })
+    Ok(MatrixFit { device, table, numbers, scores, crossed, host: begun.host, remarks })
 }
 
 fn device(name: &str, table: &Table) -> Result<Device, String> {
@@ -254,25 +260,102 @@ fn scored<'a>(
 }
 
 /// Types of pages of an SSD, as the distribution of lone reads shows them.
-const PAGE_TYPES: usize = 4;
+const PAGE_TYPES: usize = 16;
 /// All pages count as alike if the slowest type takes no more than this times the fastest.
 const ALIKE: f64 = 1.05;
 
-/// Gives an SSD as many types of pages as the latencies of lone reads show.
-fn set_page_types(table: &mut Table, family: &str, wanted: &[WantedLoad]) -> Option<String> {
-    let lone = wanted.iter().find(|load| load.outstanding == 1 && load.rw == "randread")?;
-    let known = &lone.points.first()?.percentiles;
+/// Percentiles that a distribution has to have at least before types of pages are read from it.
+const LEAST_PERCENTILES: usize = 8;
+/// The table of a device's file with the time of the machine that measured.
+const HOST: &str = "host";
+/// The largest part of a lone read that may be the machine's, and the least time of it, in ns.
+const HOST_PART: f64 = 0.5;
+const LEAST_HOST: f64 = 500.0;
+
+/// The middles of the sixteen equal parts of a distribution, in ns.
+fn sixteenths(known: &[(f64, f64)]) -> Option<Vec<f64>> {
     let quantile = |percent: f64| {
         let after = known.iter().position(|(known, _)| *known >= percent)?;
         let (high_percent, high) = known[after];
         let (low_percent, low) = *known.get(after.checked_sub(1)?)?;
         Some(low + (high - low) * (percent - low_percent) / (high_percent - low_percent))
     };
+    if known.len() < LEAST_PERCENTILES {
+        return None;
+    }
     let each = 100.0 / PAGE_TYPES as f64;
-    let times: Vec<f64> = (0..PAGE_TYPES)
-        .map(|index| quantile(each * (index as f64 + 0.5)))
-        .collect::<Option<_>>()?;
-    if family != "ssd" || known.len() < 2 * PAGE_TYPES || times[PAGE_TYPES - 1] < ALIKE * times[0] {
+    (0..PAGE_TYPES).map(|index| quantile(each * (index as f64 + 0.5))).collect()
+}
+
+/// The time of the machine that measured, as far as lone reads show it: fio's completion latencies
+/// begin when a read was submitted, and its rate has the time before that as well.
+fn host_of_lone_reads(family: &str, wanted: &[&WantedLoad]) -> Option<HostTime> {
+    let lone = wanted.iter().find(|load| load.outstanding == 1 && load.rw == "randread")?;
+    let point = lone.points.first()?;
+    let times = sixteenths(&point.percentiles)?;
+    let each = 1e9 / point.iops;
+    let submit = each - times.iter().sum::<f64>() / times.len() as f64;
+    let shows = family == "ssd" && (LEAST_HOST..=HOST_PART * each).contains(&submit);
+    let submit = Nanos(submit.round() as u64);
+    shows.then_some(HostTime {
+        submit,
+        complete: Nanos::ZERO,
+        requests_per_second: None,
+        link: None,
+    })
+}
+
+/// A device's file from which a search begins, with what the distribution of lone reads shows.
+struct BegunFit {
+    table: Table,
+    host: Option<HostTime>,
+    remark: Option<String>,
+}
+
+impl BegunFit {
+    /// `known` is the time of the machine, if it need not be read from the loads.
+    fn new(table: &Table, family: &str, wanted: &[&WantedLoad], known: Option<HostTime>) -> Self {
+        let mut table = table.clone();
+        let remark = set_page_types(&mut table, family, wanted);
+        let host = if known.is_none() { host_of_lone_reads(family, wanted) } else { None };
+        if let Some(host) = host {
+            let submit = Value::String(format!("{} ns", host.submit.0));
+            table.insert(HOST.to_owned(), Table::from_iter([("submit".to_owned(), submit)]).into());
+        }
+        Self { table, host, remark }
+    }
+}
+
+/// The part of a lone request's latency that a command's own time can be at most.
+const OVERHEAD_PART: f64 = 0.75;
+
+/// The parameter, with a range that leaves time for the rest of a request: a lone write has to
+/// cross the link, the fastest read has to be read, and writes that wait for each other's commands
+/// all wait, not only those in which the drive pauses.
+fn bounded(parameter: FitParameter, wanted: &[&WantedLoad]) -> FitParameter {
+    let longest = |load: &&WantedLoad| {
+        let fastest = load.points.first().and_then(|point| sixteenths(&point.percentiles));
+        let fastest = fastest.map(|all| all[0]).filter(|_| load.rw == "randread");
+        match parameter.key {
+            "command_overhead" if load.outstanding == 1 => {
+                Some(OVERHEAD_PART * fastest.or(load.measured.p50)?)
+            }
+            "link_command" if load.outstanding > 1 && load.rw == "randwrite" => {
+                Some(load.measured.p50? / f64::from(load.outstanding))
+            }
+            _ => None,
+        }
+    };
+    let longest = wanted.iter().filter_map(longest).reduce(f64::min);
+    let high = longest.map_or(parameter.high, |time| parameter.high.min(time));
+    FitParameter { high: high.max(2.0 * parameter.low), ..parameter }
+}
+
+/// Gives an SSD as many types of pages as the latencies of lone reads show.
+fn set_page_types(table: &mut Table, family: &str, wanted: &[&WantedLoad]) -> Option<String> {
+    let lone = wanted.iter().find(|load| load.outstanding == 1 && load.rw == "randread")?;
+    let times = sixteenths(&lone.points.first()?.percentiles)?;
+    if family != "ssd" || times[PAGE_TYPES - 1] < ALIKE * times[0] {
         return None;
     }
     let numbers = table.get_mut(family)?.as_table_mut()?;
@@ -414,10 +497,21 @@ impl<'a> Stage<'a> {
             let square = |load: &&WantedLoad| {
                 served.get(&load.load).map_or(f64::INFINITY, |model| misfit(model, &load.measured))
             };
-            self.loads.iter().map(square).sum::<f64>() / self.loads.len() as f64
+            let misfits = self.loads.iter().map(square).sum::<f64>() / self.loads.len() as f64;
+            misfits + self.departure(places)
         });
         self.known.insert(key, cost);
         cost
+    }
+
+    /// The cost of values that are far from those of the class, which decide where loads do not.
+    fn departure(&self, places: &[f64]) -> f64 {
+        let all = self.parameters.iter().zip(places).zip(&self.begun);
+        all.map(|((parameter, &place), &begun)| {
+            let factor = parameter.value(place) / parameter.value(begun);
+            parameter.departure * factor.ln().powi(2)
+        })
+        .sum()
     }
 
     /// Takes a place of one parameter if it is better; returns whether it is.
@@ -447,6 +541,17 @@ impl<'a> Stage<'a> {
                 }
             }
             starts.push((self.cost_of(&places), places));
+        }
+        // The device of the class may be wrong in one number alone.
+        for index in 0..count {
+            if self.parameters[index].lone {
+                continue;
+            }
+            for place in 0..=ALONG {
+                let mut places = self.places.clone();
+                places[index] = f64::from(place) / f64::from(ALONG);
+                starts.push((self.cost_of(&places), places));
+            }
         }
         starts.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         let mut best = (self.cost, self.places.clone());
@@ -567,14 +672,14 @@ impl<'a> Stage<'a> {
 
 /// The square of how far a model is from what was measured.
 fn misfit(model: &LoadNumbers, measured: &LoadNumbers) -> f64 {
-    let square = |model: Option<f64>, measured: Option<f64>, weight: f64| match (model, measured) {
+    let square = |model: Option<f64>, measured: Option<f64>, most: f64| match (model, measured) {
         (Some(model), Some(measured)) if measured > 0.0 => {
-            weight * (model.max(f64::MIN_POSITIVE) / measured).ln().powi(2)
+            (model.max(f64::MIN_POSITIVE) / measured).ln().clamp(-most, most).powi(2)
         }
         _ => 0.0,
     };
-    square(model.iops, measured.iops, 1.0)
-        + square(model.p50, measured.p50, P50)
-        + square(model.p99, measured.p99, P99)
-        + square(model.p99_9, measured.p99_9, P99_9)
+    square(model.iops, measured.iops, f64::INFINITY)
+        + P50 * square(model.p50, measured.p50, MOST_LATENCY)
+        + P99 * square(model.p99, measured.p99, MOST_LATENCY)
+        + P99_9 * square(model.p99_9, measured.p99_9, MOST_LATENCY)
 }

@@ -33,6 +33,8 @@ pub(crate) struct FitParameter {
     /// The value in ns, or the count, from which the search begins if the device has none. A
     /// parameter without one is fitted only if the device has it.
     pub default: Option<f64>,
+    /// The cost of a value that is e times that of the class, or its inverse.
+    pub departure: f64,
     /// The results that decide it, for a sentence of the device's file.
     pub how: &'static str,
 }
@@ -55,6 +57,7 @@ const READ_TIME: FitParameter = FitParameter {
     lone: false,
     despite_sheet: false,
     default: None,
+    departure: 0.0,
     how: "",
 };
 
@@ -114,45 +117,16 @@ const HDD: &[FitParameter] = &[
     },
 ];
 
-/// Numbers that the search sets before it begins, so that those that it fits decide: of a hard
-/// disk, the whole queue is weighed, and nothing but `queue_patience` bounds the wait.
-const HDD_PRESETS: &[(&str, &str)] = &[("queue_window", "queue_depth"), ("age_limit", "60 s")];
-
-/// The numbers of an SSD.
+/// The numbers of an SSD. Those that writes show come first: a read takes some of these times too,
+/// and its own are what is left.
 const SSD: &[FitParameter] = &[
-    FitParameter {
-        key: "read_page",
-        form: ValueForm::Times,
-        low: 5.0 * US,
-        high: 1e3 * US,
-        lone: true,
-        despite_sheet: true,
-        how: "random reads at depth 1; the host's own time is in it",
-        ..READ_TIME
-    },
-    FitParameter {
-        key: "link_command_read",
-        low: 0.1 * US,
-        high: 200.0 * US,
-        default: Some(3.0 * US),
-        how: "random reads at the greatest depth; what the host's processor is bound by is in it",
-        ..READ_TIME
-    },
-    FitParameter {
-        key: "dies_per_channel",
-        form: ValueForm::Count,
-        low: 1.0,
-        high: 64.0,
-        how: "the gain of random reads with depth",
-        ..READ_TIME
-    },
     FitParameter {
         key: "command_overhead",
         low: 1.0 * US,
         high: 500.0 * US,
         loads: WRITES,
         lone: true,
-        how: "random writes at depth 1; the host's own time is in it",
+        how: "random writes at depth 1",
         ..READ_TIME
     },
     FitParameter {
@@ -167,8 +141,37 @@ const SSD: &[FitParameter] = &[
         key: "program_page",
         low: 50.0 * US,
         high: 20.0 * MS,
+        departure: 0.002,
         loads: WRITES,
         how: "the pace of random writes once the buffer is full",
+        ..READ_TIME
+    },
+    FitParameter {
+        key: "read_page",
+        form: ValueForm::Times,
+        low: 5.0 * US,
+        high: 1e3 * US,
+        lone: true,
+        despite_sheet: true,
+        how: "random reads at depth 1",
+        ..READ_TIME
+    },
+    FitParameter {
+        key: "link_command_read",
+        low: 0.1 * US,
+        high: 1e3 * US,
+        default: Some(3.0 * US),
+        how: "random reads at the greatest depth; what the host's processor is bound by is in it",
+        ..READ_TIME
+    },
+    FitParameter {
+        key: "dies_per_channel",
+        with: &["program_page"],
+        form: ValueForm::Count,
+        low: 1.0,
+        high: 64.0,
+        departure: 0.002,
+        how: "the gain of random reads with depth",
         ..READ_TIME
     },
 ];
@@ -184,19 +187,6 @@ pub(crate) fn parameters(family: &str, numbers: &Table) -> Vec<FitParameter> {
         parameter.default.is_some() || numbers.contains_key(parameter.key)
     };
     all.iter().filter(has).copied().collect()
-}
-
-/// Sets the numbers that must not stand in the way of those that are fitted, but for keys that are
-/// `stated`. Returns the keys that were set.
-pub(crate) fn preset(family: &str, numbers: &mut Table, stated: &[String]) -> Vec<&'static str> {
-    let all = if family == "hdd" { HDD_PRESETS } else { &[] };
-    let mut set = Vec::new();
-    for (key, value) in all.iter().filter(|(key, _)| stated.iter().all(|stated| stated != key)) {
-        let value = numbers.get(*value).cloned().unwrap_or(Value::String((*value).to_owned()));
-        numbers.insert((*key).to_owned(), value);
-        set.push(*key);
-    }
-    set
 }
 
 impl FitParameter {
@@ -269,12 +259,9 @@ mod tests {
     fn values_go_through_the_table() {
         let mut numbers: Table =
             "seek_average = \"8 ms\"\nseek_full = \"16 ms\"\nread_page = [\"10 us\", \"30 us\"]\n\
-             queue_window = 8\nqueue_depth = 32"
+             queue_depth = 32"
                 .parse()
                 .unwrap();
-        let stated = ["age_limit".to_owned()];
-        assert_eq!(preset("hdd", &mut numbers, &stated), ["queue_window"]);
-        assert_eq!(numbers["queue_window"].as_integer(), Some(32));
         let all = [parameters("hdd", &numbers), parameters("ssd", &numbers)].concat();
         let keys: Vec<&str> = all.iter().map(|parameter| parameter.key).collect();
         let hdd = ["seek_average", "queue_error", "queue_patience", "completion_batch"];

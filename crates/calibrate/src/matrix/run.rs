@@ -108,14 +108,14 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServedLoad {
     pub iops: f64,
-    /// In ns.
+    /// From the submission of a request to its completion, in ns.
     pub mean: f64,
-    /// In ns, rising.
+    /// fio's completion latencies in ns, rising.
     latencies: Vec<u64>,
 }
 
 impl ServedLoad {
-    /// Returns the latency that `percent` of the requests did not exceed, in ns.
+    /// Returns the completion latency that `percent` of the requests did not exceed, in ns.
     pub fn percentile(&self, percent: f64) -> f64 {
         let last = self.latencies.len().saturating_sub(1);
         // Less what is only rounding: 99.9 % of 1000 are 999.
@@ -145,7 +145,7 @@ pub struct HostedDevice {
 /// served at a rate that no longer changes: then its first half is left out.
 pub fn serve(hosted: &HostedDevice, load: &MatrixLoad, least: usize, seed: Seed) -> ServedLoad {
     let HostedDevice { device, host } = hosted;
-    let model = host.map_or_else(|| device.model.clone(), |host| host.connect(&device.model));
+    let model = host.map_or_else(|| device.model.clone(), |host| device.model.connected_to(&host));
     let disk = build(&model, device.bytes, seed);
     let mut run = Run::new(Bank::new(vec![disk], None, *host), load, seed);
     let chunk = LEAST_CHUNK.max(load.outstanding as usize * 4);
@@ -157,10 +157,10 @@ pub fn serve(hosted: &HostedDevice, load: &MatrixLoad, least: usize, seed: Seed)
             break;
         }
         if run.done.len() >= least && run.is_steady() {
-            return run.numbers(run.done.len() / 2);
+            return run.numbers(run.done.len() / 2, *host);
         }
     }
-    run.numbers(0)
+    run.numbers(0, *host)
 }
 
 fn buffer(model: &Model) -> Bytes {
@@ -254,17 +254,18 @@ impl<'a> Run<'a> {
         (fourth / third - 1.0).abs() <= STEADY
     }
 
-    /// The numbers of all requests but the first so many.
-    fn numbers(&self, first: usize) -> ServedLoad {
+    /// Returns the numbers of all requests but the first so many.
+    fn numbers(&self, first: usize, host: Option<HostTime>) -> ServedLoad {
         let count = self.done.len();
         if count <= first {
             return ServedLoad { iops: 0.0, mean: 0.0, latencies: Vec::new() };
         }
         let iops = self.rate(first, count);
-        let mut latencies: Vec<u64> =
-            self.done[first..].iter().map(|(_, latency)| *latency).collect();
+        let whole = self.done[first..].iter().map(|(_, latency)| *latency);
+        let sum: u128 = whole.clone().map(u128::from).sum();
+        let completion = |ns| host.map_or(ns, |host| host.completion_latency(Nanos(ns)).0);
+        let mut latencies: Vec<u64> = whole.map(completion).collect();
         latencies.sort_unstable();
-        let sum: u128 = latencies.iter().map(|&ns| u128::from(ns)).sum();
         ServedLoad { iops, mean: sum as f64 / latencies.len() as f64, latencies }
     }
 }
@@ -288,6 +289,7 @@ mod tests {
             }),
             estimated: Vec::new(),
             inherited: None,
+            host: None,
         };
         HostedDevice { device, host: None }
     }
@@ -343,6 +345,8 @@ mod tests {
             let load = MatrixLoad::new(&point("randread", depth, 1), Bytes::gib(1)).unwrap();
             let served = serve(&device, &load, 40_000, Seed(1));
             assert!((served.iops / iops - 1.0).abs() < 1e-3, "{}", served.iops);
+            let there = served.mean - served.percentile(50.0);
+            assert!((there - 300e3).abs() < 1e3, "percentiles begin after {there} ns");
         }
     }
 

@@ -106,15 +106,18 @@ pub(crate) fn serve_all(
     let next = AtomicUsize::new(0);
     let found = Mutex::new(BTreeMap::new());
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(loads.len());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(load) = loads.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let numbers = LoadNumbers::modelled(&serve(device, load, least, SEED));
-                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(*load, numbers);
-                }
-            });
+    let work = || {
+        while let Some(load) = loads.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let numbers = LoadNumbers::modelled(&serve(device, load, least, SEED));
+            found.lock().unwrap_or_else(PoisonError::into_inner).insert(*load, numbers);
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // Without it there is less help.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
@@ -139,6 +142,8 @@ pub struct DepthScore {
     pub outstanding: u32,
     pub drives: usize,
     pub points: usize,
+    /// Drives that have percentiles: the bars of p50 and p99 count over these.
+    pub with_percentiles: usize,
     /// The median over drives of each drive's median error, without sign.
     pub median: LoadNumbers,
     /// The largest error of any point, without sign.
@@ -188,6 +193,10 @@ pub fn by_depth(drives: &[&[&PointScore]]) -> Vec<DepthScore> {
             outstanding: depth,
             drives: there.len(),
             points: there.iter().map(Vec::len).sum(),
+            with_percentiles: there
+                .iter()
+                .filter(|errors| errors.iter().any(|error| error.p50.or(error.p99).is_some()))
+                .count(),
             median: over(|number| {
                 let medians = there.iter().filter_map(|errors| median(&sizes(errors, number)));
                 median(&medians.collect::<Vec<_>>())

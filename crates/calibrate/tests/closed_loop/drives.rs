@@ -149,7 +149,7 @@ fn reading_only_predicts_reads_and_says_what_it_did_not_see() {
     let original = lab("nas-4tb");
     let found = measured(&original.model, original.bytes, 1, false);
     let unseen: Vec<&str> = found.0.unseen().map(|line| line.0).collect();
-    assert_eq!(unseen, ["queue_depth", "age_limit", "write_cache", "write_buffer", "write_window"]);
+    assert_eq!(unseen, ["queue_depth", "write_cache", "write_buffer", "write_window"]);
     let file = found.0.file(&[]);
     assert!(file.contains("[est] not visible: it was only read (--write)"), "{file}");
     assert_eq!(beyond(&original, &found, 1), Vec::<String>::new());
@@ -165,12 +165,13 @@ fn any_hdd() -> impl Strategy<Value = (Hdd, Bytes)> {
         0.5..1.0_f64,
     );
     let surface = (2..12_u32, 60..260_u64, 0.4..0.7_f64, 4..30_u32, 250..12_000_u64);
-    let electronics = (50..500_u64, 1..=32_u32, prop::bool::weighted(0.9));
+    let queue = (0..30_u64, 300..8_000_u64, prop_oneof![3 => Just(1_u32), 1 => 4..12_u32]);
+    let electronics = (50..500_u64, queue, prop::bool::weighted(0.9));
     let cache = (4..64_u32, 9..13_u32, 0..3_u32, 64..2048_u64, 1..64_u32);
     (mechanics, surface, electronics, cache).prop_map(|(mechanics, surface, electronics, cache)| {
         let (rpm, track, more, ratio, settle, switch) = mechanics;
         let (surfaces, outer, inner, zones, gigabytes) = surface;
-        let (overhead, queue_window, write_cache) = electronics;
+        let (overhead, (error, patience, completion_batch), write_cache) = electronics;
         let (cache_segments, segment, part, write_kib, write_window) = cache;
         let segment = Bytes::kib(1 << segment);
         let hdd = Hdd {
@@ -195,11 +196,9 @@ fn any_hdd() -> impl Strategy<Value = (Hdd, Bytes)> {
             }),
             link: Rate(if outer > 130 { 550_000_000 } else { 280_000_000 }),
             queue_depth: 32,
-            queue_window,
-            age_limit: Nanos::from_secs(1),
-            queue_error: Nanos::ZERO,
-            queue_patience: None,
-            completion_batch: 1,
+            queue_error: Nanos::from_millis(error),
+            queue_patience: Nanos::from_millis(patience),
+            completion_batch,
             cache: Bytes(segment.0 * u64::from(cache_segments)).max(Bytes::kib(write_kib)),
             cache_segments,
             look_ahead: Bytes(segment.0 >> part),
@@ -228,6 +227,7 @@ proptest! {
             model: model.clone(),
             estimated: Vec::new(),
             inherited: None,
+            host: None,
         };
         let found = measured(&model, bytes, seed, true);
         let (file, none) = (found.0.file(&[]), Vec::<String>::new());

@@ -32,6 +32,9 @@ impl FromToml for RangeEnd {
     }
 }
 
+/// Keys that older files of hard disks have and the model no longer; their ranges are nobody's.
+const REPLACED: [&str; 2] = ["queue_window", "age_limit"];
+
 /// Reads `[estimated]`, which may be left out; `keys` are those of the device's family.
 pub(super) fn read(table: &TomlTable<'_, '_>, keys: Option<&[&str]>) -> Option<Vec<Estimate>> {
     let Some(estimated) = table.table(TABLE) else {
@@ -51,6 +54,12 @@ pub(super) fn read(table: &TomlTable<'_, '_>, keys: Option<&[&str]>) -> Option<V
         };
         Some(Estimate { key: key.to_owned(), low: low.value.0, high: high.value.0 })
     };
-    let all: Vec<Option<Estimate>> = estimated.keys().into_iter().map(estimate).collect();
+    let is_of_hdd = keys.is_some_and(|keys| keys.contains(&"queue_error"));
+    let (old, keys): (Vec<&str>, Vec<&str>) =
+        estimated.keys().into_iter().partition(|key| is_of_hdd && REPLACED.contains(key));
+    for key in old {
+        estimated.list::<RangeEnd>(key);
+    }
+    let all: Vec<Option<Estimate>> = keys.into_iter().map(estimate).collect();
     all.into_iter().collect()
 }

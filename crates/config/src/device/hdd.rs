@@ -35,22 +35,14 @@ from_table! {
         pub link: Rate = within(Rate(1_000_000)..=Rate(12_000_000_000)),
         /// 32 for SATA with NCQ; 1 for a disk without a queue.
         pub queue_depth: u32 = within(1..=1_024),
-        /// How many of the queued requests, the oldest, it weighs against each other for the next
-        /// to serve: the whole queue in enterprise disks, which gain 2.2 to 2.5 times at depth 32;
-        /// fewer in desktop disks, which gain less.
-        pub queue_window: u32 = within(1..=1_024),
-        /// A request that has waited longer than this is served before nearer ones.
-        pub age_limit: Nanos = within(Nanos::from_millis(1)..=Nanos::from_secs(60)),
         /// How much too long the drive may take the way to a queued request to be when it chooses
         /// the next one: by any time up to this, or up to six times the arm's way if that is less,
-        /// at random.
-        pub queue_error: Nanos =
-            within_or(Nanos::ZERO..=Nanos::from_secs(1), Nanos::ZERO),
+        /// at random. 0 for a drive that always takes the nearest; enterprise disks err little,
+        /// and gain 2.2 to 2.5 times at depth 32; desktop disks by 24 ms, and gain less.
+        pub queue_error: Nanos = with(queue_error),
         /// No request is served before one that arrived this much earlier. Until then, the time
-        /// by which a request arrived earlier counts in proportion. `None`: only `age_limit`
-        /// bounds the wait.
-        pub queue_patience: Option<Nanos> =
-            optional_within(Nanos::from_millis(1)..=Nanos::from_secs(60)),
+        /// by which a request arrived earlier counts in proportion.
+        pub queue_patience: Nanos = with(queue_patience),
         /// The drive reports requests that are done so many at a time, and fewer when no other
         /// waits. 1: each at once.
         pub completion_batch: u32 = within_or(1..=1_024, 1),
@@ -86,6 +78,44 @@ from_table! {
         /// At most so many turns more; any number up to it is as likely.
         pub turns: u32 = within(1..=10_000),
     }
+}
+
+/// The keys of older files for the queue. A file that has them in place of the new ones is read:
+/// its window says how well the drive chooses, and its limit nothing.
+const WINDOW: &str = "queue_window";
+const LIMIT: &str = "age_limit";
+
+/// From this window on a drive chooses as NAS disks do, and below as desktop disks.
+const WELL_CHOOSING: u32 = 16;
+
+/// The error and patience that an older file's window stands for; None if it has no good window.
+fn of_window(table: &TomlTable<'_, '_>) -> Option<(Nanos, Nanos)> {
+    let window = table.within(WINDOW, 1..=1_024_u32)?;
+    Some(if window < WELL_CHOOSING {
+        (Nanos::from_millis(24), Nanos::from_millis(1_500))
+    } else {
+        (Nanos::from_millis(4), Nanos::from_secs(5))
+    })
+}
+
+fn queue_error(table: &TomlTable<'_, '_>, key: &str) -> Option<Nanos> {
+    if !table.has(key) && table.has(WINDOW) {
+        return of_window(table).map(|(error, _)| error);
+    }
+    table.refuse_if(table.has(WINDOW), WINDOW, || {
+        format!("{key} is given in its place: leave it out")
+    });
+    table.within(key, Nanos::ZERO..=Nanos::from_secs(1))
+}
+
+fn queue_patience(table: &TomlTable<'_, '_>, key: &str) -> Option<Nanos> {
+    let sensible = Nanos::from_millis(1)..=Nanos::from_secs(60);
+    if !table.has(key) && table.has(WINDOW) && table.has(LIMIT) {
+        table.within(LIMIT, sensible)?;
+        return of_window(table).map(|(_, patience)| patience);
+    }
+    table.refuse_if(table.has(LIMIT), LIMIT, || format!("write {key} in its place"));
+    table.within(key, sensible)
 }
 
 impl Hdd {

@@ -37,8 +37,6 @@ const RANGES: &[(&str, f64, f64)] = &[
     ("rate_inner", 0.85, 1.15),
     ("zones", 0.5, 2.0),
     ("command_overhead", 0.5, 2.0),
-    ("queue_window", 0.25, 1.0),
-    ("age_limit", 0.3, 3.0),
     ("queue_error", 0.5, 1.5),
     ("queue_patience", 0.3, 3.0),
     ("cache_segments", 0.5, 1.5),

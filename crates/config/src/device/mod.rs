@@ -9,10 +9,11 @@
 //! # ...
 //!
 //! [estimated]      # numbers that no data sheet gave, each with its range
-//! age_limit = ["300 ms", "3 s"]
+//! queue_patience = ["1 s", "5 s"]
 //! ```
 //!
-//! With `like = "nas-4tb"`, a file takes the keys that it lacks from that device.
+//! With a table `[host]`, as an array has it, a file says what the machine took in which the drive
+//! was measured. With `like = "nas-4tb"`, a file takes the keys that it lacks from that device.
 
 mod card;
 mod constant;
@@ -35,6 +36,7 @@ pub use ssd::{
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::host::HostTime;
 use crate::read::TomlTable;
 
 /// One disk of an array, or one in the catalogue.
@@ -57,6 +59,10 @@ pub struct Device {
     /// The device that the file names as `like`, and the keys that were taken from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inheritance>,
+    /// The time of the machine that the drive was measured in, which is no part of the model. Only
+    /// a comparison with those measurements adds it; a trial has the `[host]` of its array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostTime>,
 }
 
 /// How a disk behaves: one family of models and its numbers.
@@ -97,6 +103,18 @@ impl Model {
             Self::Ssd(ssd) if !ssd.power_loss_protection => ssd.write_buffer,
             Self::Hdd(_) | Self::Ssd(_) | Self::Card(_) | Self::Constant(_) => Bytes(0),
         }
+    }
+
+    /// Returns the model of this disk behind a machine's port.
+    #[must_use]
+    pub fn connected_to(&self, host: &HostTime) -> Self {
+        let mut model = self.clone();
+        match (&mut model, host.link) {
+            (Self::Hdd(hdd), Some(link)) => hdd.link = hdd.link.min(link),
+            (Self::Ssd(ssd), Some(link)) => ssd.link = ssd.link.min(link),
+            _ => {}
+        }
+        model
     }
 
     /// What the guest's kernel is told, and which run time of a suite applies.
@@ -163,6 +181,7 @@ impl Device {
         let family = FAMILIES.into_iter().find(|family| table.has(family));
         let estimated = estimate::read(table, family.map(keys_of));
         let inherited = like::read(table);
+        let host = table.optional_table("host", HostTime::from_table);
         let bytes = bytes.map(whole_blocks)?;
         Some(Self {
             name: name.to_owned(),
@@ -172,11 +191,38 @@ impl Device {
             model: model?,
             estimated: estimated?,
             inherited: inherited?,
+            host: host?,
         })
     }
 }
 
-pub(crate) const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
+impl Device {
+    /// Whether this drive can take the place of another: both turn, or neither does.
+    pub fn replaces(&self, other: &Self) -> bool {
+        self.model.rotational() == other.model.rotational()
+    }
+
+    /// Disks with this drive in the place of each that it replaces. As much of it is used as of the
+    /// disk that was there, if it has so much.
+    pub fn in_place_of(&self, disks: &[Self]) -> Vec<Self> {
+        let replaced = |disk: &Self| {
+            if self.replaces(disk) {
+                Self { used: disk.used.min(self.bytes), ..self.clone() }
+            } else {
+                disk.clone()
+            }
+        };
+        disks.iter().map(replaced).collect()
+    }
+
+    /// The kind of disks that this drive replaces, in words.
+    pub fn kind(&self) -> &'static str {
+        if self.model.rotational() { "hard disk" } else { "solid-state disk" }
+    }
+}
+
+/// The classes of devices: the names of their tables.
+pub const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
 
 /// The keys of a family's table, in the order of the documentation.
 fn keys_of(family: &str) -> &'static [&'static str] {

@@ -5,7 +5,8 @@ use super::Device;
 /// The value of the suite axis over estimates that changes nothing.
 pub const AS_IS: &str = "as-is";
 
-/// An end of an estimate's range, as a value of the suite axis over estimates: `age_limit-low`.
+/// An end of an estimate's range, as a value of the suite axis over estimates:
+/// `queue_patience-low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeEnd<'a> {
     pub key: &'a str,

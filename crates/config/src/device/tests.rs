@@ -21,8 +21,8 @@ zones = 30
 command_overhead = \"200us\"
 link = \"550 MB/s\"
 queue_depth = 32
-queue_window = 32
-age_limit = \"500ms\"
+queue_error = \"8ms\"
+queue_patience = \"500ms\"
 cache = \"64 MiB\"
 cache_segments = 32
 look_ahead = \"1 MiB\"
@@ -102,24 +102,41 @@ fn a_disk_without_a_queue_has_the_tags_of_its_port() {
     assert_eq!(tags("queue_depth = 64"), (64, 64));
 }
 
-/// A file without these keys describes a drive that knows the ways to its commands, has no patience
-/// and reports each at once.
+/// A completion batch may be left out. Older files are read: their window says how well the drive
+/// chooses.
 #[test]
-fn the_queue_of_an_hdd_has_neutral_defaults() {
+fn the_queue_of_an_hdd() {
     let hdd = |text: &str| match read(text).unwrap().model {
         Model::Hdd(hdd) => (hdd.queue_error, hdd.queue_patience, hdd.completion_batch),
         other => panic!("not an hdd: {other:?}"),
     };
-    assert_eq!(hdd(HDD), (Nanos::ZERO, None, 1));
-    let keys = "queue_error = \"8 ms\"\nqueue_patience = \"2 s\"\ncompletion_batch = 11\n";
-    let wanted = (Nanos::from_millis(8), Some(Nanos::from_secs(2)), 11);
-    assert_eq!(hdd(&format!("{HDD}{keys}")), wanted);
-    for (bad, message) in [
-        ("queue_error = \"2 s\"", "queue_error: 2 s is not sensible"),
-        ("queue_patience = \"0\"", "queue_patience: 0 ns is not sensible"),
-        ("completion_batch = 0", "completion_batch: 0 is not sensible"),
+    let (error, patience) = (Nanos::from_millis(8), Nanos::from_millis(500));
+    assert_eq!(hdd(HDD), (error, patience, 1));
+    assert_eq!(hdd(&format!("{HDD}completion_batch = 11\n")), (error, patience, 11));
+    for (key, value, message) in [
+        ("queue_error", "\"2 s\"", "queue_error: 2 s is not sensible"),
+        ("queue_patience", "\"0\"", "queue_patience: 0 ns is not sensible"),
     ] {
-        let found = read(&format!("{HDD}{bad}\n")).expect_err("a mistake");
+        let found = wrong(HDD, key, value);
+        assert!(found.contains(message), "{found}");
+    }
+    let older = |window: &str| {
+        let text = HDD.replace("queue_error = \"8ms\"", &format!("queue_window = {window}"));
+        text.replace("queue_patience = \"500ms\"", "age_limit = \"1 s\"")
+    };
+    let ranges = "[estimated]\nqueue_window = [4, 16]\nage_limit = [\"0.3 s\", \"3 s\"]\n";
+    let desktop = older("8") + ranges;
+    assert_eq!(hdd(&desktop), (Nanos::from_millis(24), Nanos::from_millis(1_500), 1));
+    assert_eq!(read(&desktop).unwrap().estimated, []);
+    assert_eq!(hdd(&older("32")), (Nanos::from_millis(4), Nanos::from_secs(5), 1));
+    for (text, message) in [
+        (format!("{HDD}completion_batch = 0\n"), "completion_batch: 0 is not sensible"),
+        (older("0"), "queue_window: 0 is not sensible"),
+        (format!("{HDD}queue_window = 8\n"), "queue_window: queue_error is given in its place"),
+        (format!("{HDD}age_limit = \"1 s\"\n"), "age_limit: write queue_patience in its place"),
+        (HDD.replace("queue_error = \"8ms\"\n", ""), "queue_error: is missing: a time in quotes"),
+    ] {
+        let found = read(&text).expect_err("a mistake");
         assert!(found.contains(message), "{found}");
     }
 }

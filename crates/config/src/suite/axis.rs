@@ -94,7 +94,9 @@ impl SuiteAxis {
     ) -> (Vec<Located<String>>, Vec<Diagnostic>) {
         match self {
             Self::Named(axis) => sweep::each_once(values, |value| axis.canonical(value)),
-            Self::Parameter(_) => sweep::each_once(values, sweep::canonical),
+            Self::Parameter(parameter) => {
+                sweep::each_once(values, |value| parameter.canonical(value))
+            }
         }
     }
 }

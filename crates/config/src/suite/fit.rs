@@ -6,8 +6,13 @@ use crate::array::Array;
 use crate::background::Background;
 use crate::command::SPARE;
 use crate::device::Device;
-use crate::layout::Filesystem;
+use crate::layout::{Filesystem, Md};
 use crate::workload::Workload;
+
+/// The files of md's devices in sysfs.
+const MD: &str = "/sys/block/md";
+/// The file of an md device that starts a check of its copies.
+const CHECK: &str = "sync_action";
 
 /// Why a workload cannot run on an array. `devices` are the array's.
 pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Option<String> {
@@ -52,6 +57,22 @@ fn below(program: &str, array: &Array) -> Option<String> {
     })
 }
 
+/// Why a command that works on md finds nothing to work on.
+fn without_md(command: &[String], array: &Array) -> Option<String> {
+    let names = |text: &str| command.iter().any(|word| word.contains(text));
+    let (name, layout) = (&array.name, &array.layout);
+    if !names(MD) {
+        return None;
+    }
+    match layout.raid() {
+        None => Some(format!("it uses `{MD}`, and array `{name}` ({layout}) has no md")),
+        Some(Md::Raid0) if names(CHECK) => {
+            Some(format!("it checks copies (`{CHECK}`), and array `{name}` ({layout}) has one"))
+        }
+        Some(_) => None,
+    }
+}
+
 /// Why a background cannot run on an array, beside a workload's files of so many bytes. What a
 /// program of its moves is copied before it is freed.
 pub fn of_background(
@@ -64,6 +85,11 @@ pub fn of_background(
         return Some(format!("needs a filesystem; array `{}` is a bare device", array.name));
     }
     if let Some(reason) = background.programs().find_map(|program| below(program, array)) {
+        return Some(reason);
+    }
+    let commands =
+        background.prepare.iter().chain(background.processes.iter().map(|one| &one.command));
+    if let Some(reason) = commands.into_iter().find_map(|command| without_md(command, array)) {
         return Some(reason);
     }
     let own = background.bytes();

@@ -33,11 +33,13 @@ impl Suite {
         }
         let (left_out, cells): (Vec<_>, Vec<_>) =
             cells(&self.axes).into_iter().partition(|cell| resolved.why_left_out(cell).is_some());
-        if let Some((first, background)) = left_out.first().zip(resolved.backgrounds.first())
+        let background = resolved.backgrounds.first().map(|background| background.name);
+        let asked = background.or_else(|| resolved.drives.first().map(|drive| drive.name));
+        if let Some((first, asked)) = left_out.first().zip(asked)
             && cells.is_empty()
         {
             let why = resolved.why_left_out(first).unwrap_or_default();
-            return Err(background.wrong(format!("no trial is left: {why}")).into());
+            return Err(asked.place.diagnostic(format!("no trial is left: {why}")).into());
         }
         let resolved = &resolved;
         let cells: Vec<_> =

@@ -67,8 +67,8 @@ fn both_ends_of_every_estimate_of_the_lab_can_be_swept() {
     }
     assert!(estimates > 150, "{estimates}");
     let nas = &loaded.devices["nas-4tb"];
-    let age = nas.estimated.iter().find(|estimate| estimate.key == "age_limit").unwrap();
-    assert_eq!((age.low.as_str(), age.high.as_str()), ("0.3 s", "3 s"));
+    let age = nas.estimated.iter().find(|estimate| estimate.key == "queue_patience").unwrap();
+    assert_eq!((age.low.as_str(), age.high.as_str()), ("2 s", "10 s"));
     assert_eq!(nas.inherited, None);
 }
 
@@ -80,7 +80,7 @@ fn a_device_takes_what_it_lacks_from_another_and_scales_it() {
     // 17 ms for an average of 8.5 ms, and 83 MB/s for 175 MB/s at the outer edge.
     assert_eq!(hdd.seek_full, Nanos::from_millis(16));
     assert_eq!(hdd.rate_inner, Rate(99_600_000));
-    assert_eq!((hdd.zones, hdd.surfaces, hdd.age_limit), (24, 10, Nanos::from_secs(1)));
+    assert_eq!((hdd.zones, hdd.surfaces, hdd.queue_patience), (24, 10, Nanos::from_secs(5)));
     let inherited = device.inherited.as_ref().unwrap();
     assert_eq!(inherited.from, "nas-4tb");
     assert!(inherited.keys.contains(&"cache_segments".to_owned()), "{inherited:?}");
@@ -90,12 +90,12 @@ fn a_device_takes_what_it_lacks_from_another_and_scales_it() {
         estimate.map(|estimate| (estimate.low.as_str(), estimate.high.as_str()))
     };
     // As in the other device; by a factor, for it was scaled; as nothing of the sort is said there.
-    assert_eq!(range("age_limit"), Some(("0.3 s", "3 s")));
+    assert_eq!(range("queue_patience"), Some(("2 s", "10 s")));
     assert_eq!(range("seek_full"), Some(("14.4 ms", "18.4 ms")));
     assert_eq!(range("surfaces"), Some(("5", "20")));
     assert_eq!(range("rpm"), None);
-    let own = mine(&format!("{NAS}[estimated]\nage_limit = [\"1 s\", \"2 s\"]\n"));
-    let ages = own.estimated.iter().filter(|estimate| estimate.key == "age_limit");
+    let own = mine(&format!("{NAS}[estimated]\nqueue_patience = [\"1 s\", \"2 s\"]\n"));
+    let ages = own.estimated.iter().filter(|estimate| estimate.key == "queue_patience");
     assert_eq!(ages.map(|age| age.low.as_str()).collect::<Vec<_>>(), ["1 s"]);
 }
 

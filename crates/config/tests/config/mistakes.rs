@@ -336,9 +336,9 @@ fn suites_by_themselves() {
         ),
         (
             "[axes]",
-            "[axes]\ndevice = [\"x\"]",
-            "9:1: axes.device: unknown key; known: array, workload, jobs, background, policy, \
-             scheduler, kernel, memory, disks, runtime, ramp, estimated",
+            "[axes]\ndrive = [\"x\"]",
+            "9:1: axes.drive: unknown key; known: array, workload, jobs, background, policy, \
+             scheduler, kernel, memory, disks, device, runtime, ramp, estimated",
         ),
         (
             "policy = [",

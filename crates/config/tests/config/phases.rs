@@ -326,3 +326,30 @@ fn jobs_are_what_commands_get() {
     let found = lab.trials(&read()).unwrap_err();
     assert!(found.contains("no command of workload `phases` has `{jobs}`"), "{found}");
 }
+
+#[test]
+fn a_check_of_md_is_for_md_with_copies() {
+    let lab = lab_with(PHASES);
+    let array = |name: &str, join: &str| {
+        let text =
+            format!("summary = \"x\"\njoin = \"{join}\"\ndevices = [\"plain\", \"plain\"]\n");
+        lab.write(&format!("arrays/{name}.toml"), &text);
+    };
+    array("striped", "ext4-on-md-raid0");
+    array("mirrored", "ext4-on-md-raid1");
+    let check = include_str!("../../../../lab/backgrounds/md-check.toml");
+    lab.write("backgrounds/md-check.toml", check);
+    let times =
+        "runtime = { rotational = \"20s\", solid_state = \"300ms\" }\nbackground = \"md-check\"";
+    let arrays = "\"pair\", \"striped\", \"mirrored\"";
+    let all = trials(&lab, times, arrays, "\"random\"").unwrap();
+    let reasons = [0, 1, 2].map(|at: usize| all[at].unfit.clone().unwrap_or_default());
+    assert!(reasons[0].contains("`/sys/block/md`, and array `pair`"), "{}", reasons[0]);
+    assert!(reasons[0].ends_with("has no md"), "{}", reasons[0]);
+    assert!(
+        reasons[1].contains("array `striped`") && reasons[1].ends_with("has one"),
+        "{}",
+        reasons[1]
+    );
+    assert_eq!(reasons[2], "");
+}

@@ -24,8 +24,8 @@ zones = 10
 command_overhead = "0.2 ms"
 link = "550 MB/s"
 queue_depth = 32
-queue_window = 32
-age_limit = "1 s"
+queue_error = "8 ms"
+queue_patience = "1 s"
 cache = "64 MiB"
 cache_segments = 16
 look_ahead = "1 MiB"
@@ -35,8 +35,8 @@ write_window = 16
 "#;
 
 /// Ends of ranges of its estimates.
-const ESTIMATES: &str = "[estimated]\nage_limit = [\"300 ms\", \"3 s\"]\n\
-    queue_window = [16, 32]\n";
+const ESTIMATES: &str = "[estimated]\nqueue_patience = [\"300 ms\", \"3 s\"]\n\
+    queue_error = [\"4 ms\", \"16 ms\"]\n";
 
 /// The lab's suite with these axes and without a baseline, on two hard disks.
 fn suite(axes: &str) -> Result<Vec<Trial>, String> {
@@ -374,26 +374,58 @@ fn a_file_may_be_made_to_fit() {
 
 #[test]
 fn estimates_are_set_to_the_ends_of_their_ranges() {
-    let all = trials("estimated = [\"as-is\", \"age_limit-low\", \"queue_window-high\"]");
+    let all = trials("estimated = [\"as-is\", \"queue_patience-low\", \"queue_error-high\"]");
     let limits: Vec<(String, Nanos)> = all
         .iter()
         .map(|trial| match &trial.devices[1].model {
-            Model::Hdd(hdd) => (trial.value("estimated").unwrap().to_owned(), hdd.age_limit),
+            Model::Hdd(hdd) => (trial.value("estimated").unwrap().to_owned(), hdd.queue_patience),
             _ => panic!("no hard disk"),
         })
         .collect();
     let expected = [
         ("as-is", Nanos::from_secs(1)),
-        ("age_limit-low", Nanos::from_millis(300)),
-        ("queue_window-high", Nanos::from_secs(1)),
+        ("queue_patience-low", Nanos::from_millis(300)),
+        ("queue_error-high", Nanos::from_secs(1)),
     ];
     assert_eq!(limits, expected.map(|(value, limit)| (value.to_owned(), limit)));
     // What the suite sets itself is no estimate.
-    let set = trials("\"device.age_limit\" = [\"2 s\"]\nestimated = [\"age_limit-low\"]");
+    let set = trials("\"device.queue_patience\" = [\"2 s\"]\nestimated = [\"queue_patience-low\"]");
     assert!(set.iter().all(|trial| matches!(&trial.devices[0].model,
-        Model::Hdd(hdd) if hdd.age_limit == Nanos::from_secs(2))));
-    for bad in ["age_limit-lo", "zones-low", "low"] {
+        Model::Hdd(hdd) if hdd.queue_patience == Nanos::from_secs(2))));
+    for bad in ["queue_patience-lo", "zones-low", "low"] {
         let error = suite(&format!("estimated = [\"{bad}\"]")).unwrap_err();
         assert!(error.contains("end of an estimate"), "{bad}: {error}");
     }
+}
+
+/// The name `4k` is no size: a drive is known by the name of its file.
+#[test]
+fn a_drive_stands_in_the_place_of_all_disks_of_its_kind() {
+    let lab = SmallLab::new();
+    lab.write("devices/disk.toml", DISK);
+    lab.write("devices/4k.toml", &DISK.replace("1 TB", "10 GiB"));
+    let constant = "summary = \"s\"\nsize = \"1 TB\"\n[constant]\nlatency = \"1 us\"\n\
+        servers = 1\nqueue_depth = 32\n";
+    lab.write("devices/flash.toml", constant);
+    let pair = "summary = \"pair\"\njoin = \"btrfs-raid1\"\npart = \"20 GiB\"\n\
+    devices = [\"flash\", \"disk\", \"disk\"]\n";
+    lab.write("arrays/disks.toml", pair);
+    let arrays = "array = [\"pair\", \"turning-pair\"]";
+    let own = "array = [\"disks\"]\ndevice = [\"4k\", \"disk\"]";
+    let suite = lab.suite(arrays, own).expect("a suite");
+    let mut trials = lab.trials(&suite).expect("trials");
+    trials.sort_by_key(|trial| trial.devices[1].name.clone());
+    trials.dedup_by_key(|trial| trial.devices[1].name.clone());
+    let names: Vec<Vec<&str>> = trials
+        .iter()
+        .map(|trial| trial.devices.iter().map(|device| device.name.as_str()).collect())
+        .collect();
+    assert_eq!(names, [["flash", "4k", "4k"], ["flash", "disk", "disk"]]);
+    assert_eq!(trials[0].array.devices, ["flash", "4k", "4k"]);
+    assert_eq!(trials[0].value("device"), Some("4k"));
+    let used: Vec<Bytes> = trials[0].devices.iter().map(|device| device.used).collect();
+    assert_eq!(used, [Bytes::gib(20), Bytes::gib(10), Bytes::gib(10)]);
+    let suite = lab.suite(arrays, &own.replace("4k", "dsik")).expect("a suite");
+    let wrong = lab.trials(&suite).expect_err("no such drive");
+    assert!(wrong.contains("did you mean `disk`?"), "{wrong}");
 }

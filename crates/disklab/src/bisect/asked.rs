@@ -61,7 +61,7 @@ impl BisectionQuestion {
 
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(ASKED);
-        let text = fs::read_to_string(&path).map_err(|error| {
+        let text = disklab_files::read_text(&path, &disklab_files::BISECTION).map_err(|error| {
             mistaken!("{} is no bisection: {}: {error}", folder.display(), path.display())
         })?;
         toml::from_str(&text).map_err(|wrong| mistaken!("{}: {}", path.display(), wrong.message()))
@@ -140,7 +140,7 @@ impl JudgedRevision {
     /// What was judged before; a line that was not written whole is as if it were not there.
     pub fn all(folder: &Path) -> Result<Vec<Self>, Failure> {
         let path = folder.join(STEPS);
-        match fs::read_to_string(&path) {
+        match disklab_files::read_text(&path, &disklab_files::BISECTION) {
             Ok(text) => {
                 Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
             }

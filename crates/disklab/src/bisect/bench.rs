@@ -37,7 +37,7 @@ pub enum BuiltRevision {
 impl RevisionBench<'_> {
     /// An error is one of this machine, and not of the revision.
     pub fn build(&self, revision: &Revision) -> Result<BuiltRevision, Failure> {
-        let cache = &Cache::open()?;
+        let cache = &Cache::open()?.held()?;
         let (jobs, stop) = (self.jobs, self.stop);
         let maker = Build { cache, share: &self.home.share, jobs, stop };
         let source = KernelSource::Revision(revision.clone());
@@ -66,7 +66,8 @@ impl RevisionBench<'_> {
         let question = self.asked.question(self.home, &revision.commit)?;
         let name = question.trials.first().map(|trial| trial.kernel.clone()).unwrap_or_default();
         let kernels = BTreeMap::from([(name, kernel.clone())]);
-        let run = ready::with(kernels, Cache::open()?, &question.trials, self.jobs, self.stop)?;
+        let run =
+            ready::with(kernels, Cache::open()?.held()?, &question.trials, self.jobs, self.stop)?;
         let by = By::Guests(run);
         let manifest = manifest::describe(self.home, &question, &by)?;
         let folder = self.folder.join(Revision::short(&revision.commit));

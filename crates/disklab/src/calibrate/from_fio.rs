@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use disklab_calibrate::matrix::fit::{CrossScore, MatrixFit, fit};
-use disklab_calibrate::matrix::score::LoadNumbers;
+use disklab_calibrate::matrix::score::{DEEPEST, IOPS_WORST, LoadNumbers};
 use disklab_calibrate::sheet::{Provenance, Sheet, SheetLine, percent};
 use disklab_calibrate::{Calibration, read_back};
 use disklab_config::Lab;
@@ -20,6 +20,7 @@ use crate::exit::{Failure, cannot, mistaken};
 use crate::home::Home;
 use crate::matrix::{FoundMatrices, host_of, host_of_array, parts_json, read_device};
 use crate::screen::Screen;
+use crate::words::command_line;
 
 /// The results that a device is fitted to, and what is known of it besides.
 #[derive(Debug, clap::Args)]
@@ -56,7 +57,8 @@ impl FromFioArgs {
         self.from_fio.as_ref().zip(self.like.as_deref())
     }
 
-    fn points(&self, path: &Path) -> Result<(String, Vec<MatrixPoint>), Failure> {
+    /// The drive, its points, and the files that could not be read, each with the reason.
+    fn points(&self, path: &Path) -> Result<(String, Vec<MatrixPoint>, Vec<String>), Failure> {
         let mut found = FoundMatrices::default();
         found.read(path)?;
         let fits = |name: &str| match &self.drive {
@@ -70,7 +72,7 @@ impl FromFioArgs {
         match (&chosen[..], &self.drive) {
             ([drive], _) => {
                 let points = found.drives.swap_remove(*drive).unwrap_or_default();
-                Ok(((*drive).clone(), points))
+                Ok(((*drive).clone(), points, found.passed_over))
             }
             ([], Some(drive)) if !drives.is_empty() => {
                 let known = drives.iter().map(String::as_str);
@@ -111,6 +113,9 @@ impl FromFioArgs {
                 .filter(|(key, value)| !key.trim().is_empty() && !value.trim().is_empty())
                 .ok_or_else(|| mistaken!("--sheet {text}: write KEY=VALUE, such as rpm=7200"))?;
             let (key, value) = (key.trim(), toml_value(value.trim()));
+            if stated.iter().any(|stated| stated == key) {
+                return Err(mistaken!("--sheet {text}: `{key}` is given twice"));
+            }
             match key {
                 "size" | "summary" => own.insert(key.to_owned(), value),
                 _ => numbers.insert(key.to_owned(), value),
@@ -151,7 +156,7 @@ pub fn fitted(
     screen: &Screen,
 ) -> Result<FittedDevice, Failure> {
     let lab = Home::open()?.lab;
-    let (drive, points) = args.points(path)?;
+    let (drive, points, passed_over) = args.points(path)?;
     let name = name.unwrap_or(&drive);
     let (start, stated) = args.start(name, like, &lab)?;
     let bar = Bar::new(screen, Some(100), "{bar:30} {percent:>3} % {elapsed} {msg}");
@@ -169,23 +174,26 @@ pub fn fitted(
     let family = fit.device.model.family();
     let sheet = sheet(&fit, &start, &stated, like, &lab);
     let summary = start.get("summary").and_then(Value::as_str).unwrap_or(name).to_owned();
-    let remarks = remarks(&fit, family, host.is_some());
-    let found = Calibration {
-        bytes: fit.device.bytes,
-        family,
-        summary,
-        sheet,
-        remarks: fit.remarks.clone(),
-    };
+    let mut remarks = remarks(&fit, family, host.is_some());
+    remarks.extend(fit.remarks.iter().cloned());
+    let mut warnings: Vec<String> =
+        passed_over.iter().map(|reason| format!("passed over: {reason}")).collect();
+    warnings.extend(does_not_describe(&fit));
+    for warning in &warnings {
+        screen.remark(warning);
+    }
+    let found = Calibration { bytes: fit.device.bytes, family, summary, sheet, remarks };
     let mut head = head(&drive, path, &points, like);
-    head.extend(remarks);
-    head.extend(fit.remarks.iter().cloned());
+    head.extend(warnings);
+    head.extend(found.remarks.iter().cloned());
     let document = json!({
-        "drive": drive, "like": like, "points": points.len(),
+        "drive": drive, "like": like, "points": points.len(), "passed_over": passed_over,
         "depths": fit.scores.iter().map(|(rw, score)| json!({
             "rw": rw, "outstanding": score.outstanding, "points": score.points,
             "median_error": parts_json(&score.median), "worst_error": parts_json(&score.worst),
+            "missed": score.missed(),
         })).collect::<Vec<_>>(),
+        "host": fit.host,
         "cross_validation": fit.crossed.iter().map(|cross| json!({
             "rw": cross.rw, "fitted": cross.fitted, "scored": cross.scored,
             "median_error": parts_json(&cross.median), "worst_error": parts_json(&cross.worst),
@@ -198,7 +206,7 @@ pub fn fitted(
     };
     let size = format!("\"{} B\" # {size}", found.bytes.0);
     let plain = found.sheet.file(&head, &found.summary, &size, family);
-    let file = with_ranges(&plain, &fit, family, name);
+    let file = with_host(&with_ranges(&plain, &fit, family, name), &fit);
     if let Err(mistakes) = read_back(name, &file) {
         return Err(cannot!("what was fitted makes no device:\n{mistakes}\nof:\n{file}"));
     }
@@ -211,7 +219,7 @@ fn with_ranges(plain: &str, fit: &MatrixFit, family: &str, name: &str) -> String
     let mut ranges =
         fit.table.get(ESTIMATED).and_then(Value::as_table).cloned().unwrap_or_default();
     let fitted = fit.numbers.iter().flat_map(|number| number.with.iter().chain([&number.key]));
-    for key in fitted.chain(&fit.preset) {
+    for key in fitted {
         ranges.remove(*key);
     }
     let known = fit.table.get(family).and_then(Value::as_table);
@@ -226,6 +234,16 @@ fn with_ranges(plain: &str, fit: &MatrixFit, family: &str, name: &str) -> String
         "{plain}\n[{ESTIMATED}] # taken over, and the ranges in which they may be\n{lines}"
     );
     if read_back(name, &whole).is_ok() { whole } else { plain.to_owned() }
+}
+
+/// Adds the time of the machine that measured, if the results showed it.
+fn with_host(plain: &str, fit: &MatrixFit) -> String {
+    let Some(host) = fit.host else { return plain.to_owned() };
+    format!(
+        "{plain}\n[host] # the machine that measured; `validate` adds it, a trial does not\n\
+         submit = \"{}\" # [fit] lone reads: their rate against their completion latencies\n",
+        time(host.submit.0 as f64)
+    )
 }
 
 /// Every number of the device, with where it is from.
@@ -244,24 +262,21 @@ fn sheet(fit: &MatrixFit, start: &Table, stated: &[String], like: &str, lab: &La
         let was = was.map(|was| format!("; {source} has {}", plain(was))).unwrap_or_default();
         let fitted = fit.numbers.iter().find(|number| number.key == key);
         let kept = fit.numbers.iter().find(|number| number.with.contains(&key.as_str()));
-        let mark = if let Some(number) = fitted {
-            match number.error {
-                Some(error) => Provenance::Fitted { error, how: format!("{}{was}", number.how) },
-                None if is_stated => Provenance::Stated,
-                None => Provenance::NotVisible {
-                    why: format!("results hardly change with it; as {like}"),
-                },
-            }
+        let error = fitted.and_then(|number| number.error);
+        let mark = if let Some((number, error)) = fitted.zip(error) {
+            Provenance::Fitted { error, how: format!("{}{was}", number.how) }
         } else if let Some(number) = kept.filter(|number| number.error.is_some()) {
             Provenance::Derived {
                 how: format!("as many times {} as in {source}", number.key),
-                if_true: "its seek curve has the same shape".to_owned(),
+                if_true: match family {
+                    "hdd" => "its seek curve has the same shape".to_owned(),
+                    _ => "all its dies together write as fast".to_owned(),
+                },
             }
-        } else if fit.preset.iter().any(|preset| *preset == key) {
-            let why = "others of its queue's numbers were fitted in its place".to_owned();
-            Provenance::NotVisible { why: format!("{why}{was}") }
         } else if is_stated {
             Provenance::Stated
+        } else if fitted.is_some() {
+            Provenance::NotVisible { why: format!("results hardly change with it; as {like}") }
         } else {
             Provenance::NotVisible { why: format!("results by depth do not show it; as {like}") }
         };
@@ -305,14 +320,8 @@ fn plain(value: &Value) -> String {
 
 /// The head of the file: what was fitted, when, how, and to what.
 fn head(drive: &str, path: &Path, points: &[MatrixPoint], like: &str) -> Vec<String> {
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     vec![
-        format!(
-            "{drive}, fitted {} by `disklab {}`",
-            Zoned::now().strftime("%Y-%m-%d"),
-            words.join(" ")
-        ),
+        format!("{drive}, fitted {} by `{}`", Zoned::now().strftime("%Y-%m-%d"), command_line()),
         format!("to {} of {}", count(points.len(), "point"), path.display()),
         format!(
             "[fit] searched for until the model does what was measured; with any value within the \
@@ -344,11 +353,40 @@ fn remarks(fit: &MatrixFit, family: &str, hosted: bool) -> Vec<String> {
     };
     lines.push(format!("not known: {hidden}"));
     if family == "ssd" && !hosted {
-        let line = "the time of the machine that measured is in the numbers: no array with a \
-                    [host] was named for it";
-        lines.push(line.to_owned());
+        let line = match fit.host {
+            Some(host) => format!(
+                "the machine that measured takes {} until a read is submitted ([host]); what else \
+                 it takes is in the drive's numbers",
+                time(host.submit.0 as f64)
+            ),
+            None => "the time of the machine that measured is in the numbers: no array with a \
+                     [host] was named for it, and lone reads have no percentiles that show it"
+                .to_owned(),
+        };
+        lines.push(line);
     }
     lines
+}
+
+/// A warning where the rate of a load is further off than the bar of `validate` for any point.
+fn does_not_describe(fit: &MatrixFit) -> Option<String> {
+    let off: Vec<String> = fit
+        .scores
+        .iter()
+        .filter(|(_, score)| score.outstanding <= DEEPEST)
+        .filter_map(|(rw, score)| {
+            let worst = score.worst.iops.filter(|worst| *worst > IOPS_WORST)?;
+            Some(format!("{} for {rw} with {} under way", rounded(worst), score.outstanding))
+        })
+        .collect();
+    let listed = listed(&off.iter().map(String::as_str).collect::<Vec<_>>());
+    (!off.is_empty()).then(|| {
+        format!(
+            "the device does not describe the drive: its IOPS are off by {listed}, and {} is the \
+             most that `validate` takes",
+            rounded(IOPS_WORST)
+        )
+    })
 }
 
 fn cross_words(cross: &CrossScore) -> String {

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use disklab_kernels::Cache;
-use disklab_runner::run;
 use disklab_units::Bytes;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
@@ -86,7 +85,7 @@ pub struct CacheContents {
 
 impl CacheContents {
     pub fn look(cache: &Cache) -> Result<Self, Failure> {
-        let lock = lock(&cache.root().join(run::IN_USE))?;
+        let lock = lock(&cache.in_use())?;
         let in_use = matches!(lock, LockState::Held);
         let mut contents = Self { items: Vec::new(), in_use, _alone: lock.file() };
         for (kind, folder) in [
@@ -151,7 +150,7 @@ impl LockState {
 
 fn lock(path: &Path) -> Result<LockState, Failure> {
     let cannot = |error: io::Error| cannot!("cannot look at the lock {}: {error}", path.display());
-    let file = match File::open(path) {
+    let file = match disklab_files::open(path, &disklab_files::SMALL) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LockState::Absent),
         Err(error) => return Err(cannot(error)),

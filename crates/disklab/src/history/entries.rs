@@ -56,6 +56,9 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
             }
         }
     }
+    for sentence in all.iter().filter_map(|entry| entry.record.made_again()) {
+        screen.remark(&sentence);
+    }
     let mut seen = BTreeSet::new();
     all.retain(|entry| {
         let folder = entry.record.folder();

@@ -1,11 +1,11 @@
 //! Which files there are below the paths that were named, and what is in them.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use disklab_files::RESULTS;
 use disklab_foreign::ResultRow;
 use disklab_foreign::{Claimed, File, ResultFormat, format_of};
 use disklab_protocol::digest::sha256_hex;
@@ -15,8 +15,6 @@ use disklab_units::prose::visible;
 use crate::exit::{Failure, cannot, mistaken};
 use crate::home::paths_in;
 
-/// Larger ones are passed over: their numbers would not fit the memory of small machines.
-const LARGEST_FILE: u64 = 1 << 30;
 /// More folders within folders than results have.
 const DEEPEST: usize = 32;
 
@@ -123,7 +121,11 @@ fn below(
             } else {
                 looked.unreadable.push((path, format!("it is more than {DEEPEST} folders down")));
             }
-        } else if path.is_file() {
+        } else if kind.is_symlink() {
+            looked.unreadable.push((path, disklab_files::LINK.to_owned()));
+        } else if !kind.is_file() {
+            looked.unreadable.push((path, "it is no regular file".to_owned()));
+        } else {
             let short = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
             files.push(NamedFile { path, short, named: false });
         }
@@ -136,17 +138,20 @@ fn read_all(files: &[NamedFile]) -> Vec<FileContent> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(files.len()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(file) = files.get(index) else { break };
-                    let what = read(file).unwrap_or_else(FileContent::Unreadable);
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push((index, what));
-                }
-            });
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(index) else { break };
+            let what = read(file).unwrap_or_else(FileContent::Unreadable);
+            found.lock().unwrap_or_else(PoisonError::into_inner).push((index, what));
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // Without it there is less help.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_key(|(index, _)| *index);
@@ -156,8 +161,10 @@ fn read_all(files: &[NamedFile]) -> Vec<FileContent> {
 /// The error says why it cannot be read.
 fn read(there: &NamedFile) -> Result<FileContent, String> {
     let NamedFile { path, short, named } = there;
-    let bytes = bytes_of(path)?;
-    let beside = |name: &str| bytes_of(&path.with_file_name(name)).ok();
+    let kind = if *named { RESULTS } else { RESULTS.inside(0) };
+    let bytes = disklab_files::read(path, &kind).map_err(|error| error.to_string())?;
+    let beside =
+        |name: &str| disklab_files::read(&path.with_file_name(name), &RESULTS.inside(0)).ok();
     let file = File { path: short, bytes: &bytes, beside: &beside };
     let format = match format_of(&file) {
         (_, Claimed::Beside) => return Ok(FileContent::Beside),
@@ -190,24 +197,4 @@ fn read(there: &NamedFile) -> Result<FileContent, String> {
 
 fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
-}
-
-/// Reads a regular file: a pipe would keep us waiting, and a device has no end.
-fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
-    let told = |error: std::io::Error| error.to_string();
-    let meta = fs::metadata(path).map_err(told)?;
-    if !meta.is_file() {
-        return Err("it is no regular file".to_owned());
-    }
-    if meta.len() > LARGEST_FILE {
-        return Err(format!(
-            "{} bytes; files of more than {LARGEST_FILE} are not read",
-            meta.len()
-        ));
-    }
-    let mut bytes = Vec::with_capacity(meta.len() as usize);
-    fs::File::open(path)
-        .and_then(|file| file.take(LARGEST_FILE).read_to_end(&mut bytes))
-        .map_err(told)?;
-    Ok(bytes)
 }

@@ -1,20 +1,21 @@
 //! What a record says of the run before its first trial.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use disklab_config::Trial;
 use disklab_config::device::Inheritance;
 use disklab_config::policy::PREFIX;
+use disklab_guest::confinement::{gap, landlock_version};
 use disklab_protocol::digest::sha256_hex;
 use disklab_record::Manifest;
 use disklab_record::manifest::{Fact, Kernel, NOT_THERE, Suite};
 use disklab_report::panels::repeat::COMMIT;
 use disklab_runner::Run;
 use disklab_runner::host::{Host, HostPlace};
-use disklab_runner::{Executor, facts, key};
+use disklab_runner::{Error, Executor, facts, key};
 use disklab_units::Nanos;
 use itertools::Itertools;
 
@@ -81,15 +82,21 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
                     return Err(needed(&error, &program, question));
                 }
                 // The trials that need it are left out, each with its reason.
-                Err(_) => Fact::new(&program, NOT_THERE),
-                Ok(tool) => tool,
+                Err(Error::Tool { cause, .. }) if cause.kind() == ErrorKind::NotFound => {
+                    Fact::new(&program, NOT_THERE)
+                }
+                other => other?,
             };
             manifest.tools.push(tool);
         }
     }
+    manifest.host = facts::host();
     match by {
         // The disk models are in there: other models, other results.
         By::Guests(run) => {
+            let gap = gap(landlock_version());
+            let may = gap.map_or_else(|| "whole".to_owned(), |gap| format!("guests can {gap}"));
+            manifest.host.push(Fact::new("confinement", may));
             manifest.inherited = inherited(&question.trials);
             manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
         }
@@ -101,7 +108,6 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
         }
     }
     manifest.inputs = inputs(home, question, by)?;
-    manifest.host = facts::host();
     manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
 }
@@ -219,7 +225,7 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
 }
 
 fn digest(path: &Path) -> Result<String, Failure> {
-    let bytes =
-        fs::read(path).map_err(|error| cannot!("cannot read {}: {error}", path.display()))?;
+    let bytes = disklab_files::read(path, &disklab_files::PROGRAM)
+        .map_err(|error| cannot!("cannot read {}: {error}", path.display()))?;
     Ok(sha256_hex(&bytes))
 }

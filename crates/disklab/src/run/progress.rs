@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use disklab_block_devices::change::{UndoNews, Undone};
 use disklab_config::Trial;
 use disklab_record::{Outcome, Record, Status, Writer};
+use disklab_results::Remark;
 use disklab_runner::Event;
 use disklab_runner::Executor;
 use disklab_units::Nanos;
@@ -198,6 +199,9 @@ impl<'a> Progress<'a> {
                 if matches!(outcome.status, Status::Failed | Status::Skipped) {
                     let reason = outcome.reason.as_deref().unwrap_or("no reason given");
                     self.bar.say(&format!("{} {}: {reason}", outcome.trial, outcome.status));
+                }
+                for remark in outcome.remarks.iter().filter(|r| **r == Remark::StartedAgain) {
+                    self.bar.say(&format!("{}: {remark}", outcome.trial));
                 }
             }
         }

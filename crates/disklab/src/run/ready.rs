@@ -14,6 +14,7 @@ use crate::exit::Failure;
 use crate::home::Home;
 use crate::kernel::progress::BuildProgress;
 use crate::kernel::warn_of_overlap;
+use crate::limits;
 use crate::screen::Screen;
 use crate::words;
 
@@ -25,7 +26,8 @@ pub fn check(
     stop: &'static AtomicBool,
     screen: &Screen,
 ) -> Result<Run, Failure> {
-    let cache = Cache::open()?;
+    // Before the kernels are looked for, so that nobody removes what is found.
+    let cache = Cache::open()?.held()?;
     let maker = Build { cache: &cache, share: &home.share, jobs, stop };
     let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
     for trial in trials {
@@ -75,6 +77,8 @@ pub fn with(
     for (name, kernel) in &kernels {
         check_options(name, kernel, trials)?;
     }
+    limits::check_open_files()?;
+    limits::check_file_size(trials)?;
     let installation = Installation::find()?;
     let timeouts = Timeouts::default();
     Ok(Run { kernels, installation, cache, timeouts, jobs, trace: true, deadline: None, stop })

@@ -65,8 +65,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         writeln!(out)?;
     }
     // Estimates are made for every number, since most of them show in latencies only.
-    let sensitivity = sources.map(|(_, numbers)| numbers.sensitivity()).unwrap_or_default();
-    let sentences = source.iter().flat_map(ReportSource::sentences).chain(sensitivity);
+    let on_other_disks = sources.map(|(_, numbers)| numbers.on_other_disks()).unwrap_or_default();
+    let sentences = source.iter().flat_map(ReportSource::sentences).chain(on_other_disks);
     for sentence in sentences {
         screen.prose(&format!("{sentence}."), "", out)?;
     }

@@ -24,6 +24,7 @@
     ("merge-conflicts", include_str!("../../schemas/merge-conflicts.json")),
     ("plan", include_str!("../../schemas/plan.json")),
     ("predict", include_str!("../../schemas/predict.json")),
+    ("repair", include_str!("../../schemas/repair.json")),
     ("report", include_str!("../../schemas/report.json")),
     ("run", include_str!("../../schemas/run.json")),
     ("same", include_str!("../../schemas/same.json")),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use disklab_compare::answer;
 use disklab_compare::metric::both_directions;
+use disklab_files::RAW;
 use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts};
 use disklab_protocol::names;
 use disklab_protocol::step::{PhaseEnd, ProgramEnd, Step};
@@ -210,11 +211,12 @@ fn read_stats(sample: &Sample, color: bool) -> TextTable {
 impl Left {
     fn read(raw: &Path) -> Self {
         let text = |name: &str| {
-            let bytes = fs::read(raw.join(name)).unwrap_or_default();
+            let bytes = disklab_files::read(&raw.join(name), &RAW).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let steps = Step::read_all(&fs::read(raw.join(names::STEPS)).unwrap_or_default());
-        let closing = fs::read(raw.join(names::CLOSING))
+        let steps =
+            Step::read_all(&disklab_files::read(&raw.join(names::STEPS), &RAW).unwrap_or_default());
+        let closing = disklab_files::read(&raw.join(names::CLOSING), &RAW)
             .map_err(|error| format!("{}: {error}", names::CLOSING))
             .and_then(|bytes| closing::parse(&bytes).map_err(|error| error.to_string()));
         let console = text(names::CONSOLE);

@@ -125,6 +125,7 @@ impl ScoredMatrices {
                 "class": row.class, "rw": row.rw, "bs": row.block,
                 "outstanding": row.score.outstanding,
                 "drives": row.score.drives, "points": row.score.points,
+                "drives_with_percentiles": row.score.with_percentiles,
                 "median_error": parts_json(&row.score.median),
                 "worst_error": parts_json(&row.score.worst), "missed": row.missed(),
             })
@@ -139,7 +140,8 @@ impl ScoredMatrices {
         }
         let mut table = TextTable::with_heads(SUMMARY, screen.color);
         for row in &self.summary {
-            let DepthScore { outstanding, drives, points, median, worst } = &row.score;
+            let DepthScore { outstanding, drives, points, with_percentiles, median, worst } =
+                &row.score;
             let missed = row.missed();
             let deep = *outstanding > DEEPEST || row.class.is_some();
             table.row([
@@ -150,12 +152,14 @@ impl ScoredMatrices {
                 points.to_string(),
                 or_dash(median.iops.map(percent)),
                 or_dash(worst.iops.map(percent)),
+                with_percentiles.to_string(),
                 or_dash(median.p50.map(percent)),
                 or_dash(median.p99.map(percent)),
                 or_dash(median.p99_9.map(percent)),
                 or_dash(median.mean.map(percent)),
                 match (deep, missed.is_empty()) {
                     (true, _) => "-".to_owned(),
+                    (false, true) if *with_percentiles == 0 => "IOPS only".to_owned(),
                     (false, true) => "yes".to_owned(),
                     (false, false) => format!("no: {}", listed(&missed)),
                 },
@@ -168,7 +172,8 @@ impl ScoredMatrices {
                 "Errors without sign, per cent of the measured number. Each drive counts once at \
                  a depth, with the median of its points; worst: of all points. Bars, for up to \
                  {DEEPEST} requests under way (iodepth times numjobs): median IOPS {}, worst IOPS \
-                 {}, median p50 and p99 {}. Beyond {DEEPEST} the machine's I/O scheduler sorts \
+                 {}, median p50 and p99 {}, over the drives \
+                 that have percentiles. Beyond {DEEPEST} the machine's I/O scheduler sorts \
                  what waits, and the model serves it in order.",
                 percent(IOPS_MEDIAN),
                 percent(IOPS_WORST),
@@ -218,8 +223,9 @@ fn summary(drives: &[ScoredDrive]) -> Vec<SummaryRow> {
 
 const HEADS: &str = "load|>depth\nx jobs|>IOPS\nmeasured|>\nmodel|>\noff|>p50, ms\nmeasured|\
                      >\nmodel|>\noff|>p99, ms\nmeasured|>\nmodel|>\noff|>p99.9\noff|>mean\noff";
-const SUMMARY: &str = "load|>under\nway|class|>drives|>points|>IOPS\nmedian|>\nworst|>p50\nmedian|\
-                       >p99\nmedian|>p99.9\nmedian|>mean\nmedian|\nmet";
+const SUMMARY: &str = "load|>under\nway|class|>drives|>points|>IOPS\nmedian|>\nworst|\
+                       >drives\nwith p50|>p50\nmedian|>p99\nmedian|>p99.9\nmedian|>mean\nmedian|\
+                       \nmet";
 
 fn print_drive(drive: &ScoredDrive, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let title = screen.paint(&drive.drive, Paint::Strong);

@@ -205,6 +205,38 @@ fn a_device_is_made_of_published_results() {
     assert_eq!((scored.status, scored.err.as_str()), (Some(0), ""), "{}", scored.out);
 }
 
+/// Files that were passed over and numbers that are far off are named on the terminal, in the
+/// document and in the file.
+#[test]
+fn a_device_that_does_not_describe_its_drive_is_said_to() {
+    let place = tempfile::tempdir().unwrap();
+    let here = place.path();
+    fs::create_dir(here.join("found")).unwrap();
+    fs::write(here.join("found/points.csv"), PUBLISHED.replace("71.2", "9.5")).unwrap();
+    let whole = crate::validating::report(16, 1, 90.0);
+    fs::write(here.join("found/cut.json"), &whole[..whole.len() / 2]).unwrap();
+    let failed = whole.replace("\"error\":0", "\"error\":5");
+    fs::write(here.join("found/failed.json"), failed).unwrap();
+    let arguments = ["calibrate", "--from-fio", "found", "--like", "desktop-1tb", "-o"];
+    let made = run(here, &[&arguments[..], &["bad.toml"]].concat());
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    let file = fs::read_to_string(here.join("bad.toml")).unwrap().replace("\n# ", " ");
+    for said in [
+        "passed over: found/cut.json",
+        "passed over: found/failed.json",
+        "`error` is 5",
+        "the device does not describe the drive: its IOPS are off by ",
+    ] {
+        assert!(made.err.contains(said), "{said}: {}", made.err);
+        assert!(file.contains(said), "{said}: {file}");
+    }
+    assert!(made.out.contains("randread, 4 under way: error of IOPS "), "{}", made.out);
+    let made = run(here, &[&arguments[..], &["again.toml", "--json"]].concat());
+    let document: serde_json::Value = serde_json::from_str(&made.out).unwrap();
+    assert_eq!(document["fit"]["passed_over"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["fit"]["depths"][1]["missed"][1], "worst IOPS", "{document}");
+}
+
 #[test]
 fn published_results_that_do_not_fit_are_refused() {
     let place = tempfile::tempdir().unwrap();
@@ -231,6 +263,19 @@ fn published_results_that_do_not_fit_are_refused() {
         (
             &["several.csv", "--like", "desktop-1tb", "--drive", "other", "--sheet", "rpm"],
             "--sheet rpm: write KEY=VALUE",
+        ),
+        (
+            &[
+                "several.csv",
+                "--like",
+                "desktop-1tb",
+                "--drive",
+                "other",
+                "--sheet",
+                "rpm=7200",
+                "rpm=5400",
+            ],
+            "`rpm` is given twice",
         ),
         (&["mixed.csv", "--like", "desktop-1tb"], "nothing to fit: 1 points are not fitted"),
     ] {

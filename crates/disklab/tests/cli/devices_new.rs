@@ -60,7 +60,7 @@ fn a_device_is_written_to_the_lab_and_fits_its_sheet() {
     let path = home.join("lab/devices/ironwolf-10tb.toml");
     let file = fs::read_to_string(&path).expect("a device file");
     assert!(file.contains("like = \"nas-4tb\"") && file.contains("\n[estimated]"), "{file}");
-    assert!(file.contains("age_limit = [\"0.3 s\", \"3 s\"]"), "{file}");
+    assert!(file.contains("queue_patience = [\"2 s\", \"10 s\"]"), "{file}");
     let listed = own(&["list", "devices"]);
     assert!(listed.out.contains("ironwolf-10tb"), "{}{}", listed.out, listed.err);
     // Never a second time, unless that is said.

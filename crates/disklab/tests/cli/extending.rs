@@ -124,6 +124,45 @@ fn records_of_different_seeds_are_pooled() {
 }
 
 #[test]
+fn a_verdict_says_on_which_drives_it_is_given() {
+    let Some(place) = suite() else { return };
+    let here = place.path();
+    let hard = "array=hdd-raid1";
+    refused(here, &["plan", "mine.toml", "--drives", "disk"], "[possible values: hdd, ssd");
+    let turns = "no array of the suite has any: constant";
+    refused(here, &["plan", "mine.toml", "--drives", "hdd"], turns);
+    let named = ["plan", "mine.toml", "--set", hard, "--set", "device=nas-4tb"];
+    refused(here, &[&named[..], &["--drives", "hdd"]].concat(), "has the axis `device` already");
+    let real = ["run", "mine.toml", "--set", hard, "--on", "host", "--at", "there"];
+    refused(here, &[&real[..], &["--drives", "hdd"]].concat(), "leave --on host out");
+    refused(here, &[&real[..], &["--set", "device=nas-4tb"]].concat(), "leave --on host out");
+    let plan = json(here, &["plan", "mine.toml", "--drives", "hdd", "--set", hard, "--json"]);
+    let trials = plan["trials"].as_array().expect("trials").len();
+    let drives = trials / (2 * 3);
+    assert!(drives > 10 && trials == 2 * 3 * drives, "{trials}");
+    let three = "device=nas-4tb,laptop-1tb,desktop-500gb";
+    for shard in ["1/2", "2/2"] {
+        let shard = ["--shard", shard, "--out", &format!("part-{}", &shard[..1])];
+        ok(here, &[&["run", "mine.toml", "--set", hard, "--set", three], &shard[..]].concat());
+    }
+    ok(here, &["merge", "./part-1", "./part-2", "--out", "all"]);
+    let compare = json(here, &["compare", "./all", "--json"]);
+    let [over] = &compare["drives"].as_array().expect("over drives")[..] else { panic!("one") };
+    let of = |key: &str| {
+        over["drives"]
+            .as_array()
+            .expect("drives")
+            .iter()
+            .map(|own| own[key].to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("drive"), ["\"nas-4tb\"", "\"laptop-1tb\"", "\"desktop-500gb\""]);
+    assert_eq!(compare["cells"].as_array().expect("cells").len(), 3);
+    let text = ok(here, &["compare", "./all"]);
+    assert!(text.contains("Over 3 drives: nas-4tb, laptop-1tb and desktop-500gb."), "{text}");
+}
+
+#[test]
 fn verdicts_are_held_against_the_ends_of_estimates() {
     let Some(place) = suite() else { return };
     let here = place.path();
@@ -136,7 +175,7 @@ fn verdicts_are_held_against_the_ends_of_estimates() {
     assert_eq!(trials, 2 * 3 * (1 + 2 * estimates));
     assert!(estimates >= 4, "{estimates}");
     let told = plan["remarks"].to_string();
-    assert!(told.contains("age_limit (0.3 s to 3 s)"), "{told}");
+    assert!(told.contains("queue_patience (2 s to 10 s)"), "{told}");
     ok(here, &["run", "mine.toml", "--sensitivity", "--set", hard, "--out", "all"]);
     let compare = json(here, &["compare", "./all", "--json"]);
     let all = compare["sensitivity"].as_array().expect("sensitivities");
@@ -146,7 +185,7 @@ fn verdicts_are_held_against_the_ends_of_estimates() {
     let ends = compare["cells"].as_array().expect("cells").len();
     assert_eq!(ends, 1 + 2 * estimates);
     let show = ok(here, &["run", "--resume", "./all"]);
-    assert!(!show.contains("age_limit-low"), "the table is of the disks as they are: {show}");
+    assert!(!show.contains("queue_patience-low"), "the table is of the disks as they are: {show}");
     let disks = here.join("cache/disklab/disks");
     let prepared = fs::read_dir(disks)
         .expect("a cache")

@@ -8,7 +8,7 @@ use disklab_record::manifest::{Fact, Suite};
 use disklab_record::{Manifest, Outcome, Record, Status, Writer};
 use disklab_results::sample::{DeviceSample, LatencyKind};
 use disklab_results::{Remark, Sample};
-use disklab_trace::Served;
+use disklab_testkit::{CLOSING, requests};
 use disklab_units::Nanos;
 
 pub const NAME: &str = "quick-20261121-210000";
@@ -184,27 +184,6 @@ fn finish(writer: &Writer, trial: &str, outcome: Outcome, sector: u64) {
     writer.finish(raw, outcome).expect("a recorded trial");
 }
 
-fn requests(sector: u64) -> Vec<u8> {
-    let mut writer = disklab_trace::TraceWriter::new(2);
-    writer.mark(5, "begin measure 0");
-    for (number, sector) in [64, sector].into_iter().enumerate() {
-        let submitted = 10 + number as u64 * 100;
-        let arrived = writer.arrived();
-        let served = Served {
-            disk: number,
-            op: disklab_disks::Op::Read,
-            fua: false,
-            sector,
-            sectors: 8,
-            submitted,
-            started: submitted + 1,
-            ended: submitted + 90,
-        };
-        writer.served(&served, arrived);
-    }
-    writer.pending().to_vec()
-}
-
 const STEPS: &str = concat!(
     r#"{"step":"set","path":"/sys/block/vda/queue/scheduler","value":"none","#,
     r#""says":"[none] mq-deadline"}
@@ -212,17 +191,4 @@ const STEPS: &str = concat!(
 {"step":"measure","command":["fio","--name=a"],"status":"exit status: 0","said":"a warning"}
 {"step":"finished"}
 {"step":"cut o"#
-);
-
-const CLOSING: &str = concat!(
-    r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":2,"#,
-    r#""devices":["nas-4tb","nas-4tb"],"phases":[{"name":"measure","begin_ns":1000,"#,
-    r#""end_ns":9000,"read_followers":4,"read_switches":1,"#,
-    r#""devices":[{"name":"vda","reads":3,"writes":1,"#,
-    r#""flushes":1,"discards":0,"read_bytes":12288,"write_bytes":4096,"busy_ns":6000,"#,
-    r#""wait_ns":50000,"service_ns":4000,"depth_ns":48000,"followers":4,"apart":3,"#,
-    r#""apart_sectors":4096,"model":{"seeks":2,"cache":{"hits":1,"misses":0}}},"#,
-    r#"{"name":"vdb","reads":1,"writes":0,"flushes":0,"discards":0,"#,
-    r#""read_bytes":4096,"write_bytes":0,"busy_ns":2000,"wait_ns":2000,"service_ns":2000,"#,
-    r#""depth_ns":2000,"model":null}]}],"trace_sha256":null}"#
 );

@@ -7,11 +7,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use disklab_kernels::{Cache, Share, find};
+use disklab_record::outcome::Fault;
 use disklab_record::{Record, Status};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -149,6 +150,94 @@ fn so_does_an_ordinary_kill() {
 }
 
 /// Killed three times without warning, then left alone: every trial ran to its end once.
+/// A machine without memory kills a guest's kernel, which is not the trial's fault: the trial runs
+/// again without being asked for, and nothing contradicts its result.
+#[test]
+fn a_killed_guest_is_a_fault_of_the_machine() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    let record = here.join("record");
+    let long = SUITE.replace("20ms", "20 s").replace("seeds = 16", "seeds = 2");
+    fs::write(here.join("mine.toml"), long).expect("a file");
+    let run_one = start(here, &["run", "mine.toml", "--jobs", "1", "--out", "record"]);
+    // Once it measures: a guest that prepares works elsewhere.
+    let raw = record.join("raw");
+    let kernel = |process: &PathBuf| {
+        let is_kernel = fs::read_to_string(process.join("cmdline"))
+            .is_ok_and(|words| words.contains("time-travel=inf-cpu"));
+        let works = fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&raw));
+        is_kernel && works
+    };
+    let killed = (0..3000).find_map(|_| {
+        sleep(Duration::from_millis(10));
+        let all = fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path());
+        let process = all.into_iter().find(kernel)?;
+        let number = process.file_name()?.to_str()?.parse().ok()?;
+        kill_process(Pid::from_raw(number)?, Signal::KILL).ok()
+    });
+    assert!(killed.is_some(), "no guest was found");
+    let ended = done(run_one.wait_with_output().expect("it ends"));
+    assert_eq!(ended.status, Some(1), "{}{}", ended.out, ended.err);
+    let kept = Record::open(&record).expect("a record");
+    let failed: Vec<_> = kept.lines().iter().filter(|line| line.status == Status::Failed).collect();
+    let [failed] = &failed[..] else { panic!("{failed:?}") };
+    assert_eq!(failed.fault, Some(Fault::Machine), "{failed:?}");
+    assert!(failed.reason.as_deref().is_some_and(|reason| reason.contains("signal: 9")));
+    // A record in which the trial went well and this one are no contradiction.
+    let whole = run(here, &["run", "mine.toml", "--out", "whole"]);
+    assert_eq!(whole.status, Some(0), "{}{}", whole.out, whole.err);
+    let merged = run(here, &["merge", "./record", "./whole", "--out", "merged"]);
+    assert_eq!(merged.status, Some(0), "{}{}", merged.out, merged.err);
+    let resumed = run(here, &["run", "--resume", "./record"]);
+    assert_eq!(resumed.status, Some(0), "{}{}", resumed.out, resumed.err);
+    assert_eq!(run(here, &["same", "./record", "./whole"]).status, Some(0));
+}
+
+/// A shell that allows few files has a hard limit of more, which the program takes.
+#[test]
+fn the_soft_limit_of_open_files_is_raised() {
+    let Some(here) = place() else { return };
+    let few = "ulimit -S -n 12; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", few]).arg(disklab(here.path()).get_program());
+    command.args(["run", "mine.toml", "--seeds", "1", "--jobs", "2", "--out", "record"]);
+    for (name, value) in disklab(here.path()).get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    let ended = done(command.current_dir(here.path()).output().expect("it starts"));
+    assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
+}
+
+/// A full filesystem ends the run at once, and the trials that it left run later.
+#[test]
+fn a_full_filesystem_ends_a_run_that_is_continued() {
+    let Some(here) = place() else { return };
+    let small = here.path().join("small");
+    fs::create_dir(&small).expect("a folder");
+    let mount = |options: &str| {
+        let words = ["-t", "tmpfs", "-o", options, "none"];
+        let mounted = Command::new("mount").args(words).arg(&small).output();
+        mounted.is_ok_and(|output| output.status.success())
+    };
+    if !mount("size=12M") {
+        disklab_testkit::skipped_without_root("only root can mount a small filesystem here");
+        return;
+    }
+    let unmount = || Command::new("umount").arg("--lazy").arg(&small).status();
+    let full = run(here.path(), &["run", "mine.toml", "--out", "small/record"]);
+    let lines = fs::read_to_string(small.join("record/trials.jsonl"));
+    let grown = mount("remount,size=200M");
+    let resumed = run(here.path(), &["run", "--resume", "./small/record"]);
+    let after = Record::open(&small.join("record")).map(|record| record.lines().len());
+    unmount().expect("it is unmounted");
+    assert_eq!(full.status, Some(5), "{}{}", full.out, full.err);
+    assert!(full.err.contains("small/record"), "{}", full.err);
+    assert_eq!(lines.expect("lines"), "", "no trial is recorded");
+    assert!(grown);
+    assert_eq!(resumed.status, Some(0), "{}{}", resumed.out, resumed.err);
+    assert_eq!(after.expect("a record"), TRIALS);
+}
+
 #[test]
 fn a_killed_run_is_continued() {
     let Some(here) = place() else { return };

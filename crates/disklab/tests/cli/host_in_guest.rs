@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use disklab_config::{Lab, Suite, Trial};
 use disklab_kernels::{Btrfs, Cache, Share, find};
@@ -14,9 +13,9 @@ use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record, Status};
-use disklab_runner::Installation;
 use disklab_runner::evidence::{self, Who};
 use disklab_runner::guest::Guest;
+use disklab_runner::{Installation, Timeouts};
 use disklab_units::{Bytes, Nanos, Seed};
 
 use crate::{HOME, guests};
@@ -255,7 +254,7 @@ pub fn run_in_guest(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) 
         parameters: &[],
     };
     let end = guest
-        .run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, &mut |_| ())
+        .run(&Timeouts::default(), Nanos::from_secs(3600), &STOP, &mut |_| ())
         .expect("a guest");
     let steps = fs::read_to_string(folder.join(names::STEPS)).unwrap_or_default();
     if let Err(why) = evidence::judge(folder, &end, Who::Guest) {

@@ -47,9 +47,11 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
-    let log = here.join("a/trials.jsonl");
-    wait_until(&mut run, "a trial", || lines(&log) == 1);
-    // Nobody has it while the run rests. Another comes under its name.
+    // Before the second begins, its disks are looked for; then it rests, and nobody has them.
+    // Another comes under the name of one.
+    wait_until(&mut run, "the second trial", || {
+        fs::read_dir(here.join("a/raw")).is_ok_and(|trials| trials.count() == 2)
+    });
     let other = here.join("other.img");
     fs::File::create(&other).and_then(|file| file.set_len(512 << 20)).expect("a file");
     let losetup = |arguments: &[&str], file: &Path| {

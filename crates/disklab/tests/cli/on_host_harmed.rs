@@ -11,6 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use disklab_record::Status;
+use disklab_record::outcome::Fault;
 use disklab_testkit::skipped_without_root;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -138,6 +139,66 @@ fn a_disk_that_is_full_below_fails_and_is_unmade() {
         is_as_before(here, &loops, &before);
     }
     let _ = Command::new("umount").arg(&small).status();
+}
+
+#[test]
+fn a_trial_whose_first_process_is_killed_is_run_again() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let text = fs::read_to_string(here.join("mine.toml")).expect("a suite");
+    fs::write(here.join("mine.toml"), text.replace("300ms", "4s")).expect("a file");
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let mut run = start(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
+    let raw = here.join("a/raw");
+    let measures = || {
+        let parts = fs::read_dir(&raw).into_iter().flatten().flatten();
+        parts.into_iter().any(|part| lines(&part.path().join("marks.jsonl")) > 0)
+    };
+    wait_until(&mut run, "a load", measures);
+    let children = format!("/proc/{0}/task/{0}/children", run.id());
+    for child in fs::read_to_string(children).expect("its children").split_whitespace() {
+        let child = Pid::from_raw(child.parse().expect("a number")).expect("a process");
+        kill_process(child, Signal::KILL).expect("a process of ours");
+    }
+    let end = run.wait_with_output().expect("its end");
+    assert_eq!(end.status.code(), Some(1), "{}", String::from_utf8_lossy(&end.stderr));
+    is_as_before(here, &loops, &before);
+    let outcome = outcomes(&here.join("a")).remove(0);
+    assert_eq!((outcome.status, outcome.fault), (Status::Failed, Some(Fault::Machine)));
+    let mut resume = disklab(here);
+    resume.env("DISKLAB_STATE", here.join("state"));
+    let resumed =
+        done(resume.args(["run", "--resume", "a", "--allow", &allow]).output().expect("it starts"));
+    assert_eq!(resumed.status, Some(0), "{}", resumed.err);
+}
+
+#[test]
+fn a_record_without_room_ends_the_run_and_no_trial_fails() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let small = here.join("small");
+    fs::create_dir(&small).expect("a folder");
+    let out = small.join("a");
+    let out = out.display().to_string();
+    let command = on_host(here, &["--devices", &names, "--allow", &allow, "--out", &out]);
+    // It is filled up once the load runs.
+    let script = "mount -t tmpfs -o size=4m none $1; small=$1; shift; \"$@\" & \
+                  until ls $small/a/raw/.*/marks.jsonl; do sleep 0.02; done 2>/dev/null >&2; \
+                  dd if=/dev/zero of=$small/fill bs=4k 2>/dev/null; wait $!; status=$?; \
+                  cp $small/a/trials.jsonl .; exit $status";
+    let ended = done(behind(script, &[&small], &command).output().expect("it starts"));
+    assert_eq!(ended.status, Some(5), "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains("No space left on device"), "{}", ended.err);
+    is_as_before(here, &loops, &before);
+    let lines = fs::read_to_string(here.join("trials.jsonl")).unwrap_or_default();
+    assert!(!lines.contains("failed"), "{lines}");
 }
 
 #[test]

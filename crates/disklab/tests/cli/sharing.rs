@@ -81,10 +81,10 @@ fn what_cannot_be_merged_is_refused() {
     assert!(refused(merge(&["./empty"])).contains("is not a record"));
     let schema = here.path().join("records/newer");
     fs::create_dir(&schema).expect("a folder");
-    fs::write(schema.join("manifest.toml"), "schema = 3\n").expect("a file");
+    fs::write(schema.join("manifest.toml"), "schema = 4\n").expect("a file");
     assert!(
         refused(merge(&[fixture::NAME, "newer"]))
-            .contains("newer/manifest.toml: its schema is 3; this disklab reads 1 to 2")
+            .contains("newer/manifest.toml: its schema is 4; this disklab reads 1 to 3")
     );
     // A record by itself is a copy with what counts.
     let done = merge(&[fixture::NAME, "--out", "copy"]);

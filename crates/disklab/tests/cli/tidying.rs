@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
-use crate::{fixture, json, run};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::{disklab, fixture, json, run};
 
 fn fill(here: &Path) {
     let cache = here.join("cache/disklab");
@@ -51,4 +55,21 @@ fn records_stay() {
     assert_eq!(run(here.path(), &["clean", "--all"]).status, Some(0));
     assert_eq!(left(here.path()), [""; 0]);
     assert!(record.join("manifest.toml").is_file());
+}
+
+/// A run looks for its kernels only once nobody may remove them any more.
+#[test]
+fn a_run_waits_for_a_clean_that_goes_on() {
+    let here = tempfile::tempdir().expect("a folder");
+    fs::create_dir_all(here.path().join("cache/disklab")).expect("a folder");
+    let lock = fs::File::create(here.path().join("cache/disklab/in-use")).expect("a file");
+    flock(&lock, FlockOperation::LockExclusive).expect("a lock");
+    let mut run =
+        disklab(here.path()).args(["run", "smoke"]).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(run.try_wait().expect("a process"), None, "it looked for a kernel meanwhile");
+    drop(lock);
+    let ended = run.wait_with_output().expect("a process");
+    let said = String::from_utf8(ended.stderr).expect("text");
+    assert!(ended.status.code() == Some(5) && said.contains("kernel"), "{said}");
 }

@@ -75,8 +75,20 @@ fn of_a_damaged_trace_what_can_be_read_is_printed() {
 #[test]
 fn a_trial_without_a_trace_says_so() {
     let here = tempfile::tempdir().expect("a folder");
-    let raw = fixture::small_record(here.path(), "a", 0).join("raw").join(TRIAL);
-    fs::remove_file(raw.join(disklab_trace::PACKED)).expect("it was there");
+    let folder = fixture::small_record(here.path(), "a", 0);
+    fs::remove_file(folder.join("raw").join(TRIAL).join(disklab_trace::PACKED))
+        .expect("it was there");
+    let done = run(here.path(), &["trace", "a", TRIAL]);
+    assert_eq!(done.status, Some(2));
+    assert!(done.err.contains("requests.trace.gz is gone since the trial"), "{}", done.err);
+    // The line of a trial that left no trace has no digest of one.
+    let path = folder.join("trials.jsonl");
+    let line = fs::read_to_string(&path).expect("a line");
+    let begin = line.find(",\"requests.trace.gz\"").expect("a digest");
+    let length = line[begin..].find('}').expect("the end of the digests");
+    let without = format!("{}{}", &line[..begin], &line[begin + length..]);
+    fs::write(&path, without).expect("room");
+    disklab_testkit::reseal(&folder);
     let done = run(here.path(), &["trace", "a", TRIAL]);
     assert_eq!(done.status, Some(2));
     assert!(

@@ -1,5 +1,6 @@
 //! `disklab validate` on a small drive written by hand, and on matrices of results.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -63,7 +64,7 @@ fn what_is_no_drive_is_told() {
 }
 
 /// A report of fio 3.1 as fio-plot makes it, of a disk that takes 1 ms for each request.
-fn report(depth: u32, jobs: u32, iops: f64) -> String {
+pub fn report(depth: u32, jobs: u32, iops: f64) -> String {
     let mean = f64::from(depth * jobs) / iops * 1e9;
     let percentiles =
         ["50.000000", "99.000000", "99.900000"].map(|percent| format!("\"{percent}\":{mean:.0}"));
@@ -115,7 +116,10 @@ fn folders_of_fio_plot_are_scored_at_each_depth() {
     let depths = found["depths"].as_array().unwrap();
     assert_eq!(depths.len(), 3);
     near(&depths[0]["worst_error"]["iops"], 1.0 / 0.9 - 1.0);
-    assert_eq!(depths[0]["drives"], 2);
+    assert_eq!(
+        (&depths[0]["drives"], &depths[0]["drives_with_percentiles"]),
+        (&2.into(), &2.into())
+    );
     // A tenth and a ninth too fast: the median, the upper of the two, misses its bar.
     assert_eq!(depths[0]["missed"][0], "IOPS");
     assert_eq!(depths[2]["missed"].as_array().map(Vec::len), Some(0), "no bar beyond 32");
@@ -134,6 +138,10 @@ fn a_table_names_its_devices() {
     write(here, "m.csv", &format!("{head}F,constant-50us,randread,4k,1,1,20000,0.05,,,,a\n"));
     let said = run(here, &["validate", "m.csv"]);
     assert_eq!((said.status, said.err.as_str()), (Some(0), ""), "{}", said.out);
+    let rates = "F,constant-50us,randread,4k,1,1,20000,,,,,a\n";
+    write(here, "rates.csv", &format!("{head}{rates}"));
+    let said = run(here, &["validate", "rates.csv"]);
+    assert!(said.out.contains("IOPS only"), "no drive has percentiles: {}", said.out);
     // A file is one beside the table.
     fs::create_dir(here.join("tables")).unwrap();
     write(here, "tables/slow.toml", CONSTANT);
@@ -151,6 +159,12 @@ fn a_table_names_its_devices() {
             2,
             "--device: there is no drive `G`",
         ),
+        (
+            "F,,randread,4k,1,1,9,,,,,a\n",
+            &["--device", "F=constant-50us", "--device", "F=desktop-1tb"],
+            2,
+            "--device: F has two devices",
+        ),
         ("F,,randread,4k,1,1,9,,,,,a\n", &["--device", "constant-50us@x"], 2, "no array `x`"),
         ("F,,randrw,4k,1,1,9,,,,,a\n", &["--device", "constant-50us"], 2, "`randrw` is not run"),
     ] {
@@ -162,4 +176,29 @@ fn a_table_names_its_devices() {
     write(here, "notes.txt", "no table");
     let said = run(here, &["validate", "notes.txt"]);
     assert!(said.err.contains("notes.txt: neither a report of fio"), "{}", said.err);
+}
+
+/// Every line of the lab's tables is scored, and the drives that devices were fitted to are within
+/// the bar for the worst error of IOPS.
+#[test]
+fn the_labs_published_tables_are_scored() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (table, fitted) in [("hdd", true), ("ssd", true), ("classes", false), ("unseen", false)] {
+        let table = format!("lab/measured/{table}.csv");
+        let lines = fs::read_to_string(root.join(&table)).expect("a table of the lab");
+        let names = lines.lines().skip(1).filter_map(|line| line.split(',').next());
+        let drives = names.collect::<BTreeSet<_>>().len();
+        let done = run(&root, &["validate", &table, "--json"]);
+        let found: serde_json::Value = serde_json::from_str(&done.out).expect("a document");
+        let matrices = found["matrices"].as_array().unwrap();
+        assert_eq!(matrices.len(), drives, "{table}: {}", done.err);
+        for matrix in matrices {
+            assert_eq!(matrix["passed_over"].as_array().map(Vec::len), Some(0), "{matrix}");
+            for point in matrix["points"].as_array().unwrap() {
+                let error = point["error"]["iops"].as_f64().expect("each line has IOPS");
+                let reads = point["rw"] == "randread";
+                assert!(!fitted || !reads || error.abs() <= 0.25, "{}: {point}", matrix["drive"]);
+            }
+        }
+    }
 }

@@ -3,18 +3,20 @@
 //! The checkers know a disk by its description and by what it tells of its work. With the model
 //! they share where sectors are and how long the arm takes for a distance; not what decides about
 //! time: a rotation left out, a die used twice or a flush or a write through the buffer that ends
-//! too soon, or a command that is passed by ones that came too much later, is seen. Cards and
-//! constant disks tell nothing of their inside: of cards it is seen
-//! that they do one thing at a time and no faster than they can, of constant disks that each
-//! request ends once.
+//! too soon, a command that is passed by ones that came too much later or are too much further
+//! away, or a batch of answers that is not given, is seen. Cards and constant disks tell nothing of
+//! their inside: of cards it is seen that they do one thing at a time and no faster than they can,
+//! of constant disks that each request ends once.
 
 mod cable;
 mod dies;
 mod durability;
 mod host;
 mod law;
-mod patience;
 mod platters;
+mod queue;
+#[cfg(test)]
+mod random_devices;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -46,16 +48,11 @@ impl CheckedDisk {
     pub fn new(mut disk: Box<dyn Disk>, model: &Model, bytes: Bytes, seed: Seed) -> Self {
         disk.record_events();
         let mut laws: Vec<Box<dyn Law>> = match model {
-            Model::Hdd(hdd) => {
-                let mut laws: Vec<Box<dyn Law>> = vec![
-                    Box::new(platters::Platters::new(hdd, bytes, seed)),
-                    Box::new(cable::Cable::new(hdd.link, bytes)),
-                ];
-                if let Some(patience) = patience::Patience::new(hdd) {
-                    laws.push(Box::new(patience));
-                }
-                laws
-            }
+            Model::Hdd(hdd) => vec![
+                Box::new(platters::Platters::new(hdd, bytes, seed)),
+                Box::new(cable::Cable::new(hdd.link, bytes)),
+                Box::new(queue::QueueLaw::new(hdd, bytes, seed)),
+            ],
             Model::Ssd(ssd) => {
                 vec![Box::new(dies::DieLaw::new(ssd)), Box::new(cable::Cable::new(ssd.link, bytes))]
             }
@@ -82,6 +79,19 @@ impl CheckedDisk {
             for law in &mut *laws {
                 blame(violation, now, law.happened(&event));
             }
+        }
+    }
+
+    /// Blames a disk that will never do what is asked of it.
+    fn expect_event(&mut self, now: Nanos) {
+        let Self { disk, present, violation, .. } = self;
+        if !present.is_empty() && disk.next_event().is_none() {
+            let many = present.len();
+            blame(
+                violation,
+                now,
+                Err(format!("{many} requests are under way, and nothing is due")),
+            );
         }
     }
 
@@ -124,6 +134,7 @@ impl Disk for CheckedDisk {
         }
         self.disk.submit(now, request);
         self.follow(now);
+        self.expect_event(now);
     }
 
     fn next_event(&self) -> Option<Nanos> {
@@ -137,6 +148,7 @@ impl Disk for CheckedDisk {
         for completion in &fresh {
             self.complete(completion);
         }
+        self.expect_event(now);
         done.append(&mut fresh);
         self.done = fresh;
     }

@@ -1,6 +1,5 @@
 //! Sectors pass under the head when the platters have turned so far, and the arm must be there.
-//! That takes as long as the model's curve says, which is held against the data sheet's own
-//! numbers.
+//! That takes as long as the model's curve says, and the curve has the data sheet's three times.
 
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
@@ -8,39 +7,73 @@ use disklab_units::{Bytes, Nanos, Seed};
 use super::law::{Broken, Law, ensure};
 use crate::event_log::DiskEvent;
 use crate::hdd::geometry::Arm;
-use crate::hdd::mechanics::Mechanics;
+use crate::hdd::mechanics::{AccessTarget, Mechanics};
 
 pub(super) struct Platters {
     mechanics: Mechanics,
-    /// By the data sheet: over any distance, and over a third of all cylinders.
-    least: [Nanos; 2],
+    /// The seek to the next track by the data sheet: no seek takes less.
+    least: Nanos,
+    /// Whether the model's seek times are those of the data sheet.
+    seeks: Broken,
     /// The arm's last work of its own: when it ended, and where.
     last: Option<(Nanos, Arm)>,
 }
 
 impl Platters {
     pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
-        // Where the time grows less and less with the distance, the average of all is below that
-        // over a third.
-        let least = [model.seek_track_to_track, model.seek_average];
-        Self { mechanics: Mechanics::new(model, bytes, seed), least, last: None }
+        let mechanics = Mechanics::new(model, bytes, seed);
+        let seeks = compare_seeks(&mechanics, model);
+        Self { mechanics, least: model.seek_track_to_track, seeks, last: None }
     }
+}
 
-    /// Returns the least time of the arm by the data sheet.
-    fn least(&self, from: Arm, to: Arm) -> Nanos {
-        let distance = from.cylinder.abs_diff(to.cylinder);
-        match distance {
-            0 => Nanos::ZERO,
-            far if far >= self.mechanics.geometry.cylinders / 3 => self.least[1],
-            _ => self.least[0],
-        }
+/// Over this many distances, spread evenly, the average of the seek times is taken.
+const SAMPLES: u32 = 1_000;
+
+/// Compares the model's seek times with the data sheet's three: over one cylinder, on average over
+/// all pairs of cylinders, and over all of them.
+fn compare_seeks(mechanics: &Mechanics, model: &Hdd) -> Broken {
+    let Hdd { seek_track_to_track: track, seek_average: average, seek_full: full, .. } = *model;
+    let last = mechanics.geometry.cylinders.saturating_sub(1);
+    let arm = |cylinder| Arm { cylinder, surface: 0 };
+    let travel = |cylinder| {
+        let target = AccessTarget { arm: arm(cylinder), angle: 0, write: false };
+        mechanics.travel(arm(0), &target)
+    };
+    let differ = |distance: &str, found: u64, stated: Nanos, tolerance: f64| {
+        ensure((found as f64 - stated.0 as f64).abs() <= tolerance, || {
+            let found = Nanos(found);
+            format!("a seek {distance} takes {found}, and the data sheet says {stated}")
+        })
+    };
+    // Times are rounded to a nanosecond; over the whole stroke, slope times distance is a sum of
+    // large numbers.
+    if last >= 1 {
+        differ("over one cylinder", travel(1), track, 2.0)?;
     }
+    // The curve is fitted to five cylinders at least.
+    if last >= 4 {
+        differ("over the whole stroke", travel(last), full, 2.0 + 1e-6 * full.0 as f64)?;
+        let count = SAMPLES.min(last);
+        let (mut times, mut weights) = (0.0, 0.0);
+        for sample in 0..count {
+            let distance = 1 + (u64::from(sample) * u64::from(last) / u64::from(count)) as u32;
+            let pairs = f64::from(last + 1 - distance);
+            times += pairs * travel(distance) as f64;
+            weights += pairs;
+        }
+        // Few cylinders have distances too few for an average that is exact.
+        let steps = full.saturating_sub(track).0 as f64 * (0.004 + 3.0 / f64::from(last));
+        let tolerance = 0.01 * average.0 as f64 + steps;
+        differ("on average", (times / weights) as u64, average, tolerance)?;
+    }
+    Ok(())
 }
 
 impl Law for Platters {
     fn happened(&mut self, event: &DiskEvent) -> Broken {
         let (sectors, write, from, begun, end) = match event {
-            DiskEvent::Medium { sectors, write, from, begun, end } => {
+            DiskEvent::Medium { sectors, write, from, begun, end, .. } => {
                 (sectors, write, from, begun, end)
             }
             DiskEvent::Ahead => {
@@ -85,7 +118,7 @@ impl Law for Platters {
             format!("{}: the arm is there {took} after it left; it takes {travel}", what())
         })?;
         let to = first.arm;
-        let needed = self.least(from, to);
+        let needed = if from.cylinder == to.cylinder { Nanos::ZERO } else { self.least };
         // A nanosecond is rounded.
         ensure(travel + Nanos(1) >= needed, || {
             let what = what();
@@ -93,6 +126,7 @@ impl Law for Platters {
                 "{what}: from {from:?} to {to:?} in {travel}, and the data sheet says {needed} at \
                  least"
             )
-        })
+        })?;
+        self.seeks.clone()
     }
 }

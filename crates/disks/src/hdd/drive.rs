@@ -37,7 +37,6 @@ pub(crate) struct HddDisk {
     pub(super) stalled: VecDeque<Command>,
     /// The flush in service.
     pub(super) flush: Option<Command>,
-    pub(super) age_limit: Nanos,
     /// Commands that are done and not reported yet, for `completion_batch` to be reported at once.
     unreported: Vec<Completion>,
     completion_batch: usize,
@@ -66,7 +65,6 @@ impl HddDisk {
             look_ahead: model.look_ahead.sectors().0.min(segments.size),
             write_cache: model.write_cache,
             buffer: WriteBuffer::new(model.write_buffer.sectors().0, model.write_window),
-            age_limit: model.age_limit,
             completion_batch: model.completion_batch.max(1) as usize,
             retries: model.retries.clone().map(|retries| (retries, random)),
             ..Self::simple(port, mechanics, segments)
@@ -104,7 +102,6 @@ impl HddDisk {
             buffer: WriteBuffer::new(0, 1),
             stalled: VecDeque::with_capacity(64),
             flush: None,
-            age_limit: Nanos::MAX,
             unreported: Vec::with_capacity(16),
             completion_batch: 1,
             retries: None,
@@ -219,6 +216,13 @@ impl HddDisk {
 
     /// A command that needed the medium is done: reports it, or keeps it for its batch.
     pub(super) fn report(&mut self, completion: Completion) {
+        #[cfg(test)]
+        let completion = match completion {
+            Completion { id, at, started } if Bug::EarlyAnswer.is_planted() => {
+                Completion { id, at: started + Nanos((at - started).0 / 2), started }
+            }
+            _ => completion,
+        };
         if self.completion_batch > 1 {
             self.unreported.push(completion);
         } else {
@@ -229,7 +233,12 @@ impl HddDisk {
     /// Reports the commands that are done if they are a batch, or if no other waits.
     fn report_batch(&mut self, at: Nanos) {
         let whole = self.unreported.len() >= self.completion_batch;
-        if whole || self.queue.commands.is_empty() {
+        #[cfg(test)]
+        let whole = whole && !Bug::EndlessBatch.is_planted();
+        let last = self.queue.commands.is_empty();
+        #[cfg(test)]
+        let last = last && !Bug::KeptBatch.is_planted();
+        if whole || last {
             for completion in self.unreported.drain(..) {
                 self.port.finish(Completion { at: completion.at.max(at), ..completion });
             }

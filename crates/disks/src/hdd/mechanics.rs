@@ -19,8 +19,8 @@ pub(crate) struct Mechanics {
     pub turn: u64,
     /// Turns begun during the longest travel.
     longest_turns: u64,
-    /// No seek over a distance of so many binary digits takes less. What is known of it for little.
-    least_seek: [u64; 33],
+    /// The least time of seeks by the class of their distance, for reads and for writes.
+    least_seek: [[u64; DISTANCE_CLASSES]; 2],
     /// The platters' angle at time 0, as the time since angle 0 passed the head.
     start: u64,
 }
@@ -37,6 +37,29 @@ pub(crate) struct AccessTarget {
 /// How exactly motors keep their speed: one disk's is within this part of the data sheet's. Two
 /// equal disks therefore drift against each other by a turn every ten seconds or so.
 const SPEED_TOLERANCE: f64 = 0.001;
+
+/// The number of classes of distances in cylinders, four for each binary digit: 4, 5, 6, 7, 8 to 9,
+/// 10 to 11, 12 to 13, ... Class 0 has distance 0.
+const DISTANCE_CLASSES: usize = 4 * 32 + 1;
+
+/// The bits of a float that are not of its class: all but two of the fraction.
+const CLASS_SHIFT: u32 = 50;
+
+/// Returns the class of a distance, which a float has in its highest bits.
+#[inline]
+fn distance_class(distance: u32) -> usize {
+    let class = f64::from(distance).to_bits() >> CLASS_SHIFT;
+    class.saturating_sub((1_f64.to_bits() >> CLASS_SHIFT) - 1) as usize
+}
+
+/// Returns the least distance of a class, rounded down.
+fn least_of_class(class: usize) -> u32 {
+    let class = class as u64 + (1_f64.to_bits() >> CLASS_SHIFT) - 1;
+    f64::from_bits(class << CLASS_SHIFT) as u32
+}
+
+/// The number of targets whose costs are bounded at once.
+const CHUNK: usize = 32;
 
 impl Mechanics {
     pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
@@ -57,10 +80,12 @@ impl Mechanics {
         let curve = SeekCurve::fit(seek_track_to_track, seek_average, seek_full, cylinders);
         let longest = curve.time(cylinders).max(head_switch) + write_settle;
         // The nanosecond is for rounding.
-        let least_seek = std::array::from_fn(|digits| match digits {
+        let least = |class: usize, settle: u64| match class {
             0 => 0,
-            _ => curve.time(1 << (digits - 1)).saturating_sub(1),
-        });
+            _ => curve.time(least_of_class(class)).saturating_sub(1) + settle,
+        };
+        let least_seek =
+            [0, write_settle].map(|settle| std::array::from_fn(|class| least(class, settle)));
         let (seeks, longest_turns) = (SeekTimes::Curve(curve), longest / turn + 1);
         Self { geometry, seeks, head_switch, write_settle, turn, longest_turns, least_seek, start }
     }
@@ -87,7 +112,7 @@ impl Mechanics {
             turn,
             longest_turns: longest / turn + 1,
             // Such a disk takes one command at a time and chooses nothing.
-            least_seek: [0; 33],
+            least_seek: [[0; DISTANCE_CLASSES]; 2],
             start: start.0 % turn,
         }
     }
@@ -108,15 +133,20 @@ impl Mechanics {
     /// chance, and a wrongly predicted one costs more than all the arithmetic.
     #[inline]
     pub fn reach(&self, arm: Arm, angle: u64, target: &AccessTarget) -> u64 {
-        let travel = self.travel(arm, target);
-        let first = self.first_pass(angle, target);
+        self.after_travel(self.travel(arm, target), self.first_pass(angle, target))
+    }
+
+    /// Returns the time until the target comes under the head, once the arm has travelled. The
+    /// target passes `first` after now, and then once each turn.
+    #[inline]
+    fn after_travel(&self, travel: u64, first: u64) -> u64 {
         let short = travel.saturating_sub(first);
         let missed: u64 =
             (0..self.longest_turns).map(|turns| u64::from(short > turns * self.turn)).sum();
         first + missed * self.turn
     }
 
-    /// Until the target first comes round, whether the head is there or not.
+    /// Returns the time until the target first comes round, whether the head is there or not.
     #[inline]
     fn first_pass(&self, angle: u64, target: &AccessTarget) -> u64 {
         let ahead = u64::from(target.angle) + self.turn - angle;
@@ -139,38 +169,61 @@ impl Mechanics {
         (self.longest_turns + 1) * self.turn
     }
 
+    /// The target that is reached soonest, as its index and how long it takes; the first one of
+    /// equals.
+    pub fn nearest(&self, arm: Arm, angle: u64, targets: &[AccessTarget]) -> Option<(usize, u64)> {
+        self.cheapest(arm, angle, targets, |_| 0, |_, _| 0)
+    }
+
     /// The target that costs least, as its index and its cost: how long it takes to reach it, and
-    /// `more` for its index. The first one of equals.
+    /// `late` for its index and `error` for its index and travel, which grows with the travel. The
+    /// first one of equals.
+    ///
+    /// A bound on each cost comes first, without the seek curve: most targets come round too late,
+    /// or before the arm can be there, and need no exact cost.
     #[inline]
-    pub fn nearest(
+    pub fn cheapest(
         &self,
         arm: Arm,
         angle: u64,
         targets: &[AccessTarget],
-        more: impl Fn(usize) -> u64,
+        late: impl Fn(usize) -> u64,
+        error: impl Fn(usize, u64) -> u64,
     ) -> Option<(usize, u64)> {
-        let mut best = None;
-        let mut shortest = u64::MAX;
-        for (index, target) in targets.iter().enumerate() {
-            // Of 32 candidates all but a few come round too late, or before the arm can be there:
-            // no need to ask for the seek.
-            let first = self.first_pass(angle, target);
-            let distance = arm.cylinder.abs_diff(target.arm.cylinder);
-            let least_seek = self.least_seek[(u32::BITS - distance.leading_zeros()) as usize];
-            let least = first + u64::from(least_seek > first) * self.turn;
-            if least >= shortest {
-                continue;
+        let (mut best, mut least) = (usize::MAX, u64::MAX);
+        for (chunk, start) in targets.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
+            // Without branches, as in `reach`.
+            let mut bounds = [0; CHUNK];
+            let (mut likely, mut lowest) = (0, u64::MAX);
+            for (in_chunk, target) in chunk.iter().enumerate() {
+                let first = self.first_pass(angle, target);
+                let class = distance_class(arm.cylinder.abs_diff(target.arm.cylinder));
+                let least_seek = self.least_seek[usize::from(target.write)][class];
+                let turns =
+                    u64::from(least_seek > first) + u64::from(least_seek > first + self.turn);
+                let index = start + in_chunk;
+                let bound = first + turns * self.turn + late(index) + error(index, least_seek);
+                bounds[in_chunk] = bound;
+                (likely, lowest) =
+                    if bound < lowest { (in_chunk, bound) } else { (likely, lowest) };
             }
-            let more = more(index);
-            if least + more >= shortest {
-                continue;
-            }
-            let cost = self.reach(arm, angle, target) + more;
-            if cost < shortest {
-                (best, shortest) = (Some((index, cost)), cost);
+            // The target with the lowest bound comes first: by their bounds, nearly all others
+            // then cost too much.
+            let others = (0..chunk.len()).filter(|in_chunk| *in_chunk != likely);
+            for in_chunk in std::iter::once(likely).chain(others) {
+                if bounds[in_chunk] > least {
+                    continue;
+                }
+                let (index, target) = (start + in_chunk, &chunk[in_chunk]);
+                let travel = self.travel(arm, target);
+                let reach = self.after_travel(travel, self.first_pass(angle, target));
+                let cost = reach + late(index) + error(index, travel);
+                if cost < least || cost == least && index < best {
+                    (best, least) = (index, cost);
+                }
             }
         }
-        best
+        (best < targets.len()).then_some((best, least))
     }
 }
 
@@ -279,32 +332,56 @@ mod tests {
     }
 
     proptest! {
-        /// Against asking of each.
+        /// Against asking of each; `full`: a full stroke in milliseconds, many turns or few.
         #[test]
-        fn nearest_is_the_first_that_is_reached_soonest(
-            from in 0..7_800_000_000_u64, now in any::<u64>(),
+        fn cheapest_is_the_first_that_costs_least(
+            from in 0..7_800_000_000_u64, now in any::<u64>(), full in 9..100_u64,
             to in prop::collection::vec(
                 (
                     0..7_800_000_000_u64,
                     -2_000_000..2_000_000_i64,
                     any::<bool>(),
                     any::<bool>(),
+                    0..20_000_000_u64,
+                    any::<u32>(),
                 ),
                 0..80,
             ),
+            most in prop::sample::select(vec![0, 1_000, 4_000_000, 1_000_000_000_u64]),
+            ages in any::<bool>(),
         ) {
-            let mechanics = mechanics(1);
+            let slow = Hdd { seek_full: Nanos::from_millis(full), ..nas_4tb() };
+            let mechanics = Mechanics::new(&slow, SIZE, Seed(1));
             let arm = mechanics.geometry.place(from).arm;
-            let target = |(far, near, is_near, write): (u64, i64, bool, bool)| {
+            let target = |&(far, near, is_near, write, ..): &(u64, i64, bool, bool, u64, u32)| {
                 let near = from.saturating_add_signed(near).min(7_799_999_999);
                 let sector = if is_near { near } else { far };
                 mechanics.target(mechanics.geometry.place(sector), write)
             };
-            let targets: Vec<AccessTarget> = to.into_iter().map(target).collect();
+            let targets: Vec<AccessTarget> = to.iter().map(target).collect();
             let angle = mechanics.angle_at(Nanos(now));
-            let each = targets.iter().map(|target| mechanics.reach(arm, angle, target)).enumerate();
-            let soonest = each.min_by_key(|(_, reach)| *reach);
-            prop_assert_eq!(mechanics.nearest(arm, angle, &targets, |_| 0), soonest);
+            let late = |index: usize| if ages { to[index].4 } else { 0 };
+            let error =
+                |index: usize, travel: u64| (most.min(6 * travel) * u64::from(to[index].5)) >> 32;
+            let cost = |(index, target): (usize, &AccessTarget)| {
+                let travel = mechanics.travel(arm, target);
+                mechanics.reach(arm, angle, target) + late(index) + error(index, travel)
+            };
+            let costs = targets.iter().enumerate().map(cost).enumerate();
+            let least = costs.min_by_key(|(_, cost)| *cost);
+            prop_assert_eq!(mechanics.cheapest(arm, angle, &targets, late, error), least);
+        }
+
+        /// The bound of a class of distances is no more than any seek in it, and not far from it.
+        #[test]
+        fn no_seek_takes_less_than_its_class(distance in any::<u32>()) {
+            let class = distance_class(distance);
+            let least = least_of_class(class);
+            prop_assert!(class < DISTANCE_CLASSES);
+            prop_assert!(class == 0 || least <= distance && distance - least <= least / 4);
+            let short = distance % 40;
+            let least = least_of_class(distance_class(short));
+            prop_assert!(short == 0 || least <= short && short - least <= least / 4);
         }
 
         /// Against the definition, a step at a time.

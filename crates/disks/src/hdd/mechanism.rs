@@ -53,11 +53,11 @@ impl HddDisk {
                 self.stop_ahead(at);
             }
             Activity::Read { stream, command, access } => {
-                self.leave(&access, command.from..command.end, false);
+                self.leave(&access, command.from..command.end, false, Some(command.request.id));
                 self.finish_read(at, stream, &command, access.since);
             }
             Activity::Write { command, access } => {
-                self.leave(&access, command.from..command.end, true);
+                self.leave(&access, command.from..command.end, true, Some(command.request.id));
                 self.counters.media_written_sectors += command.end - command.from;
                 let detail = self.detail.as_ref();
                 let done = detail.map_or(at, |detail| detail.write_done(at.max(detail.taken)));
@@ -67,7 +67,7 @@ impl HddDisk {
             }
             Activity::Destage(access) => {
                 let extent = self.buffer.finish();
-                self.leave(&access, extent.clone(), true);
+                self.leave(&access, extent.clone(), true, None);
                 self.counters.destages += 1;
                 self.counters.media_written_sectors += extent.end - extent.start;
                 self.admit_stalled(at);
@@ -75,7 +75,8 @@ impl HddDisk {
         }
     }
 
-    fn leave(&mut self, access: &Access, sectors: Range<u64>, write: bool) {
+    /// `request`: the id of the request that needed the access.
+    fn leave(&mut self, access: &Access, sectors: Range<u64>, write: bool, request: Option<u32>) {
         self.arm = access.arm;
         let &Access { since, there, end, from, .. } = access;
         self.counters.busy_ns += end.saturating_sub(since).0;
@@ -84,7 +85,9 @@ impl HddDisk {
             self.port.event_log.note(|| DiskEvent::Durable { sectors, taken: since, end });
         }
         let from = from.map(|arm| (since, arm.cylinder, arm.surface));
-        self.port.event_log.note(|| DiskEvent::Medium { sectors, write, from, begun: there, end });
+        let begun = there;
+        let event = || DiskEvent::Medium { sectors, write, request, from, begun, end };
+        self.port.event_log.note(event);
     }
 
     fn finish_read(&mut self, at: Nanos, mut stream: Stream, command: &Command, since: Nanos) {
@@ -159,7 +162,7 @@ impl HddDisk {
         // Before this the drive is busy with the command itself.
         let begins = self.detail.as_ref().map_or(at, |detail| detail.begins.max(at));
         let busy = (begins - at).0;
-        match self.pick(at, begins) {
+        match self.pick(begins) {
             Some(NextAccess::Command(index, reach)) => {
                 let reach = busy + reach;
                 let (command, target) = self.queue.remove(index);
@@ -180,16 +183,11 @@ impl HddDisk {
         }
     }
 
-    /// Returns what costs least: the time to get there, and what a later arrival costs; or what
-    /// waits for too long. The write buffer is emptied when no command waits for the medium, and in
-    /// competition with them when one waits for room in it. The arm moves from `begins` on.
-    fn pick(&mut self, at: Nanos, begins: Nanos) -> Option<NextAccess> {
+    /// Returns what costs least: the time to get there, and what a later arrival costs. The write
+    /// buffer is emptied when no command waits for the medium, and in competition with them when
+    /// one waits for room in it. The arm moves from `begins` on.
+    fn pick(&mut self, begins: Nanos) -> Option<NextAccess> {
         let angle = self.mechanics.angle_at(begins);
-        let waiting = |command: &Command| at.saturating_sub(command.since);
-        let queued = self.queue.commands.first().map(waiting);
-        let stalled = self.stalled.front().map(waiting);
-        let overdue = queued.max(stalled).filter(|&age| age > self.age_limit);
-
         let extent = |disk: &Self| {
             let (age, reach) = disk.buffer.nearest(&disk.mechanics, disk.arm, angle)?;
             Some(NextAccess::Extent(age, reach))
@@ -198,15 +196,9 @@ impl HddDisk {
             let reach = disk.queue.reach(index, &disk.mechanics, disk.arm, angle);
             Some(NextAccess::Command(index, reach))
         };
-        if overdue.is_some() && overdue == queued {
-            return command(self, 0);
-        }
         let Some(first) = self.queue.commands.first().map(|command| command.since) else {
             return extent(self);
         };
-        if overdue.is_some() {
-            return extent(self);
-        }
         let stalled = self.stalled.front().map(|command| command.since);
         let oldest = stalled.map_or(first, |stalled| stalled.min(first));
         // What follows the last read is next even where a change of track makes another command a
@@ -216,7 +208,7 @@ impl HddDisk {
         let ageing = &self.queue.ageing;
         let in_turn = |&index: &usize| {
             let later = self.queue.commands[index].since.saturating_sub(oldest);
-            ageing.patience.is_none_or(|patience| later < patience)
+            later < ageing.patience
         };
         if let Some(index) = sequel.filter(in_turn) {
             return command(self, index);

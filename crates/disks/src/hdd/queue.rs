@@ -36,8 +36,6 @@ impl Command {
 pub(crate) struct CommandQueue {
     pub commands: Vec<Command>,
     targets: Vec<AccessTarget>,
-    /// How many of the oldest are weighed against each other.
-    window: usize,
     error: EstimateError,
     pub ageing: Ageing,
 }
@@ -61,6 +59,8 @@ impl EstimateError {
         let (most, key) = (self.most.0, self.random.next_u64());
         move |index, travel| {
             let most = most.min(travel * MOST_TRAVELS);
+            #[cfg(test)]
+            let most = if Bug::MisjudgedWay.is_planted() { u64::from(u32::MAX) } else { most };
             // Two rounds of multiplication: neighbouring indices give unrelated numbers.
             let mixed = (key ^ index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -73,19 +73,18 @@ impl EstimateError {
 /// `patience` the cost is more than the longest way to any command, so that no command is served
 /// before one that arrived this much earlier.
 pub(crate) struct Ageing {
-    pub patience: Option<Nanos>,
-    /// More than the longest way that the drive may expect to a command.
-    longest: u64,
-    /// `longest` by `patience`, times 2^16, rounded up.
+    pub patience: Nanos,
+    /// More than the longest way that the drive may expect to a command, by `patience`, times
+    /// 2^16 and rounded up.
     rate: u64,
 }
 
 impl Ageing {
     /// `reach`: the longest way to any command; `error`: how much longer the drive may expect.
-    fn new(patience: Option<Nanos>, reach: u64, error: Nanos) -> Self {
+    fn new(patience: Nanos, reach: u64, error: Nanos) -> Self {
         let longest = reach + error.0 + 1;
-        let rate = patience.map_or(0, |patience| (longest << 16).div_ceil(patience.0.max(1)));
-        Self { patience, longest, rate }
+        let rate = (longest << 16).div_ceil(patience.0.max(1));
+        Self { patience, rate }
     }
 
     /// Returns the cost of an arrival `later` than the oldest.
@@ -94,8 +93,7 @@ impl Ageing {
         if Bug::ForgottenWait.is_planted() {
             return 0;
         }
-        let Some(patience) = self.patience else { return 0 };
-        if later < patience { (later.0 * self.rate) >> 16 } else { self.longest }
+        (later.0.min(self.patience.0) * self.rate) >> 16
     }
 }
 
@@ -106,7 +104,6 @@ impl CommandQueue {
         Self {
             commands: Vec::with_capacity(room),
             targets: Vec::with_capacity(room),
-            window: model.queue_window.max(1) as usize,
             error: EstimateError {
                 most: model.queue_error,
                 random: Random::new(seed.derive("queue")),
@@ -118,8 +115,8 @@ impl CommandQueue {
     /// Returns the queue of a drive that takes one command at a time.
     pub fn of_one() -> Self {
         let error = EstimateError { most: Nanos::ZERO, random: Random::new(Seed(0)) };
-        let ageing = Ageing::new(None, 0, Nanos::ZERO);
-        Self { commands: Vec::new(), targets: Vec::new(), window: 1, error, ageing }
+        let ageing = Ageing::new(Nanos::MAX, 0, Nanos::ZERO);
+        Self { commands: Vec::new(), targets: Vec::new(), error, ageing }
     }
 
     pub fn push(&mut self, command: Command, target: AccessTarget) {
@@ -141,20 +138,19 @@ impl CommandQueue {
         angle: u64,
         oldest: Nanos,
     ) -> Option<(usize, u64)> {
-        let targets = &self.targets[..self.targets.len().min(self.window)];
-        let exact = self.error.most == Nanos::ZERO;
-        if targets.len() == 1 || exact && self.ageing.patience.is_none() {
-            return mechanics.nearest(arm, angle, targets, |_| 0);
+        let targets = &self.targets[..];
+        if targets.len() == 1 {
+            return mechanics.nearest(arm, angle, targets);
         }
-        let (commands, ageing) = (&self.commands, &self.ageing);
+        let (commands, ageing) = (&self.commands[..targets.len()], &self.ageing);
         let late = |index: usize| ageing.cost(commands[index].since.saturating_sub(oldest));
-        if exact {
-            return mechanics.nearest(arm, angle, targets, late);
+        let errs = self.error.most > Nanos::ZERO;
+        #[cfg(test)]
+        let errs = errs || Bug::MisjudgedWay.is_planted();
+        if !errs {
+            return mechanics.cheapest(arm, angle, targets, late, |_, _| 0);
         }
-        let error = self.error.draw();
-        mechanics.nearest(arm, angle, targets, |index| {
-            error(index, mechanics.travel(arm, &targets[index])) + late(index)
-        })
+        mechanics.cheapest(arm, angle, targets, late, self.error.draw())
     }
 
     /// How long it takes to get to the start of one.
@@ -164,8 +160,11 @@ impl CommandQueue {
 
     /// A read that starts within `sectors`.
     pub fn find_read_in(&self, sectors: &Range<u64>) -> Option<usize> {
-        let within =
-            |command: &Command| sectors.contains(&command.from) && command.request.op == Op::Read;
+        // One comparison for both ends, as in `ReadCache::find`.
+        let (start, length) = (sectors.start, sectors.end.saturating_sub(sectors.start));
+        let within = |command: &Command| {
+            command.from.wrapping_sub(start) < length && command.request.op == Op::Read
+        };
         self.commands.iter().position(within)
     }
 

@@ -40,6 +40,21 @@ pub(crate) struct SeekCurve {
     knee: f64,
 }
 
+/// The curve between two values of a parameter, the first of which makes too little, whose value
+/// is where [`SeekCurve::fit`] finds enough.
+fn halve(
+    mut low: f64,
+    mut high: f64,
+    is_too_little: impl Fn(f64) -> bool,
+    curve: impl Fn(f64) -> SeekCurve,
+) -> SeekCurve {
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        if is_too_little(middle) { low = middle } else { high = middle }
+    }
+    curve(f64::midpoint(low, high))
+}
+
 const TWO_52: f64 = (1_u64 << 52) as f64;
 
 impl SeekCurve {
@@ -50,17 +65,33 @@ impl SeekCurve {
     pub fn fit(track: Nanos, average: Nanos, full: Nanos, cylinders: u32) -> Self {
         let [track, average, full] = [track, average, full].map(|time| time.0 as f64);
         let last = f64::from(cylinders.max(5) - 1);
-        // The average grows with the time at the third, so halving finds it.
-        let (mut low, mut high) = (track, full);
-        for _ in 0..40 {
-            let third = f64::midpoint(low, high);
-            if Self::through(track, third, full, last).average(last) < average {
-                low = third;
-            } else {
-                high = third;
-            }
+        let third = |at_third| Self::through(track, at_third, full, last);
+        // An average near one of the other two needs a bend elsewhere than at the third.
+        if third(full).average(last) < average {
+            let steep = |root_of_knee| Self::flat_behind(track, root_of_knee, full);
+            let root_of_third = (last / 3.0).sqrt();
+            return halve(root_of_third, 1.0, |root| steep(root).average(last) < average, steep);
         }
-        Self::through(track, f64::midpoint(low, high), full, last)
+        if third(track).average(last) > average {
+            let late = |knee| Self::flat_before(track, knee, full, last);
+            let latest = (last * 0.999).min(last - 1.0);
+            return halve(latest, last / 3.0, |knee| late(knee).average(last) < average, late);
+        }
+        // The average grows with the time at the third, so halving finds it.
+        halve(track, full, |at_third| third(at_third).average(last) < average, third)
+    }
+
+    /// The curve that takes the whole stroke's time from the knee on.
+    fn flat_behind(track: f64, root_of_knee: f64, full: f64) -> Self {
+        // At a knee of one cylinder the curve is a step, and a slope not needed.
+        let b = (full - track) / (root_of_knee - 1.0).max(1e-6);
+        Self { a: track - b, b, c: full, e: 0.0, knee: root_of_knee * root_of_knee }
+    }
+
+    /// The curve that takes one cylinder's time up to the knee.
+    fn flat_before(track: f64, knee: f64, full: f64, last: f64) -> Self {
+        let e = (full - track) / (last - knee);
+        Self { a: track, b: 0.0, c: track - e * knee, e, knee }
     }
 
     /// The curve through its times over one cylinder, a third of the stroke and all of it. Where
@@ -140,6 +171,26 @@ mod tests {
     fn a_short_full_stroke_bends_at_the_third() {
         let curve = fit([0.23, 7.4, 10.0], 300_001);
         assert!((curve.knee - 100_000.0).abs() < 1.0);
+    }
+
+    /// A sheet's average can lie anywhere between its other two times.
+    #[test]
+    fn has_every_average_between_track_and_full_stroke() {
+        for cylinders in [2_000, 400_000] {
+            for average in [1.0, 1.05, 1.5, 4.0, 5.6, 15.6, 16.0, 21.0, 29.0, 30.0] {
+                let curve = fit([1.0, average, 30.0], cylinders);
+                let samples = (0..4_000).map(|step| (f64::from(step) + 0.5) / 4_000.0);
+                let weighted = samples.map(|part| {
+                    let distance = (part * f64::from(cylinders - 1)).round() as u32;
+                    2.0 * (1.0 - part) * curve.time(distance) as f64 / 4_000.0
+                });
+                let mean = weighted.sum::<f64>() / 1e6;
+                assert!((mean - average).abs() < 0.02 * average, "{mean} ms, not {average} ms");
+                let ends = [1, cylinders - 1].map(|distance| curve.time(distance));
+                assert!(ends[0].abs_diff(1_000_000) <= 2, "over a track: {} ns", ends[0]);
+                assert!(ends[1].abs_diff(30_000_000) <= 30, "full stroke: {} ns", ends[1]);
+            }
+        }
     }
 
     proptest! {

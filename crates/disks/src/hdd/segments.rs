@@ -32,7 +32,10 @@ impl ReadCache {
         let mut best: Option<usize> = None;
         let mut reach = sector;
         for (index, segment) in self.all.iter().enumerate() {
-            if segment.start <= sector && segment.end > reach {
+            // One comparison for both ends: on which side of them the sector is, is chance, and
+            // a wrongly predicted branch for each costs more than the rest.
+            let within = sector.wrapping_sub(segment.start) < segment.end - segment.start;
+            if within && segment.end > reach {
                 (best, reach) = (Some(index), segment.end);
             }
         }

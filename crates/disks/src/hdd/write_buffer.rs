@@ -155,10 +155,9 @@ impl WriteBuffer {
         let (front, back) = self.targets.as_slices();
         let front = &front[..front.len().min(self.window)];
         let back = &back[..back.len().min(self.window - front.len())];
-        let behind = mechanics
-            .nearest(arm, angle, back, |_| 0)
-            .map(|(age, reach)| (front.len() + age, reach));
-        [mechanics.nearest(arm, angle, front, |_| 0), behind]
+        let behind =
+            mechanics.nearest(arm, angle, back).map(|(age, reach)| (front.len() + age, reach));
+        [mechanics.nearest(arm, angle, front), behind]
             .into_iter()
             .flatten()
             .min_by_key(|&(_, reach)| reach)

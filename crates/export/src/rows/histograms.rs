@@ -1,4 +1,3 @@
-use std::fs;
 use std::io;
 
 use disklab_protocol::names;
@@ -19,7 +18,7 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
 fn trial(record: &Record, outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {
     let Some(path) = record.raw(outcome).map(|raw| raw.join(names::FIO)) else { return Ok(()) };
     check_raw(record, outcome, &path)?;
-    let bytes = match fs::read(&path) {
+    let bytes = match disklab_files::read(&path, &disklab_files::RAW) {
         Ok(bytes) => bytes,
         // Not every trial is fio's.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -42,8 +42,9 @@ mod witness;
 use disklab_protocol::names;
 use disklab_protocol::places::{POOL, REPLICA, TRIAL};
 use environment::Environment;
-use environment::guest::Guest;
+use environment::guest::{self, Guest};
 use filesystem::mounted;
+use rustix::mount::mount_bind;
 use rustix::system::{RebootCommand, reboot};
 use std::fs;
 use std::path::Path;
@@ -53,6 +54,16 @@ use steps::Failure;
 /// The argument by which the program knows that it is a guest's first process; no subcommand has
 /// this name.
 pub const ARGUMENT: &str = "guest-init";
+
+/// Configuration of the host that would change what programs of a guest do, and that is in no key:
+/// in a guest these are empty. (Programs get [`program`]'s environment for the rest.)
+const CONFIGURATION: [&str; 5] = [
+    "/etc/mdadm",
+    "/etc/mdadm.conf",
+    "/etc/mdadm.conf.d",
+    "/etc/dpkg/dpkg.cfg",
+    "/etc/dpkg/dpkg.cfg.d",
+];
 
 /// Runs the trial's plan and powers off; never returns, as a first process must not.
 pub fn main() -> ! {
@@ -70,6 +81,8 @@ pub fn main() -> ! {
 
 fn run_as_guest() -> Result<(), Failure> {
     make_folders()?;
+    // From here on programs run that a lab file names.
+    steps::put(guest::MARKS, crate::confinement::COMMAND)?;
     let environment: Arc<dyn Environment> = Arc::new(Guest);
     actions::run(steps::read_json(&Path::new(TRIAL).join(names::PLAN)), &environment, &[])
 }
@@ -82,6 +95,13 @@ fn make_folders() -> Result<(), Failure> {
     mounted("devtmpfs", "/dev", "")?;
     mounted("tmpfs", "/tmp", "")?;
     mounted("tmpfs", "/mnt", "")?;
+    for place in CONFIGURATION.into_iter().map(Path::new) {
+        if place.is_dir() {
+            mounted("tmpfs", &place.to_string_lossy(), "")?;
+        } else if place.exists() {
+            mount_bind("/dev/null", place).map_err(|e| format!("{}: {e}", place.display()))?;
+        }
+    }
     for folder in [TRIAL, POOL, REPLICA] {
         fs::create_dir(folder).map_err(|e| format!("{folder}: {e}"))?;
     }

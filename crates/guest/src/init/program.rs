@@ -12,6 +12,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+/// A file that does not exist.
+const NO_CONFIGURATION: &str = "/.disklab-no-configuration";
 /// The most bytes of a program's output that go into the record.
 const MOST_WORDS: u64 = 4000;
 
@@ -94,6 +96,11 @@ pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command,
         .env("LC_ALL", "C")
         // Else the host's /etc/localtime would show in fio's report.
         .env("TZ", "UTC")
+        // Else the host's /etc/mke2fs.conf would decide what filesystem mkfs.ext4 makes. Without
+        // the file, it takes the defaults that it was built with.
+        .env("MKE2FS_CONFIG", NO_CONFIGURATION)
+        // Else /etc/gitconfig would. It is not hidden, since a recorded start may be git's.
+        .env("GIT_CONFIG_NOSYSTEM", "1")
         .current_dir(TRIAL)
         .stdin(Stdio::null())
         .stdout(output)

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use disklab_results::Remark;
+
 use super::agree::Agreed;
 use super::error::{Conflict, MergeError};
 use crate::error::RecordError;
@@ -173,11 +175,17 @@ fn differing_file(
 }
 
 fn differing_field(one: &Outcome, other: &Outcome) -> Option<String> {
+    // No raw file says which disks a trial began on.
+    let is_made_again = one.is_made_again() || other.is_made_again();
+    let remarks = |outcome: &Outcome| {
+        let own = outcome.remarks.iter().filter(|remark| **remark != Remark::MadeAgain);
+        own.cloned().collect::<Vec<_>>()
+    };
     let checks = [
         ("virtual_ns", one.virtual_ns == other.virtual_ns),
-        ("disks", one.disks == other.disks),
+        ("disks", is_made_again || one.disks == other.disks),
         ("sample", one.sample == other.sample),
-        ("remarks", one.remarks == other.remarks),
+        ("remarks", remarks(one) == remarks(other)),
         ("measures", one.measures == other.measures),
     ];
     let (field, _) = checks.into_iter().find(|(_, is_same)| !is_same)?;

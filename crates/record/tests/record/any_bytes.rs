@@ -37,7 +37,7 @@ fn damaged(original: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 
 /// What can be read is exactly what whole lines say.
 fn read_lines(bytes: &[u8]) {
-    match outcome::parse(bytes, Chain::default()) {
+    match outcome::parse(bytes, Chain::default(), None) {
         Ok(lines) => {
             assert_eq!(lines.whole + lines.torn, bytes.len());
             let newlines = bytes.iter().filter(|byte| **byte == b'\n');

@@ -2,15 +2,18 @@
 
 use std::fs;
 
-use disklab_record::{Manifest, Record, RecordWriter, Status, outcome};
+use disklab_protocol::digest::sha256_hex;
+use disklab_record::{
+    LastLine, Manifest, Record, RecordWriter, Retry, Status, changed, outcome as lines_of,
+};
 use tempfile::tempdir;
 
-use crate::{manifest, run};
+use crate::{manifest, outcome, run};
 
 const TRIALS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// The manifest and the lines of a record, as bytes.
-fn record() -> (Vec<u8>, Vec<u8>) {
+/// The manifest, the lines and their count of a record, as bytes.
+fn record() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let folder = tempdir().expect("a folder");
     let writer: RecordWriter =
         Record::create(folder.path(), "quick", &manifest(&TRIALS)).expect("a record");
@@ -18,12 +21,12 @@ fn record() -> (Vec<u8>, Vec<u8>) {
         run(&writer, trial, Status::Ok, "{}");
     }
     let file = |name: &str| fs::read(writer.folder().join(name)).expect("a file");
-    (file("manifest.toml"), file("trials.jsonl"))
+    (file("manifest.toml"), file("trials.jsonl"), file("trials.last"))
 }
 
 #[test]
 fn no_bit_of_a_manifest_changes_unseen() {
-    let (manifest, _) = record();
+    let (manifest, ..) = record();
     Manifest::parse(&manifest).expect("it is as it was written");
     for bit in 0..manifest.len() * 8 {
         let mut changed = manifest.clone();
@@ -38,32 +41,111 @@ fn no_bit_of_a_manifest_changes_unseen() {
 }
 
 /// The trials that are still known, or None if the change is refused.
-fn known(manifest: &Manifest, lines: &[u8]) -> Option<Vec<String>> {
-    let lines = outcome::parse(lines, manifest.chain()).ok()?;
+fn known(manifest: &Manifest, lines: &[u8], last: &[u8]) -> Option<Vec<String>> {
+    let last = LastLine::parse(last).ok()?;
+    let lines = lines_of::parse(lines, manifest.chain(), Some(&last)).ok()?;
     Some(lines.outcomes.into_iter().map(|outcome| outcome.trial).collect())
 }
 
 #[test]
 fn no_bit_of_the_lines_changes_unseen() {
-    let (manifest, lines) = record();
+    let (manifest, lines, last) = record();
     let manifest = Manifest::parse(&manifest).expect("it is as it was written");
-    assert_eq!(known(&manifest, &lines).expect("whole lines"), TRIALS);
+    assert_eq!(known(&manifest, &lines, &last).expect("whole lines"), TRIALS);
     for bit in 0..lines.len() * 8 {
         let mut changed = lines.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
-        // Without its newline the last line is one that a run writes now: its trial has not run.
-        match known(&manifest, &changed) {
-            None => {}
-            Some(left) => assert!(left == TRIALS[..3] && bit / 8 == lines.len() - 1, "bit {bit}"),
-        }
+        assert_eq!(known(&manifest, &changed, &last), None, "bit {bit}");
     }
     let all: Vec<&[u8]> = lines.split_inclusive(|&byte| byte == b'\n').collect();
     for gone in 0..all.len() {
         let kept: Vec<&[u8]> = [&all[..gone], &all[gone + 1..]].concat();
-        let left = known(&manifest, &kept.concat());
-        // The last ones may not have been written yet: their trials have not run.
-        let expected = (gone == all.len() - 1)
-            .then(|| TRIALS[..3].iter().map(|&trial| trial.to_owned()).collect());
-        assert_eq!(left, expected, "line {gone}");
+        assert_eq!(known(&manifest, &kept.concat(), &last), None, "line {gone}");
+    }
+    for end in 0..lines.len() {
+        assert_eq!(known(&manifest, &lines[..end], &last), None, "end at {end}");
+    }
+}
+
+#[test]
+fn no_bit_of_the_count_of_lines_changes_unseen() {
+    let (manifest, lines, last) = record();
+    let manifest = Manifest::parse(&manifest).expect("it is as it was written");
+    for bit in 0..last.len() * 8 {
+        let mut changed = last.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(known(&manifest, &lines, &changed), None, "bit {bit}");
+    }
+    for end in 0..last.len() {
+        assert_eq!(known(&manifest, &lines, &last[..end]), None, "end at {end}");
+    }
+}
+
+#[test]
+fn a_kill_before_lines_are_counted_is_no_damage() {
+    let folder = tempdir().expect("a folder");
+    let writer = Record::create(folder.path(), "quick", &manifest(&TRIALS)).expect("a record");
+    let quick = writer.folder().to_owned();
+    let last = quick.join("trials.last");
+    run(&writer, "a", Status::Ok, "{}");
+    let before = fs::read(&last).expect("a count");
+    run(&writer, "b", Status::Ok, "{}");
+    drop(writer);
+    // The line of b is written, and the count is still that of one line.
+    fs::write(&last, &before).expect("room");
+    assert_eq!(Record::open(&quick).expect("readable").lines().len(), 2);
+    let (writer, _) =
+        Record::resume(&quick, &manifest(&TRIALS), Retry::Nothing).expect("it goes on");
+    assert_eq!(LastLine::parse(&fs::read(&last).expect("a count")).expect("a count").lines, 2);
+    run(&writer, "c", Status::Ok, "{}");
+    let lines = quick.join("trials.jsonl");
+    let text = fs::read_to_string(&lines).expect("lines");
+    let kept: String = text.split_inclusive('\n').take(2).collect();
+    fs::write(&lines, kept).expect("room");
+    let error = Record::open(&quick).expect_err("a line is gone").to_string();
+    assert!(
+        error.contains("trials.jsonl, line 3: it is gone: trials.last counts 3 lines"),
+        "{error}"
+    );
+    // Of a record that an older program wrote, nothing counts the lines.
+    fs::remove_file(&last).expect("a count");
+    let error = Record::open(&quick).expect_err("a file is gone").to_string();
+    assert!(error.contains("trials.last is gone, a file that every record has"), "{error}");
+    let path = quick.join("manifest.toml");
+    let old = fs::read_to_string(&path).expect("a manifest").replace("schema = 3", "schema = 2");
+    let (_, below) = old.split_once('\n').expect("lines");
+    fs::write(&path, format!("digest = \"{}\"\n{below}", sha256_hex(below.as_bytes())))
+        .expect("room");
+    assert_eq!(Record::open(&quick).expect("an older record").lines().len(), 2);
+}
+
+#[test]
+fn every_raw_file_has_a_digest() {
+    let folder = tempdir().expect("a folder");
+    let writer = Record::create(folder.path(), "quick", &manifest(&TRIALS)).expect("a record");
+    let raw = writer.begin("a").expect("a folder");
+    let files = ["fio.json", "console.log", "machine.json", "plan.json", "cut-0/disks.json"];
+    fs::create_dir(raw.path().join("cut-0")).expect("a folder");
+    for file in files {
+        fs::write(raw.path().join(file), file).expect("room");
+    }
+    writer.finish(raw, outcome("a", Status::Ok)).expect("a recorded trial");
+    let record = Record::open(writer.folder()).expect("a record");
+    let outcome = record.outcome("a").expect("it ran");
+    assert_eq!(outcome.files.len(), 1);
+    assert_eq!(changed(&record, outcome).expect("readable"), [] as [&str; 0]);
+    for file in files {
+        let path = writer.folder().join("raw/a").join(file);
+        fs::write(&path, "other").expect("room");
+        assert_eq!(changed(&record, outcome).expect("readable"), [file]);
+        fs::remove_file(&path).expect("a file");
+        assert_eq!(changed(&record, outcome).expect("readable"), [file]);
+        fs::write(&path, file).expect("room");
+    }
+    // A line from elsewhere may name any file, and only files in the folder are read.
+    let mut hostile = outcome.clone();
+    for file in ["../../lock", "/etc/hostname", "", ".", "cut-0"] {
+        hostile.other_files = [(file.to_owned(), "0".repeat(64))].into();
+        assert_eq!(changed(&record, &hostile).expect("nothing is read"), [file]);
     }
 }

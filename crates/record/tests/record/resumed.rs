@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use disklab_record::manifest::{Fact, Suite};
-use disklab_record::{Manifest, Record, RecordError, Retry, Status, Tidied, is_written};
+use disklab_record::outcome::Fault;
+use disklab_record::{Manifest, Outcome, Record, RecordError, Retry, Status, Tidied, is_written};
 use tempfile::{TempDir, tempdir};
 
 use crate::{manifest, names, outcome, run};
@@ -27,6 +28,25 @@ fn of_each_status() -> TempDir {
 
 fn resume(folder: &Path, retry: Retry) -> (disklab_record::RecordWriter, Tidied) {
     Record::resume(folder, &manifest(&TRIALS), retry).expect("a record to continue")
+}
+
+/// Another try may go well, and no option is needed for it.
+#[test]
+fn what_failed_by_a_fault_of_the_machine_runs_again() {
+    let folder = tempdir().expect("a folder");
+    let writer = Record::create(folder.path(), "quick", &manifest(&TRIALS)).expect("a record");
+    for (trial, fault) in [("good", Fault::Trial), ("bad", Fault::Machine)] {
+        let failed = Outcome { fault: Some(fault), ..outcome(trial, Status::Failed) };
+        writer.note(failed).expect("a recorded trial");
+    }
+    drop(writer);
+    let quick = folder.path().join("quick");
+    let (writer, _) = resume(&quick, Retry::Nothing);
+    assert_eq!(writer.remaining(), ["bad", "skipped", "stopped", "never"]);
+    run(&writer, "bad", Status::Ok, "second");
+    drop(writer);
+    let (writer, _) = resume(&quick, Retry::Nothing);
+    assert_eq!(writer.remaining(), ["skipped", "stopped", "never"]);
 }
 
 #[test]

@@ -44,7 +44,10 @@ fn a_record_is_read_as_it_was_written() {
     assert_eq!(raw, writer.folder().join("raw/b"));
     assert_eq!(fs::read_to_string(raw.join("fio.json")).expect("raw output"), "half");
     assert_eq!(record.outcome("c").expect("it was noted").raw, None);
-    assert_eq!(names(writer.folder()), ["lock", "manifest.toml", "raw", "trials.jsonl"]);
+    assert_eq!(
+        names(writer.folder()),
+        ["lock", "manifest.toml", "raw", "trials.jsonl", "trials.last"]
+    );
     assert_eq!(names(&writer.folder().join("raw")), ["a", "b"]);
 }
 
@@ -153,7 +156,7 @@ fn a_manifest_that_was_changed_is_refused() {
         assert!(error.contains(expected), "{error}");
     };
     refused("which?", "what?", "text was changed");
-    refused("schema = 2", "schema = 3", "schema is 3");
+    refused("schema = 3", "schema = 4", "schema is 4");
     refused("\"b\"", "\"a\"", "listed twice");
     refused("\"b\"", "\"../b\"", "cannot be the name");
     refused("[suite]", "[suit]", "suite");

@@ -99,7 +99,7 @@ fn answer(source: &ReportSource) -> Markup {
         @if let Some(why) = &source.no_comparisons { p.missing { "No verdicts: " (why) "." } }
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (emphasised(sentence)) "." } } }
-            @for sentence in source.sensitivity() { p { (sentence) "." } }
+            @for sentence in source.on_other_disks() { p { (sentence) "." } }
             @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
         }
         @for sentence in source.records.iter().filter_map(survival::sentence) { p { (sentence)

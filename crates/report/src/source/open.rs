@@ -26,6 +26,7 @@ impl Records {
                     folder.display()
                 ));
             }
+            records.lost.extend(record.made_again());
             records.lost.extend(altered(&record));
             records.all.push(record);
         }

@@ -6,18 +6,24 @@ use disklab_block_devices::PATH;
 use disklab_config::Trial;
 use disklab_protocol::digest::sha256_hex;
 use disklab_record::manifest::Fact;
+use goblin::elf::Elf;
 use rustix::thread::sched_getaffinity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io::{self, ErrorKind};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Versions of `fio`, which every trial runs in its guest, and of the C library that all programs
 /// there share.
 pub fn tools() -> Result<Vec<Fact>> {
-    let libc = Command::new("ldd").arg("--version").env("PATH", PATH).output();
-    let libc =
-        libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
+    let libc = said(Command::new("ldd").arg("--version").env("PATH", PATH));
+    let libc = match libc {
+        Ok(out) => first_line(&out.stdout).unwrap_or_else(|| "unknown".to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => "unknown".to_owned(),
+        Err(cause) => return Err(Error::Tool { program: "ldd".to_owned(), cause }),
+    };
     let fio = program("fio")?;
     check_fio(&fio)?;
     Ok(vec![Fact::new("fio", fio), Fact::new("libc", libc)])
@@ -96,7 +102,14 @@ fn place(name: &str) -> Option<PathBuf> {
 
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    match path.metadata() {
+        Ok(file) => file.is_file() && file.permissions().mode() & 0o111 != 0,
+        // Where it cannot be known, whoever runs it says why.
+        Err(error) => !matches!(
+            error.kind(),
+            ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+        ),
+    }
 }
 
 /// Versions of the programs that make the contents of disks: part of the keys of prepared disks.
@@ -139,29 +152,32 @@ pub fn host() -> Vec<Fact> {
 /// if it is.
 fn program(name: &str) -> Result<String> {
     let missing = |cause| Error::Tool { program: name.to_owned(), cause };
-    let nowhere = || std::io::Error::other(format!("it is in none of {}", PATH.replace(':', " ")));
+    let places = PATH.replace(':', " ");
+    let nowhere = || io::Error::new(ErrorKind::NotFound, format!("it is in none of {places}"));
     let path = place(name).ok_or_else(|| missing(nowhere()))?;
     let bytes = std::fs::read(&path).map_err(missing)?;
-    let out = Command::new(&path).arg("--version").output().map_err(missing)?;
+    let out = said(Command::new(&path).arg("--version")).map_err(missing)?;
     let version = first_line(&out.stdout).unwrap_or_else(|| "unknown version".to_owned());
-    let libraries = libraries(&path).map_err(missing)?;
-    let libraries =
-        libraries.map_or_else(String::new, |digest| format!(", libraries {}", &digest[..16]));
-    Ok(format!("{version}, sha256 {}{libraries}", &sha256_hex(&bytes)[..16]))
+    let mut digests = format!("{version}, sha256 {}", &sha256_hex(&bytes)[..16]);
+    if let Some(loader) = Elf::parse(&bytes).ok().and_then(|elf| elf.interpreter) {
+        let libraries = libraries(loader, &path).map_err(missing)?;
+        let _ = write!(digests, ", libraries {}", &libraries[..16]);
+    }
+    Ok(digests)
 }
 
-/// A digest of the names and contents of the shared libraries that the loader gives a program; none
-/// of a static program or a script.
-fn libraries(program: &Path) -> std::io::Result<Option<String>> {
+/// A digest of the names and contents of the shared libraries that the loader gives a program.
+fn libraries(loader: &str, program: &Path) -> io::Result<String> {
     // The guest's environment has nothing that leads the loader elsewhere.
-    let out = Command::new("ldd")
-        .arg(program)
-        .env("PATH", PATH)
-        .env_remove("LD_LIBRARY_PATH")
-        .env_remove("LD_PRELOAD")
-        .output()?;
+    let mut list = Command::new(loader);
+    list.arg("--list").arg(program).env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD");
+    let out = said(&mut list)?;
     if !out.status.success() {
-        return Ok(None);
+        let words = String::from_utf8_lossy(&out.stderr).trim().to_owned();
+        return Err(io::Error::other(format!(
+            "{loader} --list ended with {}: {words}",
+            out.status
+        )));
     }
     let text = String::from_utf8_lossy(&out.stdout);
     let mut files: Vec<&str> = text.lines().filter_map(library).collect();
@@ -170,10 +186,19 @@ fn libraries(program: &Path) -> std::io::Result<Option<String>> {
     for file in files {
         let _ = writeln!(digests, "{file} {}", sha256_hex(&std::fs::read(file)?));
     }
-    Ok((!digests.is_empty()).then(|| sha256_hex(digests.as_bytes())))
+    Ok(sha256_hex(digests.as_bytes()))
 }
 
-/// The file in a line of `ldd`: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the loader's
+/// Runs a program for what it says. One that is killed has not said it.
+fn said(command: &mut Command) -> io::Result<Output> {
+    let out = command.output()?;
+    match out.status.signal() {
+        Some(_) => Err(io::Error::other(format!("it was killed ({})", out.status))),
+        None => Ok(out),
+    }
+}
+
+/// The file in a line of the loader's list: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the loader's
 /// `/lib64/ld.so (0x7f..)`.
 fn library(line: &str) -> Option<&str> {
     let (file, _) =
@@ -188,8 +213,7 @@ fn first_line(bytes: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_fio, libraries, library};
-    use std::path::Path;
+    use super::{Command, Path, check_fio, libraries, library, program, said};
 
     #[test]
     fn an_old_fio_and_what_is_none_are_refused() {
@@ -204,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_ldd() {
+    fn lines_of_the_loader() {
         assert_eq!(library("\tlinux-vdso.so.1 (0x00007ffd1)"), None);
         assert_eq!(
             library("\tlibz.so.1 => /lib/x/libz.so.1 (0x00007f1)"),
@@ -218,11 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_program_and_of_a_script() {
-        let program = std::env::current_exe().expect("this test");
-        let digest = libraries(&program).expect("ldd");
-        assert_eq!(digest.as_ref().map(String::len), Some(64));
-        assert_eq!(digest, libraries(&program).expect("ldd"));
-        assert_eq!(libraries(Path::new("/usr/bin/ldd")).expect("ldd"), None);
+    fn a_program_has_libraries_and_a_script_has_none() {
+        assert!(program("fio").is_ok_and(|said| said.contains(", libraries ")));
+        assert!(program("ldd").is_ok_and(|said| !said.contains(", libraries ")));
+        let own = std::env::current_exe().expect("this test");
+        let loader = "/lib64/ld-linux-x86-64.so.2";
+        let list = |program| libraries(loader, program).expect("a list");
+        assert_ne!(list(&own), list(Path::new("/bin/sh")));
+        let killed = said(Command::new("sh").args(["-c", "kill -9 $$"])).expect_err("no words");
+        assert!(killed.to_string().contains("it was killed"), "{killed}");
     }
 }

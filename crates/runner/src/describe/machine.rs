@@ -17,7 +17,7 @@ pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
         device: d.name.clone(),
         bytes: whole_blocks(d.used),
         size: d.bytes,
-        model: host.map_or_else(|| d.model.clone(), |host| host.connect(&d.model)),
+        model: host.map_or_else(|| d.model.clone(), |host| d.model.connected_to(&host)),
         image: format!("{DISKS}/{i}.img"),
     });
     GuestMachine {

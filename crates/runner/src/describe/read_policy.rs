@@ -7,10 +7,10 @@
 
 use disklab_config::Trial;
 use disklab_config::policy::{OPTION, PREFIX};
+use disklab_files::TRIAL;
 use disklab_kernels::{Kernel, Provenance, WITH_POLICIES};
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
-use std::fs;
 use std::path::Path;
 
 /// Returns the trial with the policy's name in sysfs.
@@ -52,7 +52,9 @@ pub fn obstacle(trial: &Trial, kernel: &Kernel) -> Option<String> {
 
 /// Why the guest did not get the policy, if that is what its first process says.
 pub fn lacking(trial: &Trial, kernel: &Kernel, folder: &Path) -> Option<String> {
-    let steps = Step::read_all(&fs::read(folder.join(names::STEPS)).unwrap_or_default());
+    let steps = Step::read_all(
+        &disklab_files::read(&folder.join(names::STEPS), &TRIAL).unwrap_or_default(),
+    );
     let found = steps.iter().rev().find_map(|step| match step {
         Step::Lacking { path, value, has } => Some((path, value, has)),
         _ => None,

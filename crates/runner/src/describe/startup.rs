@@ -40,13 +40,7 @@ pub fn contents(trial: &Trial) -> Result<Option<String>> {
         let path = Path::new(&entry.path);
         let digest = match entry.kind {
             EntryKind::File(bytes) if bytes.0 > 0 => {
-                // Opening a pipe waits for whoever writes to it.
-                if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-                    let is_none =
-                        std::io::Error::other("it is no regular file, as the workload has it");
-                    return Err(Error::io("put on the modelled disks", path)(is_none));
-                }
-                fingerprint::sha256_of(path)
+                fingerprint::sha256_of(path, &disklab_files::PROGRAM)
                     .map_err(Error::io("put on the modelled disks", path))?
             }
             _ => None,

@@ -125,7 +125,7 @@ fn in_a_row(model: &Model) -> f64 {
 fn slowest(trial: &Trial, of: impl Fn(&Model) -> f64) -> f64 {
     let disks = trial.devices.iter().take(trial.array.devices.len());
     let connected = |model: &Model| match trial.array.host {
-        Some(host) => of(&host.connect(model)),
+        Some(host) => of(&model.connected_to(&host)),
         None => of(model),
     };
     disks.map(|device| connected(&device.model)).fold(f64::MAX, f64::min)

@@ -1,12 +1,18 @@
 //! Starts a guest in a trial's folder, watches it until it ends, and ends it if it has gone wrong.
 
+use super::stalled;
+use crate::describe::machine::DISKS;
 use crate::error::{Error, Result};
 use crate::interpret::end::End;
 use disklab_protocol::heartbeat::Heartbeat;
 use disklab_protocol::names;
 use disklab_units::{Bytes, Nanos};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
+use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, kill_process_group, setrlimit, waitpgid,
+};
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,6 +25,15 @@ const LOOK: Duration = Duration::from_millis(5);
 /// A console is a page or two; a guest that writes more than this has gone wrong and would fill the
 /// disk.
 const LONGEST_CONSOLE: u64 = 16 << 20;
+/// Room that a trial's output may take, besides the trace that the library writes. The largest of
+/// the lab's trials takes some MiB.
+const LARGEST_OUTPUT: Bytes = Bytes::gib(1);
+/// Each file and folder counts as so much at least, so that empty ones end, too.
+const SMALLEST_FILE: Bytes = Bytes::kib(4);
+/// How often a trial's folder is looked through.
+const LOOK_THROUGH: Duration = Duration::from_secs(1);
+/// Killed processes that take longer to end than this are not waited for.
+const REAPING: Duration = Duration::from_secs(2);
 /// When a guest's calendar begins, ns since 1970: any fixed moment will do (this one is in November
 /// 2023).
 const EPOCH: u64 = 1_700_000_000_000_000_000;
@@ -69,11 +84,17 @@ pub struct Timeouts {
     pub silence: Duration,
     /// So much virtual time beyond what the trial was to take: something in it waits for ever.
     pub overtime: Nanos,
+    /// So long in all: something in it goes on in steps that take no virtual time to speak of.
+    pub wall: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { silence: Duration::from_secs(60), overtime: Nanos::from_secs(600) }
+        Self {
+            silence: Duration::from_secs(60),
+            overtime: Nanos::from_secs(600),
+            wall: Duration::from_secs(24 * 3600),
+        }
     }
 }
 
@@ -93,22 +114,45 @@ pub struct Guest<'a> {
 
 impl Guest<'_> {
     /// Runs it to its end. `limit` is when virtual time is past what can be right.
+    /// A guest that hangs before it has done anything is started once more.
     pub fn run(
         &self,
-        silence: Duration,
+        timeouts: &Timeouts,
+        limit: Nanos,
+        stop: &AtomicBool,
+        seen: &mut dyn FnMut(Heartbeat),
+    ) -> Result<End> {
+        match self.run_once(timeouts, limit, stop, seen)? {
+            End::Silent(_) if self.has_done_nothing() => self.run_once(timeouts, limit, stop, seen),
+            end => Ok(end),
+        }
+    }
+
+    /// Whether the guest's clock never moved, its disks had no request, and its first process wrote
+    /// nothing: the same start again is as good as the first.
+    fn has_done_nothing(&self) -> bool {
+        let beat = Heartbeat::read(self.folder).unwrap_or_default();
+        beat.now == 0 && beat.requests == 0 && !self.folder.join(names::STEPS).exists()
+    }
+
+    fn run_once(
+        &self,
+        timeouts: &Timeouts,
         limit: Nanos,
         stop: &AtomicBool,
         seen: &mut dyn FnMut(Heartbeat),
     ) -> Result<End> {
         let mut child = self.start()?;
-        let end = self.watch(&mut child, silence, limit, stop, seen);
+        let end = self.watch(&mut child, timeouts, limit, stop, seen);
         if !matches!(end, Ok(End::Exited(_))) {
             let _ = child.kill();
             let _ = child.wait();
         }
         // The programs of the guest die with its kernel's process, but for one that was just being
         // started.
-        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+        let group = Pid::from_child(&child);
+        let _ = kill_process_group(group, Signal::KILL);
+        reap(group);
         // The kernel's own folder, named by `uml_dir`, of no use to anybody.
         let _ = std::fs::remove_dir_all(self.folder.join("uml"));
         end
@@ -145,20 +189,23 @@ impl Guest<'_> {
             .env("DISKLAB_LIBRARY", &self.installation.library)
             .env("DISKLAB_INIT", &self.installation.init)
             .env("DISKLAB_STARTER", std::process::id().to_string())
-            .env("TMPDIR", memory_folder(self.folder, self.memory, self.at_a_time()));
+            .env("TMPDIR", memory_folder(self.folder, self.memory, self.at_a_time())?);
         spawn(&mut command, self.folder)
     }
 
     fn watch(
         &self,
         child: &mut Child,
-        silence: Duration,
+        timeouts: &Timeouts,
         limit: Nanos,
         stop: &AtomicBool,
         seen: &mut dyn FnMut(Heartbeat),
     ) -> Result<End> {
         let mut last = Heartbeat::default();
-        let mut moved = Instant::now();
+        let started = Instant::now();
+        let (mut moved, mut looked, mut judged) = (started, started, started);
+        // Processor time that the guest had taken in the middle of a silence.
+        let mut taken = None;
         loop {
             let status =
                 child.try_wait().map_err(Error::io("wait for the guest in", self.folder))?;
@@ -171,11 +218,22 @@ impl Guest<'_> {
             // Absent until the library has made it.
             let beat = Heartbeat::read(self.folder).unwrap_or_default();
             if beat != last {
-                (last, moved) = (beat, Instant::now());
+                (last, moved, taken) = (beat, Instant::now(), None);
                 seen(beat);
             }
-            if moved.elapsed() > silence {
-                return Ok(End::Silent(silence));
+            let silent = moved.elapsed();
+            if silent > timeouts.silence / 2 && taken.is_none() {
+                taken = Some(stalled::processor_time(child.id()));
+            }
+            let is_due = silent > timeouts.silence && judged.elapsed() > LOOK_THROUGH;
+            if is_due && stalled::waits_for_a_processor(child.id(), taken, timeouts.silence / 2) {
+                judged = Instant::now();
+            } else if is_due {
+                stalled::keep(self.folder, child.id());
+                return Ok(End::Silent(timeouts.silence));
+            }
+            if started.elapsed() > timeouts.wall {
+                return Ok(End::PastWall(timeouts.wall));
             }
             if beat.now > limit.0 {
                 return Ok(End::PastTime(limit));
@@ -184,9 +242,40 @@ impl Guest<'_> {
             if console.is_ok_and(|console| console.len() > LONGEST_CONSOLE) {
                 return Ok(End::Talkative);
             }
+            if looked.elapsed() > LOOK_THROUGH {
+                if !is_within(self.folder, LARGEST_OUTPUT) {
+                    return Ok(End::Overfull(LARGEST_OUTPUT));
+                }
+                looked = Instant::now();
+            }
             std::thread::sleep(LOOK);
         }
     }
+}
+
+/// Whether the output in a trial's folder takes no more than `most`, without its disks and the
+/// library's trace. A file that vanishes meanwhile counts nothing.
+fn is_within(trial: &Path, most: Bytes) -> bool {
+    let mut taken = Bytes(0);
+    let mut folders = vec![trial.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if folder == trial && (name == DISKS || name == names::REQUESTS) {
+                continue;
+            }
+            // Of a link itself, not of what it leads to.
+            let Ok(meta) = entry.metadata() else { continue };
+            taken = taken.saturating_add(Bytes(meta.blocks() * 512).max(SMALLEST_FILE));
+            if taken > most {
+                return false;
+            }
+            if meta.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    true
 }
 
 /// Starts a program in a trial's folder; all that it says goes to the trial's console.
@@ -206,18 +295,41 @@ pub fn spawn(command: &mut Command, folder: &Path) -> Result<Child> {
         .map_err(|cause| Error::Tool { program, cause })
 }
 
+/// Collects the processes of a killed group whose parents are gone. The first process of a
+/// container becomes the parent of these, and each would stay behind as a zombie until the end.
+fn reap(group: Pid) {
+    let begun = Instant::now();
+    loop {
+        match waitpgid(group, WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) if begun.elapsed() < REAPING => std::thread::sleep(Duration::from_millis(1)),
+            // Everywhere else another process is their parent.
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
 /// Folder of the file that is the guest's memory: in memory if there is room for all guests of a
 /// run, else beside the trial. The file grows as the guest uses its memory; what does not fit then
 /// kills the guest.
-fn memory_folder(trial: &Path, memory: Bytes, guests: usize) -> PathBuf {
+fn memory_folder(trial: &Path, memory: Bytes, guests: usize) -> Result<PathBuf> {
     let shm = Path::new("/dev/shm");
     let all = memory.saturating_mul(guests as u64);
-    if crate::room::check_room("", shm, all).is_ok() {
-        shm.to_owned()
-    } else {
+    if is_fit_for_memory(shm) && crate::room::check_room("", shm, all).is_ok() {
+        Ok(shm.to_owned())
+    } else if is_fit_for_memory(trial) {
         // The guest's process looks for it from the trial's folder.
-        std::path::absolute(trial).unwrap_or_else(|_| trial.to_owned())
+        Ok(std::path::absolute(trial).unwrap_or_else(|_| trial.to_owned()))
+    } else {
+        Err(Error::NoPlaceForMemory { trial: trial.to_owned() })
     }
+}
+
+/// Whether a guest can make its memory in a folder: the kernel executes what is in that file.
+fn is_fit_for_memory(folder: &Path) -> bool {
+    let has_exec =
+        statvfs(folder).is_ok_and(|stat| !stat.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    has_exec && access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
 #[cfg(test)]
@@ -225,9 +337,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn output_counts_without_disks_and_trace() {
+        let trial = tempfile::tempdir().unwrap();
+        let write = |name: &str, bytes: usize| {
+            std::fs::write(trial.path().join(name), vec![7; bytes]).unwrap();
+        };
+        std::fs::create_dir(trial.path().join(DISKS)).unwrap();
+        write("disks/0.img", 1 << 20);
+        write(names::REQUESTS, 1 << 20);
+        assert!(is_within(trial.path(), Bytes::kib(512)));
+        std::fs::create_dir(trial.path().join("deep")).unwrap();
+        write("deep/large", 1 << 20);
+        assert!(!is_within(trial.path(), Bytes::kib(512)));
+        assert!(is_within(trial.path(), Bytes::mib(2)));
+        for number in 0..300 {
+            write(&format!("deep/{number}"), 0);
+        }
+        assert!(!is_within(trial.path(), Bytes::mib(2)), "empty files are free");
+    }
+
+    #[test]
     fn what_does_not_fit_into_memory_is_beside_the_trial() {
         let trial = tempfile::tempdir().unwrap();
-        assert_eq!(memory_folder(trial.path(), Bytes::mib(256), usize::MAX), trial.path());
-        assert_eq!(memory_folder(trial.path(), Bytes(0), 1), Path::new("/dev/shm"));
+        let folder = |memory, guests| memory_folder(trial.path(), memory, guests).unwrap();
+        assert_eq!(folder(Bytes::mib(256), usize::MAX), trial.path());
+        assert_eq!(folder(Bytes(0), 1), Path::new("/dev/shm"));
+        let error = memory_folder(Path::new("/dev/none"), Bytes::mib(256), usize::MAX).unwrap_err();
+        assert!(error.is_of_all_trials() && error.to_string().contains("noexec"), "{error}");
+        assert!(is_fit_for_memory(trial.path()) && !is_fit_for_memory(Path::new("/dev/none")));
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let noexec = mounts.lines().find(|line| line.contains("noexec"));
+        match noexec.and_then(|line| line.split(' ').nth(1)) {
+            Some(place) => assert!(!is_fit_for_memory(Path::new(place)), "{place}"),
+            None => disklab_testkit::skipped("no filesystem is mounted noexec here"),
+        }
     }
 }

@@ -10,6 +10,7 @@ mod power_cut;
 mod prepared;
 pub mod run;
 mod scratch;
+mod stalled;
 mod tally;
 mod trial;
 mod trials;

@@ -5,13 +5,14 @@
 use super::guest::A_DAY_AFTER;
 use super::prepared::write_json;
 use super::run::Run;
+use super::scratch::remove_file;
 use crate::describe::machine::{self, DISKS};
 use crate::describe::power_cut;
 use crate::error::{Error, Result};
 use crate::interpret::end::End;
 use crate::interpret::evidence::{self, Who};
-use crate::interpret::fsload;
 use crate::interpret::power_cut::Left;
+use crate::interpret::{fault, fsload};
 use crate::room::check_room;
 use disklab_config::Trial;
 use disklab_kernels::Kernel;
@@ -39,17 +40,15 @@ pub fn look(
 ) -> Result<std::result::Result<Left, String>> {
     let mut left = Left::default();
     for (number, cut) in closing.power_cuts.iter().enumerate() {
-        match look_at(run, trial, kernel, folder, number, cut)? {
-            Ok(took) => left.survived.push((took, cut.acknowledged)),
-            Err(_) if run.stop.load(Ordering::Relaxed) => return Ok(Err("interrupted".to_owned())),
-            Err(reason) => {
-                // Else a full disk of the host's would be the filesystem's fault.
-                if let Err(full) = check_room("what looks at a power cut", folder, RAW_OUTPUT) {
-                    return Ok(Err(full.to_string()));
-                }
-                left.lost.push((number + 1, cut.at, reason));
+        let looked = look_at(run, trial, kernel, folder, number, cut)?;
+        if looked.is_err() {
+            if run.stop.load(Ordering::Relaxed) {
+                return Ok(Err("interrupted".to_owned()));
             }
+            // Else a full disk of the host's would be the filesystem's fault.
+            check_room("what looks at a power cut", folder, RAW_OUTPUT)?;
         }
+        left.add(number, cut, looked);
     }
     Ok(Ok(left))
 }
@@ -76,13 +75,19 @@ fn look_at(
     };
     write_json(&place.join(names::PLAN), &power_cut::plan(trial, cut.acknowledged, files))?;
     let end = run.guest(kernel, &place, trial.memory, &[A_DAY_AFTER], LIMIT, &mut |_| ())?;
-    for clutter in [&link, &place.join(names::HEARTBEAT)] {
-        // A guest that ended at once has made no heartbeat.
-        let _ = fs::remove_file(clutter);
-    }
+    remove_file(&link)?;
+    // A guest that ended at once has made none.
+    remove_file(&place.join(names::HEARTBEAT))?;
     fs::remove_dir_all(&disks).map_err(Error::io("remove", &disks))?;
     if matches!(end, End::Stopped) {
         return Ok(Err("interrupted".to_owned()));
     }
-    Ok(evidence::judge(&place, &end, Who::Guest).map(|_| evidence::mount_time(&place)))
+    let judged = evidence::judge(&place, &end, Who::Guest);
+    match judged {
+        // The filesystem has no part in that.
+        Err(reason) if fault::was_killed(&end) => {
+            Err(Error::CheckKilled { number: number + 1, reason })
+        }
+        judged => Ok(judged.map(|_| evidence::mount_time(&place))),
+    }
 }

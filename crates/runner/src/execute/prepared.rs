@@ -8,17 +8,19 @@ use super::scratch::remove_folder;
 use crate::describe::facts::MkfsTools;
 use crate::describe::machine::{DISKS, preparing_machine};
 use crate::describe::plan::preparing_plan;
-use crate::describe::startup;
+use crate::describe::{stack, startup};
 use crate::error::{Error, Result};
 use crate::estimate::room;
 use crate::interpret::end::End;
 use crate::interpret::evidence::{self, Who};
+use crate::interpret::fault;
 use crate::room::check_room;
 use disklab_config::Trial;
 use disklab_kernels::{BuildStep, Claim, Kernel};
 use disklab_protocol::action::Plan;
 use disklab_protocol::machine::MachineDisk;
 use disklab_protocol::names;
+use disklab_record::outcome::Fault;
 use disklab_units::{Bytes, Nanos};
 use serde::Serialize;
 use std::fs::{self, File};
@@ -26,6 +28,9 @@ use std::path::{Path, PathBuf};
 
 /// Part of every key: what was prepared by an older format is not used.
 const FORMAT: u32 = 2;
+
+/// Programs that make disks and would read a configuration of the host.
+const CONFIGURED: [&str; 2] = ["mkfs.ext4", "mdadm"];
 
 /// Beside prepared disks: their digests, written last.
 const DIGESTS: &str = "disks.sha256";
@@ -48,6 +53,10 @@ struct Ingredients<'a> {
     /// Digest of the files of this machine that are put on the disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     contents: Option<String>,
+    /// The configuration of the programs that make them, where they would read the host's: before
+    /// guests kept it out, it could show in the disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<&'static str>,
 }
 
 /// Prepared disks in the cache.
@@ -89,6 +98,10 @@ pub fn key(trial: &Trial, kernel: &Kernel, mkfs_tools: &MkfsTools) -> Result<Opt
         disks: &machine.disks,
         plan: &plan,
         contents: startup::contents(trial)?,
+        configuration: stack::mkfs_tools(trial)
+            .iter()
+            .any(|tool| CONFIGURED.contains(&tool.as_str()))
+            .then_some("none"),
     };
     let text = serde_json::to_vec(&all)
         .map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
@@ -117,10 +130,15 @@ pub fn get(
     check_room(&format!("preparing the disks of {}", trial.array.name), &parent, room(trial))?;
     let scratch = claim.scratch()?;
     let path = scratch.path();
-    if let Err(reason) = make(run, trial, kernel, path)? {
+    if let Err((reason, fault)) = make(run, trial, kernel, path)? {
+        let array = &trial.array.name;
+        if fault == Fault::Machine && fault::is_full(path) {
+            let what = format!("disks could not be prepared for {array}");
+            return Err(Error::Full { what, reason, path: parent });
+        }
         let kept = parent.join(format!("{key}.failed"));
         keep_evidence(path, &kept)?;
-        return Err(Error::Prepare { array: trial.array.name.clone(), reason, kept });
+        return Err(Error::Prepare { array: array.clone(), reason, fault, kept });
     }
     for i in 0..trial.devices.len() {
         let to = path.join(format!("{i}.img"));
@@ -146,13 +164,14 @@ fn digests(folder: &Path, disks: usize) -> Result<String> {
     (0..disks).map(digest).collect()
 }
 
-/// Runs the guest that prepares; the inner error is why there are no disks.
+/// Runs the guest that prepares; the inner error is why there are no disks, and whose fault that
+/// is.
 fn make(
     run: &Run,
     trial: &Trial,
     kernel: &Kernel,
     folder: &Path,
-) -> Result<std::result::Result<(), String>> {
+) -> Result<std::result::Result<(), (String, Fault)>> {
     let Some(plan) = preparing_plan(trial) else { return Ok(Ok(())) };
     let disks = folder.join(DISKS);
     fs::create_dir(&disks).map_err(Error::io("create", &disks))?;
@@ -162,13 +181,19 @@ fn make(
     if matches!(end, End::Stopped) {
         return Err(Error::Interrupted);
     }
-    Ok(evidence::judge(folder, &end, Who::Guest).map(drop))
+    let judged = evidence::judge(folder, &end, Who::Guest).map(drop);
+    Ok(judged.map_err(|reason| {
+        let fault = fault::of_guest(folder, &end, Some(&reason));
+        (reason, fault)
+    }))
 }
 
 fn keep_evidence(from: &Path, to: &Path) -> Result<()> {
     let _ = fs::remove_dir_all(to);
     fs::create_dir(to).map_err(Error::io("create", to))?;
-    for name in [names::CONSOLE, names::STEPS, names::ACTIONS, names::MACHINE, names::PLAN] {
+    for name in
+        [names::CONSOLE, names::STEPS, names::ACTIONS, names::MACHINE, names::PLAN, names::STALLED]
+    {
         // What the guest did not get round to writing is not there.
         let _ = fs::rename(from.join(name), to.join(name));
     }

@@ -3,22 +3,17 @@
 use super::cpus;
 use super::guest::{Guest, Installation, Timeouts};
 use crate::describe::{facts, read_policy};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interpret::end::End;
 use disklab_config::{Layout, Trial};
 use disklab_kernels::{Cache, Kernel};
 use disklab_protocol::heartbeat::Heartbeat;
 use disklab_units::{Bytes, Nanos};
-use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
-
-/// In the cache: a file that every run locks, together with the others.
-pub const IN_USE: &str = "in-use";
 
 /// The settings of a run in guests.
 #[derive(Debug, Clone)]
@@ -47,13 +42,9 @@ impl Run {
             .or_else(|| read_policy::obstacle(trial, kernel))
     }
 
-    /// Locks the cache: while this is held, nobody takes prepared disks away (`disklab clean` asks
-    /// for the lock alone).
-    pub fn hold_cache(&self) -> Result<File> {
-        let path = self.cache.root().join(IN_USE);
-        let file = File::create(&path).map_err(Error::io("create", &path))?;
-        flock(&file, FlockOperation::LockShared).map_err(|e| Error::io("lock", &path)(e.into()))?;
-        Ok(file)
+    /// Locks the cache: while this is held, nobody takes kernels and prepared disks away.
+    pub fn hold_cache(&self) -> Result<Cache> {
+        Ok(self.cache.clone().held()?)
     }
 
     /// Folder of the trials' disks: in the cache, so that copies can share what they do not change.
@@ -75,13 +66,14 @@ impl Run {
         limit: Nanos,
         seen: &mut dyn FnMut(Heartbeat),
     ) -> Result<End> {
+        kernel.check_program()?;
         let (kernel, installation) = (&*kernel.path, &self.installation);
         let guest = Guest { kernel, installation, folder, memory, guests: self.jobs, parameters };
-        guest.run(self.timeouts.silence, limit, self.stop, seen)
+        guest.run(&self.timeouts, limit, self.stop, seen)
     }
 
     /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a
-    /// processor of its own. The first error ends it.
+    /// processor of its own; by fewer where the machine has no more. The first error ends it.
     pub(crate) fn share(
         &self,
         count: usize,
@@ -89,24 +81,31 @@ impl Run {
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
         let failed = OnceLock::new();
+        let work = || {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    return;
+                }
+                if let Err(error) = work(i) {
+                    next.store(count, Ordering::Relaxed);
+                    let _ = failed.set(error);
+                    return;
+                }
+            }
+        };
         let cpus = cpus::allowed();
         std::thread::scope(|scope| {
-            for job in 0..self.jobs.clamp(1, count.max(1)) {
-                let (next, failed, cpu) = (&next, &failed, cpus[job % cpus.len()]);
-                scope.spawn(move || {
+            let is_begun = |job: &usize| {
+                let (work, cpu) = (&work, cpus[job % cpus.len()]);
+                let on_one = move || {
                     cpus::keep_to(cpu);
-                    loop {
-                        let i = next.fetch_add(1, Ordering::Relaxed);
-                        if i >= count {
-                            return;
-                        }
-                        if let Err(error) = work(i) {
-                            next.store(count, Ordering::Relaxed);
-                            let _ = failed.set(error);
-                            return;
-                        }
-                    }
-                });
+                    work();
+                };
+                std::thread::Builder::new().spawn_scoped(scope, on_one).is_ok()
+            };
+            if (0..self.jobs.clamp(1, count.max(1))).filter(is_begun).count() == 0 {
+                work();
             }
         });
         failed.into_inner().map_or(Ok(()), Err)

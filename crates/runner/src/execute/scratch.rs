@@ -60,6 +60,14 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
+/// Removes a file that may be absent.
+pub fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Removes the folders in `parent` whose processes are gone; returns how many.
 pub fn sweep(parent: &Path) -> Result<usize> {
     let entries = match fs::read_dir(parent) {

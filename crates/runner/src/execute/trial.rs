@@ -4,7 +4,7 @@ use super::guest::Timeouts;
 use super::power_cut;
 use super::prepared::{Prepared, write_json};
 use super::run::Run;
-use super::scratch::Scratch;
+use super::scratch::{Scratch, remove_file};
 use crate::describe::machine::{DISKS, machine};
 use crate::describe::plan::plan;
 use crate::describe::read_policy;
@@ -19,9 +19,9 @@ use disklab_config::Trial;
 use disklab_kernels::Kernel;
 use disklab_protocol::heartbeat::Heartbeat;
 use disklab_protocol::names;
+use disklab_record::outcome::Fault;
 use disklab_record::{Outcome, Status};
 use disklab_units::{Bytes, Nanos};
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -52,18 +52,19 @@ pub fn run(
 
     let limit = limit(trial, &run.timeouts);
     let end = run.guest(kernel, folder, trial.memory, &[], limit, seen)?;
-    let virtual_ns = evidence::virtual_time(folder);
+    let heartbeat = folder.join(names::HEARTBEAT);
+    let virtual_ns = evidence::virtual_time(folder).map_err(Error::io("read", &heartbeat))?;
     let results = results(trial, folder, &end, Who::Guest);
     // While their disks are there.
     let left = match &results {
         Ok(results) => power_cut::look(run, trial, kernel, folder, &results.closing)?,
         Err(_) => Ok(Left::default()),
     };
-    let fault = fault::of_guest(folder, &end);
-    for clutter in [DISKS, names::HEARTBEAT] {
-        // A guest that ended at once has made no heartbeat.
-        let _ = fs::remove_file(folder.join(clutter));
-    }
+    let fault = fault::of_guest(folder, &end, results.as_ref().err().map(String::as_str));
+    let is_full = fault::is_full(folder);
+    remove_file(&link)?;
+    // A guest that ended at once has made none.
+    remove_file(&heartbeat)?;
     let results = results.and_then(|mut results| {
         let (of_cuts, not_survived) = cuts::results(trial, &results.closing, &left?)?;
         results.measures.extend(of_cuts);
@@ -74,6 +75,11 @@ pub fn run(
     if outcome.status == Status::Failed {
         // What could not be packed had been measured.
         outcome.fault = outcome.fault.or(Some(fault));
+        if outcome.fault == Some(Fault::Machine) && (is_full || fault::is_full(folder)) {
+            let reason = outcome.reason.unwrap_or_default();
+            let path = if fault::is_full(folder) { folder.to_owned() } else { run.trials_folder() };
+            return Err(Error::Full { what: trial.id.clone(), reason, path });
+        }
         if let Some(reason) = read_policy::lacking(trial, kernel, folder) {
             (outcome.status, outcome.reason, outcome.fault) = (Status::Skipped, Some(reason), None);
         }

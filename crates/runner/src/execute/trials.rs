@@ -127,6 +127,7 @@ impl Run {
             events(Event::Preparing { array });
             let waiting = &mut |_| events(Event::Waiting { array });
             let prepared = match prepared::get(self, trial, self.kernel(trial), key, waiting) {
+                Err(error) if error.is_of_all_trials() => return Err(error),
                 Err(Error::Interrupted | Error::Cache(disklab_kernels::Error::Interrupted)) => {
                     Err(("interrupted".to_owned(), Fault::Machine))
                 }
@@ -166,7 +167,9 @@ impl Run {
         match trial::run(self, trial, self.kernel(trial), disks, raw.path(), moved) {
             Ok(outcome) if outcome.status == Status::Interrupted => note(writer, outcome),
             Ok(outcome) => Ok(writer.finish(raw, outcome)?),
-            // The host has no room or no program: this trial cannot be, the next one may.
+            // No other trial has room either.
+            Err(error) if error.is_of_all_trials() => Err(error),
+            // The host lacks a file or a program: this trial cannot be, the next one may.
             Err(error) => Ok(writer.finish(raw, failed(trial, error.to_string(), Fault::Machine))?),
         }
     }

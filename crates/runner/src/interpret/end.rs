@@ -1,6 +1,6 @@
 //! How the process of a trial ended.
 
-use disklab_units::Nanos;
+use disklab_units::{Bytes, Nanos};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -13,8 +13,12 @@ pub enum End {
     Silent(Duration),
     /// Given up: virtual time passed this limit.
     PastTime(Nanos),
-    /// Given up: its console grew past [`LONGEST_CONSOLE`].
+    /// Given up: it ran for so long.
+    PastWall(Duration),
+    /// Given up: its console grew past the longest that a console may be.
     Talkative,
+    /// Given up: its output took more than this.
+    Overfull(Bytes),
     /// The user wanted it to end.
     Stopped,
 }

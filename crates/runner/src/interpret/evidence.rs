@@ -2,13 +2,15 @@
 
 use super::end::End;
 use crate::room::check_room;
+use disklab_files::{TRACE, TRIAL};
 use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
 use disklab_record::fingerprint::sha256_of;
 use disklab_units::{Bytes, Nanos};
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use rustix::process::Signal;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 
@@ -18,6 +20,8 @@ const TAIL: u64 = 256 << 10;
 pub(crate) const LEAST_ROOM: Bytes = Bytes::mib(1);
 /// Beginning of the messages of the library and the first process.
 pub(crate) const OURS: &str = "disklab: ";
+/// The signal to a process that writes beyond the limit of the size of files.
+const XFSZ: i32 = Signal::XFSZ.as_raw();
 const PANIC: &str = "Kernel panic - not syncing: ";
 
 /// The process that carries a plan out.
@@ -30,7 +34,7 @@ pub enum Who {
 }
 
 impl Who {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Guest => "guest",
             Self::First => "trial's first process",
@@ -41,13 +45,14 @@ impl Who {
 /// The closing record of a trial that did all it should; else the reason, for people.
 pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
     ended_well(folder, end, who)?;
-    let closing = std::fs::read(folder.join(names::CLOSING)).map_err(|error| {
-        said(&tail(&folder.join(names::CONSOLE))).map_or_else(
+    let console = tail(folder, names::CONSOLE)?;
+    let closing = raw_file(folder, names::CLOSING, || {
+        said(&console).map_or_else(
             || {
                 let who = who.name();
                 format!(
-                    "the {who} ended without the disks' closing record ({error}): its results \
-                    are not complete"
+                    "the {who} ended without the disks' closing record: its results are not \
+                     complete"
                 )
             },
             str::to_owned,
@@ -73,7 +78,7 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
             return Err(format!(
                 "given up after {limit}, far beyond what it takes (the last step that it \
                  finished: {})",
-                step_name(last_step(folder))
+                step_name(last_step(folder)?)
             ));
         }
         End::PastTime(limit) => format!(
@@ -83,17 +88,25 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
             "the guest hangs: neither its clock nor a request moved for {} s",
             silence.as_secs()
         ),
+        End::PastWall(wall) => format!(
+            "the guest never ends: it ran for {} h, and its clock hardly moved",
+            wall.as_secs_f64() / 3600.0
+        ),
+        End::Overfull(most) => format!(
+            "the guest wrote more than {most} into its trial's folder, besides the trace of \
+             requests"
+        ),
         End::Talkative => "the guest's console filled up; it has gone wrong".to_owned(),
     };
     Err(explained(folder, &what))
 }
 
 fn exited_well(folder: &Path, status: ExitStatus, who: Who) -> Result<(), String> {
-    let console = tail(&folder.join(names::CONSOLE));
+    let console = tail(folder, names::CONSOLE)?;
     if let Some(panic) = console.lines().rev().find_map(|line| line.split_once(PANIC)) {
         return Err(format!("the guest kernel panicked: {}", panic.1.trim()));
     }
-    if let Some(error) = failed_step(folder) {
+    if let Some(error) = failed_step(folder)? {
         // What the library said is nearer to the cause: a full host disk is an I/O error in the
         // guest.
         let cause = said(&console).filter(|cause| !cause.starts_with("guest: ") && *cause != error);
@@ -102,13 +115,17 @@ fn exited_well(folder: &Path, status: ExitStatus, who: Who) -> Result<(), String
     if !status.success() {
         let last = said(&console).or_else(|| console.lines().last()).map(str::to_owned);
         let last = last.unwrap_or_else(|| no_words(folder));
-        return Err(format!("the {}'s process died ({status}): {last}", who.name()));
+        let why = match status.signal() {
+            Some(XFSZ) => "; the limit of the size of files (`ulimit -f`) is too low",
+            _ => "",
+        };
+        return Err(format!("the {}'s process died ({status}): {last}{why}", who.name()));
     }
     Ok(())
 }
 
 fn did_all(folder: &Path, who: Who) -> Result<(), String> {
-    match last_step(folder) {
+    match last_step(folder)? {
         Some(Step::Finished) => Ok(()),
         _ => Err(format!("the {} ended before its plan did; see its console", who.name())),
     }
@@ -135,8 +152,13 @@ fn no_words(folder: &Path) -> String {
 /// The trace must be the one that the library wrote.
 fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
     let Some(expected) = &closing.trace_sha256 else { return Ok(()) };
-    let found = sha256_of(&folder.join(names::REQUESTS))
-        .map_err(|error| format!("{}: {error}", names::REQUESTS))?;
+    if folder.join(names::REQUESTS_PACKED).exists() && !folder.join(names::REQUESTS).exists() {
+        // The trace was checked before it was packed, and its line has the digest of the packed
+        // file.
+        return Ok(());
+    }
+    let found = sha256_of(&folder.join(names::REQUESTS), &TRACE.inside(0))
+        .map_err(unread(names::REQUESTS))?;
     if found.as_ref() == Some(expected) {
         Ok(())
     } else {
@@ -145,16 +167,20 @@ fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
 }
 
 /// When the guest's clock stopped, if it got so far.
-pub fn virtual_time(folder: &Path) -> Option<Nanos> {
-    disklab_protocol::heartbeat::Heartbeat::read(folder)
-        .ok()
-        .filter(|beat| beat.now > 0)
-        .map(|beat| Nanos(beat.now))
+pub fn virtual_time(folder: &Path) -> io::Result<Option<Nanos>> {
+    match disklab_protocol::heartbeat::Heartbeat::read(folder) {
+        Ok(beat) => Ok(Some(Nanos(beat.now)).filter(|now| now.0 > 0)),
+        // It had not been made, or not been given its length.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// How long mounting took, where the guest did.
 pub fn mount_time(folder: &Path) -> Option<Nanos> {
-    let steps = Step::read_all(tail(&folder.join(names::STEPS)).as_bytes());
+    let steps = Step::read_all(tail(folder, names::STEPS).unwrap_or_default().as_bytes());
     steps.into_iter().find_map(|step| match step {
         Step::Mounted { took_ns, .. } => took_ns.map(Nanos),
         _ => None,
@@ -162,8 +188,8 @@ pub fn mount_time(folder: &Path) -> Option<Nanos> {
 }
 
 fn explained(folder: &Path, what: &str) -> String {
-    let time = virtual_time(folder).unwrap_or_default();
-    let last = last_step(folder);
+    let time = virtual_time(folder).ok().flatten().unwrap_or_default();
+    let last = last_step(folder).ok().flatten();
     if let Some(Step::PhaseBegun { phase }) = last {
         return format!(
             "phase {phase}: {what} (virtual time {time}); a program that only computes takes no \
@@ -178,15 +204,38 @@ fn step_name(step: Option<Step>) -> String {
     step.map_or_else(|| "start".to_owned(), |step| step.name())
 }
 
-fn last_step(folder: &Path) -> Option<Step> {
-    Step::read(tail(&folder.join(names::STEPS)).lines().last()?)
+fn last_step(folder: &Path) -> Result<Option<Step>, String> {
+    Ok(tail(folder, names::STEPS)?.lines().last().and_then(Step::read))
 }
 
-pub(crate) fn failed_step(folder: &Path) -> Option<String> {
-    match last_step(folder)? {
-        Step::Failed { error } => Some(error),
+pub(crate) fn failed_step(folder: &Path) -> Result<Option<String>, String> {
+    Ok(match last_step(folder)? {
+        Some(Step::Failed { error }) => Some(error),
         _ => None,
+    })
+}
+
+/// Begins the reason of a trial whose raw output is there, and this machine does not give back.
+pub(crate) const UNREAD: &str = "cannot read back ";
+
+/// A file that is refused, such as one that is too large, is the trial's own fault.
+fn unread(name: &str) -> impl FnOnce(io::Error) -> String {
+    move |error| match error.raw_os_error() {
+        Some(_) => format!("{UNREAD}{name}: {error}"),
+        None => format!("{name}: {error}"),
     }
+}
+
+/// Reads a file of a trial's raw output; `missing` is the reason if the trial left none.
+pub(crate) fn raw_file(
+    folder: &Path,
+    name: &str,
+    missing: impl FnOnce() -> String,
+) -> Result<Vec<u8>, String> {
+    disklab_files::read(&folder.join(name), &TRIAL).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => missing(),
+        _ => unread(name)(error),
+    })
 }
 
 /// The first thing of ours on a console: what follows is often its consequence.
@@ -196,15 +245,20 @@ fn said(console: &str) -> Option<&str> {
     ours.or_else(|| console.lines().find(|line| line.contains(" panicked at ")))
 }
 
-pub(crate) fn tail(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    if let Ok(mut file) = File::open(path) {
-        let length = file.metadata().map_or(0, |meta| meta.len());
-        // A file that cannot be read has no end to look at; what is missing shows in the reason.
-        let _ = file.seek(SeekFrom::Start(length.saturating_sub(TAIL)));
-        let _ = file.take(TAIL).read_to_end(&mut bytes);
+/// The end of a file; of one that is not there, nothing.
+pub(crate) fn tail(folder: &Path, name: &str) -> Result<String, String> {
+    let read = || {
+        let mut file = disklab_files::open(&folder.join(name), &TRIAL)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    match read() {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(unread(name)(error)),
     }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! comes again on every machine; a fault of the machine is worth a try on another one.
 
 use super::end::End;
-use super::evidence::{LEAST_ROOM, OURS, failed_step, tail, virtual_time};
+use super::evidence::{LEAST_ROOM, OURS, UNREAD, failed_step, tail, virtual_time};
 use crate::describe::machine::DISKS;
 use crate::error::Error;
 use crate::room::check_room;
@@ -12,51 +12,91 @@ use rustix::process::Signal;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
+/// How the library ends what the system says of a full filesystem or quota: ENOSPC and EDQUOT.
+const FULL: [&str; 2] = ["(os error 28)", "(os error 122)"];
 /// How the library ends what the host's system says.
 const OF_THE_HOST: &str = "(os error ";
+/// How a guest's first process begins what it says. A filesystem that it finds full is the trial's.
+const OF_THE_GUEST: &str = "guest: ";
 /// Messages of a guest kernel whose memory is a file that could not grow.
 const NO_MEMORY: [&str; 2] = ["Bus error - the host", "Kernel mode signal 7"];
 /// The same of a program in it.
 const BUS_ERROR: &str = "SIGBUS";
 
-/// The fault of a guest that ended so, and left no result in `folder`. Call it while its disks are
-/// there.
-pub fn of_guest(folder: &Path, end: &End) -> Fault {
+/// The fault of a guest that ended so, and left no result in `folder` for this reason, if that is
+/// known. Call it while its disks are there.
+pub fn of_guest(folder: &Path, end: &End, reason: Option<&str>) -> Fault {
     let is_machines = match end {
+        _ if reason.is_some_and(is_unread) => true,
         // A machine that is too slow looks like this, too.
-        End::Silent(_) => true,
+        End::Silent(_) | End::PastWall(_) => true,
         // The library ends itself by SIGABRT, having said why.
-        End::Exited(status) => {
-            status.signal().is_some_and(|signal| signal != Signal::ABORT.as_raw())
-                || virtual_time(folder).is_none()
-        }
-        End::PastTime(_) | End::Talkative | End::Stopped => false,
+        End::Exited(_) => was_killed(end) || !matches!(virtual_time(folder), Ok(Some(_))),
+        End::PastTime(_) | End::Talkative | End::Overfull(_) | End::Stopped => false,
     };
     if is_machines { Fault::Machine } else { of_what_is_left(folder) }
+}
+
+/// The same of a trial's first process on this machine.
+pub fn of_first(end: &End, reason: Option<&str>) -> Fault {
+    let is_machines = was_killed(end) || reason.is_some_and(is_unread);
+    if is_machines { Fault::Machine } else { Fault::Trial }
+}
+
+/// Whether raw output could not be read back.
+fn is_unread(reason: &str) -> bool {
+    reason.starts_with(UNREAD)
+}
+
+/// Whether a filesystem of the machine has no room for what a trial writes in a folder.
+pub fn has_no_room(folder: &Path) -> bool {
+    check_room("", folder, LEAST_ROOM).is_err()
+}
+
+/// Whether a signal ended the guest's kernel, as the kernel of a machine without memory sends it.
+pub fn was_killed(end: &End) -> bool {
+    let End::Exited(status) = end else { return false };
+    status.signal().is_some_and(|signal| signal != Signal::ABORT.as_raw())
 }
 
 /// The fault of disks that could not be prepared, or of a trial that never began.
 pub fn of_error(error: &Error) -> Fault {
     match error {
-        Error::Prepare { kept, .. } => of_what_is_left(kept),
+        Error::Prepare { fault, .. } => *fault,
         _ => Fault::Machine,
     }
 }
 
+/// Whether a guest in `folder` found a filesystem of the machine full. Call it while its disks are
+/// there.
+pub fn is_full(folder: &Path) -> bool {
+    let console = tail(folder, names::CONSOLE).unwrap_or_default();
+    let disks = folder.join(DISKS);
+    console.lines().any(says_full) || has_no_room(folder) || (disks.exists() && has_no_room(&disks))
+}
+
+/// Whether a line of the console says that a filesystem of the machine is full.
+fn says_full(line: &str) -> bool {
+    let ours = line.strip_prefix(OURS).filter(|what| !what.starts_with(OF_THE_GUEST));
+    ours.is_some_and(|what| FULL.iter().any(|code| what.contains(code)))
+}
+
 fn of_what_is_left(folder: &Path) -> Fault {
-    let console = tail(&folder.join(names::CONSOLE));
+    let (Ok(console), Ok(step)) = (tail(folder, names::CONSOLE), failed_step(folder)) else {
+        return Fault::Machine;
+    };
+    let is_hosts = |line: &str| {
+        let is_full = FULL.iter().any(|code| line.contains(code));
+        line.contains(OF_THE_HOST) && (!is_full || says_full(line))
+    };
     let says = |line: &str| {
-        (line.starts_with(OURS) && line.contains(OF_THE_HOST))
+        (line.starts_with(OURS) && is_hosts(line))
             || NO_MEMORY.iter().any(|words| line.contains(words))
     };
-    let step = failed_step(folder);
     // Nothing can be said on a full disk.
-    let is_full = |place: &Path| check_room("", place, LEAST_ROOM).is_err();
-    let disks = folder.join(DISKS);
     if console.lines().any(says)
         || step.is_some_and(|step| step.contains(BUS_ERROR))
         || is_full(folder)
-        || (disks.exists() && is_full(&disks))
     {
         Fault::Machine
     } else {
@@ -77,7 +117,7 @@ mod tests {
         for (name, text) in files {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
-        of_guest(folder.path(), end)
+        of_guest(folder.path(), end, None)
     }
 
     fn exited(status: i32) -> End {
@@ -89,12 +129,28 @@ mod tests {
         let failed =
             "{\"step\":\"failed\",\"error\":\"measure: fio failed: No space left on device\"}\n";
         assert_eq!(fault(&[(names::STEPS, failed)], &exited(0)), Fault::Trial);
+        let full = (names::CONSOLE, "disklab: guest: write a: No space left (os error 28)\n");
+        assert_eq!(fault(&[full], &exited(0)), Fault::Trial);
         let panicked =
             (names::CONSOLE, "[ 1.0] Kernel panic - not syncing: sysrq triggered crash\n");
         assert_eq!(fault(&[panicked], &exited(1 << 8)), Fault::Trial);
         let wild = (names::CONSOLE, "disklab: guest: a request with tag 9 of 4\n");
         assert_eq!(fault(&[wild], &exited(Signal::ABORT.as_raw())), Fault::Trial);
         assert_eq!(fault(&[], &End::Talkative), Fault::Trial);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_from_other_errors_of_the_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let says = |text: &str| {
+            std::fs::write(folder.path().join(names::CONSOLE), text).unwrap();
+            is_full(folder.path())
+        };
+        assert!(says("disklab: write: 0.img: No space left on device (os error 28)\n"));
+        assert!(says("disklab: write: 0.img: Disk quota exceeded (os error 122)\n"));
+        assert!(!says("disklab: read: 0.img: Input/output error (os error 5)\n"));
+        assert!(!says("measure: No space left on device (os error 28)\n"));
+        assert!(!says("disklab: guest: fsload: write a: No space left on device (os error 28)\n"));
     }
 
     #[test]
@@ -111,8 +167,17 @@ mod tests {
         let program =
             "{\"step\":\"failed\",\"error\":\"measure: fio failed (signal: 7 (SIGBUS))\"}\n";
         assert_eq!(fault(&[(names::STEPS, program)], &exited(0)), Fault::Machine);
+        // A good end, and the machine does not give back what is there.
+        let (folder, end) = (tempfile::tempdir().unwrap(), exited(0));
+        std::fs::write(folder.path().join(names::HEARTBEAT), [1; 64]).unwrap();
+        let unread = Some("cannot read back guest.jsonl: Input/output error (os error 5)");
+        let refused = Some("guest.jsonl: it is a folder, and a file of a trial is a regular file");
+        assert_eq!(of_guest(folder.path(), &end, unread), Fault::Machine);
+        assert_eq!(of_guest(folder.path(), &end, refused), Fault::Trial);
+        assert_eq!(of_first(&end, unread), Fault::Machine);
+        assert_eq!(of_first(&end, refused), Fault::Trial);
         // Its clock never moved.
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(of_guest(folder.path(), &exited(1 << 8)), Fault::Machine);
+        assert_eq!(of_guest(folder.path(), &exited(1 << 8), None), Fault::Machine);
     }
 }

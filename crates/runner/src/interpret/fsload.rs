@@ -1,5 +1,6 @@
 //! Threads that work on many files: what came of it, and what a power cut has to leave.
 
+use super::evidence::raw_file;
 use crate::describe::fsload::seed;
 use disklab_config::Trial;
 use disklab_config::suite::metric::{LOOPS, OPS};
@@ -7,12 +8,10 @@ use disklab_fsload::promises::{Promise, promised};
 use disklab_fsload::report::LoadReport;
 use disklab_protocol::names;
 use disklab_results::measure::{Measure, Measures};
-use std::fs;
 use std::path::Path;
 
 fn report(folder: &Path) -> Result<LoadReport, String> {
-    let text =
-        fs::read(folder.join(names::FSLOAD)).map_err(|e| format!("fsload left no report: {e}"))?;
+    let text = raw_file(folder, names::FSLOAD, || "fsload left no report".to_owned())?;
     serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", names::FSLOAD))
 }
 

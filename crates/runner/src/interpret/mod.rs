@@ -4,6 +4,7 @@
 //! Nothing here runs a trial.
 
 mod choice;
+pub mod derive;
 pub mod end;
 pub mod evidence;
 pub mod fault;

@@ -18,7 +18,6 @@ use disklab_results::sample::{self, RequestedLoad};
 use disklab_results::{Remark, Sample, fio, read_stats};
 use disklab_units::Bytes;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,11 +36,7 @@ pub fn outcome(
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
     let is_unpacked = results.is_ok() && packed.is_err();
     match results.and_then(|results| packed.map(|()| results)) {
-        Ok(TrialResults { sample, remarks, measures, .. }) => {
-            outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);
-            outcome.status = if outcome.reason.is_some() { Status::Failed } else { Status::Ok };
-            (outcome.sample, outcome.remarks, outcome.measures) = (sample, remarks, measures);
-        }
+        Ok(results) => results.put_into(&mut outcome),
         Err(reason) => {
             // One that a signal reached before us ended in its own way.
             let stopped = matches!(end, End::Stopped) || stop.load(Ordering::Relaxed);
@@ -70,7 +65,7 @@ const COLD: u64 = 4 * (16 << 10);
 /// The results of a trial.
 pub struct TrialResults {
     /// fio's numbers, where it was fio.
-    sample: Option<Sample>,
+    pub sample: Option<Sample>,
     /// Remarks on odd numbers.
     pub remarks: Vec<Remark>,
     pub measures: Measures,
@@ -79,7 +74,8 @@ pub struct TrialResults {
 
 pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<TrialResults, String> {
     let closing = evidence::judge(folder, end, who)?;
-    let text = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
+    let no_steps = || format!("the {} left no steps", who.name());
+    let text = evidence::raw_file(folder, names::STEPS, no_steps)?;
     let steps = Step::read_all(&text);
     let mut measures = throughput::measures(trial, &closing);
     measures.extend(snapshots::measures(trial, &steps)?);
@@ -93,11 +89,12 @@ pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<Tria
     };
     measures.extend(own);
     remarks.extend(choice::remarks(trial, &closing));
+    // Else it would have no result.
+    remarks.extend(folder.join(names::STALLED).exists().then_some(Remark::StartedAgain));
     let Some(w) = trial.workload.fio() else {
         return Ok(TrialResults { sample: None, remarks, measures, closing });
     };
-    let path = folder.join(names::FIO);
-    let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;
+    let report = evidence::raw_file(folder, names::FIO, || "fio left no report".to_owned())?;
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
     let direct = w.is_direct();
     let blocks: BTreeSet<Bytes> = w.jobs.iter().map(|job| job.bs).collect();

@@ -1,5 +1,6 @@
 //! A workload of phases: what came of it.
 
+use super::evidence::raw_file;
 use disklab_config::phases::{PhaseAction, Phases, PrintedNumbers, WorkloadPhase};
 use disklab_config::suite::metric::{BANDWIDTH, OF_A_READER, READ, READER, TIME, WRITTEN};
 use disklab_protocol::closing::{self, Closing};
@@ -10,7 +11,6 @@ use disklab_results::measure::{Measure, Measures};
 use disklab_results::sample::{ENOUGH_FOR_P99_9, of_jobs};
 use disklab_results::{Remark, dbench, fs_mark};
 use disklab_units::Nanos;
-use std::fs;
 use std::path::Path;
 
 /// Requests for a p99: as many lie above it as above the p99.9 of ten times as many.
@@ -56,8 +56,8 @@ pub fn measures(
 }
 
 fn accounts(folder: &Path) -> Result<Vec<PhaseAccount>, String> {
-    let text = fs::read_to_string(folder.join(names::PHASES))
-        .map_err(|e| format!("{}: {e}", names::PHASES))?;
+    let text = raw_file(folder, names::PHASES, || "the phases left no output".to_owned())?;
+    let text = String::from_utf8(text).map_err(|e| format!("{}: {e}", names::PHASES))?;
     let read = |line| serde_json::from_str(line).map_err(|e| format!("{}: {e}", names::PHASES));
     text.lines().map(read).collect()
 }

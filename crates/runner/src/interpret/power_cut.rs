@@ -2,7 +2,7 @@
 
 use disklab_config::Trial;
 use disklab_config::suite::metric::SURVIVED;
-use disklab_protocol::closing::Closing;
+use disklab_protocol::closing::{Closing, PowerCut};
 use disklab_results::Remark;
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::Nanos;
@@ -60,6 +60,15 @@ pub fn results(
 }
 
 impl Left {
+    /// Adds the state of the disks after cut `number`, counted from 0: how long mounting took, or
+    /// why the cut was not survived.
+    pub fn add(&mut self, number: usize, cut: &PowerCut, looked: Result<Option<Nanos>, String>) {
+        match looked {
+            Ok(took) => self.survived.push((took, cut.acknowledged)),
+            Err(reason) => self.lost.push((number + 1, cut.at, reason)),
+        }
+    }
+
     fn remark(&self, cuts: usize) -> Option<Remark> {
         let (number, at, reason) = self.lost.first()?;
         Some(Remark::NotSurvived {

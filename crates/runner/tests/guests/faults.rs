@@ -2,6 +2,7 @@
 //! behind.
 
 use crate::place::{self, TestGuest, constant};
+use disklab_guest::confinement;
 use disklab_guest::interface::INTERFACE;
 use disklab_protocol::action::{Action, Program, Unmount};
 use disklab_protocol::heartbeat::Heartbeat;
@@ -14,7 +15,7 @@ use disklab_units::{Bytes, Nanos};
 use libtest_mimic::Trial;
 use rustix::process::{Pid, getpgid};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,11 +33,15 @@ pub fn tests() -> Vec<Trial> {
         crate::test("a_guest_that_is_killed", a_guest_that_is_killed),
         crate::test("a_guest_that_writes_over_itself", a_guest_that_writes_over_itself),
         crate::test("a_console_that_overflows", a_console_that_overflows),
+        crate::test("output_that_overflows", output_that_overflows),
+        crate::test("steps_that_take_no_time", steps_that_take_no_time),
         crate::test("a_full_host_disk", a_full_host_disk),
         crate::test("another_build", another_build),
         crate::test("another_interface", another_interface),
         crate::test("a_killed_starter", a_killed_starter),
+        crate::test("a_guest_that_attacks_its_host", a_guest_that_attacks_its_host),
         crate::test("a_stop", a_stop),
+        crate::test("a_parent_of_orphans_keeps_no_zombies", a_parent_of_orphans_keeps_no_zombies),
         crate::test("an_ordinary_end_leaves_no_process", an_ordinary_end_leaves_no_process),
     ]
 }
@@ -60,6 +65,8 @@ fn a_hang() {
     place.silence = Duration::from_secs(2);
     let reason = reason(&place);
     assert!(reason.contains("hangs") && reason.contains("for 2 s"), "{reason}");
+    let state = std::fs::read_to_string(place.path("stalled.log")).unwrap();
+    assert!(state.contains("R (running)") && state.contains("== look 2"), "{state}");
 }
 
 fn waiting_for_ever() {
@@ -157,11 +164,69 @@ fn a_guest_that_writes_over_itself() {
     );
 }
 
+/// A program of a lab file is root in the guest, and mounts the host's files writable.
+fn a_guest_that_attacks_its_host() {
+    if confinement::gap(confinement::landlock_version()).is_some() {
+        println!("skipped: this machine's kernel has no Landlock that confines a guest wholly");
+        return;
+    }
+    let victims = tempfile::tempdir().unwrap();
+    let file = victims.path().join("file");
+    std::fs::write(&file, "whole").unwrap();
+    let before = file.metadata().unwrap();
+    let mut place = TestGuest::shell("");
+    let script = format!(
+        "head -c 4096 /dev/vda >/dev/null
+        mkdir /tmp/host && mount -t hostfs none /tmp/host -o /
+        cd /tmp/host{0} && cat file && echo
+        try() {{ sh -c \"$2\" 2>/dev/null && echo did $1; }}
+        try write 'echo broken > file'
+        try append 'echo broken >> file'
+        try create 'echo new > new'
+        try folder 'mkdir folder'
+        try remove 'rm -f file'
+        try rename 'mv file other'
+        try mode 'chmod 777 file'
+        try times 'touch -d 1999-01-01 file'
+        try owner 'chown 1234 file'
+        try symlink 'ln -s {0}/file /mnt/trial/link'
+        try hardlink 'ln file /tmp/host{1}/hard'
+        try memory 'echo x > /tmp/host/dev/shm/disklab-attack'
+        echo inside > /mnt/trial/inside && cat /mnt/trial/inside",
+        victims.path().display(),
+        place.folder.path().display(),
+    );
+    place.what = place::program(&["sh", "-c", &script]);
+    place.run().unwrap();
+    assert_eq!(place.said().split_whitespace().collect::<Vec<_>>(), ["whole", "inside"]);
+    let after = file.metadata().unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), b"whole");
+    assert_eq!((after.mode(), after.uid()), (before.mode(), before.uid()));
+    assert_eq!((after.mtime(), after.nlink()), (before.mtime(), 1));
+    assert_eq!(std::fs::read_dir(victims.path()).unwrap().count(), 1);
+    assert!(!Path::new("/dev/shm/disklab-attack").exists());
+}
+
 fn a_console_that_overflows() {
     let reason = reason(&TestGuest::shell(
         "while head -c 100000 /dev/zero | tr '\\0' x > /dev/console; do :; done",
     ));
     assert!(reason.contains("console filled up"), "{reason}");
+}
+
+fn output_that_overflows() {
+    let reason = reason(&TestGuest::shell(
+        "i=0; while :; do head -c 10000000 /dev/zero > /mnt/trial/$i; i=$((i+1)); done",
+    ));
+    assert!(reason.contains("wrote more than 1 GiB into its trial's folder"), "{reason}");
+}
+
+/// The clock moves, so that the guest is never silent.
+fn steps_that_take_no_time() {
+    let mut place = TestGuest::shell("while :; do sleep 0.000000001; done");
+    place.wall = Duration::from_secs(3);
+    let reason = reason(&place);
+    assert!(reason.contains("never ends: it ran for"), "{reason}");
 }
 
 /// On a small filesystem of its own.
@@ -279,4 +344,26 @@ fn an_ordinary_end_leaves_no_process() {
     place.run().unwrap();
     assert_eq!(place.processes(), Vec::<String>::new());
     assert!(!place.path("uml").exists(), "the kernel's own folder is left");
+}
+
+/// The first process of a container becomes the parent of every process whose own has ended.
+fn a_parent_of_orphans_keeps_no_zombies() {
+    rustix::process::set_child_subreaper(Some(Pid::INIT)).unwrap();
+    let place = TestGuest::shell("sleep 1");
+    place.run().unwrap();
+    // Guests of other tests have zombies too, for an instant each.
+    let asked = Instant::now();
+    while !zombies().is_empty() && asked.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(7));
+    }
+    assert_eq!(zombies(), Vec::<String>::new());
+}
+
+/// The `stat` lines of this process's children that have ended and were not waited for.
+fn zombies() -> Vec<String> {
+    let parent = format!(") Z {} ", std::process::id());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines =
+        processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    lines.filter(|line| line.contains(&parent)).collect()
 }

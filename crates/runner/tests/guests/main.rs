@@ -12,6 +12,8 @@ mod controller;
 mod decisions;
 mod faults;
 mod files;
+mod host_files;
+mod hunt;
 mod no_room;
 mod phases;
 mod place;
@@ -48,6 +50,8 @@ fn main() {
         decisions::tests(),
         faults::tests(),
         files::tests(),
+        host_files::tests(),
+        hunt::tests(),
         no_room::tests(),
         power_cut::tests(),
         read_policies::tests(),

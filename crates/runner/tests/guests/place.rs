@@ -10,9 +10,9 @@ use disklab_protocol::measure::{Measure, Measured};
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
 use disklab_runner::End;
-use disklab_runner::Installation;
 use disklab_runner::evidence;
 use disklab_runner::guest::Guest;
+use disklab_runner::{Installation, Timeouts};
 use disklab_trace::TraceEntry;
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::{Path, PathBuf};
@@ -116,6 +116,8 @@ pub struct TestGuest {
     pub installation: Installation,
     /// Given up after so long without a sign of life.
     pub silence: Duration,
+    /// Given up after so long.
+    pub wall: Duration,
     /// Given up at this virtual time.
     pub limit: Nanos,
 }
@@ -162,6 +164,7 @@ impl TestGuest {
             parameters: Vec::new(),
             installation: Installation::find().unwrap(),
             silence: Duration::from_secs(30),
+            wall: Duration::from_secs(600),
             limit: Nanos::from_secs(600),
         }
     }
@@ -198,7 +201,8 @@ impl TestGuest {
             guests: 2,
             parameters: &parameters,
         };
-        guest.run(self.silence, self.limit, stop, &mut |_| ()).unwrap()
+        let timeouts = Timeouts { silence: self.silence, wall: self.wall, ..Timeouts::default() };
+        guest.run(&timeouts, self.limit, stop, &mut |_| ()).unwrap()
     }
 
     fn plan(&self) -> Plan {
@@ -248,7 +252,8 @@ pub fn processes(folder: &Path) -> Vec<String> {
     processes_now(folder)
 }
 
-fn processes_now(folder: &Path) -> Vec<String> {
+/// Ids of the processes that run in a guest's folder now.
+pub fn processes_now(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder);

@@ -67,6 +67,7 @@ impl Resolved<'_> {
             self.check_backgrounds(),
             self.check_mirrors(),
             self.check_metrics(suite, lab),
+            self.check_drives(),
             self.check_estimates(suite),
             if cuts { self.check_power_cut() } else { Vec::new() },
         ];
@@ -78,11 +79,34 @@ impl Resolved<'_> {
         self.workloads.iter().map(|workload| workload.thing.bytes()).max().unwrap_or_default()
     }
 
+    /// A drive replaces a disk of some array; of several drives that replace none, the first of a
+    /// kind is named.
+    fn check_drives(&self) -> Vec<Diagnostic> {
+        let (mut mistakes, mut kinds) = (Vec::new(), BTreeSet::new());
+        for drive in &self.drives {
+            let mut disks = self.arrays.iter().flat_map(|array| &array.thing.1);
+            if self.arrays.is_empty() || disks.any(|disk| drive.thing.replaces(disk)) {
+                continue;
+            }
+            let kind = drive.thing.kind();
+            if kinds.insert(kind) {
+                let arrays: Vec<&str> = self.arrays.iter().map(Named::value).collect();
+                mistakes.push(drive.wrong(format!(
+                    "`{}` replaces {kind}s, and no array of the suite has any: {}",
+                    drive.value(),
+                    arrays.join(", ")
+                )));
+            }
+        }
+        mistakes
+    }
+
     /// The ends that are asked for are those of estimates that some array's disks have.
     fn check_estimates(&self, suite: &Suite) -> Vec<Diagnostic> {
         let axis = SuiteAxis::Parameter(SweptParameter::Estimated);
         let values = suite.axes.iter().filter(|known| known.axis == axis);
-        let known = RangeEnd::axis_values(self.arrays.iter().flat_map(|array| &array.thing.1));
+        let devices = self.all_devices();
+        let known = RangeEnd::axis_values(&devices);
         let check = |value: &Located<String>| {
             if known.contains(&value.value) {
                 return None;

@@ -25,6 +25,7 @@ pub(super) struct Resolved<'a> {
     pub workloads: Vec<Named<'a, Workload>>,
     /// Without `none`.
     pub backgrounds: Vec<Named<'a, Background>>,
+    pub drives: Vec<Named<'a, &'a Device>>,
     pub policies: Vec<Named<'a, (PolicyChoice, &'a Policy)>>,
 }
 
@@ -64,9 +65,13 @@ impl<'a> Resolved<'a> {
         let (arrays, others): (Vec<&AxisValues>, Vec<&AxisValues>) =
             axes.iter().partition(|values| values.axis == Axis::Array);
         for AxisValues { axis, values, .. } in arrays.into_iter().chain(others) {
-            let SuiteAxis::Named(named) = axis else { continue };
             for name in values {
-                if let Err(message) = resolved.add(*named, name, ramp, lab) {
+                let added = match axis {
+                    SuiteAxis::Named(named) => resolved.add(*named, name, ramp, lab),
+                    SuiteAxis::Parameter(SweptParameter::Drive) => resolved.add_drive(name, lab),
+                    SuiteAxis::Parameter(_) => Ok(()),
+                };
+                if let Err(message) = added {
                     mistakes.push(name.place.diagnostic(message));
                 }
             }
@@ -87,6 +92,7 @@ impl<'a> Resolved<'a> {
         Some(Base {
             array,
             devices,
+            drive: self.drive(cell),
             workload: Named::find(&self.workloads, cell.value(Axis::Workload))?,
             background: self.background(cell),
             policy: policy.map(|((choice, policy), spelled)| (spelled, policy, choice)),
@@ -99,6 +105,25 @@ impl<'a> Resolved<'a> {
     /// The array of a cell, with its disks.
     pub fn array(&self, cell: &Cell<'_>) -> Option<&(&'a Array, Vec<Device>)> {
         Named::find(&self.arrays, cell.value(Axis::Array))
+    }
+
+    /// The drive of a cell.
+    pub fn drive(&self, cell: &Cell<'_>) -> Option<&'a Device> {
+        let mut parameters = cell.parameters().into_iter();
+        let drive = parameters.find(|swept| *swept.parameter == SweptParameter::Drive)?;
+        Named::find(&self.drives, Some(drive.value)).copied()
+    }
+
+    /// The disks of each array, with each drive of the suite in their place.
+    pub fn all_devices(&self) -> Vec<Device> {
+        let arrays = || self.arrays.iter().map(|array| &array.thing.1);
+        if self.drives.is_empty() {
+            return arrays().flatten().cloned().collect();
+        }
+        let with = |drive: &Named<'_, &Device>| {
+            arrays().flat_map(|own| drive.thing.in_place_of(own)).collect::<Vec<_>>()
+        };
+        self.drives.iter().flat_map(with).collect()
     }
 
     pub fn background(&self, cell: &Cell<'_>) -> Option<&Background> {
@@ -116,14 +141,26 @@ impl<'a> Resolved<'a> {
         let mut swept = cell.parameters().into_iter();
         let value = swept.rfind(|swept| *swept.parameter == SweptParameter::Estimated);
         let end = value.and_then(|swept| RangeEnd::parse(swept.value).ok().flatten());
-        let devices = self.array(cell).map(|(_, devices)| devices);
+        let devices = self.array(cell).map(|(_, devices)| match self.drive(cell) {
+            Some(drive) => drive.in_place_of(devices),
+            None => devices.clone(),
+        });
         end.zip(devices)
             .is_some_and(|(end, devices)| devices.iter().all(|own| end.value_of(own).is_none()))
     }
 
-    /// Why a cell has no trials: its background asks of its array what that cannot do.
+    /// Why a cell has no trials: its drive or its background asks of its array what that cannot do.
     pub fn why_left_out(&self, cell: &Cell<'_>) -> Option<String> {
-        let (array, background) = (self.array(cell)?.0, self.background(cell)?);
+        let (array, devices) = self.array(cell)?;
+        if let Some(drive) = self.drive(cell)
+            && !devices.iter().any(|disk| drive.replaces(disk))
+        {
+            let (name, kind) = (&array.name, drive.kind());
+            return Some(format!(
+                "array {name} is left out for drives that replace {kind}s: it has none"
+            ));
+        }
+        let background = self.background(cell)?;
         let snapshots = background.snapshots?;
         let can_replicate = snapshots.replicate_every.is_none() || array.replica.is_some();
         let why = match array.layout.filesystem()? {
@@ -132,6 +169,12 @@ impl<'a> Resolved<'a> {
             other => format!("{other} has no snapshots"),
         };
         Some(format!("{} on {} is left out: {why}", background.name, array.name))
+    }
+
+    fn add_drive(&mut self, name: &'a Located<String>, lab: &'a Lab) -> Result<(), String> {
+        let thing = lookup("device", &lab.devices, &name.value)?;
+        self.drives.push(Named { name, thing });
+        Ok(())
     }
 
     fn add(

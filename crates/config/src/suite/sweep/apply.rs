@@ -24,6 +24,8 @@ use crate::workload::{Workload, WorkloadKind};
 pub struct Base<'a> {
     pub array: &'a Array,
     pub devices: &'a [Device],
+    /// The drive that takes the place of the disks of its kind.
+    pub drive: Option<&'a Device>,
     pub workload: &'a Workload,
     pub background: Option<&'a Background>,
     /// The value in the suite and the policy that it is of; none where the suite has none.
@@ -101,6 +103,10 @@ pub fn apply(
     // The disks first: the others may speak of one.
     for swept in values.iter().filter(|swept| *swept.parameter == SweptParameter::Disks) {
         applied.set_disks(swept.value, lab).map_err(|message| swept.wrong(message))?;
+    }
+    if let Some(drive) = base.drive {
+        applied.array = applied.array.with_drive(&applied.devices, drive);
+        applied.devices = drive.in_place_of(&applied.devices);
     }
     applied.set_devices(values, lab, known)?;
     if let Some((last, changes)) = changes(values, KeyOwner::Workload) {

@@ -17,7 +17,7 @@ use disklab_units::Seed;
 
 use super::parameter::SweptParameter;
 use super::range::SampledFrom;
-use super::values::{read_span, spelled};
+use super::values::read_span;
 use crate::read::{Located, SourcePlace, TomlTable};
 
 const SAMPLES: std::ops::RangeInclusive<u32> = 2..=1000;
@@ -33,7 +33,7 @@ pub(in crate::suite) fn read(
     for key in table.keys().into_iter().filter(|key| !KEYS.contains(key)) {
         match key.parse::<SweptParameter>() {
             Ok(parameter) => {
-                let span = read_span(table, key);
+                let span = read_span(table, key, &parameter);
                 parameters.extend(span.map(|span| (parameter, table.place(key), span)));
             }
             Err(message) => {
@@ -55,7 +55,7 @@ pub(in crate::suite) fn read(
                 SampledFrom::List(list) => {
                     let index = (way * list.len() as f64) as usize;
                     let drawn = list.get(index.min(list.len() - 1));
-                    drawn.map(|drawn| spelled(&drawn.value)).unwrap_or_default()
+                    drawn.map(|drawn| drawn.value.clone()).unwrap_or_default()
                 }
             }
         };

@@ -7,6 +7,7 @@
 //! "policy.margin" = [0, 50, 100]
 //! "device.seek_average" = ["8 ms", "12 ms"]
 //! disks = [2, 4, 8]
+//! device = ["nas-4tb", "laptop-1tb"]                # each instead of all disks that turn
 //! memory = ["256 MiB", "1 GiB"]
 //! runtime = ["10 s", "60 s"]
 //! "background.iodepth" = [1, 8]                     # of a background that is a workload
@@ -24,12 +25,12 @@ mod range;
 mod values;
 
 pub use number::Number;
-pub use parameter::{ESTIMATED, SweptParameter};
+pub use parameter::{DRIVE, ESTIMATED, SweptParameter};
 pub(super) use parameter::{MEMORY, RUNTIME};
 
 pub(super) use apply::{Applied, Base, Having, RereadFiles, SweptValue, apply};
 pub(super) use hypercube::read as read_hypercube;
-pub(super) use values::{canonical, each_once, read_steps};
+pub(super) use values::{each_once, read_steps};
 
 use values::read_list;
 
@@ -49,6 +50,12 @@ pub(super) fn read_axes(
     }
     let mut axes = Vec::new();
     for key in crossed.keys() {
+        if OF_DISKS.contains(&key) && crossed.is_table(key) {
+            crossed.has(key);
+            let rule = "a name with points in it stands in quotes";
+            crossed.wrong(key, format!("{rule}: \"disk.2.seek\" = ..."));
+            continue;
+        }
         let parameter = match key.parse::<SweptParameter>() {
             Ok(parameter) => parameter,
             // Without a point it is more likely to be another axis's name.
@@ -57,19 +64,12 @@ pub(super) fn read_axes(
                 crossed.wrong(key, message);
                 continue;
             }
-            Err(_) => {
-                if OF_DISKS.contains(&key) && crossed.is_table(key) {
-                    crossed.has(key);
-                    let rule = "a name with points in it stands in quotes";
-                    crossed.wrong(key, format!("{rule}: \"disk.2.seek\" = ..."));
-                }
-                continue;
-            }
+            Err(_) => continue,
         };
         let values = if crossed.is_table(key) {
             read_steps(crossed, key, parameter.is_whole())
         } else {
-            read_list(crossed, key)
+            read_list(crossed, key, &parameter)
         };
         axes.push((parameter, values));
     }

@@ -7,16 +7,20 @@ use std::str::FromStr;
 
 use disklab_units::{Bytes, Nanos, words};
 
+use super::number::Number;
 use crate::read::unknown;
 
-/// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks),
-/// `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`, `estimated`.
+/// By its name in a suite: `memory`, `disks`, `device`, `runtime`, `ramp`, `device.KEY` (of all
+/// disks), `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`,
+/// `estimated`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SweptParameter {
     /// Of the guest.
     Memory,
     /// How many disks the array has: its own, again and again, or the first of them.
     Disks,
+    /// The drive in the place of all of the array's disks of its kind.
+    Drive,
     /// Measured, on whatever disks.
     Runtime,
     /// Before it, not measured.
@@ -53,6 +57,8 @@ pub(in crate::suite) const RUNTIME: RangeInclusive<Nanos> =
 pub const SEEK: &str = "seek";
 /// The name of the axis over estimates.
 pub const ESTIMATED: &str = "estimated";
+/// The name of the axis over drives.
+pub const DRIVE: &str = "device";
 /// What stands before the point, but for one disk's.
 const KINDS: [&str; 6] = ["device", "disk", "policy", "scheduler", "workload", "background"];
 
@@ -62,8 +68,20 @@ impl SweptParameter {
         !matches!(self, Self::Device { key, .. } if key == SEEK)
     }
 
+    /// The one spelling of a value, which can be part of a name.
+    pub(in crate::suite) fn canonical(&self, text: &str) -> Result<String, String> {
+        let number = text.parse::<Number>().ok().filter(|_| *self != Self::Drive);
+        let value = number.map_or_else(|| text.trim().to_owned(), |number| number.to_string());
+        let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "-_./ ".contains(letter);
+        if value.is_empty() || !value.chars().all(is_fit) {
+            return Err(format!("`{}` cannot be the value of a parameter", value.escape_debug()));
+        }
+        Ok(value)
+    }
+
     /// Those without a point in their names.
-    pub(in crate::suite) const PLAIN: [&str; 5] = ["memory", "disks", "runtime", "ramp", ESTIMATED];
+    pub(in crate::suite) const PLAIN: [&str; 6] =
+        ["memory", "disks", DRIVE, "runtime", "ramp", ESTIMATED];
 }
 
 impl fmt::Display for SweptParameter {
@@ -71,6 +89,7 @@ impl fmt::Display for SweptParameter {
         match self {
             Self::Memory => f.pad("memory"),
             Self::Disks => f.pad("disks"),
+            Self::Drive => f.pad(DRIVE),
             Self::Runtime => f.pad("runtime"),
             Self::Ramp => f.pad("ramp"),
             Self::Estimated => f.pad(ESTIMATED),
@@ -89,6 +108,7 @@ impl FromStr for SweptParameter {
         Ok(match (text, of_kind()) {
             ("memory", _) => Self::Memory,
             ("disks", _) => Self::Disks,
+            (DRIVE, _) => Self::Drive,
             ("runtime", _) => Self::Runtime,
             ("ramp", _) => Self::Ramp,
             (ESTIMATED, _) => Self::Estimated,
@@ -136,6 +156,7 @@ mod tests {
     fn names_are_told_apart() {
         for name in [
             "memory",
+            "device",
             "runtime",
             "disk.2.seek",
             "disk.12.slc.cache",

@@ -61,7 +61,7 @@ fn md_says_its_level() {
         ("btrfs-raid1".to_owned(), 2),
         "{file}"
     );
-    assert!(array.devices.iter().all(|device| device == "sata-ssd-1tb"), "{file}");
+    assert!(array.devices.iter().all(|device| device == "nvme-1tb"), "{file}");
 }
 
 #[test]

@@ -70,5 +70,6 @@ pub fn device(disk: &Disk, bytes: Bytes) -> Device {
         model,
         estimated: Vec::new(),
         inherited: None,
+        host: None,
     }
 }

@@ -10,7 +10,7 @@ use disklab_block_devices::cgroups;
 use std::fs;
 
 /// The guest kernel's parameter that tells the disk library of phases.
-const MARKS: &str = "/sys/module/disklab/parameters/mark";
+pub const MARKS: &str = "/sys/module/disklab/parameters/mark";
 /// The guest kernel's parameter for what a system call takes, ns.
 const SYSTEM_CALL: &str = "/sys/module/disklab/parameters/system_call";
 

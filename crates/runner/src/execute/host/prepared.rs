@@ -19,6 +19,7 @@ use disklab_config::Trial;
 use disklab_guest::real_machine::RealMachine;
 use disklab_protocol::action::Plan;
 use disklab_protocol::names;
+use disklab_record::outcome::Fault;
 use disklab_units::{Bytes, Nanos};
 use rustix::fs::statvfs;
 use std::fs;
@@ -145,6 +146,7 @@ impl<'a> Prepared<'a> {
         evidence::finished(&folder, &end, Who::First).map_err(|reason| Error::Prepare {
             array: trial.array.name.clone(),
             reason,
+            fault: Fault::Machine,
             kept: folder.clone(),
         })?;
         fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))

@@ -8,6 +8,7 @@ use crate::describe::host::{order, plan};
 use crate::error::{Error, Result};
 use crate::execute::executor::{Event, Events, Executor, Summary};
 use crate::execute::tally::{Tally, interrupted, note};
+use crate::interpret::fault;
 use crate::interpret::host::noted;
 use crate::interpret::outcome::not_run;
 use disklab_config::Trial;
@@ -15,6 +16,11 @@ use disklab_record::{Outcome, RecordWriter, Status};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+fn failed(trial: &Trial, error: &Error) -> Outcome {
+    let fault = Some(fault::of_error(error));
+    Outcome { fault, ..not_run(trial, Status::Failed, error.to_string()) }
+}
 
 impl Executor for Host {
     fn run_trials(
@@ -93,7 +99,8 @@ impl Host {
             Err(Error::Interrupted) => return note(writer, interrupted(trial)),
             // No other trial could be either. It stays to be run when the disk is back.
             Err(error @ (Error::OtherDisk { .. } | Error::NoDisk { .. })) => return Err(error),
-            Err(error) => return note(writer, not_run(trial, Status::Failed, error.to_string())),
+            Err(error) if error.is_of_all_trials() => return Err(error),
+            Err(error) => return note(writer, failed(trial, &error)),
         };
         events(Event::Began { trial: &trial });
         let raw = writer.begin(&trial.id)?;
@@ -102,10 +109,12 @@ impl Host {
             Ok(outcome) if outcome.status == Status::Interrupted => return note(writer, outcome),
             Ok(outcome) => outcome,
             Err(error @ Error::NotUndone { .. }) => {
-                writer.finish(raw, not_run(&trial, Status::Failed, error.to_string()))?;
+                writer.finish(raw, failed(&trial, &error))?;
                 return Err(error);
             }
-            Err(error) => not_run(&trial, Status::Failed, error.to_string()),
+            // No other trial has room either.
+            Err(error) if error.is_of_all_trials() => return Err(error),
+            Err(error) => failed(&trial, &error),
         };
         prepared.used(&trial);
         lacking.extend(noted::lacking(raw.path()));

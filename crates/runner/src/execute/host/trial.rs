@@ -10,6 +10,7 @@ use crate::execute::prepared::write_json;
 use crate::execute::trial::limit;
 use crate::interpret::end::End;
 use crate::interpret::evidence::{self, Who};
+use crate::interpret::fault;
 use crate::interpret::host::{account, disturbance, noted};
 use crate::interpret::outcome::{outcome, results};
 use disklab_block_devices::Journal;
@@ -92,6 +93,14 @@ pub fn measure(
     let mut outcome = outcome(trial, folder, &end, results, host.stop);
     if let Some((_, reason)) = noted::lacking(folder).filter(|_| outcome.status == Status::Failed) {
         (outcome.status, outcome.reason) = (Status::Skipped, Some(reason));
+    }
+    if outcome.status == Status::Failed {
+        if fault::has_no_room(folder) {
+            let (what, reason) = (trial.id.clone(), outcome.reason.unwrap_or_default());
+            return Err(Error::Full { what, reason, path: folder.to_owned() });
+        }
+        let fault = fault::of_first(&end, outcome.reason.as_deref());
+        outcome.fault = outcome.fault.or(Some(fault));
     }
     outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     Ok(outcome)

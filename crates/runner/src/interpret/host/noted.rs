@@ -1,11 +1,11 @@
 //! Remarks on a trial from the steps that its first process wrote.
 
 use crate::describe::host::plan::{choice, not_had};
+use disklab_files::TRIAL;
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
 use disklab_results::{Remark, device_errors};
 use disklab_units::Nanos;
-use std::fs;
 use std::path::Path;
 
 /// Remarks on a trial that has ended in `folder`.
@@ -41,5 +41,5 @@ pub fn lacking(folder: &Path) -> Option<(String, String)> {
 }
 
 fn steps(folder: &Path) -> Vec<Step> {
-    Step::read_all(&fs::read(folder.join(names::STEPS)).unwrap_or_default())
+    Step::read_all(&disklab_files::read(&folder.join(names::STEPS), &TRIAL).unwrap_or_default())
 }

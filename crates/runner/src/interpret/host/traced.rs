@@ -9,6 +9,7 @@ use disklab_block_devices::watch::place::WatchedDisk;
 use disklab_block_devices::watch::stat::Stat;
 use disklab_block_devices::watch::{WatchAccount, file_name};
 use disklab_disks::Op;
+use disklab_files::TRACE;
 use disklab_guest::meter::Meter;
 use disklab_guest::order::Arrival;
 use disklab_guest::trace_file::TraceFile;
@@ -16,7 +17,6 @@ use disklab_protocol::closing::PhaseCounts;
 use disklab_protocol::{Mark, names};
 use disklab_trace::{Arrived, Served};
 use serde_json::Value;
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
@@ -43,7 +43,8 @@ pub fn read(
 ) -> Result<Traced, String> {
     let open = |cpu: &u32| {
         let path = folder.join(file_name(*cpu));
-        let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = disklab_files::open(&path, &TRACE.inside(0))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Pages::new(layout, BufReader::with_capacity(BUFFER, file)))
     };
     let cpus = cpus.iter().map(open).collect::<Result<Vec<_>, String>>()?;

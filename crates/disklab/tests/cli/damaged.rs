@@ -1,0 +1,349 @@
+//! Records that were damaged after they were written: numbers that do not follow from raw files.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use disklab_config::{Lab, Suite, Trial};
+use disklab_protocol::digest::sha256_hex;
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Record, Status};
+use disklab_runner::derive;
+
+use crate::{HOME, disklab, done, fixture, run};
+
+/// fio's report of a read at random.
+const FIO: &str = include_str!("../../../results/tests/data/randread.json");
+
+/// Describes the trials of a record as its copy of the suite does.
+fn trials(record: &Record) -> Vec<Trial> {
+    let suite = &record.manifest().suite;
+    let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");
+    Suite::of_text(&suite.name, "suite", suite.text(), &suite.set)
+        .expect("a suite")
+        .trials(&lab)
+        .expect("trials")
+}
+
+/// A record whose first trials have numbers that follow from their raw files.
+pub fn derived_record(here: &Path, name: &str, count: usize) -> PathBuf {
+    let writer = fixture::begun(here, name);
+    let record = Record::open(writer.folder()).expect("a record");
+    for (number, trial) in trials(&record).iter().take(count).enumerate() {
+        let raw = writer.begin(&trial.id).expect("a folder");
+        let write = |name: &str, text: &str| fs::write(raw.path().join(name), text).expect("room");
+        write("fio.json", FIO);
+        write("console.log", "disklab: hello\n");
+        write("machine.json", "{\"disks\":[]}\n");
+        write("plan.json", "{\"actions\":[]}\n");
+        write("guest.jsonl", "{\"step\":\"finished\"}\n");
+        let closing = disklab_testkit::CLOSING
+            .replace("\"virtual_ns\":9", &format!("\"virtual_ns\":{}", number + 9));
+        write("disks.json", &format!("{closing}\nsha256 {}\n", sha256_hex(closing.as_bytes())));
+        fs::write(raw.path().join("requests.trace"), disklab_testkit::requests(number as u64))
+            .expect("room");
+        disklab_trace::pack(raw.path()).expect("a packed trace");
+        let cell = Cell(trial.cell.clone());
+        let mut outcome =
+            Outcome::new(trial.id.clone(), cell, trial.seed_index, trial.seed, Status::Ok);
+        (outcome.wall_ms, outcome.disks) = (1400, vec!["5".repeat(64)]);
+        derive(trial, raw.path(), &mut outcome).expect("numbers");
+        writer.finish(raw, outcome).expect("a recorded trial");
+    }
+    writer.folder().to_owned()
+}
+
+/// Changes the lines of a record, and gives them digests that fit.
+fn change_lines(record: &Path, change: impl Fn(&str) -> String) {
+    let lines = record.join("trials.jsonl");
+    let text = fs::read_to_string(&lines).expect("lines");
+    let changed = change(&text);
+    assert_ne!(changed, text);
+    fs::write(&lines, changed).expect("room");
+    disklab_testkit::reseal(record);
+}
+
+/// Every verb that reads a record says which of its own files is gone, and what can be done.
+#[test]
+fn a_file_of_a_record_that_is_gone_is_named() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    derived_record(here, "base", 2);
+    let trial = "hdd-raid1+randread-4k-qd1+pid+s1";
+    let verbs: [&[&str]; 13] = [
+        &["show", "run"],
+        &["show", "run", trial],
+        &["trace", "run", trial],
+        &["watch", "run"],
+        &["compare", "run", "base"],
+        &["gate", "run", "--against", "base"],
+        &["history", "run", "base"],
+        &["export", "run", "-o", "made"],
+        &["audit", "run"],
+        &["same", "run", "base"],
+        &["merge", "run", "--out", "made"],
+        &["predict", "run", "--devices", "nas-4tb"],
+        &["run", "--resume", "run"],
+    ];
+    for (file, advice) in [
+        ("manifest.toml", "restore it from a copy of the record"),
+        ("trials.jsonl", "`disklab repair` makes it again"),
+        ("trials.last", "`disklab repair` makes it again"),
+    ] {
+        let run_folder = derived_record(here, "run", 2);
+        fs::remove_file(run_folder.join(file)).expect("a file");
+        for verb in verbs {
+            let done = run(here, verb);
+            let words = format!("{}{}", done.out, done.err);
+            assert!(words.contains(&format!("{file} is gone")), "{verb:?}: {words}");
+            assert!(words.contains(advice), "{verb:?}: {words}");
+            assert!(!here.join("made").exists(), "{verb:?}");
+        }
+        fs::remove_dir_all(run_folder).expect("a folder");
+    }
+}
+
+#[test]
+fn a_number_that_does_not_follow_from_its_raw_files_is_named() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let record = derived_record(here, "true", 3);
+    derived_record(here, "false", 3);
+    for verb in [&["audit", "true"][..], &["same", "true", "false"], &["merge", "true"]] {
+        let done = run(here, verb);
+        assert!(!done.err.contains("derived") && !done.out.contains("derived"), "{}", done.err);
+    }
+    assert_eq!(run(here, &["same", "true", "false"]).status, Some(0));
+    let iops =
+        Record::open(&record).expect("a record").lines()[1].sample.clone().expect("one").iops;
+    let first = format!("\"iops\":{iops}");
+    change_lines(&here.join("records/false"), |text| {
+        assert!(text.contains(&first), "{text}");
+        text.replacen(&first, "\"iops\":68400.0", 1)
+    });
+    let named = format!(
+        "false, hdd-raid1+randread-4k-qd1+pid+s1: sample.iops is 68400.0 in its line; by its raw \
+         files, {iops}"
+    );
+    for verb in [
+        &["audit", "false"][..],
+        &["same", "true", "false"],
+        &["same", "false", "false"],
+        &["merge", "true", "false", "--out", "both"],
+    ] {
+        let done = run(here, verb);
+        assert_eq!(done.status, Some(1), "{verb:?}: {}{}", done.out, done.err);
+        assert!(format!("{}{}", done.out, done.err).contains(&named), "{verb:?}: {}", done.out);
+    }
+    assert!(!here.join("both").exists());
+    let document =
+        serde_json::from_str::<serde_json::Value>(&run(here, &["audit", "false", "--json"]).out)
+            .expect("JSON");
+    assert_eq!(document["not_derived"][0]["measure"], "sample.iops");
+    assert_eq!(document["not_derived"][0]["recorded"], 68400.0);
+    assert_eq!(document["not_derived"][0]["derived"], iops);
+    // A raw file that was changed is that, and its numbers are not derived.
+    let raw = here.join("records/true/raw/hdd-raid1+randread-4k-qd1+devid+s1/fio.json");
+    fs::write(&raw, FIO.replacen("iops", "ipos", 1)).expect("room");
+    let audit = run(here, &["audit", "true"]);
+    assert_eq!(audit.status, Some(1));
+    assert!(
+        audit.out.contains("changed or removed after they were recorded:\n  hdd-raid1+randread")
+            && !audit.out.contains("by its raw files"),
+        "{}",
+        audit.out
+    );
+}
+
+/// Words of which every message about a damaged record has one.
+const SAYS: [&str; 18] = [
+    "TOML parse error",
+    "not the outcome of a trial",
+    "digest",
+    "SHA-256",
+    "not a record",
+    "cannot read",
+    "was changed",
+    "were changed",
+    "not what was recorded",
+    "is gone",
+    "changed or gone since",
+    "not the count of a record's lines",
+    "cannot be read",
+    "is not text",
+    "schema",
+    "has an outcome of",
+    "is not whole",
+    "differs",
+];
+
+/// Numbers drawn from a seed (xorshift64*).
+pub struct Draws(pub u64);
+
+impl Draws {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit
+    }
+}
+
+/// Copies a folder with all that is in it.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            fs::copy(&from, &to).expect("room");
+        }
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Damages one of the chosen files of a record: a bit, a digit, a line, its end, or all of it.
+/// Returns the damage in words.
+pub fn damage(record: &Path, draws: &mut Draws, chosen: impl Fn(&Path) -> bool + Copy) -> String {
+    let mut all = files(record);
+    all.retain(|path| !path.ends_with("lock") && chosen(path));
+    let path = all[draws.below(all.len())].clone();
+    let kind = draws.below(5);
+    let mut bytes = fs::read(&path).expect("a file");
+    let free = bytes.len();
+    let place = draws.below(free);
+    let what = match kind {
+        0 => {
+            bytes[place] ^= 1 << draws.below(8);
+            "bit"
+        }
+        1 => {
+            let digits: Vec<usize> = (0..free).filter(|&at| bytes[at].is_ascii_digit()).collect();
+            let Some(&at) = digits.get(draws.below(digits.len().max(1))) else {
+                return damage(record, draws, chosen);
+            };
+            bytes[at] = b'0' + (bytes[at] - b'0' + 1 + draws.below(9) as u8) % 10;
+            "digit"
+        }
+        2 => {
+            let begin =
+                bytes[..place].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            let end = bytes[place..].iter().position(|&byte| byte == b'\n');
+            bytes.drain(begin..end.map_or(bytes.len(), |end| place + end + 1));
+            "line"
+        }
+        3 => {
+            bytes.truncate(place);
+            "end"
+        }
+        _ => {
+            fs::remove_file(&path).expect("a file");
+            return format!("{} is gone", path.display());
+        }
+    };
+    fs::write(&path, bytes).expect("room");
+    format!("{}: {what} at {place}", path.display())
+}
+
+/// A home with only those files of the lab that the record is made of: reading all of them takes
+/// most of a verb's time.
+fn small_home(here: &Path) {
+    let home = here.join("home");
+    let folder = |name: &str| home.join("lab").join(name);
+    for name in ["arrays", "devices", "workloads", "suites", "backgrounds"] {
+        fs::create_dir_all(folder(name)).expect("a folder");
+    }
+    let lab = Path::new(HOME).join("lab");
+    for name in ["policies", "kernels"] {
+        copy(&lab.join(name), &folder(name));
+    }
+    for file in [
+        "arrays/hdd-raid1.toml",
+        "arrays/ssd-raid10.toml",
+        "devices/nas-4tb.toml",
+        "devices/sata-ssd-1tb.toml",
+        "workloads/randread-4k-qd1.toml",
+    ] {
+        fs::copy(lab.join(file), folder(file)).expect("a file of the lab");
+    }
+    for name in ["guest-kernel", "read-policies"] {
+        symlink(Path::new(HOME).join(name), home.join(name)).expect("room");
+    }
+}
+
+/// What a verb gives: its exit status, its words, and the files that it writes into `made`.
+fn given(here: &Path, verb: &[&str]) -> (Option<i32>, String, Vec<Vec<u8>>) {
+    let made = here.join("made");
+    let _ = fs::remove_dir_all(&made);
+    let home = here.join("home");
+    let output = disklab(here).env("DISKLAB_HOME", home).args(verb).output();
+    let done = done(output.expect("it starts"));
+    let words = format!("{}{}", done.out, done.err);
+    // A merged manifest has the time.
+    let made = files(&made).into_iter().filter(|path| !path.ends_with("manifest.toml"));
+    (done.status, words, made.map(|path| fs::read(path).expect("a file")).collect())
+}
+
+/// `audit` names every damage. Every other verb gives what it gave before, or says that the record
+/// is damaged. DISKLAB_DAMAGES is the number of damages, DISKLAB_SEED the seed that they are drawn
+/// from. With seeds 1001 to 1003, 2001 to 2003 and so on to 8003, 150 damages each, none of 3,600
+/// was silent:
+///
+/// ```sh
+/// DISKLAB_DAMAGES=150 DISKLAB_SEED=1001 cargo test -p disklab --test cli no_random_damage
+/// ```
+#[test]
+fn no_random_damage_is_silent() {
+    let number = |name: &str, usual: u64| {
+        std::env::var(name).map_or(usual, |text| text.parse().expect("a number"))
+    };
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    small_home(here);
+    derived_record(here, "base", 4);
+    let whole = derived_record(here, "run", 4);
+    let kept = here.join("kept");
+    copy(&whole, &kept);
+    let trial = "hdd-raid1+randread-4k-qd1+pid+s1";
+    let verbs = [
+        &["audit", "run"][..],
+        &["show", "run"],
+        &["show", "run", trial],
+        &["trace", "run", trial],
+        &["watch", "run"],
+        &["compare", "run", "base"],
+        &["history", "run", "base"],
+        &["gate", "run", "--against", "base"],
+        &["merge", "run", "--out", "made"],
+        &["export", "run", "-o", "made"],
+        &["report", "run", "-o", "made/page.html"],
+        &["same", "run", "base"],
+    ];
+    let before = verbs.map(|verb| given(here, verb));
+    assert!(!before[0].1.contains("cannot be derived"), "{}", before[0].1);
+    let mut draws = Draws(number("DISKLAB_SEED", 36));
+    let mut silent = Vec::new();
+    for _ in 0..number("DISKLAB_DAMAGES", 100) {
+        fs::remove_dir_all(&whole).expect("a folder");
+        copy(&kept, &whole);
+        let what = damage(&whole, &mut draws, |_| true);
+        for (verb, before) in verbs.iter().zip(&before) {
+            let now = given(here, verb);
+            let is_named = now.0 != Some(0) || verb[0] != "audit";
+            if !is_named || now != *before && !SAYS.iter().any(|word| now.1.contains(word)) {
+                silent.push(format!("{verb:?}, {what}: {:?} {}", now.0, now.1));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{} silent:\n{}", silent.len(), silent.join("\n"));
+}

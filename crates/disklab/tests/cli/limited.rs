@@ -1,0 +1,160 @@
+//! Runs on machines that lack something: files, memory, processes, room, places to execute from. A
+//! run ends with a sentence that says what is missing, or goes on without it. Nothing of the
+//! machine's is recorded as the trial's own, and what was recorded can be merged with a good run.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use disklab_record::outcome::Fault;
+use disklab_record::{Record, Status};
+
+use crate::{disklab, done, guests, run};
+
+const SUITE: &str = r#"
+question = "What does a run do that lacks something?"
+seeds = 2
+memory = "192 MiB"
+runtime = { rotational = "20ms", solid_state = "20ms" }
+[axes]
+array = ["constant-raid1"]
+workload = ["smoke-randread"]
+"#;
+
+/// How a run under a limit may end.
+enum Ending {
+    /// All trials are ok.
+    Well,
+    /// With this exit status and these words.
+    Says(i32, &'static str),
+    /// Either way: with exit status 0, or with 1 or 5 and a sentence.
+    Any,
+}
+
+/// A limit: its name, what a shell does before it executes the program, and how the run ends.
+struct Limit(&'static str, &'static str, Ending);
+
+/// Limits that a shell makes in a mount namespace of its own.
+const MOUNTS: &[Limit] = &[
+    Limit("no exec in /dev/shm", "mount -t tmpfs -o noexec none /dev/shm", Ending::Well),
+    Limit("a tiny /dev/shm", "mount -t tmpfs -o size=64k none /dev/shm", Ending::Well),
+    Limit("a read-only /dev/shm", "mount -t tmpfs -o ro none /dev/shm", Ending::Well),
+    Limit(
+        "no /dev/shm",
+        "mkdir dev && for name in null zero full random urandom tty; do touch dev/$name && \
+         mount --bind /dev/$name dev/$name || exit 99; done; mount --rbind dev /dev",
+        Ending::Well,
+    ),
+    Limit(
+        "no exec in /dev/shm and in the cache",
+        "mount -t tmpfs -o noexec none /dev/shm && mount --bind cache cache && \
+         mount -o remount,noexec,bind cache",
+        Ending::Says(5, "noexec"),
+    ),
+    Limit(
+        "a read-only folder of records",
+        "mount -t tmpfs -o ro none limited",
+        Ending::Says(5, "Read-only file system"),
+    ),
+    Limit(
+        "a full folder of records",
+        "mount -t tmpfs -o size=64k none limited",
+        Ending::Says(5, "free some, or use a larger place"),
+    ),
+    Limit(
+        "a read-only cache",
+        "mount --bind cache cache && mount -o remount,ro,bind cache",
+        Ending::Says(5, "make it writable or set XDG_CACHE_HOME"),
+    ),
+    Limit(
+        "a full cache",
+        "mkdir -p cache/disklab/disks && mount -t tmpfs -o size=64k none cache/disklab/disks",
+        Ending::Says(5, "free some, or use a larger place"),
+    ),
+    Limit("no user namespaces", "echo 0 >/proc/sys/user/max_user_namespaces", Ending::Well),
+];
+
+/// Limits that the shell of any user can make.
+const RESOURCES: &[Limit] = &[
+    Limit("files of 8 MiB", "ulimit -f 8192", Ending::Says(5, "`ulimit -f unlimited`")),
+    Limit("300 open files", "ulimit -n 300", Ending::Well),
+    Limit("24 open files", "ulimit -n 24", Ending::Says(5, "raise it (`ulimit -n`)")),
+    Limit("1 GB of memory", "ulimit -v 1000000", Ending::Any),
+    Limit("500 MB of memory", "ulimit -v 500000", Ending::Any),
+    Limit("no core files", "ulimit -c 0", Ending::Well),
+];
+
+/// Runs the suite under a limit, with a record at `limited/out`.
+fn run_under(here: &Path, Limit(_, setup, _): &Limit, own_mounts: bool) -> crate::Done {
+    let plain = disklab(here);
+    let mut command = Command::new("timeout");
+    command.arg("300");
+    if own_mounts {
+        command.args(["unshare", "--mount", "--user", "--map-root-user"]);
+    }
+    let script = format!("{setup} || exit 99; exec \"$@\"");
+    command.args(["bash", "-c", &script, "bash"]).arg(plain.get_program());
+    command.args(["run", "limited.toml", "--out", "limited/out", "--jobs", "1"]);
+    command.current_dir(here).stdin(Stdio::null());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    done(command.output().expect("it starts"))
+}
+
+fn check(limits: &[Limit], own_mounts: bool) {
+    for limit in limits {
+        let Some(here) = guests::place() else { return };
+        let here = here.path();
+        fs::write(here.join("limited.toml"), SUITE).expect("room");
+        fs::create_dir(here.join("limited")).expect("a folder");
+        let Limit(what, _, ending) = limit;
+        let done = run_under(here, limit, own_mounts);
+        if done.status == Some(99) || done.err.starts_with("unshare:") {
+            disklab_testkit::skipped(format!("{what}: {}", done.err.trim()));
+            continue;
+        }
+        let said = format!("{what}: {:?}\n{}\n{}", done.status, done.out, done.err);
+        assert!(!done.err.contains("panicked"), "{said}");
+        match ending {
+            Ending::Well => assert_eq!(done.status, Some(0), "{said}"),
+            Ending::Says(status, words) => {
+                assert_eq!(done.status, Some(*status), "{said}");
+                let all = format!("{}{}", done.out, done.err).replace('\n', " ");
+                assert!(
+                    all.split_whitespace().collect::<Vec<_>>().join(" ").contains(words),
+                    "{said}"
+                );
+            }
+            Ending::Any => {
+                assert!(matches!(done.status, Some(0 | 1 | 5)), "{said}");
+                assert!(done.status == Some(0) || !done.err.is_empty() || !done.out.is_empty());
+            }
+        }
+        let Ok(record) = Record::open(&here.join("limited/out")) else { continue };
+        for outcome in record.lines().iter().filter(|line| line.status == Status::Failed) {
+            assert_eq!(outcome.fault, Some(Fault::Machine), "{said}\n{:?}", outcome.reason);
+        }
+        assert_eq!(run(here, &["run", "limited.toml", "--out", "good"]).status, Some(0), "{what}");
+        let merged = run(here, &["merge", "limited/out", "good", "--out", "merged"]);
+        assert_eq!(merged.status, Some(0), "{what}: {}", merged.err);
+    }
+}
+
+#[test]
+fn a_run_under_a_limit_of_resources_says_what_is_missing() {
+    check(RESOURCES, false);
+}
+
+#[test]
+fn a_run_on_odd_mounts_says_what_is_missing() {
+    check(MOUNTS, true);
+}
+
+/// Root is not held to the number of processes.
+#[test]
+fn a_run_with_few_processes_says_what_is_missing() {
+    if rustix::process::geteuid().is_root() {
+        disklab_testkit::skipped("root may have any number of processes");
+        return;
+    }
+    check(&[Limit("few processes", "ulimit -u 64", Ending::Any)], false);
+}

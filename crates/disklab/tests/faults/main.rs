@@ -1,0 +1,98 @@
+//! A simulator of what can go wrong below the program: system calls that fail, at moments that a
+//! seed draws. Nothing may be lost, wrong or hung.
+//!
+//! The program is the real one, and a tracer makes its calls fail ([`tracer`]); a fake kernel
+//! takes the place of guests ([`kernel`]), so that a run takes some ten ms. `DISKLAB_SCHEDULES` is
+//! how many schedules are run, `DISKLAB_SEED` the seed; `DISKLAB_SCHEDULE` runs the one of that
+//! number alone, prints what the program said, and keeps its folder.
+
+mod calls;
+mod kernel;
+mod scene;
+mod schedule;
+mod tracer;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use disklab_runner::facts;
+use disklab_units::Seed;
+
+use scene::Scene;
+
+/// In CI; half a minute on two processors.
+const SCHEDULES: u64 = 120;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [traced, program, rest @ ..] = &arguments[..]
+        && traced == tracer::TRACED
+    {
+        tracer::become_traced(program, rest);
+    }
+    if arguments == [kernel::GUEST] {
+        kernel::run().expect("a guest's files");
+        return;
+    }
+    // A test that is listed, or asked for by another name, is not this one.
+    if arguments.iter().any(|word| word == "--list" || !(word.starts_with('-') || is_asked(word))) {
+        return;
+    }
+    let seed = Seed(number("DISKLAB_SEED").unwrap_or(36));
+    let only = number("DISKLAB_SCHEDULE");
+    let programs = facts::tools().and_then(|_| facts::tool("mkfs.btrfs"));
+    if let Err(missing) = programs {
+        return disklab_testkit::skipped_without_root(missing);
+    }
+    let here = tempfile::tempdir().expect("a folder");
+    let scene = match Scene::set(here.path()) {
+        Ok(scene) => scene,
+        Err(why) => return disklab_testkit::skipped_without_root(&why),
+    };
+    let begun = Instant::now();
+    let next = AtomicU64::new(only.unwrap_or(0));
+    let end = only.map_or_else(|| number("DISKLAB_SCHEDULES").unwrap_or(SCHEDULES), |one| one + 1);
+    let wrong = Mutex::new(Vec::new());
+    let happened = AtomicU64::new(0);
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= end {
+                        return;
+                    }
+                    let outcome = schedule::run(&scene, seed, number, only.is_some());
+                    happened.fetch_add(outcome.happened, Ordering::Relaxed);
+                    if let Some(why) = outcome.wrong {
+                        eprintln!("schedule {number}: {why}\n");
+                        wrong.lock().expect("no panic").push(number);
+                    }
+                }
+            });
+        }
+    });
+    if only.is_some() {
+        println!("{}", here.keep().display());
+    }
+    let wrong = wrong.into_inner().expect("no panic");
+    println!(
+        "{} schedules of seed {}, {} faults, {:.0} s: {} wrong {wrong:?}",
+        end - only.unwrap_or(0),
+        seed.0,
+        happened.into_inner(),
+        begun.elapsed().as_secs_f64(),
+        wrong.len(),
+    );
+    assert!(wrong.is_empty(), "run one again with DISKLAB_SEED={} DISKLAB_SCHEDULE=N", seed.0);
+}
+
+fn is_asked(word: &str) -> bool {
+    "faults".contains(word)
+}

@@ -1,0 +1,253 @@
+//! The place where schedules begin: a small lab, the fake kernel, a whole record, and the results
+//! of each verb where nothing fails.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use disklab_protocol::digest::sha256_hex;
+
+use crate::kernel;
+use crate::tracer::{self, Counts, Ended, Fault};
+
+const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+/// Options that trials ask a kernel for.
+const CONFIG: &str = "CONFIG_BTRFS_FS=y
+CONFIG_BTRFS_EXPERIMENTAL=y
+CONFIG_MQ_IOSCHED_DEADLINE=y
+";
+
+const SUITE: &str = r#"
+question = "What is lost?"
+seeds = 2
+memory = "256 MiB"
+runtime = { rotational = "20ms", solid_state = "20ms" }
+kernel = "KERNEL"
+
+[axes]
+array = ["pair"]
+workload = ["reads"]
+policy = ["pid", "devid"]
+"#;
+const ARRAY: &str = r#"
+summary = "two equal disks"
+join = "btrfs-raid1"
+part = "1 GiB"
+devices = ["nas-4tb", "nas-4tb"]
+"#;
+const WORKLOAD: &str = r#"
+summary = "4 KiB random reads, one at a time"
+rw = "randread"
+bs = "4k"
+iodepth = 1
+ioengine = "libaio"
+filesize = "64 MiB"
+direct = true
+norandommap = true
+refill_buffers = true
+"#;
+
+/// The verbs, each with the arguments that it has in a folder with the records `whole`, `first` and
+/// `second`.
+pub const VERBS: [&[&str]; 10] = [
+    &["run", "lost.toml", "--jobs", "2", "--out", "record"],
+    &["merge", "first", "second", "--out", "made"],
+    &["export", "whole", "-o", "made"],
+    &["report", "whole", "-o", "made.html"],
+    &["show", "whole"],
+    &["audit", "whole"],
+    &["same", "whole", "whole"],
+    &["gate", "whole", "--against", "whole"],
+    &["compare", "whole"],
+    &["import", "whole/raw/pair+reads+pid+s1/fio.json", "--out", "made"],
+];
+
+/// A folder with all that schedules begin with, and the results of each verb there.
+pub struct Scene {
+    /// The folder, which has the records that no schedule may change.
+    pub folder: PathBuf,
+    program: PathBuf,
+    /// The results of each verb where nothing fails, in the order of [`VERBS`].
+    pub usual: Vec<Usual>,
+}
+
+pub struct Usual {
+    pub said: Said,
+    /// The files that it makes, with digests.
+    pub made: BTreeMap<PathBuf, String>,
+    pub counts: Counts,
+}
+
+/// The words of a program that has ended, and how it ended.
+pub struct Said {
+    pub ended: Ended,
+    pub out: String,
+    pub err: String,
+    /// The number of faults that happened.
+    pub happened: usize,
+}
+
+impl Scene {
+    /// Makes it; the error says why nothing can be traced here.
+    pub fn set(folder: &Path) -> Result<Self, String> {
+        let program = folder.join("disklab");
+        let mut scene = Self { folder: folder.to_owned(), program, usual: Vec::new() };
+        scene.lay_out();
+        let begun = scene.begin("begun");
+        let (run, _) = scene.run(&begun, VERBS[0], &[]).map_err(|error| {
+            format!("a child of this process cannot be traced: {error}; ptrace is forbidden")
+        })?;
+        assert_eq!(run.ended, Ended::Exited(0), "{}{}", run.out, run.err);
+        fs::rename(begun.join("record"), folder.join("whole")).expect("a record");
+        for (shard, name) in [("1/2", "first"), ("2/2", "second")] {
+            let words = [&VERBS[0][..5], &[name, "--shard", shard]].concat();
+            let (run, _) = scene.run(&begun, &words, &[]).expect("it was traced before");
+            assert_eq!(run.ended, Ended::Exited(0), "{}{}", run.out, run.err);
+            fs::rename(begun.join(name), folder.join(name)).expect("a record");
+        }
+        fs::rename(begun.join("cache"), folder.join("cache")).expect("a cache");
+        for (number, words) in VERBS.iter().enumerate() {
+            let here = scene.begin(&format!("usual-{number}"));
+            let (said, counts) = scene.run(&here, words, &[]).expect("it was traced before");
+            let made = made(&here);
+            scene.usual.push(Usual { said, made, counts });
+        }
+        Ok(scene)
+    }
+
+    fn lay_out(&self) {
+        let write = |path: &str, text: &str| {
+            let path = self.folder.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("room");
+        };
+        // As they are now, whatever is built meanwhile.
+        let built = Path::new(env!("CARGO_BIN_EXE_disklab"));
+        let library = built.with_file_name("deps/libdisklab_guest.so");
+        for file in [built, &library] {
+            let name = file.file_name().expect("a name");
+            fs::copy(file, self.folder.join(name)).expect("the built program");
+        }
+        for part in ["guest-kernel", "read-policies"] {
+            std::os::unix::fs::symlink(Path::new(HOME).join(part), self.folder.join(part))
+                .expect("a link");
+        }
+        for part in ["lab/policies", "lab/kernels"] {
+            for file in fs::read_dir(Path::new(HOME).join(part)).expect("the lab").flatten() {
+                let name = file.file_name().into_string().expect("text");
+                write(&format!("{part}/{name}"), &fs::read_to_string(file.path()).expect("text"));
+            }
+        }
+        let device = Path::new(HOME).join("lab/devices/nas-4tb.toml");
+        write("lab/devices/nas-4tb.toml", &fs::read_to_string(device).expect("text"));
+        write("lab/arrays/pair.toml", ARRAY);
+        write("lab/workloads/reads.toml", WORKLOAD);
+        write("lab/suites/.keep", "");
+        write("lab/backgrounds/.keep", "");
+        write("kernel/config", CONFIG);
+        let folder = self.folder.join("kernel");
+        write("lost.toml", &SUITE.replace("KERNEL", folder.to_str().expect("text")));
+        let this = std::env::current_exe().expect("this program");
+        let linux = format!("#!/bin/sh\nexec {} {}\n", this.display(), kernel::GUEST);
+        write("kernel/linux", &linux);
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(folder.join("linux"), executable).expect("its own file");
+        let sha256 = sha256_hex(linux.as_bytes());
+        write(
+            "kernel/kernel.toml",
+            &format!(
+                "format = 1\nversion = \"7.3.4\"\nseries = \"7.3\"\nkey = \"{sha256}\"\n\
+                 recipe = \"\"\ncompiler = \"none\"\nlinux_sha256 = \"{sha256}\"\n\
+                 config_sha256 = \"{}\"\nobjects = 0\nbuild_seconds = 0.0\nbuilt = 0\n\
+                 btrfs = \"policies\"\n\n[source]\nkind = \"tarball\"\npath = \"/nowhere\"\n\
+                 sha256 = \"{sha256}\"\n",
+                sha256_hex(CONFIG.as_bytes()),
+            ),
+        );
+    }
+
+    /// A new folder of a schedule.
+    pub fn begin(&self, name: &str) -> PathBuf {
+        let here = self.folder.join(name);
+        fs::create_dir(&here).expect("a folder");
+        fs::copy(self.folder.join("lost.toml"), here.join("lost.toml")).expect("room");
+        for record in ["whole", "first", "second"] {
+            if self.folder.join(record).is_dir() {
+                copy(&self.folder.join(record), &here.join(record));
+            }
+        }
+        here
+    }
+
+    /// Puts prepared disks into a folder's cache.
+    pub fn prepare(&self, here: &Path) {
+        let disks = "cache/disklab/disks";
+        copy(&self.folder.join(disks), &here.join(disks));
+    }
+
+    /// Runs the program in a folder. The error is that of tracing.
+    pub fn run(
+        &self,
+        here: &Path,
+        words: &[&str],
+        faults: &[Fault],
+    ) -> nix::Result<(Said, Counts)> {
+        let file = |name: &str| File::create(here.join(name)).expect("room");
+        let text = |name: &str| {
+            String::from_utf8_lossy(&fs::read(here.join(name)).expect("a file")).into_owned()
+        };
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command
+            .arg(tracer::TRACED)
+            .arg(&self.program)
+            .args(words)
+            .current_dir(here)
+            .env("DISKLAB_HOME", &self.folder)
+            .env("XDG_CACHE_HOME", here.join("cache"))
+            .env("NO_COLOR", "1")
+            .env_remove("RUST_BACKTRACE")
+            .stdin(Stdio::null())
+            .stdout(file("stdout"))
+            .stderr(file("stderr"));
+        let (ended, counts, happened) = tracer::run(&mut command, &self.program, faults)?;
+        Ok((Said { ended, out: text("stdout"), err: text("stderr"), happened }, counts))
+    }
+}
+
+/// Copies a folder; disks are linked, since nobody may write them.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else if from.extension().is_some_and(|end| end == "img") {
+            fs::hard_link(&from, &to).expect("a link");
+        } else {
+            fs::copy(&from, &to).expect("room");
+        }
+    }
+}
+
+/// The files that a verb makes in its folder, with digests, except those that have the time.
+pub fn made(here: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for top in ["made", "made.html"] {
+        gather(here, Path::new(top), &mut found);
+    }
+    found
+}
+
+/// Digests of the files below a place.
+pub fn gather(here: &Path, place: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    let path = here.join(place);
+    if path.is_dir() {
+        for entry in fs::read_dir(&path).expect("a folder").flatten() {
+            gather(here, &place.join(entry.file_name()), found);
+        }
+    } else if path.is_file() && !["manifest.toml", "lock"].iter().any(|name| path.ends_with(name)) {
+        found.insert(place.to_owned(), sha256_hex(&fs::read(&path).expect("a file")));
+    }
+}
