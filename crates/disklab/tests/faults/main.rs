@@ -45,8 +45,10 @@ fn main() {
     }
     let seed = Seed(number("DISKLAB_SEED").unwrap_or(36));
     let only = number("DISKLAB_SCHEDULE");
-    let programs = facts::tools().and_then(|_| facts::tool("mkfs.btrfs"));
-    if let Err(missing) = programs {
+    if let Err(missing) = facts::tools() {
+        return disklab_testkit::skipped_without_root(missing);
+    }
+    if let Err(missing) = facts::tool("mkfs.btrfs") {
         return disklab_testkit::skipped_without_root(missing);
     }
     let here = tempfile::tempdir().expect("a folder");

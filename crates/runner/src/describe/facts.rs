@@ -18,11 +18,16 @@ use std::process::{Command, Output};
 /// Versions of `fio`, which every trial runs in its guest, and of the C library that all programs
 /// there share.
 pub fn tools() -> Result<Vec<Fact>> {
-    let libc = said(Command::new("ldd").arg("--version").env("PATH", PATH));
+    let libc = said(Command::new("ldd").arg("--version").env("PATH", PATH)).and_then(|out| {
+        // musl's says its name where others say errors.
+        let musl = || first_line(&out.stderr).filter(|line| line.starts_with("musl"));
+        first_line(&out.stdout).or_else(musl).ok_or_else(|| {
+            io::Error::other(format!("ldd --version ended with {} and said nothing", out.status))
+        })
+    });
     let libc = match libc {
-        Ok(out) => first_line(&out.stdout).unwrap_or_else(|| "unknown".to_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound => "unknown".to_owned(),
-        Err(cause) => return Err(Error::Tool { program: "ldd".to_owned(), cause }),
+        known => known.map_err(|cause| Error::Tool { program: "ldd".to_owned(), cause })?,
     };
     let fio = program("fio")?;
     check_fio(&fio)?;
