@@ -208,6 +208,22 @@ fn without_tests(text: &str) -> String {
     std::iter::once(first).chain(rest).collect()
 }
 
+/// What somebody else wrote is opened by the crate `files` alone, in crates that read nothing else.
+#[test]
+fn what_others_wrote_is_opened_with_care() {
+    let readers =
+        ["calibrate", "compare", "config", "disksim", "foreign", "report", "results", "stats"];
+    let opens = ["File::open(", "fs::read(", "fs::read_to_string("];
+    let careless = |(path, text): (String, String)| {
+        let folder = path.strip_prefix("crates/")?.split_once("/src/")?.0;
+        let opened = opens.iter().find(|open| without_tests(&text).contains(**open))?;
+        (readers.contains(&folder) && !path.ends_with("/tests.rs"))
+            .then(|| format!("{path}: {opened})"))
+    };
+    let found: Vec<String> = tracked().into_iter().filter_map(careless).collect();
+    assert_none(&found, "files that are opened without disklab_files");
+}
+
 /// Reads the `use` declarations of all files of a crate but its tests.
 fn imports(sources: &Path) -> Imports {
     let own = tracked().into_iter().filter_map(|(path, text)| {
