@@ -93,9 +93,9 @@ pub fn calibrate(
 }
 
 /// No arm comes to random places faster than this in the median, in nanoseconds.
-const ARM: f64 = 1.5e6;
+pub(crate) const ARM: f64 = 1.5e6;
 /// And no disk without an arm is slower.
-const ONLY_ARMS: f64 = 4e6;
+pub(crate) const ONLY_ARMS: f64 = 4e6;
 const READS: usize = 60;
 
 /// Whether a disk turns, and how: by what it does, whatever anybody says of it.

@@ -1,9 +1,7 @@
 //! The findings, number by number, as a file of `lab/devices`: each with its error and how it was
 //! found, or what was assumed to reckon it, or why it was not seen and what stands in its place.
 
-use std::fmt::Write;
-
-use disklab_units::prose::visible;
+use disklab_units::prose::{filled, visible};
 
 /// The origin of a number.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +16,8 @@ pub enum Provenance {
     Stated,
     /// A default stands there.
     NotVisible { why: String },
+    /// It was searched for, and the results do not determine it: it is what it was.
+    NotDetermined { why: String },
 }
 
 /// A line of the file.
@@ -54,22 +54,57 @@ impl Sheet {
     }
 
     /// The file: `head` becomes comments, `family` is the table's name; `size` is TOML, with a
-    /// comment.
+    /// comment. No line is longer than 100 columns, but for a value or a word that is.
     pub fn file(&self, head: &[String], summary: &str, size: &str, family: &str) -> String {
-        let mut out = String::new();
-        // Writing to a string cannot fail.
-        for line in head {
-            let _ = writeln!(out, "# {}", visible(line));
+        let mut lines: Vec<String> = head.iter().flat_map(|line| comment(line, "# ")).collect();
+        lines.push(format!("summary = {}", quoted(summary)));
+        lines.extend([format!("size = {size}"), String::new(), format!("[{family}]")]);
+        let width = self.lines.iter().map(SheetLine::width).filter(|width| *width <= ALIGNED);
+        let width = width.max().unwrap_or(0);
+        lines.extend(self.lines.iter().flat_map(|line| line.rows(width)));
+        lines.into_iter().fold(String::new(), |out, line| out + &line + "\n")
+    }
+}
+
+/// The columns of a file.
+const COLUMNS: usize = 100;
+/// Comments stand beside numbers that take no more columns than this, and above the others.
+const ALIGNED: usize = 40;
+
+/// A text as lines of comments; the first begins with `first`.
+fn comment(text: &str, first: &str) -> Vec<String> {
+    let text = visible(text);
+    let indent = format!("{}# ", " ".repeat(first.chars().count().saturating_sub(2)));
+    filled(text.split_whitespace(), COLUMNS, first, &indent)
+}
+
+impl SheetLine {
+    fn text(&self) -> String {
+        format!("{} = {}", self.key, self.value)
+    }
+
+    fn width(&self) -> usize {
+        self.text().chars().count()
+    }
+
+    /// The lines of the file, with comments in the column behind `width`.
+    fn rows(&self, width: usize) -> Vec<String> {
+        let (text, words) = (self.text(), self.mark.words());
+        if self.width() <= width {
+            return comment(&words, &format!("{text:width$}  # "));
         }
-        let _ = writeln!(out, "summary = {}", quoted(summary));
-        let _ = writeln!(out, "size = {size}\n\n[{family}]");
-        let width =
-            self.lines.iter().map(|line| line.key.len() + line.value.len()).max().unwrap_or(0);
-        for SheetLine { key, value, mark } in &self.lines {
-            let space = " ".repeat(width - key.len() - value.len() + 2);
-            let _ = writeln!(out, "{key} = {value}{space} # {}", visible(&mark.words()));
+        let mut rows = comment(&words, "# ");
+        let list = self.value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+        match list.filter(|_| self.width() > COLUMNS) {
+            Some(list) => {
+                let values = list.split(", ").map(|value| format!("{value},"));
+                rows.push(format!("{} = [", self.key));
+                rows.extend(filled(values, COLUMNS, "    ", "    "));
+                rows.push("]".to_owned());
+            }
+            None => rows.push(text),
         }
-        out
+        rows
     }
 }
 
@@ -94,6 +129,7 @@ impl Provenance {
             Self::Fitted { error, how } => format!("[fit] ±{} %: {how}", percent(*error)),
             Self::Stated => "[sheet]".to_owned(),
             Self::NotVisible { why } => format!("[est] not visible: {why}"),
+            Self::NotDetermined { why } => format!("[est] not determined: {why}"),
         }
     }
 }
@@ -178,6 +214,27 @@ mod tests {
             (percent(0.0123), percent(2e-5), percent(0.5)),
             ("1.2".into(), "0.0020".into(), "50".into())
         );
+    }
+
+    #[test]
+    fn lines_fit_into_100_columns() {
+        let mut sheet = Sheet::default();
+        let long = "a reason that goes on for a while ".repeat(5);
+        sheet.quantity("flush", time(1e6), not_visible(long.clone()));
+        let pages = vec!["\"50 us\""; 16].join(", ");
+        sheet.number("read_page", format!("[{pages}]"), measured(0.1, "lone reads"));
+        sheet.number("zones", 20, not_visible("short"));
+        let head = [long, "two\nlines".to_owned()];
+        let file = sheet.file(&head, "a disk", "\"1 GiB\"", "ssd");
+        let longest = file.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(100), "{file}");
+        let table: toml::Table = file.parse().unwrap_or_else(|error| panic!("{error}: {file}"));
+        assert_eq!(table["ssd"]["read_page"].as_array().map(Vec::len), Some(16));
+        assert_eq!(table["ssd"]["zones"].as_integer(), Some(20));
+        for said in ["\nflush = \"1 ms\"  # [est] ", "\nzones = 20        # [est] ", "# two lines"]
+        {
+            assert!(file.contains(said), "{said}: {file}");
+        }
     }
 
     #[test]

@@ -61,14 +61,21 @@ fn nanos(fit: &MatrixFit, key: &str) -> f64 {
 }
 
 fn error(fit: &MatrixFit, key: &str) -> Option<f64> {
-    fit.numbers.iter().find(|number| number.key == key).unwrap().error
+    let number = fit.numbers.iter().find(|number| number.key == key).unwrap();
+    number.found.as_ref().ok().map(|bounds| bounds.error)
+}
+
+/// Why a number is not determined.
+fn why<'a>(fit: &'a MatrixFit, key: &str) -> &'a str {
+    let number = fit.numbers.iter().find(|number| number.key == key).unwrap();
+    number.found.as_ref().unwrap_err()
 }
 
 #[test]
 fn a_hard_disk_is_found_again() {
     let known =
         with(lab("desktop-2tb"), "hdd", &[("seek_average", "10 ms"), ("seek_full", "18.05 ms")]);
-    let points = matrix(&known, &["randread"], &[1, 4, 32]);
+    let points = matrix(&known, &["randread"], &[1, 4, 8, 32]);
     let mut steps = 0;
     let start = lab("desktop-2tb");
     let found = fit("found", &start, &points, &[], None, &mut |_, _| steps += 1).unwrap();
@@ -79,7 +86,10 @@ fn a_hard_disk_is_found_again() {
     // The numbers of the queue stand for each other in part; what they make does not.
     let off = error(&found, "seek_average").expect("it shows");
     assert!((0.002..0.2).contains(&off), "{off}");
-    assert!(found.numbers.iter().all(|number| number.key != "write_settle"), "no writes");
+    assert_eq!(why(&found, "write_settle"), "no random writes were measured");
+    // These are those of the device that it is like: the results give no reason to move them.
+    assert_eq!(found.table["hdd"]["queue_patience"], start["hdd"]["queue_patience"]);
+    assert!(why(&found, "queue_patience").starts_with("the results"), "{:?}", found.numbers);
     // The bars of `validate`.
     for (rw, score) in &found.scores {
         assert!(rw == "randread" && score.median.iops.unwrap() < 0.10, "{score:?}");
@@ -87,7 +97,7 @@ fn a_hard_disk_is_found_again() {
     }
     let splits: Vec<_> =
         found.crossed.iter().map(|cross| (cross.fitted.clone(), cross.scored.clone())).collect();
-    assert_eq!(splits, [(vec![1, 32], vec![4]), (vec![4], vec![1, 32])]);
+    assert_eq!(splits, [(vec![1, 32], vec![4, 8]), (vec![4, 8], vec![1, 32])]);
     assert!(found.crossed[0].worst.iops.unwrap() < 0.25, "{:?}", found.crossed);
     assert!(steps >= 3);
     // A sheet's number stays, unless sheets are known to state another mode.
@@ -95,6 +105,9 @@ fn a_hard_disk_is_found_again() {
     let again = fit("found", &start, &points[..1], &stated, None, &mut |_, _| ()).unwrap();
     let keys: Vec<&str> = again.numbers.iter().map(|number| number.key).collect();
     assert!(keys.contains(&"seek_average") && !keys.contains(&"queue_error"), "{keys:?}");
+    assert!(error(&again, "seek_average").is_some(), "lone reads show it: {:?}", again.numbers);
+    let said = "it shows in random reads at several depths, and depth 1 alone was measured";
+    assert_eq!(why(&again, "queue_patience"), said);
     assert!(again.crossed.is_empty(), "one depth cannot be divided");
 }
 
@@ -115,6 +128,56 @@ fn an_ssd_is_found_again() {
     for (rw, score) in &found.scores {
         assert!(score.median.iops.unwrap() < 0.04, "{rw}: {score:?}");
     }
+}
+
+/// Several numbers could explain one rate: none of them is moved for it.
+#[test]
+fn one_depth_determines_nothing_but_lone_requests() {
+    let known = with(lab("desktop-2tb"), "hdd", &[("queue_error", "60 ms")]);
+    let deep = matrix(&known, &["randread"], &[32]);
+    let wrong = fit("x", &lab("desktop-2tb"), &deep, &[], None, &mut |_, _| ()).unwrap_err();
+    for said in [
+        "these results determine no number of the device, and the fit needs depth 1",
+        "\nseek_average: random reads were measured with 32 under way alone",
+        "\nwrite_settle: no random writes were measured",
+    ] {
+        assert!(wrong.contains(said), "{said}: {wrong}");
+    }
+    // An SSD's deep writes do not say which of its times is the long one.
+    let lone = matrix(&lab("sata-ssd-480gb"), &["randread"], &[1]);
+    let deep = matrix(&lab("sata-ssd-480gb"), &["randwrite"], &[32]);
+    let start = lab("sata-ssd-1tb");
+    let both = [lone, deep].concat();
+    let found = fit("x", &start, &both, &[], None, &mut |_, _| ()).unwrap();
+    for key in ["link_command", "command_overhead", "program_page", "dies_per_channel"] {
+        assert!(found.table["ssd"][key] == start["ssd"][key] && !why(&found, key).is_empty());
+    }
+    assert!(!found.table["ssd"].as_table().unwrap().contains_key("link_command_read"));
+    assert!(error(&found, "read_page").is_some_and(|error| error < 0.2), "{:?}", found.numbers);
+}
+
+/// Three rates at three depths cannot tell three numbers of the queue apart.
+#[test]
+fn numbers_that_stand_for_each_other_are_not_all_fitted() {
+    let known = with(lab("desktop-2tb"), "hdd", &[("queue_error", "60 ms")]);
+    let mut points = matrix(&known, &["randread"], &[1, 4, 32]);
+    for point in &mut points {
+        (point.mean, point.percentiles) = (None, Vec::new());
+    }
+    let start = lab("desktop-2tb");
+    let found = fit("x", &start, &points, &[], None, &mut |_, _| ()).unwrap();
+    let fitted: Vec<&str> = found
+        .numbers
+        .iter()
+        .filter(|number| number.found.is_ok())
+        .map(|number| number.key)
+        .collect();
+    assert!(fitted.len() <= 2, "{:?}", found.numbers);
+    for number in found.numbers.iter().filter(|number| number.found.is_err()) {
+        let (was, is) = (start["hdd"].get(number.key), found.table["hdd"].get(number.key));
+        assert_eq!(was, is, "{number:?}");
+    }
+    assert!(found.scores.iter().all(|(_, score)| score.worst.iops.unwrap() < 0.05));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `disklab calibrate`: a disk of this machine, measured, as a device of the lab.
 
+mod fitted_file;
 mod from_fio;
 mod known;
 
@@ -11,6 +12,7 @@ use disklab_calibrate::block::BlockTarget;
 use disklab_calibrate::sheet::{Provenance, SheetLine};
 use disklab_calibrate::{Calibration, CalibrationPlan, Error, read_back};
 use disklab_units::Nanos;
+use disklab_units::prose::is_hidden;
 use jiff::Zoned;
 use serde_json::{Value, json};
 
@@ -41,14 +43,14 @@ use crate::{signals, whole_file};
 #[derive(Debug, clap::Args)]
 pub struct CalibrateArgs {
     /// A block device such as /dev/sdb, or a file of some GB on it.
-    #[arg(required_unless_present = "from_fio")]
+    #[arg(required_unless_present_any = ["from_fio", "like", "sheet", "drive", "array"])]
     device: Option<PathBuf>,
 
     #[command(flatten)]
     published: FromFioArgs,
 
     /// What the file calls the disk. Without it, what the kernel does.
-    #[arg(long)]
+    #[arg(long, value_parser = one_line)]
     name: Option<String>,
 
     /// A new file instead of standard output; it is there once it is whole. In lab/devices, its
@@ -64,6 +66,14 @@ pub struct CalibrateArgs {
     /// After so long, what can be left out is.
     #[arg(long, default_value = "5min", value_parser = time, value_name = "TIME")]
     time: Nanos,
+}
+
+/// Takes a name of one line.
+fn one_line(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() || text.chars().any(is_hidden) {
+        return Err("write a name of one line, without control characters".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses a time as the lab has it, or in minutes.
@@ -83,7 +93,7 @@ fn time(text: &str) -> Result<Nanos, String> {
 
 pub fn calibrate(args: &CalibrateArgs, screen: &Screen) -> Result<Exit, Failure> {
     let output = whole_file::new_file(args.output.as_ref())?;
-    match (&args.device, args.published.asked()) {
+    match (&args.device, args.published.asked()?) {
         (_, Some((path, like))) => {
             let fitted = fitted(&args.published, path, like, args.name.as_deref(), screen)?;
             let mut document = json(&fitted.found);
@@ -242,7 +252,7 @@ fn json(found: &Calibration) -> Value {
                 let how = "of the data sheet";
                 json!({ "key": key, "value": value, "seen": false, "how": how })
             }
-            Provenance::NotVisible { why } => {
+            Provenance::NotVisible { why } | Provenance::NotDetermined { why } => {
                 json!({ "key": key, "value": value, "seen": false, "why": why })
             }
         }

@@ -364,7 +364,8 @@ fn pass_identical(
 
 fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table =
-        TextTable::with_heads("cell|metric|>trials|>before|>now|>change|>interval|", screen.color);
+        TextTable::with_heads("cell|metric|>trials|>before|>now|>change|>interval|", screen.color)
+            .with_keys(2);
     for cell in crossed {
         let (mark, paint) = match cell.passage {
             GateVerdict::Passed => ("\u{2713}", Paint::Good),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use disklab_calibrate::matrix::run::HostedDevice;
 use disklab_calibrate::matrix::score::LoadNumbers;
-use disklab_config::Lab;
 use disklab_config::device::{Device, LIKE, inherited_keys};
 use disklab_config::host::HostTime;
 use disklab_config::read::{TomlReader, unknown};
+use disklab_config::{Diagnostics, Lab};
 use disklab_foreign::fio_json;
 use disklab_foreign::matrix::{self, MatrixPoint};
 use indexmap::IndexMap;
@@ -253,17 +253,25 @@ fn find_device(name: &str, lab: &Lab) -> Result<Device, Failure> {
     let text = disklab_files::read_text(&path, &disklab_files::LAB)
         .map_err(|error| mistaken!("{}: cannot be read: {error}", path.display()))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    read_device(&stem.unwrap_or_default(), name, &text, lab)
+    Ok(read_device(&stem.unwrap_or_default(), name, &text, lab)?)
 }
 
 /// Reads a device as the lab would; `file` is what messages call it.
-pub fn read_device(name: &str, file: &str, text: &str, lab: &Lab) -> Result<Device, Failure> {
+pub fn read_device(name: &str, file: &str, text: &str, lab: &Lab) -> Result<Device, Diagnostics> {
     let inherited = inherited_keys(text, &lab.texts.devices);
     let mut reader = TomlReader::new(file, text);
     if let Some(inherited) = &inherited {
         reader = reader.inheriting(LIKE, inherited);
     }
-    Ok(reader.read(|table| Device::read(name, table))?)
+    reader.read(|table| Device::read(name, table))
+}
+
+/// Says why the numbers of a point cannot be true together, and where they are; None if they can.
+pub fn contradiction(point: &MatrixPoint) -> Option<String> {
+    let doubts: Vec<String> = point.doubts.iter().map(ToString::to_string).collect();
+    (!doubts.is_empty()).then(|| {
+        format!("{}: its numbers cannot be true together: {}", point.place, doubts.join("; "))
+    })
 }
 
 /// Errors as a document has them: parts of the measured numbers.

@@ -246,7 +246,7 @@ fn percent(share: f64) -> String {
 fn table(rows: &[PredictedNumber], is_twice: bool, screen: &Screen) -> TextTable {
     let noise = if is_twice { "|>noise" } else { "" };
     let heads = format!("cell||>measured|>predicted|>error{noise}");
-    let mut table = TextTable::with_heads(&heads, screen.color);
+    let mut table = TextTable::with_heads(&heads, screen.color).with_keys(2);
     let mut last = "";
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };

@@ -32,6 +32,8 @@ pub const fn right(head: &str) -> (&str, Align) {
 pub struct TextTable {
     columns: Vec<(String, Align)>,
     rows: Vec<(Vec<String>, Option<Attribute>)>,
+    /// How many of the first columns tell rows apart.
+    keys: usize,
     color: bool,
 }
 
@@ -39,13 +41,19 @@ impl TextTable {
     /// A column's head may have several lines.
     pub fn new(columns: &[(&str, Align)], color: bool) -> Self {
         let columns = columns.iter().map(|&(name, side)| (name.to_owned(), side)).collect();
-        Self { columns, rows: Vec::new(), color }
+        Self { columns, rows: Vec::new(), keys: 1, color }
     }
 
     /// A table with heads divided by `|`. A `>` before a head sets its column to the right.
     pub fn with_heads(heads: &str, color: bool) -> Self {
         let column = |head| str::strip_prefix(head, ">").map_or_else(|| left(head), right);
         Self::new(&heads.split('|').map(column).collect::<Vec<_>>(), color)
+    }
+
+    /// Says that it takes so many of the first columns to tell rows apart.
+    #[must_use]
+    pub fn with_keys(self, keys: usize) -> Self {
+        Self { keys: keys.clamp(1, self.columns.len().max(1)), ..self }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -86,7 +94,7 @@ impl TextTable {
     }
 
     /// Prints it. Where it is too wide for the screen, texts are broken at blanks; where that is
-    /// not enough, it is several tables, each with the first column: no word and no number is
+    /// not enough, it is several tables, each with the columns that tell rows apart: no word and no number is
     /// broken, unless it is alone too wide.
     pub fn print(self, screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
         let room = screen.width.saturating_sub(indent.len());
@@ -114,16 +122,21 @@ impl TextTable {
             part.iter().map(|index| self.least(*index) + usize::from(GAP)).sum::<usize>()
                 - usize::from(GAP)
         };
-        if self.width() <= room || self.columns.len() < 3 || least(&self.all()) <= room {
+        let fits = self.width() <= room || least(&self.all()) <= room;
+        if fits || self.columns.len() < self.keys + 2 {
             return vec![self.all()];
         }
+        // Where there is no room for them beside the widest of the others, the first one has to do.
+        let beside = |index: usize| least(&(0..self.keys).chain([index]).collect::<Vec<_>>());
+        let has_room = (self.keys..self.columns.len()).all(|index| beside(index) <= room);
+        let keys = if has_room { self.keys } else { 1 };
         let mut parts: Vec<Vec<usize>> = Vec::new();
-        for index in 1..self.columns.len() {
+        for index in keys..self.columns.len() {
             match parts.last_mut() {
                 Some(part) if least(&[part.as_slice(), &[index]].concat()) <= room => {
                     part.push(index);
                 }
-                _ => parts.push(vec![0, index]),
+                _ => parts.push((0..keys).chain([index]).collect()),
             }
         }
         parts
@@ -190,6 +203,22 @@ mod tests {
         let mut out = Vec::new();
         table.print(&Screen::of_width(columns), "  ", &mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn each_part_tells_rows_apart() {
+        let heads = "load|>depth|>measured IOPS|>modelled IOPS|>measured p50|>modelled p50";
+        let mut table = TextTable::with_heads(heads, false).with_keys(2);
+        for depth in [1, 32] {
+            let number = format!("{}.5", depth * 1000);
+            let depth = format!("{depth} x 1");
+            table.row(["randread", &depth, &number, &number, &number, &number]);
+        }
+        let mut out = Vec::new();
+        table.print(&Screen::of_width(40), "", &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        let rows: Vec<&str> = out.lines().filter(|line| line.contains("randread")).collect();
+        assert!(rows.len() > 2 && rows.iter().all(|row| row.contains(" x 1")), "{out}");
     }
 
     #[test]

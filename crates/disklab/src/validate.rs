@@ -95,8 +95,11 @@ pub fn validate(args: &ValidateArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     let (drives, depths) =
         matrices.as_ref().map_or_else(|| (Vec::new(), Vec::new()), ScoredMatrices::json);
+    let (passed_over, left_out) =
+        matrices.as_ref().map_or_else(Default::default, ScoredMatrices::left_out_json);
     let document = serde_json::json!({
         "unit": "ms", "drives": rows, "matrices": drives, "depths": depths,
+        "passed_over": passed_over, "left_out": left_out,
     });
     screen.present(&document, |out| {
         if let Some(matrices) = &matrices {

@@ -9,8 +9,9 @@
 //! people.
 
 use disklab_results::fio::{self, Job};
-use disklab_results::sample;
-use disklab_units::Nanos;
+use disklab_results::integrity::{self, Claim, DirectionClaim, Latency};
+use disklab_results::{Remark, sample};
+use disklab_units::{Bytes, Nanos};
 
 use crate::fio_json::{Load, groups, size};
 use crate::format::Unreadable;
@@ -40,6 +41,8 @@ pub struct MatrixPoint {
     pub mean: Option<f64>,
     /// (percent, ns), rising.
     pub percentiles: Vec<(f64, f64)>,
+    /// Why the numbers cannot be true together; empty if they can.
+    pub doubts: Vec<Remark>,
 }
 
 impl MatrixPoint {
@@ -52,6 +55,11 @@ impl MatrixPoint {
         let same = |(known, _): &&(f64, f64)| (known - percent).abs() < 1e-6;
         self.percentiles.iter().find(same).map(|&(_, ns)| ns)
     }
+}
+
+/// The remarks that say that a claim cannot be true.
+fn doubts(claim: &Claim) -> Vec<Remark> {
+    integrity::check(claim).into_iter().filter(Remark::doubts).collect()
 }
 
 /// More requests in flight than fio takes.
@@ -77,13 +85,27 @@ pub fn from_json(bytes: &[u8], name: &str) -> Result<Vec<MatrixPoint>, Unreadabl
     for (index, jobs) in groups(&report) {
         let load = Load::new(jobs[0], &report.global);
         let place = format!("job {} ({})", index + 1, jobs[0].name);
-        let point = json_point(&jobs, &load, &named);
+        let point = json_point(&jobs, &load, &named)
+            .and_then(|point| in_nanoseconds(&report.version, point));
         points.push(MatrixPoint {
             place: place.clone(),
             ..point.map_err(|message| Unreadable::whole(format!("{place}: {message}")))?
         });
     }
     Ok(points)
+}
+
+/// Refuses a point whose latencies could not be read, because fio before 3 names them otherwise.
+fn in_nanoseconds(version: &str, point: MatrixPoint) -> Result<MatrixPoint, String> {
+    let is_old = ["fio-1.", "fio-2."].iter().any(|old| version.starts_with(old));
+    if is_old && point.mean.is_none() && point.percentiles.is_empty() {
+        return Err(format!(
+            "{version} gives latencies in microseconds, and disklab reads those of fio 3 in \
+             nanoseconds; measure again with fio 3, or write a table with the columns mean_us, \
+             p50_us and p99_us"
+        ));
+    }
+    Ok(point)
 }
 
 fn json_point(jobs: &[&Job], load: &Load, named: &NamedPoint) -> Result<MatrixPoint, String> {
@@ -121,6 +143,7 @@ fn json_point(jobs: &[&Job], load: &Load, named: &NamedPoint) -> Result<MatrixPo
         iops: sample.iops,
         mean: Some(sample.lat_mean_ns).filter(|&mean| mean > 0.0),
         percentiles: PERCENTS.iter().filter_map(percentile).collect(),
+        doubts: doubts(&claim),
         ..MatrixPoint::default()
     })
 }
@@ -253,15 +276,25 @@ fn csv_point<'a>(
     };
     let mut set = String::new();
     for (column, (head, field)) in fields {
-        if matches!(field, "" | "-" | "NA" | "nan") {
+        if matches!(field, "" | "-" | "NA") {
             continue;
         }
         let within = |least: f64, most: f64| -> Result<f64, String> {
-            let value = field.parse::<f64>().ok().filter(|value| (least..=most).contains(value));
-            value.ok_or_else(|| format!("`{head}`: {field:?} is no number of {least} to {most}"))
+            let value = field.parse::<f64>().ok();
+            match value.filter(|value| (least..=most).contains(value)) {
+                Some(value) => Ok(value),
+                None if value.is_some_and(|value| !value.is_finite()) => Err(format!(
+                    "`{head}`: {field:?} was not measured; leave the field empty, or the row out"
+                )),
+                None => Err(format!("`{head}`: {field:?} is no number from {least:e} to {most:e}")),
+            }
         };
         let latency = |scale: f64| Ok::<f64, String>(within(0.0, LARGEST_NUMBER)? * scale);
-        let bytes = || size(field).ok_or_else(|| format!("`{head}`: {field:?} is no size"));
+        // As devices are written, or as fio writes it.
+        let bytes = || -> Result<u64, String> {
+            let bytes = field.parse::<Bytes>().map(|bytes| bytes.0);
+            bytes.or_else(|error| size(field).ok_or_else(|| format!("`{head}`: {error}")))
+        };
         match column {
             MatrixColumn::Set => field.clone_into(&mut set),
             MatrixColumn::Drive => field.clone_into(&mut point.drive),
@@ -299,7 +332,26 @@ fn csv_point<'a>(
         point.drive = format!("{set}/{}", point.drive);
     }
     point.percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    point.doubts = doubts(&csv_claim(&point));
     Ok(point)
+}
+
+/// What a row of a table claims.
+fn csv_claim(point: &MatrixPoint) -> Claim {
+    let latency =
+        Latency { mean: point.mean, percentiles: point.percentiles.clone(), ..Latency::default() };
+    let part = DirectionClaim {
+        iops: Some(point.iops),
+        mean: point.mean,
+        latency,
+        ..DirectionClaim::default()
+    };
+    Claim {
+        in_flight: Some(point.outstanding()),
+        ran: point.runtime,
+        parts: vec![part],
+        ..Claim::default()
+    }
 }
 
 #[cfg(test)]
@@ -340,8 +392,10 @@ mod tests {
         assert!(missing.contains("no column `depth`"), "{missing}");
         let head = "drive,rw,depth,jobs,iops\n";
         for (row, said) in [
-            ("x,randread,0,1,3", "line 2: `depth`: \"0\" is no number of 1"),
+            ("x,randread,0,1,3", "line 2: `depth`: \"0\" is no number from 1e0 to 1e6"),
             ("x,randread,1,1,many", "line 2: `iops`: \"many\" is no number"),
+            ("x,randread,1,1,nan", "line 2: `iops`: \"nan\" was not measured; leave the field"),
+            ("x,randread,1,1,-inf", "line 2: `iops`: \"-inf\" was not measured"),
             ("x,randread,1,1,", "line 2: `iops` is empty"),
             (",randread,1,1,2", "line 2: `drive` is empty"),
             ("x,randread,90000,90000,2", "line 2: 90000 jobs of depth 90000 are too many"),
@@ -350,6 +404,55 @@ mod tests {
             assert!(error.starts_with(said), "{error}");
         }
         assert!(wrong(head).contains("no line but"), "{}", wrong(head));
+    }
+
+    #[test]
+    fn sizes_are_those_of_disks() {
+        let head = "drive,rw,depth,iops,bs,size\n";
+        let table = format!("{head}x,randread,1,3,4 KiB,2 TB\n");
+        let point = from_csv(table.as_bytes()).unwrap().remove(0);
+        assert_eq!((point.block, point.span), (4096, Some(2_000_000_000_000)));
+        let fios = from_csv(format!("{head}x,randread,1,3,4k,50Mi\n").as_bytes()).unwrap();
+        assert_eq!(fios[0].span, Some(50 << 20));
+        let wrong = from_csv(format!("{head}x,randread,1,3,4k,big\n").as_bytes()).unwrap_err();
+        let said = "line 2: `size`: `big` is not a size: write `4k`, `50 GiB` or `4 TB`";
+        assert!(wrong.to_string().starts_with(said), "{wrong}");
+    }
+
+    #[test]
+    fn rows_that_cannot_be_true_are_doubted() {
+        let head = "drive,rw,depth,jobs,iops,mean_ms,p50_ms,p99_ms\n";
+        for (row, said) in [
+            ("100,10,20,5", "p99 is 5 ms, below p50, which is 20 ms"),
+            ("100,0.01,,", "0.0010 requests in flight instead of 1 (Little's law)"),
+            ("100,10,9,30", ""),
+            ("100,,9,30", ""),
+        ] {
+            let table = format!("{head}x,randread,1,1,{row}\n");
+            let point = from_csv(table.as_bytes()).unwrap().remove(0);
+            let doubts = point.doubts.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let doubts = doubts.join("; ");
+            assert!(doubts.is_empty() == said.is_empty() && doubts.contains(said), "{doubts}");
+        }
+    }
+
+    /// fio 2 has no latency in nanoseconds; one that was renamed contradicts its rate.
+    #[test]
+    fn latencies_in_microseconds_are_found() {
+        let report = |version: &str, unit: &str| {
+            format!(
+                r#"{{"fio version":"{version}","jobs":[{{"jobname":"a","error":0,
+                "job options":{{"rw":"randread","bs":"4k","ioengine":"libaio","iodepth":"1",
+                "direct":"1"}},"read":{{"io_bytes":17694720,"bw":288,"iops":72.0,"runtime":60000,
+                "total_ios":4320,"clat{unit}":{{"min":3047,"max":24705,"mean":13850.0,
+                "percentile":{{"50.000000":13828,"99.000000":22413}}}},
+                "lat{unit}":{{"min":3048,"max":24706,"mean":13852.0}}}}}}]}}"#
+            )
+        };
+        let old = from_json(report("fio-2.21", "").as_bytes(), "a.json").unwrap_err().to_string();
+        assert!(old.contains("job 1 (a): fio-2.21 gives latencies in microseconds"), "{old}");
+        let renamed = from_json(report("fio-3.1", "_ns").as_bytes(), "a.json").unwrap().remove(0);
+        assert!(renamed.doubts[0].to_string().contains("Little's law"), "{:?}", renamed.doubts);
     }
 
     /// fio 3.1 as fio-plot calls it: the options decide, whatever the file is called.

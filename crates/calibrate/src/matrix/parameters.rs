@@ -3,6 +3,8 @@
 use disklab_units::{Nanos, Rate};
 use toml::{Table, Value};
 
+use super::fit::{FitBounds, FittedNumber};
+
 /// The form in which the value is written. The search steps through all by factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueForm {
@@ -12,6 +14,17 @@ pub(crate) enum ValueForm {
     Times,
     /// A whole number.
     Count,
+}
+
+/// The results that identify a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identified {
+    /// Lone requests alone: the number is fitted to these first.
+    Lone,
+    /// The difference between two depths.
+    Depths,
+    /// Any depth.
+    Anywhere,
 }
 
 /// A number that is fitted.
@@ -25,8 +38,7 @@ pub(crate) struct FitParameter {
     pub high: f64,
     /// The loads in which it shows.
     pub loads: &'static [&'static str],
-    /// Whether lone requests alone identify it: then it is fitted to these first.
-    pub lone: bool,
+    pub identified: Identified,
     /// Whether it is fitted although the data sheet states it: sheets state the fastest mode, and
     /// drives are sold in another.
     pub despite_sheet: bool,
@@ -54,7 +66,7 @@ const READ_TIME: FitParameter = FitParameter {
     low: 0.0,
     high: 0.0,
     loads: READS,
-    lone: false,
+    identified: Identified::Depths,
     despite_sheet: false,
     default: None,
     departure: 0.0,
@@ -68,7 +80,7 @@ const HDD: &[FitParameter] = &[
         with: &["seek_full"],
         low: 2.0 * MS,
         high: 40.0 * MS,
-        lone: true,
+        identified: Identified::Lone,
         despite_sheet: true,
         how: "random reads, most of all those at depth 1",
         ..READ_TIME
@@ -102,6 +114,7 @@ const HDD: &[FitParameter] = &[
         key: "write_settle",
         low: 50.0 * US,
         high: 10.0 * MS,
+        identified: Identified::Anywhere,
         loads: WRITES,
         how: "the pace of random writes",
         ..READ_TIME
@@ -111,6 +124,7 @@ const HDD: &[FitParameter] = &[
         form: ValueForm::Count,
         low: 1.0,
         high: 512.0,
+        identified: Identified::Anywhere,
         loads: WRITES,
         how: "the pace of random writes",
         ..READ_TIME
@@ -125,7 +139,7 @@ const SSD: &[FitParameter] = &[
         low: 1.0 * US,
         high: 500.0 * US,
         loads: WRITES,
-        lone: true,
+        identified: Identified::Lone,
         how: "random writes at depth 1",
         ..READ_TIME
     },
@@ -151,7 +165,7 @@ const SSD: &[FitParameter] = &[
         form: ValueForm::Times,
         low: 5.0 * US,
         high: 1e3 * US,
-        lone: true,
+        identified: Identified::Lone,
         despite_sheet: true,
         how: "random reads at depth 1",
         ..READ_TIME
@@ -190,6 +204,33 @@ pub(crate) fn parameters(family: &str, numbers: &Table) -> Vec<FitParameter> {
 }
 
 impl FitParameter {
+    /// Whether lone requests alone identify it.
+    pub fn is_lone(&self) -> bool {
+        self.identified == Identified::Lone
+    }
+
+    /// Says why results at these depths, of the loads in which the number shows, cannot determine
+    /// it; None if they may.
+    pub fn unseen(&self, depths: &[u32]) -> Option<String> {
+        let load = if self.loads == WRITES { "random writes" } else { "random reads" };
+        match (depths, self.identified) {
+            ([], _) => Some(format!("no {load} were measured")),
+            ([1], Identified::Depths) => Some(format!(
+                "it shows in {load} at several depths, and depth 1 alone was measured"
+            )),
+            ([1] | [_, _, ..], _) | ([_], Identified::Anywhere) => None,
+            ([depth], _) => Some(format!(
+                "{load} were measured with {depth} under way alone, and one depth does not tell \
+                 it from other numbers"
+            )),
+        }
+    }
+
+    /// The number, with what came of the search.
+    pub fn fitted(&self, found: Result<FitBounds, String>) -> FittedNumber {
+        FittedNumber { key: self.key, with: self.with, found, how: self.how }
+    }
+
     /// The value as a place within its range, from 0 to 1.
     pub fn place(&self, value: f64) -> f64 {
         ((value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln())
@@ -254,6 +295,22 @@ fn amount(value: &Value) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_depth_identifies_little() {
+        let numbers: Table = "seek_average = \"8 ms\"\nwrite_settle = \"1 ms\"".parse().unwrap();
+        let all = parameters("hdd", &numbers);
+        let seen = |depths: &[u32]| -> Vec<&str> {
+            let seen = all.iter().filter(|parameter| parameter.unseen(depths).is_none());
+            seen.map(|parameter| parameter.key).collect()
+        };
+        assert_eq!(seen(&[1]), ["seek_average", "write_settle"]);
+        assert_eq!(seen(&[32]), ["write_settle"]);
+        assert_eq!(seen(&[4, 32]).len(), all.len());
+        assert!(seen(&[]).is_empty());
+        let why = all[0].unseen(&[32]).unwrap();
+        assert!(why.starts_with("random reads were measured with 32 under way alone"), "{why}");
+    }
 
     #[test]
     fn values_go_through_the_table() {

@@ -7,12 +7,15 @@ use disklab_calibrate::matrix::score::{
     by_depth, score,
 };
 use disklab_config::Lab;
+use disklab_foreign::matrix::MatrixPoint;
 use disklab_units::Bytes;
 use disklab_units::prose::{count, listed};
 use serde_json::{Value, json};
 
 use crate::exit::{Failure, mistaken};
-use crate::matrix::{DeviceChoice, FoundMatrices, check_choices, device_of, parts_json};
+use crate::matrix::{
+    DeviceChoice, FoundMatrices, check_choices, contradiction, device_of, parts_json,
+};
 use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::words::or_dash;
@@ -31,7 +34,15 @@ struct ScoredDrive {
 pub struct ScoredMatrices {
     drives: Vec<ScoredDrive>,
     summary: Vec<SummaryRow>,
+    /// Files and links that could not be read, each with the reason.
     passed_over: Vec<String>,
+    left_out: Vec<LeftOutDrive>,
+}
+
+/// A drive that is in no score, and why.
+struct LeftOutDrive {
+    drive: String,
+    reason: String,
 }
 
 /// The errors of all drives, or those of a class, under one load at one depth.
@@ -49,6 +60,12 @@ impl SummaryRow {
     }
 }
 
+impl LeftOutDrive {
+    fn line(&self) -> String {
+        format!("{}: {}", self.drive, self.reason)
+    }
+}
+
 impl ScoredMatrices {
     /// Runs all points that were found.
     pub fn run(
@@ -62,16 +79,23 @@ impl ScoredMatrices {
             return Err(mistaken!("no measured numbers could be read:\n{reasons}"));
         }
         check_choices(choices, &found)?;
-        let mut matrices =
-            Self { drives: Vec::new(), summary: Vec::new(), passed_over: found.passed_over };
-        let mut without_device = Vec::new();
+        let mut matrices = Self {
+            drives: Vec::new(),
+            summary: Vec::new(),
+            passed_over: found.passed_over,
+            left_out: Vec::new(),
+        };
         for (drive, points) in &found.drives {
             let Some(device) = device_of(drive, points, choices, lab)? else {
-                without_device.push(drive.as_str());
+                let reason = format!("no device models it; name one by --device '{drive}=DEVICE'");
+                matrices.left_out.push(LeftOutDrive { drive: drive.clone(), reason });
                 continue;
             };
             let (mut scores, mut passed_over) = (Vec::new(), Vec::new());
-            for (result, point) in score(&device, points).into_iter().zip(points) {
+            let (doubted, sound): (Vec<MatrixPoint>, Vec<MatrixPoint>) =
+                points.iter().cloned().partition(|point| contradiction(point).is_some());
+            passed_over.extend(doubted.iter().filter_map(contradiction));
+            for (result, point) in score(&device, &sound).into_iter().zip(&sound) {
                 match result {
                     Ok(score) => scores.push(score),
                     Err(reason) => passed_over.push(format!("{}: {reason}", point.place)),
@@ -84,26 +108,33 @@ impl ScoredMatrices {
             let device = device.device;
             let class = device.model.family();
             let (drive, device) = (drive.clone(), device.name);
+            if scores.is_empty() {
+                let reason = match &passed_over[..] {
+                    [only] => only.clone(),
+                    all => format!("{}, such as {}", count(all.len(), "point"), all[0]),
+                };
+                matrices.left_out.push(LeftOutDrive { drive: drive.clone(), reason });
+            }
             matrices.drives.push(ScoredDrive { drive, device, class, scores, passed_over });
         }
-        if let Some(first) = without_device.first() {
-            matrices.passed_over.push(format!(
-                "{}: no device models {}; name one by --device '{first}=DEVICE'",
-                listed(&without_device),
-                if without_device.len() == 1 { "it" } else { "them" }
-            ));
-        }
         if matrices.drives.iter().all(|drive| drive.scores.is_empty()) {
-            let of_drives = matrices.drives.iter().filter_map(|drive| drive.passed_over.first());
-            let reasons: Vec<&String> = matrices.passed_over.iter().chain(of_drives).collect();
-            let reasons = reasons.into_iter().cloned().collect::<Vec<_>>().join("\n");
-            return Err(mistaken!("no load could be run:\n{reasons}"));
+            let left_out = matrices.left_out.iter().map(LeftOutDrive::line);
+            let reasons: Vec<String> =
+                matrices.passed_over.iter().cloned().chain(left_out).collect();
+            return Err(mistaken!("no load could be run:\n{}", reasons.join("\n")));
         }
         for passed_over in &matrices.passed_over {
             screen.remark(&format!("passed over: {passed_over}"));
         }
         matrices.summary = summary(&matrices.drives);
         Ok(matrices)
+    }
+
+    /// Files that could not be read, and drives that are in no score, each with the reason.
+    pub fn left_out_json(&self) -> (&[String], Vec<Value>) {
+        let left_out = self.left_out.iter();
+        let left_out = left_out.map(|out| json!({ "drive": out.drive, "reason": out.reason }));
+        (&self.passed_over, left_out.collect())
     }
 
     /// Whether a bar is missed.
@@ -134,11 +165,11 @@ impl ScoredMatrices {
     }
 
     pub fn print(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-        for drive in &self.drives {
+        for drive in self.drives.iter().filter(|drive| !drive.scores.is_empty()) {
             print_drive(drive, screen, out)?;
             writeln!(out)?;
         }
-        let mut table = TextTable::with_heads(SUMMARY, screen.color);
+        let mut table = TextTable::with_heads(SUMMARY, screen.color).with_keys(3);
         for row in &self.summary {
             let DepthScore { outstanding, drives, points, with_percentiles, median, worst } =
                 &row.score;
@@ -166,6 +197,9 @@ impl ScoredMatrices {
             ]);
         }
         table.print(screen, "", out)?;
+        for left_out in &self.left_out {
+            screen.prose(&format!("left out: {}", left_out.line()), "", out)?;
+        }
         writeln!(out)?;
         screen.prose(
             &format!(
@@ -230,7 +264,7 @@ const SUMMARY: &str = "load|>under\nway|class|>drives|>points|>IOPS\nmedian|>\nw
 fn print_drive(drive: &ScoredDrive, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let title = screen.paint(&drive.drive, Paint::Strong);
     writeln!(out, "{title}, modelled as {}", drive.device)?;
-    let mut table = TextTable::with_heads(HEADS, screen.color);
+    let mut table = TextTable::with_heads(HEADS, screen.color).with_keys(2);
     for PointScore { point, measured, model, errors } in &drive.scores {
         let iops = |iops: Option<f64>| or_dash(iops.map(digits));
         let ms = |ns: Option<f64>| or_dash(ns.map(|ns| digits(ns / 1e6)));

@@ -165,7 +165,20 @@ fn an_interrupted_one_leaves_nothing() {
 const PUBLISHED: &str = "drive,rw,depth,iops,source\n\
     ST2000DM006,randread,1,57.6,ublk-disksim\n\
     ST2000DM006,randread,4,71.2,ublk-disksim\n\
+    ST2000DM006,randread,8,78.6,ublk-disksim\n\
     ST2000DM006,randread,32,93.6,ublk-disksim\n";
+
+/// A file with each of its comments in one line.
+fn with_whole_comments(file: &str) -> String {
+    let mut whole = String::new();
+    for line in file.lines() {
+        match line.trim_start().strip_prefix("# ") {
+            Some(rest) if !whole.is_empty() => whole.push_str(&format!(" {rest}")),
+            _ => whole.push_str(&format!("\n{line}")),
+        }
+    }
+    whole
+}
 
 #[test]
 fn a_device_is_made_of_published_results() {
@@ -187,16 +200,30 @@ fn a_device_is_made_of_published_results() {
     let seek = number("seek_average");
     assert!(seek["error"].as_f64().unwrap() < 0.5 && seek["seen"] == true, "{seek}");
     assert!(number("zones")["why"].as_str().unwrap().ends_with("as desktop-1tb"));
+    // Four rates tell no more than two numbers: the others are those of the class.
+    let unknown = document["fit"]["not_determined"].as_array().unwrap();
+    let unknown: Vec<&str> = unknown.iter().map(|number| number["key"].as_str().unwrap()).collect();
+    assert!(unknown.contains(&"write_window") && unknown.len() > 3, "{unknown:?}");
     let crossed = &document["fit"]["cross_validation"];
     assert_eq!((&crossed[0]["fitted"][1], &crossed[1]["scored"][0]), (&32.into(), &1.into()));
     let file = fs::read_to_string(here.join("st2000.toml")).unwrap();
+    assert!(file.lines().all(|line| line.chars().count() <= 100), "{file}");
+    let file = with_whole_comments(&file);
     for said in [
-        "# cross-validated, randread: fitted to 1 and 32 and scored at 4, medians: error of IOPS ",
-        "# not known: zones and rates",
+        "cross-validated, randread: fitted to 1 and 32 and scored at 4 and 8, medians: error of ",
+        "not known: zones and rates",
+        "not determined, and left as it was: write_settle: no random writes were measured",
         "size = \"2000000000000 B\" # [sheet]",
         "[fit] ±",
-        "; the data sheet has 8.5 ms",
+        "; instead of the data sheet's 8.5 ms",
         "cache = \"64 MiB\"",
+        "# [est] not determined: no random writes were measured; as desktop-1tb",
+        // The ranges of what was fitted, and of what was not.
+        "\nseek_average = [\"",
+        "\nqueue_error = [\"",
+        "\nqueue_patience = [\"",
+        "\nwrite_settle = [\"0.5 ms\", \"1.5 ms\"]",
+        "\nwrite_window = [8, 32]",
     ] {
         assert!(file.contains(said), "{said}: {file}");
     }
@@ -282,6 +309,58 @@ fn published_results_that_do_not_fit_are_refused() {
         let done = run(here, &[&["calibrate", "--from-fio"], arguments].concat());
         assert_eq!(done.status, Some(2), "{}", done.err);
         assert!(done.err.contains(said), "{said}: {}", done.err);
+    }
+}
+
+/// What contradicts the results, or the options each other, is said in the words of whoever typed
+/// them.
+#[test]
+fn results_and_options_that_contradict_each_other_are_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let here = place.path();
+    let head = "drive,rw,depth,iops,p50_ms,p99_ms\n";
+    for (name, row) in [
+        ("hdd.csv", "F,randread,1,72,13.8,22"),
+        ("ssd.csv", "F,randread,1,9000,0.1,0.2"),
+        ("impossible.csv", "F,randread,1,72,20,5"),
+        ("deep.csv", "F,randread,32,131,180,870"),
+    ] {
+        fs::write(here.join(name), format!("{head}{row}\n")).unwrap();
+    }
+    for (arguments, said) in [
+        (
+            &["--from-fio", "hdd.csv", "--like", "sata-ssd-1tb"][..],
+            "--like: sata-ssd-1tb is an SSD, and the drive in hdd.csv is a hard disk: its lone \
+             random reads take 13.8 ms, as long as an arm takes",
+        ),
+        (
+            &["--from-fio", "ssd.csv", "--like", "desktop-1tb"],
+            "--like: desktop-1tb is a hard disk, and the drive in ssd.csv is no hard disk",
+        ),
+        (
+            &["--from-fio", "hdd.csv", "--like", "desktop-1tb", "--sheet", "hdd.rpm=fast"],
+            "error: --sheet hdd.rpm=fast: expected a whole number, found a string",
+        ),
+        (&["--like", "desktop-1tb"], "--like is for a device that is fitted to published results"),
+        (&["disk", "--sheet", "rpm=7200"], "or leave --sheet out to measure a disk"),
+        (
+            &["--from-fio", "hdd.csv", "--like", "desktop-1tb", "--name", "a\nb"],
+            "write a name of one line, without control characters",
+        ),
+        (
+            &["--from-fio", "impossible.csv", "--like", "desktop-1tb"],
+            "nothing of F can be fitted: impossible.csv, line 2: its numbers cannot be true \
+             together: p99 is 5 ms, below p50, which is 20 ms",
+        ),
+        (
+            &["--from-fio", "deep.csv", "--like", "desktop-1tb"],
+            "deep.csv: these results determine no number of the device",
+        ),
+    ] {
+        let done = run(here, &[&["calibrate"], arguments].concat());
+        assert_eq!(done.status, Some(2), "{}", done.err);
+        assert!(done.err.contains(said), "{said}: {}", done.err);
+        assert!(!done.err.contains("[hdd]"), "no file is shown: {}", done.err);
     }
 }
 

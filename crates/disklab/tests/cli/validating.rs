@@ -178,6 +178,45 @@ fn a_table_names_its_devices() {
     assert!(said.err.contains("notes.txt: neither a report of fio"), "{}", said.err);
 }
 
+/// Drives and rows that are in no score are named with the reason, on the terminal and in the
+/// document.
+#[test]
+fn what_is_left_out_is_said() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    write(
+        here,
+        "m.csv",
+        "drive,device,rw,depth,iops,p50_us,p99_us,mean_us\n\
+        F,constant-50us,randread,1,20000,50,50,50\n\
+        F,constant-50us,randread,2,20000,50,20,100\n\
+        F,constant-50us,randread,4,20000,,,1\n\
+        G,,randread,1,20000,50,50,50\n\
+        H,constant-50us,randread,1,20000,50,20,50\n",
+    );
+    let said = run(here, &["validate", "m.csv"]);
+    for part in [
+        "passed over: 2 points, such as m.csv, line 3: its numbers cannot be true together: p99 \
+         is 20 us, below p50, which is 50 us",
+        "left out: G: no device models it; name one by --device 'G=DEVICE'",
+        "left out: H: m.csv, line 6: its numbers cannot be true together",
+    ] {
+        let out = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(out.contains(part), "{part}: {}", said.out);
+    }
+    let found = json(here, &["validate", "m.csv", "--json"]);
+    assert_eq!(
+        (&found["left_out"][0]["drive"], &found["left_out"][1]["drive"]),
+        (&"G".into(), &"H".into())
+    );
+    let passed_over = found["matrices"][0]["passed_over"].to_string();
+    assert!(passed_over.contains("(Little's law)"), "{passed_over}");
+    write(here, "nan.csv", "drive,rw,depth,iops,p99_us\nF,randread,1,20000,nan\n");
+    let said = run(here, &["validate", "nan.csv", "--device", "constant-50us"]);
+    let part = "nan.csv: line 2: `p99_us`: \"nan\" was not measured; leave the field empty";
+    assert!(said.status == Some(2) && said.err.contains(part), "{}", said.err);
+}
+
 /// Every line of the lab's tables is scored, and the drives that devices were fitted to are within
 /// the bar for the worst error of IOPS.
 #[test]

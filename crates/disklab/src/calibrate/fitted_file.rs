@@ -1,0 +1,269 @@
+//! The numbers of a fitted device, as its file has them: each with where it is from, and the ranges
+//! in which the numbers may be.
+
+use std::fmt::Write;
+
+use disklab_calibrate::matrix::fit::{FittedNumber, MatrixFit};
+use disklab_calibrate::read_back;
+use disklab_calibrate::sheet::{Provenance, Sheet, SheetLine};
+use disklab_config::Lab;
+use disklab_units::Nanos;
+use toml::{Table, Value};
+
+/// A device that was fitted, and what its numbers were before.
+pub struct FittedFile<'a> {
+    fit: &'a MatrixFit,
+    family: &'static str,
+    like: &'a str,
+    /// The text of the file of the device that it is like.
+    like_text: &'a str,
+    /// The numbers of the device that it is like, those from which the search began, and those that
+    /// were found.
+    likes: Table,
+    before: Table,
+    found: Table,
+    /// The ranges from which the search began.
+    ranges: Table,
+    /// The keys that the data sheet states.
+    stated: &'a [String],
+}
+
+fn inner(table: &Table, key: &str) -> Table {
+    table.get(key).and_then(Value::as_table).cloned().unwrap_or_default()
+}
+
+impl<'a> FittedFile<'a> {
+    pub fn new(
+        fit: &'a MatrixFit,
+        start: &Table,
+        stated: &'a [String],
+        like: &'a str,
+        lab: &'a Lab,
+    ) -> Self {
+        let family = fit.device.model.family();
+        let like_text = lab.texts.devices.get(like).map_or("", String::as_str);
+        Self {
+            fit,
+            family,
+            like,
+            like_text,
+            likes: inner(&like_text.parse().unwrap_or_default(), family),
+            before: inner(start, family),
+            found: inner(&fit.table, family),
+            ranges: inner(start, "estimated"),
+            stated,
+        }
+    }
+
+    /// Every number of the device, with where it is from.
+    pub fn sheet(&self) -> Sheet {
+        let mut keys: Vec<(&String, &Value)> = self.found.iter().collect();
+        let place = |key: &str| self.like_text.find(&format!("\n{key} ="));
+        keys.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
+        let line = |(key, value): (&String, &Value)| SheetLine {
+            key: key.clone(),
+            value: readable(value),
+            mark: self.mark(key, value),
+        };
+        Sheet { lines: keys.into_iter().map(line).collect() }
+    }
+
+    fn mark(&self, key: &str, value: &Value) -> Provenance {
+        let instead = self.before.get(key).filter(|before| *before != value);
+        let instead = instead.map(|_| format!("; instead of {}", self.origin(key)));
+        let fitted = self.fit.numbers.iter().find(|number| number.key == key);
+        let leader = self.leader(key);
+        match (fitted.map(|number| (number, &number.found)), leader) {
+            (Some((number, Ok(bounds))), leader) => {
+                let with = leader.map(|leader| format!("; then moved with {}", leader.key));
+                let [instead, with] = [instead, with].map(Option::unwrap_or_default);
+                let how = format!("{}{with}{instead}", number.how);
+                Provenance::Fitted { error: bounds.error, how }
+            }
+            (_, Some(leader)) => Provenance::Derived {
+                how: match self.factor(key) {
+                    Some(factor) => {
+                        format!("{} times {factor:.3}, as {}", self.origin(key), leader.key)
+                    }
+                    None => format!("{}, moved with {}", self.origin(key), leader.key),
+                },
+                if_true: match self.family {
+                    "hdd" => "its seek curve has the same shape".to_owned(),
+                    _ => "all its dies together write as fast".to_owned(),
+                },
+            },
+            _ if self.is_stated(key) => Provenance::Stated,
+            (Some((_, Err(why))), None) => {
+                Provenance::NotDetermined { why: format!("{why}; {}", self.kept(key)) }
+            }
+            (None, None) => {
+                let kept = self.kept(key);
+                Provenance::NotVisible { why: format!("results by depth do not show it; {kept}") }
+            }
+        }
+    }
+
+    fn is_stated(&self, key: &str) -> bool {
+        self.stated.iter().any(|stated| stated == key)
+    }
+
+    /// The number that this one kept its ratio to while it was searched for.
+    fn leader(&self, key: &str) -> Option<&FittedNumber> {
+        let leads = |number: &&FittedNumber| number.with.contains(&key) && number.found.is_ok();
+        let leader = self.fit.numbers.iter().find(leads)?;
+        // Not if it is where it was.
+        (self.found.get(leader.key) != self.before.get(leader.key)).then_some(leader)
+    }
+
+    /// How many times as large a time became.
+    fn factor(&self, key: &str) -> Option<f64> {
+        let factor = nanos(self.found.get(key)?)? / nanos(self.before.get(key)?)?;
+        factor.is_finite().then_some(factor)
+    }
+
+    /// The number that the search began from, and whose it is.
+    fn origin(&self, key: &str) -> String {
+        let Some(before) = self.before.get(key) else { return "none".to_owned() };
+        let before = plain(before);
+        if self.is_stated(key) {
+            return format!("the data sheet's {before}");
+        }
+        match self.scaled(key) {
+            Some(own) => {
+                let like = self.like;
+                format!("{before}, which is {like}'s {own} scaled to the data sheet")
+            }
+            None => format!("{}'s {before}", self.like),
+        }
+    }
+
+    /// Whose a number is that was taken over.
+    fn kept(&self, key: &str) -> String {
+        match self.scaled(key) {
+            Some(own) => format!("{}'s {own} scaled to the data sheet", self.like),
+            None => format!("as {}", self.like),
+        }
+    }
+
+    /// The number of the device that it is like, if another was taken over: some are scaled to
+    /// those of the data sheet.
+    fn scaled(&self, key: &str) -> Option<String> {
+        let own = self.likes.get(key).filter(|own| self.before.get(key) != Some(own));
+        own.map(plain)
+    }
+
+    /// The table of the ranges in which numbers may be: of those that were fitted by their bounds,
+    /// of the others as the device that it is like has them.
+    pub fn ranges(&self) -> String {
+        let mut lines = String::new();
+        for key in self.found.keys() {
+            let range = self.fitted_range(key).or_else(|| self.taken_range(key));
+            let range = range.filter(|[low, high]| low != high);
+            if let Some([low, high]) = range.filter(|ends| self.are_possible(key, ends)) {
+                // Writing to a string cannot fail.
+                let _ = writeln!(lines, "{key} = [{low}, {high}]");
+            }
+        }
+        if lines.is_empty() {
+            return lines;
+        }
+        format!(
+            "\n[estimated] # the ranges in which numbers marked [fit] and [est] may be\n{lines}"
+        )
+    }
+
+    fn fitted_range(&self, key: &str) -> Option<[Value; 2]> {
+        let number = self.fit.numbers.iter().find(|number| number.key == key)?;
+        let bounds = number.found.as_ref().ok()?;
+        let ends = [bounds.low, bounds.high];
+        match self.found.get(key)? {
+            Value::Integer(_) => Some(ends.map(|end| Value::Integer(end.round() as i64))),
+            Value::String(_) => Some(ends.map(|end| Value::String(time(end)))),
+            // A list has no range.
+            _ => None,
+        }
+    }
+
+    fn taken_range(&self, key: &str) -> Option<[Value; 2]> {
+        let ends = <[Value; 2]>::try_from(self.ranges.get(key)?.as_array()?.clone()).ok()?;
+        if self.leader(key).is_none() {
+            return Some(ends);
+        }
+        let factor = self.factor(key)?;
+        let [low, high] = ends.map(|end| nanos(&end).map(|end| Value::String(time(end * factor))));
+        Some([low?, high?])
+    }
+
+    /// Whether the device may have either value.
+    fn are_possible(&self, key: &str, ends: &[Value; 2]) -> bool {
+        ends.iter().all(|end| {
+            let mut table = self.fit.table.clone();
+            if let Some(numbers) = table.get_mut(self.family).and_then(Value::as_table_mut) {
+                numbers.insert(key.to_owned(), end.clone());
+            }
+            read_back("device", &table.to_string()).is_ok()
+        })
+    }
+
+    /// The time of the machine that measured, if the results showed it.
+    pub fn host(&self) -> String {
+        let Some(host) = self.fit.host else { return String::new() };
+        format!(
+            "\n[host] # the machine that measured; `validate` adds it, a trial does not\n\
+             submit = \"{}\" # [fit] lone reads: their rate against their completion latencies\n",
+            time(host.submit.0 as f64)
+        )
+    }
+}
+
+/// A time in ns; None if the value is another quantity.
+fn nanos(value: &Value) -> Option<f64> {
+    value.as_str()?.parse::<Nanos>().ok().map(|time| time.0 as f64)
+}
+
+/// A value as a file has it, with times in the largest unit that leaves them four digits.
+fn readable(value: &Value) -> String {
+    match value {
+        Value::String(text) => match text.strip_suffix(" ns").and_then(|ns| ns.parse().ok()) {
+            Some(ns) => format!("\"{}\"", time(ns)),
+            None => value.to_string(),
+        },
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(readable).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A time with four digits.
+pub fn time(ns: f64) -> String {
+    let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
+    let (unit, size) = units.into_iter().find(|(_, size)| ns >= *size).unwrap_or(("us", 1e3));
+    let value = ns / size;
+    let places = (3.0 - value.max(1e-3).log10().floor()).clamp(0.0, 3.0) as usize;
+    let digits = format!("{value:.places$}");
+    let digits = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &digits
+    };
+    format!("{digits} {unit}")
+}
+
+fn plain(value: &Value) -> String {
+    readable(value).replace('"', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_readable() {
+        let value = |text: &str| readable(&Value::String(text.to_owned()));
+        assert_eq!(value("12345678 ns"), "\"12.35 ms\"");
+        assert_eq!(value("37131366000 ns"), "\"37.13 s\"");
+        assert_eq!(value("2900 ns"), "\"2.9 us\"");
+        assert_eq!(value("550 MB/s"), "\"550 MB/s\"");
+    }
+}
