@@ -16,7 +16,7 @@ pub enum Provenance {
     Stated,
     /// A default stands there.
     NotVisible { why: String },
-    /// It was searched for, and the results do not determine it: it is what it was.
+    /// The results do not determine the number: it is what it was before.
     NotDetermined { why: String },
 }
 

@@ -94,8 +94,8 @@ impl TextTable {
     }
 
     /// Prints it. Where it is too wide for the screen, texts are broken at blanks; where that is
-    /// not enough, it is several tables, each with the columns that tell rows apart: no word and no number is
-    /// broken, unless it is alone too wide.
+    /// not enough, it is several tables, each with the columns that tell rows apart: no word and no
+    /// number is broken, unless it is alone too wide.
     pub fn print(self, screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
         let room = screen.width.saturating_sub(indent.len());
         for part in self.parts(room) {

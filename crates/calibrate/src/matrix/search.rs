@@ -3,8 +3,8 @@
 //! First come places drawn from all ranges, then, from the best of them, steps up and down that are
 //! halved where none is better. The cost of a device is the mean square of the logarithms of model
 //! over measured, over all loads. In the end, each number that the results do not determine is put
-//! back: one whose old value does as well, if the others make up for it, and one that may have nearly
-//! any value.
+//! back: one whose old value does as well, once the others make up for it, and one that may have
+//! nearly any value.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

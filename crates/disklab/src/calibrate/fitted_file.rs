@@ -83,7 +83,7 @@ impl<'a> FittedFile<'a> {
             (_, Some(leader)) => Provenance::Derived {
                 how: match self.factor(key) {
                     Some(factor) => {
-                        format!("{} times {factor:.3}, as {}", self.origin(key), leader.key)
+                        format!("{}, times {factor:.3} as {}", self.origin(key), leader.key)
                     }
                     None => format!("{}, moved with {}", self.origin(key), leader.key),
                 },
@@ -137,7 +137,7 @@ impl<'a> FittedFile<'a> {
         }
     }
 
-    /// Whose a number is that was taken over.
+    /// Names the source of a number that was taken over.
     fn kept(&self, key: &str) -> String {
         match self.scaled(key) {
             Some(own) => format!("{}'s {own} scaled to the data sheet", self.like),

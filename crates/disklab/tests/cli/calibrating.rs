@@ -312,8 +312,7 @@ fn published_results_that_do_not_fit_are_refused() {
     }
 }
 
-/// What contradicts the results, or the options each other, is said in the words of whoever typed
-/// them.
+/// Messages name the option that was typed, or the file and the row, and what contradicts it.
 #[test]
 fn results_and_options_that_contradict_each_other_are_refused() {
     let place = tempfile::tempdir().unwrap();
