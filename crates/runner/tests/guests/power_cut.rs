@@ -75,7 +75,7 @@ fn what_was_fsynced_survives() {
     }
 }
 
-/// A write with REQ_PREFLUSH is not to begin before the flush has ended. Since Linux 6.13, md
+/// A write with REQ_PREFLUSH is not to begin before the flush has ended. Since Linux 6.12, md
 /// begins both at once, so that some cuts take an ext4 on it (docs/results/md-flush.md): chance
 /// decides which ones, but not whether any do.
 fn md_does_not_wait() {
