@@ -173,8 +173,8 @@ fn with_whole_comments(file: &str) -> String {
     let mut whole = String::new();
     for line in file.lines() {
         match line.trim_start().strip_prefix("# ") {
-            Some(rest) if !whole.is_empty() => whole.push_str(&format!(" {rest}")),
-            _ => whole.push_str(&format!("\n{line}")),
+            Some(rest) if !whole.is_empty() => whole.extend([" ", rest]),
+            _ => whole.extend(["\n", line]),
         }
     }
     whole
