@@ -231,8 +231,7 @@ mod tests {
         let table: toml::Table = file.parse().unwrap_or_else(|error| panic!("{error}: {file}"));
         assert_eq!(table["ssd"]["read_page"].as_array().map(Vec::len), Some(16));
         assert_eq!(table["ssd"]["zones"].as_integer(), Some(20));
-        for said in ["\nflush = \"1 ms\"  # [est] ", "\nzones = 20        # [est] ", "# two lines"]
-        {
+        for said in ["\nflush = \"1 ms\"  # [est] ", "\nzones = 20      # [est] ", "# two lines"] {
             assert!(file.contains(said), "{said}: {file}");
         }
     }

@@ -5,39 +5,18 @@ use std::collections::BTreeMap;
 
 use disklab_config::device::Device;
 use disklab_config::host::HostTime;
-use disklab_config::read::Diagnostic;
 use disklab_foreign::matrix::MatrixPoint;
 use toml::{Table, Value};
 
+pub use super::found::{FitBounds, FittedNumber};
 use super::lone_reads::BegunFit;
 use super::parameters::{FitParameter, parameters};
 use super::run::{HostedDevice, MatrixLoad};
 use super::score::{DEEPEST, DepthScore, LoadNumbers, PointScore, by_depth, middle_numbers, score};
-use super::search::{Search, bounded};
+use super::search::{Search, bounded, device};
+use super::wanted::WantedLoad;
 use crate::bench::OnProgress;
-use crate::device::{ARM, ONLY_ARMS, read_back};
-
-/// A number that a matrix may determine.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FittedNumber {
-    pub key: &'static str,
-    /// The keys that kept their ratio to it.
-    pub with: &'static [&'static str],
-    /// The bounds of the number, or why the results do not determine it: then it is what it was.
-    pub found: Result<FitBounds, String>,
-    /// The results that decide it.
-    pub how: &'static str,
-}
-
-/// The values of a number beyond which the device fits clearly worse, with all other numbers as
-/// they are: in ns, or a count. An end of the range that is searched is a bound too.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FitBounds {
-    pub low: f64,
-    pub high: f64,
-    /// How far the number is from the farther bound, as a part of it.
-    pub error: f64,
-}
+use crate::device::{ARM, ONLY_ARMS};
 
 /// How a fit to some depths does at the others.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,16 +44,6 @@ pub struct MatrixFit {
     pub host: Option<HostTime>,
     /// Findings for people.
     pub remarks: Vec<String>,
-}
-
-/// A load to be met, and what was measured of it: the median, where it was measured several times.
-#[derive(Debug, Clone)]
-pub(super) struct WantedLoad {
-    pub rw: String,
-    pub outstanding: u32,
-    pub load: MatrixLoad,
-    pub measured: LoadNumbers,
-    pub points: Vec<MatrixPoint>,
 }
 
 /// Fits the device of `table`, a whole file of a device, to the points of one drive with at most
@@ -154,15 +123,6 @@ pub fn fit(
     let device = hosted.device;
     watch("done", 1.0);
     Ok(MatrixFit { device, table, numbers, scores, crossed, host: begun.host, remarks })
-}
-
-/// Reads a device's table. It stands in no file: a message names the number, and no line.
-pub(super) fn device(name: &str, table: &Table) -> Result<Device, String> {
-    read_back(name, &table.to_string()).map_err(|mistakes| {
-        let line = |mistake: &Diagnostic| format!("{}: {}", mistake.place.key, mistake.message);
-        let lines: Vec<String> = mistakes.0.iter().map(line).collect();
-        format!("no device has the numbers that the results lead to:\n{}", lines.join("\n"))
-    })
 }
 
 /// The key that types of pages are written to before a search begins.

@@ -5,8 +5,8 @@ use disklab_config::host::HostTime;
 use disklab_units::Nanos;
 use toml::{Table, Value};
 
-use super::fit::WantedLoad;
 use super::parameters::parameters;
+use super::wanted::WantedLoad;
 
 /// Types of pages of an SSD, as the distribution of lone reads shows them.
 const PAGE_TYPES: usize = 16;

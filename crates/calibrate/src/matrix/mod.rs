@@ -5,8 +5,10 @@
 //! [`parameters`] that the matrix determines, after [`lone_reads`] has shown what needs no search.
 
 pub mod fit;
+mod found;
 mod lone_reads;
 mod parameters;
 pub mod run;
 pub mod score;
 mod search;
+mod wanted;

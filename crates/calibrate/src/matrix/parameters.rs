@@ -3,7 +3,7 @@
 use disklab_units::{Nanos, Rate};
 use toml::{Table, Value};
 
-use super::fit::{FitBounds, FittedNumber};
+use super::found::{FitBounds, FittedNumber};
 
 /// The form in which the value is written. The search steps through all by factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,15 +9,19 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use disklab_config::device::Device;
 use disklab_config::host::HostTime;
+use disklab_config::read::Diagnostic;
 use disklab_units::{Random, Seed};
 use toml::{Table, Value};
 
-use super::fit::{FitBounds, FittedNumber, WantedLoad, device};
+use super::found::{FitBounds, FittedNumber};
 use super::lone_reads::sixteenths;
 use super::parameters::FitParameter;
 use super::run::{HostedDevice, MatrixLoad};
 use super::score::{LoadNumbers, QUICK, serve_all};
+use super::wanted::WantedLoad;
+use crate::device::read_back;
 
 /// Places at which a device is tried first, times the numbers that are searched for (and up to
 /// three times that again, for they are tried together).
@@ -47,6 +51,15 @@ const P99_9: f64 = 0.05;
 /// The logarithm of the largest factor that counts of a latency: pauses that the model does not
 /// have must not decide the rate.
 const MOST_LATENCY: f64 = 1.0;
+
+/// Reads a device's table. It stands in no file: a message names the number, and no line.
+pub(super) fn device(name: &str, table: &Table) -> Result<Device, String> {
+    read_back(name, &table.to_string()).map_err(|mistakes| {
+        let line = |mistake: &Diagnostic| format!("{}: {}", mistake.place.key, mistake.message);
+        let lines: Vec<String> = mistakes.0.iter().map(line).collect();
+        format!("no device has the numbers that the results lead to:\n{}", lines.join("\n"))
+    })
+}
 
 /// The part of a lone request's latency that a command's own time can be at most.
 const OVERHEAD_PART: f64 = 0.75;
