@@ -40,7 +40,12 @@ fn clocks_agree() {
 fn every_reading_is_of_virtual_time() {
     static DONE: AtomicBool = AtomicBool::new(false);
     let first = run_example("time_readings");
-    let load = [(); 4].map(|()| std::thread::spawn(|| while !DONE.load(Ordering::Relaxed) {}));
+    let spin = || {
+        while !DONE.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    };
+    let load = [spin; 4].map(std::thread::spawn);
     let second = run_example("time_readings");
     DONE.store(true, Ordering::Relaxed);
     for thread in load {
