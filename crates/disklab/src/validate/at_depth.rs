@@ -257,8 +257,8 @@ fn summary(drives: &[ScoredDrive]) -> Vec<SummaryRow> {
 
 // Each column has its whole name, for a table that is split on a narrow screen.
 const HEADS: &str = "load|>depth\nx jobs|>IOPS\nmeasured|>IOPS\nmodel|>IOPS\noff|\
-                     >p50, ms\nmeasured|>p50, ms\nmodel|>p50\noff|>p99, ms\nmeasured|>p99, ms\nmodel|>p99\noff|\
-                     >p99.9\noff|>mean\noff";
+                     >p50, ms\nmeasured|>p50, ms\nmodel|>p50\noff|\
+                     >p99, ms\nmeasured|>p99, ms\nmodel|>p99\noff|>p99.9\noff|>mean\noff";
 const SUMMARY: &str = "load|>under\nway|class|>drives|>points|>IOPS\nmedian|>IOPS\nworst|\
                        >drives\nwith p50|>p50\nmedian|>p99\nmedian|>p99.9\nmedian|>mean\nmedian|\
                        \nmet";
