@@ -1,6 +1,6 @@
 //! How long `disklab import` takes for 100 MB of fio's JSON+, and how much memory; beside a reader
 //! in Python with json and numpy, which does no more than take the latencies of each job from their
-//! bins.
+//! bins. And how the time of rows whose names become one grows with their number.
 
 use super::figure::{Figure, disklab, median, status_kib};
 use anyhow::{Context, ensure};
@@ -67,7 +67,36 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         let ((time, _), (memory, _)) = figures("json and numpy in Python", &theirs);
         all.extend([time, memory]);
     }
+    let fewer = rows_of_one_name(place.path(), ROWS)?;
+    let more = rows_of_one_name(place.path(), 10 * ROWS)?;
+    let what = "import of 10 times as many rows of one name, times as long";
+    let times = more / fewer;
+    all.push(Figure::number(what, times, 1).at_most(times, 20.0, None, ""));
     Ok(all)
+}
+
+/// The fewer rows of one name.
+const ROWS: usize = 3_000;
+
+/// How long an import of rows takes, in s, whose values have only letters that a trial's name
+/// cannot have: they become one name, and each row gets a number.
+fn rows_of_one_name(place: &Path, rows: usize) -> anyhow::Result<f64> {
+    const LETTERS: [&str; 4] = ["ä", "ö", "ü", "ß"];
+    let value = |row: usize| (0..8).map(|at| LETTERS[(row >> (2 * at)) & 3]).collect::<String>();
+    let mut table = String::from("workload,iops\n");
+    for row in 0..rows {
+        let _ = writeln!(table, "{},{}", value(row), row + 1);
+    }
+    let (table_file, out) = (place.join("rows.csv"), place.join("rows"));
+    std::fs::write(&table_file, table)?;
+    let mut seconds = Vec::new();
+    for _ in 0..TURNS {
+        let mut import = Command::new(disklab()?);
+        import.arg("import").arg(&table_file).arg("--out").arg(&out);
+        seconds.push(timed(import)?.seconds);
+        std::fs::remove_dir_all(&out)?;
+    }
+    Ok(median(&seconds))
 }
 
 /// Jobs with about as many bins as a minute of random reads has.

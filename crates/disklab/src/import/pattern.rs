@@ -152,13 +152,11 @@ mod tests {
         assert_eq!(read("x-{a}", "y-1"), None);
     }
 
+    /// Without a memory of what was compared these are some 10^16 comparisons: the test hangs.
     #[test]
-    fn many_names_in_a_long_path_take_no_time() {
+    fn many_names_in_a_long_path_come_to_an_end() {
         let path = "a_".repeat(2000);
-        let begun = std::time::Instant::now();
         assert_eq!(read("{a}_{b}_{c}_{d}_{e}_{f}.json", &path), None);
-        // Without a memory of what was compared these are some 10^16 comparisons.
-        assert!(begun.elapsed().as_secs() < 20);
     }
 
     #[test]

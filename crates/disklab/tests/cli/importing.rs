@@ -329,3 +329,19 @@ fn the_folder_of_a_published_script() {
         "{cell}"
     );
 }
+
+/// Values of letters that a trial's name cannot have become one name, which gets a number. How long
+/// that takes is in `cargo xtask bench import`.
+#[test]
+fn rows_of_one_name_get_numbers() {
+    let here = tempfile::tempdir().expect("a folder");
+    fs::write(here.path().join("a.csv"), "workload,iops\nä,1\nö,2\nü,3\n").expect("room");
+    let done = run(here.path(), &["import", "a.csv", "--out", "imported"]);
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    let lines = fs::read_to_string(here.path().join("imported/trials.jsonl")).expect("lines");
+    let name = |line: &str| {
+        serde_json::from_str::<Value>(line).expect("a line")["trial"].as_str().map(str::to_owned)
+    };
+    let names: std::collections::BTreeSet<_> = lines.lines().map(name).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+}

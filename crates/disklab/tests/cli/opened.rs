@@ -197,22 +197,3 @@ fn nothing_of_a_file_that_a_folder_links_to_is_imported() {
     assert!(said.contains("b.csv: it is a symbolic link"), "{said}");
     assert!(!has_secret(&here.path().join("imported")));
 }
-
-/// Values of letters that a trial's name cannot have become one name, which gets a number.
-#[test]
-fn rows_of_one_name_are_imported_in_linear_time() {
-    let here = tempfile::tempdir().expect("a folder");
-    let letters = ["ä", "ö", "ü", "ß"];
-    let value = |row: usize| (0..8).map(|at| letters[(row >> (2 * at)) & 3]).collect::<String>();
-    let rows: Vec<String> =
-        (0..30_000).map(|row| format!("{},{}\n", value(row), row + 1)).collect();
-    let rows = rows.concat();
-    fs::write(here.path().join("a.csv"), format!("workload,iops\n{rows}")).expect("room");
-    let begun = std::time::Instant::now();
-    let done = run(here.path(), &["import", "a.csv", "--out", "imported"]);
-    assert_eq!(done.status, Some(0), "{}", done.err);
-    // It takes 2 s. With a search for the next number from the beginning it takes 3 min.
-    assert!(begun.elapsed().as_secs() < 90, "{:?}", begun.elapsed());
-    let lines = fs::read_to_string(here.path().join("imported/trials.jsonl")).expect("lines");
-    assert_eq!(lines.lines().count(), 30_000);
-}
