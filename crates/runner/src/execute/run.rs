@@ -1,6 +1,6 @@
 //! The settings of a run in guests.
 
-use super::cpus;
+use super::cpus::Processors;
 use super::guest::{Guest, Installation, Timeouts};
 use crate::describe::{facts, read_policy};
 use crate::error::Result;
@@ -81,12 +81,14 @@ impl Run {
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
         let failed = OnceLock::new();
+        let processors = Processors::allowed();
         let work = || {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 if i >= count {
                     return;
                 }
+                let _kept = processors.keep_to_one();
                 if let Err(error) = work(i) {
                     next.store(count, Ordering::Relaxed);
                     let _ = failed.set(error);
@@ -94,16 +96,9 @@ impl Run {
                 }
             }
         };
-        let cpus = cpus::allowed();
         std::thread::scope(|scope| {
-            let is_begun = |job: &usize| {
-                let (work, cpu) = (&work, cpus[job % cpus.len()]);
-                let on_one = move || {
-                    cpus::keep_to(cpu);
-                    work();
-                };
-                std::thread::Builder::new().spawn_scoped(scope, on_one).is_ok()
-            };
+            let is_begun =
+                |_: &usize| std::thread::Builder::new().spawn_scoped(scope, work).is_ok();
             if (0..self.jobs.clamp(1, count.max(1))).filter(is_begun).count() == 0 {
                 work();
             }
