@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 
 use super::figure::{Figure, median};
 use super::guest::BenchSetup;
+use disklab_runner::cpus::Processors;
 
 const FEW: u64 = 20_000;
 const MANY: u64 = 170_000;
@@ -32,7 +33,8 @@ const TIMER: [&str; 2] = ["null_blk.irqmode=2", "null_blk.completion_nsec=50000"
 
 pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     // Pinned like a trial's worker: see crates/runner/src/execute/cpus.rs.
-    disklab_runner::cpus::keep_to(disklab_runner::cpus::allowed()[0]);
+    let processors = Processors::allowed();
+    let _kept = processors.keep_to_one();
     let mut figures = Vec::new();
     for (engine, depth) in
         [("psync", 1), ("libaio", 1), ("libaio", 32), ("io_uring", 1), ("io_uring", 32)]
