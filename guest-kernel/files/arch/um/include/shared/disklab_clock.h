@@ -19,8 +19,6 @@
 #define DISKLAB_CLOCKS 12		/* CLOCK_REALTIME ... CLOCK_TAI */
 #define DISKLAB_CLOCK_SPIN 1024		/* reads of one instant before time moves */
 #define DISKLAB_CLOCK_STEP 32768	/* ns it then moves by */
-/* Reads that one of the processor's counter counts as: each is a trap, which takes long. */
-#define DISKLAB_COUNTER_READS 8
 /* System calls and turns of the kernel's loops at one instant that take no time. */
 #define DISKLAB_CLOCK_FREE 65536
 /* After those, each batch of this many takes DISKLAB_CLOCK_STEP. */
@@ -68,14 +66,6 @@ void disklab_clock_passes(void);
  * At the end of a system call: as above, and takes what a system call costs where that is modelled.
  */
 void disklab_clock_system_call(void);
-
-struct uml_pt_regs;
-
-/*
- * Answers a program's rdtsc or rdtscp, which the processor refused, and steps over it; 0 if
- * something else was refused. In disklab_counter.c.
- */
-int disklab_counter_read(struct uml_pt_regs *regs);
 
 static inline void disklab_clock_set(unsigned long long now)
 {
