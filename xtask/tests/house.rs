@@ -1,5 +1,6 @@
 //! The rules of the house that no compiler checks: the map of crates in docs/ARCHITECTURE.md is
-//! that of the manifests, lines are at most 100 columns wide, and a name has one meaning.
+//! that of the manifests, lines are at most 100 columns wide, a name has one meaning, and files of
+//! others are opened with care.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -208,7 +209,7 @@ fn without_tests(text: &str) -> String {
     std::iter::once(first).chain(rest).collect()
 }
 
-/// What somebody else wrote is opened by the crate `files` alone, in crates that read nothing else.
+/// Crates that read files of others, and no files besides, open them with the crate `files` only.
 #[test]
 fn what_others_wrote_is_opened_with_care() {
     let readers =

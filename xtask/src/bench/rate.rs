@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io::Write;
 
 use disklab_disks::Op;
+use disklab_runner::cpus::Processors;
 use disklab_trace::{PLAIN, Served, TraceWriter, pack};
 use disklab_units::{Random, Seed};
 use rustix::time::{ClockId, clock_gettime};
@@ -23,7 +24,6 @@ use sha2::{Digest, Sha256};
 
 use super::figure::{Figure, median};
 use super::guest::BenchSetup;
-use disklab_runner::cpus::Processors;
 
 const FEW: u64 = 20_000;
 const MANY: u64 = 170_000;

@@ -11,24 +11,24 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 /// The processors that a run may use, each with the number of its jobs that are kept there.
 pub struct Processors(Mutex<Vec<(usize, u32)>>);
 
-/// One processor for a thread, until it is dropped.
+/// A thread stays on one processor until this is dropped.
 pub struct KeptProcessor<'a> {
     of: &'a Processors,
     cpu: usize,
 }
 
 impl Processors {
-    /// Those that this process may use.
+    /// Returns the processors that this process may use, without jobs.
     pub fn allowed() -> Self {
         let set = sched_getaffinity(None).unwrap_or_else(|_| only(&[0]));
         let allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
         Self(Mutex::new(allowed.map(|cpu| (cpu, 0)).collect()))
     }
 
-    /// Keeps the calling thread, and what it starts from now on, on one processor: of those that
-    /// have the fewest jobs of this run, the one where the host's scheduler puts a new thread. It
-    /// knows what else the machine does; two runs that each began with the first processor would
-    /// share that one and leave the second idle.
+    /// Keeps the calling thread, and what it starts from now on, on one processor. Of those that
+    /// have the fewest jobs of this run, it is the one where the host's scheduler puts a new
+    /// thread: the scheduler knows what else the machine does. If each run took the machine's
+    /// first processor, two runs side by side would share it and leave the second idle.
     ///
     /// Where the host forbids it the guest is slower and its results are the same, so that is no
     /// error.
