@@ -166,8 +166,8 @@ pub fn fio_runtime(trial: &Trial) -> Nanos {
 }
 
 /// The program, and what holds for all jobs. `--thread` and `--disk_util=0` save what fio's start
-/// costs and change nothing it measures; `clock_gettime` is virtual where the processor's own
-/// counter would be real.
+/// costs and change nothing it measures. `clock_gettime` needs no system call; each read of the
+/// processor's counter, which fio would take for its clock, is one for the guest's kernel.
 pub fn program(output: &str, seed: Seed) -> Vec<String> {
     let mut fio = stack::words(
         "fio --clocksource=clock_gettime --thread --disk_util=0 --eta=never --output-format=json+",

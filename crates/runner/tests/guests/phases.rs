@@ -21,6 +21,7 @@ pub fn tests() -> Vec<Test> {
         crate::test("a_phase_that_fails_is_told_with_its_words", a_phase_that_fails),
         crate::test("a_phase_fills_its_filesystem_and_says_so", a_full_filesystem),
         crate::test("system_calls_of_a_phase_take_the_time_they_are_given", system_calls_take_time),
+        crate::test("fio_of_a_command_keeps_its_rate_and_does_so_again", fio_keeps_its_rate),
         crate::test("phases_that_cannot_be_are_skipped_with_their_reason", phases_that_cannot_be),
         crate::test("a_file_that_a_program_took_is_missed_before_its_phase", a_file_that_was_taken),
         crate::test("a_remount_that_fails_names_its_phase", a_remount_that_fails),
@@ -329,6 +330,39 @@ fn system_calls_take_time() {
         "{free} ns, then {time} ns: {:?}",
         outcome.reason
     );
+}
+
+/// fio as it runs by itself takes the processor's counter for its clock.
+fn fio_keeps_its_rate() {
+    let fio = |name: &str, more: &str| {
+        format!(
+            "[[phase]]\nname = \"{name}\"\ncommand = [\"fio\", \"--name=rated\", \
+             \"--directory={{pool}}\", \"--size=8M\", \"--rw=randread\", \"--bs=4k\", \
+             \"--direct=1\", \"--ioengine=psync\", \"--rate_iops=100\", \"--time_based\", \
+             \"--runtime=4\", \"--randrepeat=1\"{more}]\n"
+        )
+    };
+    let text = format!(
+        "summary = \"s\"\nroom = \"16 MiB\"\n{}{}{}",
+        fio("write", ", \"--create_only=1\""),
+        fio("counter", ", \"--clocksource=cpu\""),
+        fio("own-choice", ""),
+    );
+    let all = trials(&text, "\"constant-ext4\"");
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (first, second) = (run(&all, one.path(), 1), run(&all, other.path(), 1));
+    assert_eq!(compare(&first, &second).unwrap(), [], "the same bytes");
+    let record = Record::open(&first).unwrap();
+    let (_, outcome) = record.outcomes().into_iter().next().unwrap();
+    let outcome = outcome.expect("it has run");
+    for phase in ["counter", "own-choice"] {
+        let time = measure(outcome, &format!("{phase} time")) / 1e9;
+        // fio measures its clock for 64 ms before the 4 s begin.
+        assert!((4.0..4.3).contains(&time), "{phase}: {time} s");
+        let bytes = measure(outcome, &format!("{phase} read from disks")) * time;
+        let requests = bytes / 4096.0;
+        assert!((396.0..410.0).contains(&requests), "{phase}: {requests} requests");
+    }
 }
 
 /// Of two arrays one is too small; a program that is not there costs the trials that need it.

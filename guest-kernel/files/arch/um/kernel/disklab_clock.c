@@ -45,6 +45,7 @@ void disklab_clock_passes(void)
 
 void disklab_clock_system_call(void)
 {
+	disklab_counter_row /= 2;
 	disklab_clock_passes();
 	if (system_call)
 		push(system_call);

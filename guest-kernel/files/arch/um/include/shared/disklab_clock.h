@@ -19,6 +19,11 @@
 #define DISKLAB_CLOCKS 12		/* CLOCK_REALTIME ... CLOCK_TAI */
 #define DISKLAB_CLOCK_SPIN 1024		/* reads of one instant before time moves */
 #define DISKLAB_CLOCK_STEP 32768	/* ns it then moves by */
+/*
+ * Reads that one of the processor's counter counts as, at least: each is a trap, which takes long.
+ * The nth of a row counts as n of them; see disklab_counter.c.
+ */
+#define DISKLAB_COUNTER_READS 8
 /* System calls and turns of the kernel's loops at one instant that take no time. */
 #define DISKLAB_CLOCK_FREE 65536
 /* After those, each batch of this many takes DISKLAB_CLOCK_STEP. */
@@ -50,6 +55,11 @@ extern unsigned long long *disklab_heartbeat;
 extern unsigned int disklab_clock_passed;
 /* While time moves for their sake. */
 extern int disklab_clock_pushed;
+/*
+ * Reads of the processor's counter in a row: a request to a disk ends it, a system call halves it.
+ * To end it there would be too much: the vDSO makes one when it is its own read that moves time.
+ */
+extern unsigned int disklab_counter_row;
 
 /* Virtual ns since boot, in time.c. */
 unsigned long long time_travel_now(void);
@@ -66,6 +76,14 @@ void disklab_clock_passes(void);
  * At the end of a system call: as above, and takes what a system call costs where that is modelled.
  */
 void disklab_clock_system_call(void);
+
+struct uml_pt_regs;
+
+/*
+ * Answers a program's rdtsc or rdtscp, which the processor refused, and steps over it; 0 if
+ * something else was refused. In disklab_counter.c.
+ */
+int disklab_counter_read(struct uml_pt_regs *regs);
 
 static inline void disklab_clock_set(unsigned long long now)
 {
@@ -84,6 +102,7 @@ static inline void disklab_clock_set(unsigned long long now)
 static inline void disklab_clock_used(void)
 {
 	disklab_clock->reads = 0;
+	disklab_counter_row = 0;
 }
 
 /* Counts a read by the kernel; true when time has to move for the sake of whoever keeps reading. */
