@@ -23,8 +23,8 @@ use crate::{limits, words};
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct Overrides {
     /// Replace the values of an axis: array, workload, background, jobs, policy, scheduler, kernel;
-    /// or of a number: memory, disks, device, runtime, ramp, device.KEY, disk.2.KEY, policy.KEY,
-    /// scheduler.KEY, workload.KEY, background.KEY. Can be repeated.
+    /// or of a number: memory, disks, device, runtime, ramp, metadata, device.KEY, disk.2.KEY,
+    /// policy.KEY, scheduler.KEY, workload.KEY, background.KEY. Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
 

@@ -367,8 +367,14 @@ fn json_error(before: &[u8], error: &serde_json::Error) -> FioError {
     FioError::Json { line: lines_before + error.line(), column: error.column(), message }
 }
 
+/// What fio says of each job that has an `exec_prerun`, as jobs have whose start is waited for.
+const PRERUN: &[u8] = b": Saving output of prerun in ";
+
 fn messages(before: &[u8], after: &[u8]) -> String {
-    let kept = [before.trim_ascii(), after.trim_ascii()].join(&b'\n');
+    let parts = [before.trim_ascii(), after.trim_ascii()];
+    let lines = parts.iter().flat_map(|part| part.split(|byte| *byte == b'\n'));
+    let told = lines.filter(|line| !line.windows(PRERUN.len()).any(|part| part == PRERUN));
+    let kept = told.collect::<Vec<_>>().join(&b'\n');
     let kept = kept.trim_ascii();
     String::from_utf8_lossy(&kept[..kept.len().min(MESSAGES_KEPT)]).into_owned()
 }
@@ -381,8 +387,9 @@ mod tests {
 
     #[test]
     fn words_around_the_json_are_kept_as_messages() {
-        let report =
-            parse(format!("fio: {{odd}} name\n{ONE_JOB}\nbye\n").as_bytes()).expect("a report");
+        let prerun = "a : Saving output of prerun in a.prerun.txt";
+        let text = format!("fio: {{odd}} name\n{prerun}\n{ONE_JOB}\nbye\n");
+        let report = parse(text.as_bytes()).expect("a report");
         assert_eq!(report.version, "fio-9");
         assert_eq!(report.messages, "fio: {odd} name\nbye");
         assert_eq!(report.jobs[0].read, Direction::default());

@@ -168,7 +168,7 @@ impl Suite {
             ramp: if settles { applied.ramp.unwrap_or(own_ramp) } else { Nanos::ZERO },
             memory: *memory,
             mount_options: self.mount_options.clone(),
-            metadata: self.metadata,
+            metadata: applied.metadata.unwrap_or(self.metadata),
             power_cut: self.power_cut,
             unfit,
         }

@@ -338,7 +338,7 @@ fn suites_by_themselves() {
             "[axes]",
             "[axes]\ndrive = [\"x\"]",
             "9:1: axes.drive: unknown key; known: array, workload, jobs, background, policy, \
-             scheduler, kernel, memory, disks, device, runtime, ramp, estimated",
+             scheduler, kernel, memory, disks, device, runtime, ramp, metadata, estimated",
         ),
         (
             "policy = [",
@@ -549,7 +549,8 @@ fn command_line() {
         "--set: polcy: there is no axis `polcy`; did you mean `policy`?"
     );
     let known = set("zzz", "1");
-    assert!(known.ends_with("ramp, estimated, device.KEY, disk.2.KEY, policy.KEY, ..."), "{known}");
+    let end = "ramp, metadata, estimated, device.KEY, disk.2.KEY, policy.KEY, ...";
+    assert!(known.ends_with(end), "{known}");
     assert_eq!(
         set("policy", "pid,"),
         "--set: policy: a value is empty; write values with commas between them"

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use disklab_config::suite::Metadata;
 use disklab_config::{Model, PolicyChoice, Trial};
 use disklab_units::{Bytes, Nanos};
 
@@ -213,6 +214,14 @@ fn jobs_and_times_are_numbers_too() {
 }
 
 #[test]
+fn what_is_in_memory_before_is_an_axis() {
+    let all = trials(&format!("{PID}metadata = [\"cold\", \"warm\"]"));
+    let found: Vec<Metadata> = all.iter().map(|trial| trial.metadata).collect();
+    assert_eq!(found, [Metadata::Cold, Metadata::Warm]);
+    assert_eq!(values(&all, "metadata"), ["cold", "warm"]);
+}
+
+#[test]
 fn a_workload_in_the_background_has_keys() {
     let axes = "policy = [\"pid\"]\nbackground = [\"none\", \"random\"]\n\
     \"background.iodepth\" = [2, 8]\nramp = [\"3 s\"]";
@@ -323,6 +332,7 @@ fn mistakes_are_told_with_their_places() {
             "disk 2 has two values of `seek`, by device.seek and disk.2.seek: leave one",
         ),
         ("runtime = [\"2 days\"]", "unknown unit `days`"),
+        ("metadata = [\"hot\"]", "there is no state of metadata `hot`; known: cold, warm"),
         ("runtime = [\"48 h\"]", "is not sensible"),
         ("\"background.iodepth\" = [1]", "no background of the suite is a workload"),
         ("jobs = { linear = [1, 400], steps = 3 }", "400 is not sensible: from 1 to 256 is"),

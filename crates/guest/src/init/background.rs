@@ -14,7 +14,7 @@ use disklab_protocol::shell;
 use disklab_protocol::step::Step;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -96,7 +96,13 @@ struct Ended {
 fn begin(number: usize, process: &RepeatedProgram, place: &IoContext) -> Result<Started, Failure> {
     let words = Words::create(&format!("{STEP}-{number}"))?;
     let (process, place) = (process.clone(), place.clone());
-    let repeat = Arc::new(Repeat { process, place, words, state: Mutex::default() });
+    let repeat = Arc::new(Repeat {
+        process,
+        place,
+        words,
+        state: Mutex::default(),
+        stopping: Condvar::new(),
+    });
     // The first run is started here, so that a program that is not there is told before anything is
     // measured.
     let first = repeat.launch(&mut locked(&repeat.state))?;
@@ -113,6 +119,8 @@ struct Repeat {
     place: IoContext,
     words: Words,
     state: Mutex<RunState>,
+    /// Ends a pause when the program is to be ended.
+    stopping: Condvar,
 }
 
 impl Repeat {
@@ -162,9 +170,9 @@ impl Repeat {
                 return ended(Some(format!("{STEP}: it ended at once, and would do so for ever")));
             }
             if self.process.pause_ns > 0 {
-                drop(state);
-                std::thread::sleep(Duration::from_nanos(self.process.pause_ns));
-                state = locked(&self.state);
+                let pause = Duration::from_nanos(self.process.pause_ns);
+                let waited = self.stopping.wait_timeout_while(state, pause, |state| !state.stop);
+                (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
                 if state.stop {
                     return ended(None);
                 }
@@ -196,6 +204,7 @@ impl Beside for Running {
         for Started { repeat, thread, .. } in &self.started {
             let mut state = locked(&repeat.state);
             state.stop = !thread.is_finished();
+            repeat.stopping.notify_one();
             if let Some(pid) = state.runs {
                 // It may have ended in this moment.
                 let _ = kill_process(pid, Signal::TERM);

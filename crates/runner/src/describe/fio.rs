@@ -1,8 +1,8 @@
 //! fio's words for what workloads ask of it.
 
 use super::stack;
-use disklab_config::Trial;
 use disklab_config::workload::{FioLoad, Job};
+use disklab_config::{Trial, command};
 use disklab_protocol::places::{POOL, TRIAL};
 use disklab_units::{Bytes, Nanos, Seed};
 
@@ -12,8 +12,8 @@ pub const TEST_FILE: &str = "test";
 /// The test file of a workload that runs beside the measured one.
 const BACKGROUND_FILE: &str = "background";
 
-/// The file that fio opens at its start, if it has no file of its own to open.
-pub const GATE: &str = "/tmp/gate";
+/// A file that fio opens just before its first request, where its own does not tell its start.
+const GATE: &str = "/tmp/gate";
 
 /// The task of one fio.
 pub struct Load<'a> {
@@ -76,6 +76,22 @@ impl<'a> Load<'a> {
         self.fio.raw || trial.array.layout.filesystem().is_none()
     }
 
+    /// The file whose opening tells that fio begins.
+    pub fn gate(&self, trial: &Trial) -> String {
+        if self.has_extra_gate(trial) {
+            GATE.to_owned()
+        } else {
+            format!("{POOL}/{}", self.files()[0])
+        }
+    }
+
+    /// Whether it has no file of its own, or programs beside it may open that before it.
+    fn has_extra_gate(&self, trial: &Trial) -> bool {
+        let beside = trial.background.iter().flat_map(|background| &background.processes);
+        let mut words = beside.flat_map(|process| &process.command);
+        self.is_bare(trial) || words.any(|word| word == command::POOL)
+    }
+
     /// fio's command line.
     pub fn command(&self, trial: &Trial) -> Vec<String> {
         let w = self.fio;
@@ -113,8 +129,8 @@ impl<'a> Load<'a> {
             // On a bare device, a part of its own.
             options.push(format!("--offset={}", w.file_size.0 * number as u64));
         }
-        if bare && number == 0 && self.gated {
-            // Just before its first request; what fio appends to write to a file is never come to.
+        if number == 0 && self.gated && self.has_extra_gate(trial) {
+            // What fio appends to write to a file is never come to.
             options.push(format!("--exec_prerun=exec 3<{GATE}; exit 0;"));
         }
         options

@@ -1,6 +1,6 @@
 //! The plans of a trial: lists of actions for the first process.
 
-use super::fio::{GATE, Load, TEST_FILE, is_accompanied, is_gated, loads};
+use super::fio::{Load, TEST_FILE, is_accompanied, is_gated, loads};
 use super::machine::preparing_machine;
 use super::scheduler::device_settings;
 use super::{fsload, phases, power_cut, stack, startup};
@@ -193,15 +193,8 @@ fn measured(trial: &Trial) -> Measured {
         }
         WorkloadKind::Fio(fio) => Load::of_measured(trial, fio),
     };
-    // fio opens its file when it begins.
-    let gate = is_gated(trial).then(|| Gate {
-        file: if load.is_bare(trial) {
-            GATE.to_owned()
-        } else {
-            format!("{POOL}/{}", load.files()[0])
-        },
-        length_ns: (trial.ramp + trial.runtime).0,
-    });
+    let length_ns = (trial.ramp + trial.runtime).0;
+    let gate = is_gated(trial).then(|| Gate { file: load.gate(trial), length_ns });
     Measured::Program { command: load.command(trial), gate }
 }
 

@@ -24,6 +24,7 @@ pub fn tests() -> Vec<Test> {
         crate::test("a_background_that_takes_no_time", a_background_that_takes_no_time),
         crate::test("a_background_that_is_missing", a_background_that_is_missing),
         crate::test("defrag_moves_data", defrag_moves_data),
+        crate::test("a_background_may_open_the_test_file_first", opens_the_test_file_first),
         crate::test("pids_beside_a_background_are_a_matter_of_luck", pids_beside_a_background),
         crate::test(
             "jobs_have_pids_and_offsets_of_their_own",
@@ -207,6 +208,26 @@ fn defrag_moves_data() {
         };
         assert_eq!(step["stopped"], true, "{step}");
     }
+}
+
+/// fio's start is seen all the same, and the phase is fio's. The program has done its work before
+/// fio begins, and its pause of a day ends with the measurement.
+fn opens_the_test_file_first() {
+    let trials = trials(
+        "array = [\"hdd-raid1\"]\nbackground = [\"none\", \"defrag-pool\"]\nworkload = \
+         [\"read\"]",
+    );
+    let place = tempfile::tempdir().unwrap();
+    let record = Record::open(&run(&trials, place.path(), 1)).unwrap();
+    let line = record.lines().iter().find(|line| line.trial.contains("+defrag-pool")).unwrap();
+    let [step] = &steps(&record.raw(line).unwrap(), "background")[..] else {
+        panic!("one program")
+    };
+    assert_eq!(step["stopped"], true, "{step}");
+    let (without, with) = (sample(&record, "+none"), sample(&record, "+defrag-pool"));
+    assert_eq!(step["passes"], 1, "{step}");
+    let change = with.iops / without.iops;
+    assert!((0.9..1.1).contains(&change), "{} and {} IOPS", without.iops, with.iops);
 }
 
 fn jobs_have_pids_and_offsets_of_their_own() {

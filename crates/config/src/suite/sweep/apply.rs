@@ -18,6 +18,7 @@ use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, WantedPolicy};
 use crate::read::{Diagnostic, SourcePlace, in_range};
 use crate::scheduler::SchedulerChoice;
+use crate::suite::Metadata;
 use crate::workload::{Workload, WorkloadKind};
 
 /// What a cell names.
@@ -59,6 +60,7 @@ pub struct Applied {
     /// The suite's own where there is none.
     pub runtime: Option<Nanos>,
     pub ramp: Option<Nanos>,
+    pub metadata: Option<Metadata>,
 }
 
 /// Files that were read again with other values, by name and those: cells have the same again and
@@ -99,6 +101,7 @@ pub fn apply(
         background: base.background.cloned(),
         runtime: None,
         ramp: None,
+        metadata: None,
     };
     // The disks first: the others may speak of one.
     for swept in values.iter().filter(|swept| *swept.parameter == SweptParameter::Disks) {
@@ -129,6 +132,9 @@ pub fn apply(
             }
             SweptParameter::Runtime => applied.set_runtime(value, base.having),
             SweptParameter::Ramp => applied.set_ramp(value, lab),
+            SweptParameter::Metadata => {
+                value.parse().map(|metadata| applied.metadata = Some(metadata))
+            }
             _ => Ok(()),
         };
         set.map_err(|message| swept.wrong(message))?;

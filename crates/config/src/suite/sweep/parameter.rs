@@ -10,8 +10,8 @@ use disklab_units::{Bytes, Nanos, words};
 use super::number::Number;
 use crate::read::unknown;
 
-/// By its name in a suite: `memory`, `disks`, `device`, `runtime`, `ramp`, `device.KEY` (of all
-/// disks), `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`,
+/// By its name in a suite: `memory`, `disks`, `device`, `runtime`, `ramp`, `metadata`, `device.KEY`
+/// (of all disks), `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`,
 /// `estimated`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SweptParameter {
@@ -25,6 +25,9 @@ pub enum SweptParameter {
     Runtime,
     /// Before it, not measured.
     Ramp,
+    /// What of a filesystem's metadata is in memory when measuring begins, as
+    /// [`crate::suite::Metadata`] has it.
+    Metadata,
     /// A key of a device's file. With a number: of that disk alone, from 1 in the array's order.
     Device { disk: Option<u32>, key: String },
     /// A key of what the suite names.
@@ -80,8 +83,8 @@ impl SweptParameter {
     }
 
     /// Those without a point in their names.
-    pub(in crate::suite) const PLAIN: [&str; 6] =
-        ["memory", "disks", DRIVE, "runtime", "ramp", ESTIMATED];
+    pub(in crate::suite) const PLAIN: [&str; 7] =
+        ["memory", "disks", DRIVE, "runtime", "ramp", "metadata", ESTIMATED];
 }
 
 impl fmt::Display for SweptParameter {
@@ -92,6 +95,7 @@ impl fmt::Display for SweptParameter {
             Self::Drive => f.pad(DRIVE),
             Self::Runtime => f.pad("runtime"),
             Self::Ramp => f.pad("ramp"),
+            Self::Metadata => f.pad("metadata"),
             Self::Estimated => f.pad(ESTIMATED),
             Self::Device { disk: None, key } => f.pad(&format!("device.{key}")),
             Self::Device { disk: Some(disk), key } => f.pad(&format!("disk.{disk}.{key}")),
@@ -111,6 +115,7 @@ impl FromStr for SweptParameter {
             (DRIVE, _) => Self::Drive,
             ("runtime", _) => Self::Runtime,
             ("ramp", _) => Self::Ramp,
+            ("metadata", _) => Self::Metadata,
             (ESTIMATED, _) => Self::Estimated,
             (_, Some(("device", key))) => Self::Device { disk: None, key: key.to_owned() },
             (_, Some(("disk", rest))) => {
