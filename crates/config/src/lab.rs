@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use disklab_units::Bytes;
 
@@ -23,6 +23,10 @@ use crate::policy::Policy;
 use crate::read::{Diagnostic, Diagnostics, SourcePlace, TomlReader, TomlTable, lookup};
 use crate::suite::Suite;
 use crate::workload::Workload;
+
+/// The ending of fio's own job files.
+pub const JOB_FILE: &str = ".fio";
+const LONGEST_PATH: usize = 120;
 
 /// All that is in a lab folder, each thing under its file's name. Suites are read when they are
 /// asked for.
@@ -78,7 +82,7 @@ impl Lab {
         let mut loader = Loader { folder, mistakes: Vec::new() };
         let (devices, device_texts) = loader.read_devices();
         let (arrays, _) = loader.read("arrays", |name, table| Array::read(name, table, &devices));
-        let (workloads, workload_texts): (Workloads, _) = loader.read("workloads", Workload::read);
+        let (workloads, workload_texts) = loader.read_workloads();
         let (backgrounds, _) =
             loader.read("backgrounds", |name, table| Background::read(name, table, &workloads));
         let (policies, _) = loader.read("policies", Policy::read);
@@ -113,6 +117,21 @@ impl Lab {
         };
         let file = read_file(&path)?;
         TomlReader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
+    }
+
+    /// The workload that one of fio's own job files is, by its path. The lab does not have it.
+    pub fn job_file(path: &str) -> Result<Workload, String> {
+        let is_plain = |letter: char| !letter.is_control() && !"+,=:%".contains(letter);
+        if path.len() > LONGEST_PATH || !path.chars().all(is_plain) {
+            return Err(format!(
+                "a job file's path becomes part of trial ids: it has at most {LONGEST_PATH} \
+                 letters, and no `+`, `,`, `=`, `:` and `%`"
+            ));
+        }
+        let text = disklab_files::read_text(Path::new(path), &disklab_files::LAB)
+            .map_err(|error| format!("the job file `{path}` cannot be read: {error}"))?;
+        let workload = Workload::of_job_file(path, &text);
+        workload.map_err(|mistakes| format!("the job file `{path}`: {mistakes}"))
     }
 
     /// The disks of an array, then its cache, its spares and the disks of its replica, if it has
@@ -159,6 +178,12 @@ impl Loader<'_> {
             texts.insert(name, text);
         }
         (things, texts)
+    }
+
+    fn read_workloads(&mut self) -> (Workloads, BTreeMap<String, String>) {
+        let folder = self.folder.join("workloads");
+        let open = |path: &str| read_job_file(&folder, path);
+        self.read("workloads", |name, table| Workload::read_with(name, table, &open))
     }
 
     /// Reads the devices. The text of one that is like another has the inherited keys too.
@@ -253,6 +278,16 @@ fn read_file(path: &Path) -> Result<LabFile, Diagnostic> {
         Ok(text) => Ok(LabFile { path: path.display().to_string(), name, text }),
         Err(error) => Err(place.diagnostic(format!("cannot be read: {error}"))),
     }
+}
+
+/// Reads a job file that a workload names. A lab may be another's: its files name none elsewhere.
+fn read_job_file(folder: &Path, path: &str) -> Result<String, String> {
+    let is_inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    if !is_inside || !path.ends_with(JOB_FILE) {
+        return Err(format!("a job file is `NAME{JOB_FILE}`, beside its workload or below"));
+    }
+    disklab_files::read_text(&folder.join(path), &disklab_files::LAB)
+        .map_err(|error| format!("cannot be read: {error}"))
 }
 
 /// Names become parts of trial ids, which are file names.

@@ -15,6 +15,7 @@ pub mod disk_times;
 pub mod fsload;
 pub mod host;
 mod job;
+pub mod job_file;
 pub mod kernel;
 pub mod lab;
 pub mod layout;

@@ -38,6 +38,14 @@
 //! rate = "4 MB/s"          # of each of them, at most; may be left out
 //! ```
 //!
+//! Or fio's own job file says all that, on one file: see job_file.rs.
+//!
+//! ```toml
+//! summary = "readers beside a writer of 200 IOPS"
+//! fio = "mine.fio"         # beside this file, or in a folder below
+//! filesize = "2 GiB"       # may be left out: what its sections need
+//! ```
+//!
 //! `raw = true` has them read the device below the filesystem, past it: readers only, and only
 //! where one device is there. `ioprio` and `weight` are for all jobs: see priority.rs.
 //!
@@ -51,6 +59,7 @@ use serde::{Deserialize, Serialize};
 use crate::fsload::Fsload;
 use crate::job::{FILES, JOB_KEYS};
 pub use crate::job::{Ioengine, Job, Rw};
+use crate::job_file::{self, JobFile, JobSection};
 use crate::phases::Phases;
 use crate::player::Player;
 use crate::priority::Priority;
@@ -100,6 +109,10 @@ pub struct FioLoad {
     pub jobs: Vec<Job>,
     /// Whether the jobs read the device that the filesystem is on.
     pub raw: bool,
+    /// The sections of fio's own job file, if the load is one. `jobs` are then a rough form of
+    /// them, for estimates and lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<JobSection>,
 }
 
 const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(3600);
@@ -107,10 +120,36 @@ const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nan
 impl Workload {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
+        let nowhere = |_: &str| Err("a job file is read beside a file of a lab only".to_owned());
+        Self::read_with(name, table, &nowhere)
+    }
+
+    /// The same, with what reads the job file that a path names.
+    pub fn read_with(
+        name: &str,
+        table: &TomlTable<'_, '_>,
+        open: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Option<Self> {
         let summary = table.required("summary");
         let priority = Priority::from_table(table);
-        let kind = WorkloadKind::read(table)?;
+        let kind = WorkloadKind::read(table, open)?;
         Some(Self { name: name.to_owned(), summary: summary?, kind, priority: priority? })
+    }
+
+    /// The workload that fio's own job file is. An error holds all mistakes.
+    pub fn of_job_file(name: &str, text: &str) -> Result<Self, String> {
+        let file = JobFile::parse(text, None).map_err(|mistakes| mistakes.join("; "))?;
+        Ok(Self {
+            name: name.to_owned(),
+            summary: "fio's own job file".to_owned(),
+            kind: WorkloadKind::Fio(FioLoad::of_job_file(file)),
+            priority: Priority::default(),
+        })
+    }
+
+    /// The sections of fio's own job file; empty for other workloads.
+    pub fn sections(&self) -> &[JobSection] {
+        self.fio().map_or(&[], |fio| &fio.sections)
     }
 
     pub fn fio(&self) -> Option<&FioLoad> {
@@ -140,7 +179,9 @@ impl Workload {
 
     /// Whether the workload runs for as long as it is given, so that it can run beside another.
     pub fn is_endless(&self) -> bool {
-        matches!(self.kind, WorkloadKind::Fio(_) | WorkloadKind::FileLoad(_))
+        // A job file may end, and says itself what runs together.
+        let is_load = matches!(self.kind, WorkloadKind::Fio(_) | WorkloadKind::FileLoad(_));
+        is_load && self.sections().is_empty()
     }
 
     /// Whether the workload ends by itself and needs no run time.
@@ -208,7 +249,13 @@ impl Workload {
 }
 
 impl WorkloadKind {
-    fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
+    fn read(
+        table: &TomlTable<'_, '_>,
+        open: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Option<Self> {
+        if table.has("fio") {
+            return FioLoad::read_job_file(table, open).map(Self::Fio);
+        }
         if let Some(startup) = table.table("startup") {
             return Startup::read(&startup).map(Self::Startup);
         }
@@ -246,7 +293,38 @@ impl FioLoad {
         if raw && jobs.iter().any(|job| job.rw.writes()) {
             table.wrong("raw", "is for readers: to write below a filesystem destroys it");
         }
-        Some(Self { file_size: file_size?, own_files, sync_every: sync_every?, jobs, raw })
+        let (file_size, sync_every, sections) = (file_size?, sync_every?, Vec::new());
+        Some(Self { file_size, own_files, sync_every, jobs, raw, sections })
+    }
+
+    fn read_job_file(
+        table: &TomlTable<'_, '_>,
+        open: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Option<Self> {
+        let file_size = table.optional_within("filesize", FILES)?;
+        let path: String = table.required("fio")?;
+        let file = open(&path)
+            .map_err(|message| vec![message])
+            .and_then(|text| JobFile::parse(&text, file_size));
+        match file {
+            Ok(file) => Some(Self::of_job_file(file)),
+            Err(mistakes) => {
+                for mistake in mistakes {
+                    table.wrong("fio", format!("{}: {mistake}", path.escape_debug()));
+                }
+                None
+            }
+        }
+    }
+
+    fn of_job_file(file: JobFile) -> Self {
+        let JobFile { sections, jobs, file_size } = file;
+        Self { file_size, own_files: false, sync_every: None, jobs, raw: false, sections }
+    }
+
+    /// How many groups of jobs run in turn, each for as long as the suite says.
+    pub fn groups(&self) -> u32 {
+        job_file::groups(&self.sections)
     }
 
     /// Whether no job writes.

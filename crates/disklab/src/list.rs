@@ -157,6 +157,11 @@ fn load(workload: &Workload) -> [String; 4] {
         WorkloadKind::FileLoad(_) => ["files".to_owned(), none(), workload.depth().to_string()],
         WorkloadKind::Startup(_) => ["start".to_owned(), none(), none()],
         WorkloadKind::Player { player, .. } => ["play".to_owned(), player.bs.to_string(), none()],
+        WorkloadKind::Fio(fio) if !fio.sections.is_empty() => [
+            format!("job file: {}", each(|job| job.rw.to_string())),
+            each(|job| job.bs.to_string()),
+            each(|job| job.iodepth.to_string()),
+        ],
         WorkloadKind::Fio(_) => [
             each(|job| job.rw.to_string()),
             each(|job| job.bs.to_string()),

@@ -146,7 +146,7 @@ impl Suite {
             Some(format!("background `{}`: {reason}", background.name))
         });
         // What is not fio's has nothing to settle: what is to be settled runs beside it.
-        let settles = workload.is_endless();
+        let settles = workload.is_endless() || workload.fio().is_some();
         let rotational = devices.iter().any(|device| device.model.rotational());
         let own_runtime = self.runtime.map(|runtime| runtime.for_disks(rotational));
         let own_ramp = self.ramp.for_disks(rotational);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::fsload::{Fsload, Operation};
+use crate::job_file;
 pub use crate::metric_names::*;
 use crate::read::{Diagnostic, SourcePlace, nearest, unknown};
 use crate::workload::{Workload, WorkloadKind};
@@ -42,7 +43,14 @@ pub fn of_workloads<'a>(
             WorkloadKind::FileLoad(load) => known.extend(of_files(load)),
             WorkloadKind::Player { .. } => known.extend(PLAYER.map(str::to_owned)),
             WorkloadKind::Startup(_) => known.extend([STARTUP.to_owned()]),
-            WorkloadKind::Fio(_) => known.extend(of_fio()),
+            WorkloadKind::Fio(fio) => {
+                known.extend(of_fio());
+                let sections = fio.sections.iter();
+                known.extend(
+                    sections
+                        .flat_map(|section| FIO.map(|what| job_file::metric(&section.name, what))),
+                );
+            }
         }
     }
     known

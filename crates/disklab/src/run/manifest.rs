@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use disklab_config::Trial;
 use disklab_config::device::Inheritance;
+use disklab_config::lab::JOB_FILE;
 use disklab_config::policy::PREFIX;
 use disklab_guest::confinement::{gap, landlock_version};
 use disklab_protocol::digest::sha256_hex;
@@ -218,10 +219,22 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
         }));
     }
     let fact = |(kind, name): (&str, &str)| {
+        if kind == "workloads" && name.ends_with(JOB_FILE) {
+            return Ok(Fact::new(name, digest(Path::new(name))?));
+        }
         let path = home.lab.folder.join(kind).join(format!("{name}.toml"));
         Ok(Fact::new(format!("lab/{kind}/{name}.toml"), digest(&path)?))
     };
-    files.into_iter().map(fact).collect()
+    let mut facts: Vec<Fact> = files.iter().copied().map(fact).collect::<Result<_, _>>()?;
+    for (kind, name) in files {
+        let text = home.lab.texts.workloads.get(name).filter(|_| kind == "workloads");
+        let table: Option<toml::Table> = text.and_then(|text| text.parse().ok());
+        if let Some(path) = table.as_ref().and_then(|table| table.get("fio")?.as_str()) {
+            let file = home.lab.folder.join(kind).join(path);
+            facts.push(Fact::new(format!("lab/{kind}/{path}"), digest(&file)?));
+        }
+    }
+    Ok(facts)
 }
 
 fn digest(path: &Path) -> Result<String, Failure> {

@@ -1,6 +1,7 @@
 //! fio's words for what workloads ask of it.
 
 use super::stack;
+use disklab_config::job_file::JobSection;
 use disklab_config::workload::{FioLoad, Job};
 use disklab_config::{Trial, command};
 use disklab_protocol::places::{POOL, TRIAL};
@@ -14,6 +15,8 @@ const BACKGROUND_FILE: &str = "background";
 
 /// A file that fio opens just before its first request, where its own does not tell its start.
 const GATE: &str = "/tmp/gate";
+
+const GROUP_REPORTING: &str = "--group_reporting";
 
 /// The task of one fio.
 pub struct Load<'a> {
@@ -96,7 +99,13 @@ impl<'a> Load<'a> {
     pub fn command(&self, trial: &Trial) -> Vec<String> {
         let w = self.fio;
         let mut arguments = program(&self.output, trial.seed.derive(self.seed));
-        if w.own_files {
+        if !w.sections.is_empty() {
+            // Sections are told apart: their jobs are added up afterwards, by name.
+            arguments.retain(|word| word != GROUP_REPORTING);
+            let sections = w.sections.iter().enumerate();
+            arguments
+                .extend(sections.flat_map(|(number, one)| self.section(trial, one, number == 0)));
+        } else if w.own_files {
             // A definition for each job: fio has no other way to tell jobs their files.
             let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
             for (number, job) in each.enumerate() {
@@ -108,16 +117,50 @@ impl<'a> Load<'a> {
         arguments
     }
 
+    /// The options of one section of a job file. Ours stand last, so that they hold.
+    fn section(&self, trial: &Trial, section: &JobSection, is_first: bool) -> Vec<String> {
+        let mut options = vec![
+            format!("--name={}", section.name),
+            format!("--filename={}", self.path(trial, 0)),
+            format!("--size={}", section.size.0),
+        ];
+        options.extend((section.stonewall && !is_first).then(|| "--stonewall".to_owned()));
+        options.extend(section.options.iter().map(|option| format!("--{option}")));
+        // Else verify leaves a file where fio was started.
+        let verifies = section.options.iter().any(|option| option.starts_with("verify"));
+        options.extend(verifies.then(|| "--verify_state_save=0".to_owned()));
+        options.push(format!("--runtime={}us", self.runtime.0.div_ceil(1000)));
+        if section.time_based {
+            options.push("--time_based".to_owned());
+            if self.ramp.0 > 0 {
+                options.push(format!("--ramp_time={}us", self.ramp.0.div_ceil(1000)));
+            }
+        }
+        options.extend(self.opens_gate(trial, is_first));
+        options
+    }
+
+    /// The option that opens the extra gate just before the first request; what fio appends to
+    /// write to a file is never come to.
+    fn opens_gate(&self, trial: &Trial, is_first: bool) -> Option<String> {
+        (is_first && self.gated && self.has_extra_gate(trial))
+            .then(|| format!("--exec_prerun=exec 3<{GATE}; exit 0;"))
+    }
+
+    /// The file of this number, or the bare device.
+    fn path(&self, trial: &Trial, number: usize) -> String {
+        if self.is_bare(trial) {
+            stack::device(trial)
+        } else {
+            format!("{POOL}/{}", self.files().swap_remove(number))
+        }
+    }
+
     /// The options of one definition, on the file of this number.
     fn job(&self, trial: &Trial, job: &Job, number: usize) -> Vec<String> {
         let w = self.fio;
         let bare = self.is_bare(trial);
-        let file = if bare {
-            stack::device(trial)
-        } else {
-            format!("{POOL}/{}", self.files().swap_remove(number))
-        };
-        let mut options = self::job(self.name, &file, w.file_size, job);
+        let mut options = self::job(self.name, &self.path(trial, number), w.file_size, job);
         options.extend([
             "--time_based".to_owned(),
             format!("--runtime={}us", self.runtime.0.div_ceil(1000)),
@@ -129,10 +172,7 @@ impl<'a> Load<'a> {
             // On a bare device, a part of its own.
             options.push(format!("--offset={}", w.file_size.0 * number as u64));
         }
-        if number == 0 && self.gated && self.has_extra_gate(trial) {
-            // What fio appends to write to a file is never come to.
-            options.push(format!("--exec_prerun=exec 3<{GATE}; exit 0;"));
-        }
+        options.extend(self.opens_gate(trial, number == 0));
         options
     }
 }
@@ -146,7 +186,8 @@ pub fn loads(trial: &Trial) -> Vec<Load<'_>> {
 /// The measured fio's command, to run before it for no longer than this; None where something else
 /// is measured, or is to begin with cold caches.
 pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
-    let fio = trial.workload.fio().filter(|fio| fio.is_direct())?;
+    // A job file may write what it verifies.
+    let fio = trial.workload.fio().filter(|fio| fio.is_direct() && fio.sections.is_empty())?;
     let load = Load {
         output: "/tmp/warm-up.json".to_owned(),
         // Not the requests that are measured.
@@ -193,7 +234,7 @@ pub fn program(output: &str, seed: Seed) -> Vec<String> {
     // as a number of at most 63 bits.
     fio.extend(["--randrepeat=0".to_owned(), format!("--randseed={}", seed.0 >> 1)]);
     // Percentiles of the same latency that the mean is of.
-    fio.extend(stack::words("--lat_percentiles=1 --group_reporting --exitall_on_error"));
+    fio.extend(["--lat_percentiles=1", GROUP_REPORTING, "--exitall_on_error"].map(str::to_owned));
     fio
 }
 

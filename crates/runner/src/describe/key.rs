@@ -105,6 +105,10 @@ fn without_names(trial: &Trial) -> Trial {
         device.inherited = None;
     }
     trial.workload.summary.clear();
+    // fio's report has the names of its sections.
+    if !trial.workload.sections().is_empty() {
+        trial.workload.name.clear();
+    }
     if let Some(background) = &mut trial.background {
         background.name.clear();
         background.summary.clear();

@@ -193,8 +193,8 @@ fn measured(trial: &Trial) -> Measured {
         }
         WorkloadKind::Fio(fio) => Load::of_measured(trial, fio),
     };
-    let length_ns = (trial.ramp + trial.runtime).0;
-    let gate = is_gated(trial).then(|| Gate { file: load.gate(trial), length_ns });
+    let length = (trial.ramp + trial.runtime).saturating_mul(u64::from(load.fio.groups()));
+    let gate = is_gated(trial).then(|| Gate { file: load.gate(trial), length_ns: length.0 });
     Measured::Program { command: load.command(trial), gate }
 }
 

@@ -75,6 +75,10 @@ const BACKGROUND_DEPTH: usize = 32;
 /// Virtual time to the end of the measurement. A load that ends by itself counts as long as it is
 /// expected to take, and a program that starts counts its limit.
 pub fn measured(trial: &Trial) -> Nanos {
+    if let Some(fio) = trial.workload.fio().filter(|fio| fio.groups() > 1) {
+        let each = trial.ramp.saturating_add(trial.runtime);
+        return trial.lead().saturating_add(each.saturating_mul(u64::from(fio.groups())));
+    }
     let own = trial.workload.phases().map(|own| Nanos::from_secs_f64(phases::seconds(trial, own)));
     trial.lead().saturating_add(trial.ramp).saturating_add(own.unwrap_or(trial.runtime))
 }

@@ -26,6 +26,9 @@ pub fn remarks(trial: &Trial, closing: &Closing) -> Vec<Remark> {
 /// do not show.
 fn scheduler(trial: &Trial, phase: &PhaseCounts) -> Option<Remark> {
     let load = trial.workload.fio().filter(|load| only_reads_directly(load))?;
+    if !load.sections.is_empty() {
+        return None;
+    }
     if trial.background.is_some() || trial.array.cache.is_some() || trial.power_cut.is_some() {
         return None;
     }

@@ -14,6 +14,7 @@ pub mod outcome;
 mod phases;
 mod player;
 pub mod power_cut;
+mod sections;
 mod snapshots;
 mod startup;
 mod throughput;

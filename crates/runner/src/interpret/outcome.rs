@@ -2,7 +2,7 @@
 
 use super::end::End;
 use super::evidence::{self, Who};
-use super::{choice, fsload, phases, player, snapshots, startup, throughput};
+use super::{choice, fsload, phases, player, sections, snapshots, startup, throughput};
 use crate::describe::fio::{fio_runtime, has_one_window, is_accompanied};
 use disklab_config::Trial;
 use disklab_config::suite::Metadata;
@@ -16,7 +16,7 @@ use disklab_results::integrity::Clock;
 use disklab_results::measure::Measures;
 use disklab_results::sample::{self, RequestedLoad};
 use disklab_results::{Remark, Sample, fio, read_stats};
-use disklab_units::Bytes;
+use disklab_units::{Bytes, Nanos};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,19 +96,24 @@ pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<Tria
     };
     let report = evidence::raw_file(folder, names::FIO, || "fio left no report".to_owned())?;
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
-    let direct = w.is_direct();
+    // A job file's sections run in turn, may end, wait and verify: little can be held against it.
+    let is_job_file = !w.sections.is_empty();
+    let direct = w.is_direct() && !is_job_file;
     let blocks: BTreeSet<Bytes> = w.jobs.iter().map(|job| job.bs).collect();
     let asked = RequestedLoad {
         in_flight: (direct && w.jobs.iter().all(|job| job.rate.is_none())).then(|| w.depth()),
         direct,
-        alone: !is_accompanied(trial),
-        runtime: fio_runtime(trial),
+        alone: !is_accompanied(trial) && !is_job_file,
+        runtime: if is_job_file { Nanos::ZERO } else { fio_runtime(trial) },
         jobs: w.numjobs(),
         has_one_window: has_one_window(trial),
-        block: blocks.first().filter(|_| blocks.len() == 1).map(|block| block.0),
+        block: blocks.first().filter(|_| blocks.len() == 1 && !is_job_file).map(|block| block.0),
         clock: if who == Who::Guest { Clock::Virtual } else { Clock::Real },
         besides: if trial.metadata == Metadata::Warm { 0 } else { COLD },
     };
+    let (of_sections, few) = sections::measures(&w.sections, &report)?;
+    measures.extend(of_sections);
+    remarks.extend(few);
     let (mut sample, odd) = sample::join(&report, &closing, &asked);
     remarks.extend(odd);
     remarks.extend(read_stats::add(&steps, &mut sample));

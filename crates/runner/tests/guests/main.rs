@@ -14,6 +14,7 @@ mod faults;
 mod files;
 mod host_files;
 mod hunt;
+mod job_files;
 mod no_room;
 mod phases;
 mod place;
@@ -52,6 +53,7 @@ fn main() {
         files::tests(),
         host_files::tests(),
         hunt::tests(),
+        job_files::tests(),
         no_room::tests(),
         power_cut::tests(),
         read_policies::tests(),

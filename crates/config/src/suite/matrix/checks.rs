@@ -129,8 +129,17 @@ impl Resolved<'_> {
         let is_swept = suite.axes.iter().any(|values| values.axis.to_string() == numjobs);
         let twice = is_swept
             .then(|| format!("`jobs` and `{numjobs}` are the same number: leave one of them out"));
-        let several = self.workloads.iter().filter(|workload| workload.thing.definitions() > 1);
+        let several = self.workloads.iter().filter(|workload| {
+            workload.thing.definitions() > 1 || !workload.thing.sections().is_empty()
+        });
         let several = several.map(|workload| {
+            if !workload.thing.sections().is_empty() {
+                let name = workload.value();
+                return format!(
+                    "workload `{name}` is fio's own job file, which has `numjobs`: \
+                                leave `jobs` out"
+                );
+            }
             let what = if workload.thing.fio().is_some() {
                 "[[job]]s, each with its own numjobs"
             } else {
@@ -164,7 +173,7 @@ impl Resolved<'_> {
                     fit::of_workload(&applied.workload, &applied.array, &applied.devices)
                 })
                 .collect();
-            let is_fio = workload.thing.fio().is_some();
+            let is_fio = workload.thing.fio().is_some() && workload.thing.sections().is_empty();
             let advice = if is_fio { "; smaller: --set workload.filesize=SIZE" } else { "" };
             let reasons = reasons.into_iter().flatten();
             reasons.map(|reason| workload.wrong(format!("{reason}{advice}"))).collect::<Vec<_>>()

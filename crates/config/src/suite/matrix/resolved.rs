@@ -5,7 +5,7 @@ use crate::background::{Background, NONE};
 use crate::device::{Device, RangeEnd};
 use crate::disk_times::DiskTimes;
 use crate::kernel::{self, NEWEST};
-use crate::lab::Lab;
+use crate::lab::{JOB_FILE, Lab};
 use crate::layout::Filesystem;
 use crate::policy::{Policy, PolicyChoice, WantedPolicy};
 use crate::read::{Diagnostic, Located, lookup, unknown};
@@ -189,6 +189,9 @@ impl<'a> Resolved<'a> {
             Axis::Array => {
                 let array = lookup("array", &lab.arrays, value)?;
                 self.arrays.push(Named { name, thing: (array, lab.devices_of(array)) });
+            }
+            Axis::Workload if value.ends_with(JOB_FILE) => {
+                self.workloads.push(Named { name, thing: Lab::job_file(value)? });
             }
             Axis::Workload => {
                 let (base, way) =

@@ -316,6 +316,10 @@ fn changed(
             "a start-up's or a load's of many files, which have no keys that go over numbers";
         return Err(format!("workload `{}` is {what}", base.name));
     }
+    if !base.sections().is_empty() {
+        let advice = "change the job file, or give each value a file of its own";
+        return Err(format!("workload `{}` is fio's own job file: {advice}", base.name));
+    }
     let mut workloads = known.workloads.borrow_mut();
     let name = format!("{} {changes:?}", base.name);
     workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, changes)).clone()
