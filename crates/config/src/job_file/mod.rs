@@ -32,7 +32,7 @@ pub struct JobSection {
     pub time_based: bool,
 }
 
-/// What a job file says.
+/// A job file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFile {
     pub sections: Vec<JobSection>,
