@@ -218,7 +218,7 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
             ("policies", if has_file(name) { name } else { name.trim_start_matches(PREFIX) })
         }));
     }
-    let fact = |(kind, name): (&str, &str)| {
+    let fact = |(kind, name): (&str, &str)| -> Result<Fact, Failure> {
         if kind == "workloads" && name.ends_with(JOB_FILE) {
             return Ok(Fact::new(name, digest(Path::new(name))?));
         }
