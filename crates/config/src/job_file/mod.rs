@@ -257,7 +257,7 @@ impl Size {
         digits.parse::<u64>().ok()?.checked_mul(1 << shift).map(Self::Bytes)
     }
 
-    fn of(self, file: Bytes) -> u64 {
+    fn bytes_of(self, file: Bytes) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
             // Whole blocks, so that direct requests stay aligned.
@@ -310,7 +310,7 @@ fn settle(section: &Lines, file: Bytes) -> Result<(JobSection, Job), String> {
     let at = section.number;
     let numjobs = number(section, "numjobs", JOBS)?;
     let iodepth = number(section, "iodepth", 1..=4096)?;
-    let of_file = |key| Ok::<_, String>(size(section, key)?.map(|size| size.of(file)));
+    let of_file = |key| Ok::<_, String>(size(section, key)?.map(|size| size.bytes_of(file)));
     let offset = of_file("offset")?.unwrap_or(0);
     let increment = of_file("offset_increment")?.unwrap_or(0);
     let begin = offset.saturating_add(increment.saturating_mul(u64::from(numjobs) - 1));
