@@ -38,7 +38,7 @@
 //! rate = "4 MB/s"          # of each of them, at most; may be left out
 //! ```
 //!
-//! Or fio's own job file says all that, on one file: see job_file.rs.
+//! Or fio's own job file says all that, on one file: see job_file/mod.rs.
 //!
 //! ```toml
 //! summary = "readers beside a writer of 200 IOPS"

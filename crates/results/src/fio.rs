@@ -367,7 +367,8 @@ fn json_error(before: &[u8], error: &serde_json::Error) -> FioError {
     FioError::Json { line: lines_before + error.line(), column: error.column(), message }
 }
 
-/// What fio says of each job that has an `exec_prerun`, as jobs have whose start is waited for.
+/// fio's line about each job that has an `exec_prerun`. Jobs have one where disklab waits for their
+/// start, so the line tells nothing about the result.
 const PRERUN: &[u8] = b": Saving output of prerun in ";
 
 fn messages(before: &[u8], after: &[u8]) -> String {

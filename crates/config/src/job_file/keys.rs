@@ -124,14 +124,12 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("randseed randrepeat allrandrepeat", "the trial's seed decides what is drawn"),
     (
         "prio prioclass nice cgroup cgroup_weight cgroup_nodelete",
-        "the workload has `ioprio` and \
-                                                                  `weight`",
+        "the workload has `ioprio` and `weight`",
     ),
     ("uid gid", "trials run as root of the guest"),
     (
         "cpus_allowed cpumask cpus_allowed_policy numa_cpu_nodes numa_mem_policy",
-        "a guest has one \
-                                                                               processor",
+        "a guest has one processor",
     ),
     (
         "thinktime_spin cpuload cpuchunks hipri sqthread_poll",

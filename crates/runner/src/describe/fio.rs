@@ -88,11 +88,12 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Whether it has no file of its own, or programs beside it may open that before it.
+    /// Whether it has no file of its own, or programs beside it may have that file open: the kernel
+    /// gives no lease on an open file.
     fn has_extra_gate(&self, trial: &Trial) -> bool {
         let beside = trial.background.iter().flat_map(|background| &background.processes);
         let mut words = beside.flat_map(|process| &process.command);
-        self.is_bare(trial) || words.any(|word| word == command::POOL)
+        self.is_bare(trial) || words.any(|word| word.trim_end_matches('/') == command::POOL)
     }
 
     /// fio's command line.

@@ -105,7 +105,7 @@ fn without_names(trial: &Trial) -> Trial {
         device.inherited = None;
     }
     trial.workload.summary.clear();
-    // fio's report has the names of its sections.
+    // A job file's name is its path. fio's report has the names of the sections instead.
     if !trial.workload.sections().is_empty() {
         trial.workload.name.clear();
     }

@@ -25,8 +25,8 @@ pub enum SweptParameter {
     Runtime,
     /// Before it, not measured.
     Ramp,
-    /// What of a filesystem's metadata is in memory when measuring begins, as
-    /// [`crate::suite::Metadata`] has it.
+    /// Whether a filesystem's metadata is in memory when measuring begins: a
+    /// [`crate::suite::Metadata`].
     Metadata,
     /// A key of a device's file. With a number: of that disk alone, from 1 in the array's order.
     Device { disk: Option<u32>, key: String },
