@@ -9,7 +9,8 @@ SHELL      := bash
 .SHELLFLAGS := -o pipefail -c
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: build demo test test-rust test-python test-fuzz test-mutants test-dist lint install wheel dist notebook
+.PHONY: build demo test test-kernels test-rust test-python test-fuzz test-mutants test-dist lint \
+	install wheel dist notebook
 
 build:
 	@install/needs
@@ -19,27 +20,37 @@ demo: build
 	$(DISKLAB) kernel build
 	$(DISKLAB) run lab/suites/read-policy-quick.toml
 
-# With the guest kernels and the browser that the tests want, so that none is left out but for a
-# reason that it prints: the newest kernel, the same with mainline's btrfs, and the series before.
-# The second is the first but for btrfs: ccache compiles only that.
+# Everything is compiled first. Then two lanes run side by side, twice: the guest kernels beside
+# what needs none, and cargo's tests beside those of the Python package. Most tests wait for one
+# guest, which is one thread. The tests have all that they want, so that none is left out but for a
+# reason that it prints.
 test: export PATH := /usr/lib/ccache:$(PATH)
 test:
 	@install/needs test
+	cargo build --workspace --all-targets
+	@rm -rf $(TESTED) && mkdir -p $(TESTED) && ln $(TARGET)/debug/disklab $(TESTED)/
+	@$(PART)test-kernels & $(PART)test-fuzz; $(PART)lint; $(PART)wheel; wait
+	@test ! -e $(TESTED)/test-kernels.failed
 	cargo build --workspace
-	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build
-	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --mainline-btrfs
-	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
-	@mkdir -p $(TESTED); failed=; for what in test-rust test-python test-fuzz lint; do \
-		began=$$(date +%s); \
-		$(MAKE) --no-print-directory $$what PROFILE=dev 2>&1 | tee $(TESTED)/$$what || \
-			failed="$$failed $$what"; \
-		echo "make: $$what took $$(($$(date +%s) - began)) s" | tee -a $(TESTED)/$$what; \
-	done; \
-	echo; cat $(TESTED)/* | \
+	@$(PART)test-rust & $(PART)test-python; wait
+	@echo; cat $(TESTED)/*.log | \
 		grep -E '^(test result:|make: .* took )|(passed|failed).* in [0-9.]+s' | \
 		grep -v ' 0 passed; 0 failed'; \
-	for what in $$failed; do $(FAILURES) $(TESTED)/$$what; done; \
-	test -z "$$failed" || { echo "make: failed:$$failed" >&2; false; }
+	failed=$$(cd $(TESTED) && ls | sed -n 's/\.failed//p'); \
+	for what in $$failed; do $(FAILURES) $(TESTED)/$$what.log; done; \
+	test -z "$$failed" || { echo make: failed: $$failed >&2; false; }
+
+# Runs a part of `make test`, and keeps what it prints, how long it took, and whether it failed: the
+# others run all the same.
+PART := $(MAKE) --no-print-directory PROFILE=dev part-
+part-%:
+	@began=$$(date +%s); \
+	$(MAKE) --no-print-directory $* $(MADE) 2>&1 | tee $(TESTED)/$*.log || \
+		touch $(TESTED)/$*.failed; \
+	echo "make: $* took $$(($$(date +%s) - began)) s" | tee -a $(TESTED)/$*.log
+
+# The wheel's build replaces the program, which cargo's tests run beside the Python package's.
+part-test-python: MADE := --assume-old=wheel
 
 # What each part printed, and what of it is worth reading again below pages of other lines: what
 # tests said that failed.
@@ -48,12 +59,23 @@ FAILURES := sed -nE \
 	-e '/^(failures:|=+ FAILURES =+)$$/,/^(test result:|=+ .* in [0-9.]+s)/p' \
 	-e '/^(error|warning)/,/^$$/p'
 
-# What `make test` is made of, whichever of them fails; it has seen to what they need.
+# What `make test` is made of, whichever of them fails; it has seen to what they need. The guest
+# kernels: the newest kernel, the same with mainline's btrfs, and the series before. The second is
+# the first but for btrfs: ccache compiles only that. The wheel's build replaces the program
+# meanwhile: the link does not change.
+test-kernels: export DISKLAB_HOME := $(CURDIR)
+test-kernels:
+	$(TESTED)/disklab kernel build
+	$(TESTED)/disklab kernel build --mainline-btrfs
+	$(TESTED)/disklab kernel build --kernel 7.2
+
 test-rust:
 	DISKLAB_NEED_GUEST=1 DISKLAB_NEED_BROWSER=1 cargo test --workspace --no-fail-fast
 
+# By the xtask of the tests' build: `cargo xtask` would compile another one, optimised.
 test-fuzz:
-	cargo xtask fuzz
+	cargo build --workspace
+	$(TARGET)/debug/xtask fuzz
 
 # The program with all that it needs, and the Python package, in one file for pip:
 # target/wheel/*.whl.
