@@ -16,7 +16,7 @@ use disklab_record::record::name_in_shell;
 use indexmap::{IndexMap, IndexSet};
 use serde_json::json;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, left, right};
@@ -160,9 +160,27 @@ pub fn axis_value(text: &str) -> Result<(String, String), String> {
     Ok((axis.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// Refuses records of which some are of the fast model: it serves searches, and a difference
+/// between it and a kernel says nothing of either.
+pub fn refuse_mixed(records: &[Record]) -> Result<(), Failure> {
+    let is_of_model = |record: &&Record| record.manifest().is_of_model();
+    let of_model = records.iter().find(is_of_model);
+    let other = records.iter().find(|record| !is_of_model(record));
+    match of_model.zip(other) {
+        None => Ok(()),
+        Some((model, other)) => Err(mistaken!(
+            "compare: {} is of the fast model, and {} is not: the model is for searches and not \
+             for verdicts; `disklab predict --on model` tells how far it is from the kernel",
+            records::name_of(model.folder()),
+            records::name_of(other.folder())
+        )),
+    }
+}
+
 pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let runs = std::iter::once(&args.run).chain(&args.others);
     let records = runs.map(|run| records::open(run, screen)).collect::<Result<Vec<_>, _>>()?;
+    refuse_mixed(&records)?;
     let wanted = args.baseline.as_ref().map(|(axis, _)| axis.as_str());
     let indexes = index_records(&records, wanted, &args.of.ignore)?;
     let (compared, matched) = match_trials(&indexes, args.baseline.clone(), args.of.trust())?;

@@ -30,6 +30,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "run",
         &[
             ("run read-policy-quick --set array=hdd-raid1 --seeds 6", "one array, six seeds"),
+            ("run read-policy --on model --seeds 20", "a fast model, to search for policies"),
             ("run read-policy-quick --until-decided", "more seeds where a verdict is open"),
             ("run --resume read-policy-quick-20260102-030405", "go on with a run that was stopped"),
         ],
@@ -95,10 +96,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("gather", &[("gather read-policy-quick --out whole", "for programs: trials that others run")]),
     (
         "predict",
-        &[(
-            "predict measured --devices nas-4tb,nas-4tb",
-            "a record of real disks, on models of them",
-        )],
+        &[
+            (
+                "predict measured --devices nas-4tb,nas-4tb",
+                "a record of real disks, on models of them",
+            ),
+            ("predict nightly --on model", "a record of guests, in the fast model"),
+        ],
     ),
     (
         "validate",

@@ -16,7 +16,7 @@ use disklab_stats::{Error, Estimate, Finding, Gate, GateTest, GateVerdict, Trial
 use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
 
-use crate::compare::{Of, print_more_seeds, share};
+use crate::compare::{Of, print_more_seeds, refuse_mixed, share};
 use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::{Paint, Screen};
@@ -179,6 +179,7 @@ const fn word(passage: GateVerdict) -> &'static str {
 
 pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let records = [records::open(&args.against, screen)?, records::open(&args.run, screen)?];
+    refuse_mixed(&records)?;
     let indexes = index_records(&records, None, &args.of.ignore)?;
     let (_, matched) = match_trials(&indexes, None, args.of.trust())?;
     let bounds = bounds(args, &indexes)?;

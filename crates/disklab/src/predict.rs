@@ -1,16 +1,18 @@
-//! `disklab predict`: how far virtual time may be believed for a machine. The suite of a record
-//! from real disks runs on models of them, and each cell's prediction is held against what was
-//! measured.
+//! `disklab predict`: how far virtual time may be believed for a machine, or the fast model for a
+//! kernel. The suite of a record from real disks runs on models of them, or that of a record from
+//! guests in the fast model, and each cell's prediction is compared with what was measured.
 
 mod errors;
+mod ranking;
 
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use disklab_config::{Array, Lab};
 use disklab_record::{Record, RecordError, Retry, Status};
+use disklab_runner::Model;
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
@@ -24,19 +26,26 @@ use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::{records, signals, words};
 use errors::{PredictedNumber, held_against, in_doubt};
+use ranking::{PolicyRanking, rankings};
 
-/// Run the suite of a record from real disks on models of them, and compare.
+/// Run the suite of a record again, from real disks on models of them or from guests in the fast
+/// model, and compare.
 ///
 /// The models are devices of the lab, such as `disklab calibrate` makes of those disks. Each cell's
 /// prediction is told beside what was measured, with its error; the predictions are a record of
 /// their own.
 #[derive(Debug, clap::Args)]
 pub struct PredictArgs {
-    /// A record of `run --on host`, by its name in ./records or by its path.
+    /// A record of `run --on host`, or with --on model any of btrfs's read policies, by its name in
+    /// ./records or by its path.
     run: String,
 
+    /// The executor that predicts: guests, or the fast model without a kernel.
+    #[arg(long, value_enum, default_value_t = Predictor::Kernel, value_name = "EXECUTOR")]
+    on: Predictor,
+
     /// The lab's devices that stand for its disks, in their order; one stands for all.
-    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', required_if_eq("on", "kernel"))]
     devices: Vec<String>,
 
     /// Of a record of a filesystem that was there (`--at`): the lab's array that is made like it,
@@ -45,16 +54,26 @@ pub struct PredictArgs {
     array: Option<String>,
 
     /// The kernel that predicts, by a name that a suite's could have [default: newest].
-    #[arg(long, value_name = "KERNEL")]
+    #[arg(long, value_name = "KERNEL", conflicts_with = "on")]
     kernel: Option<String>,
 
     #[command(flatten)]
     jobs: Jobs,
 
-    /// The folder of the predictions' record [default: ./records/<RUN>-predicted]. One that exists
+    /// The folder of the predictions' record [default: ./records/<RUN>-predicted, or
+    /// <RUN>-model]. One that exists
     /// is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// The executor that predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Predictor {
+    /// In guests on modelled disks.
+    Kernel,
+    /// In the fast model of the stack.
+    Model,
 }
 
 pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -68,10 +87,17 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
         question.trials.iter_mut().for_each(|trial| trial.kernel.clone_from(kernel));
         question.set.push(format!("kernel={kernel}"));
     }
-    let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
-    let by = By::Guests(run);
+    let (jobs, stop) = (args.jobs.get(), signals::watch()?);
+    let by = match args.on {
+        Predictor::Kernel => By::Guests(ready::check(&home, &question.trials, jobs, stop, screen)?),
+        Predictor::Model => {
+            question = modelled(question, screen)?;
+            By::Model(Model { jobs, deadline: None, stop })
+        }
+    };
     let manifest = manifest::describe(&home, &question, &by)?;
-    let name = format!("{}-predicted", records::name_of(&folder));
+    let suffix = if args.on == Predictor::Model { "model" } else { "predicted" };
+    let name = format!("{}-{suffix}", records::name_of(&folder));
     let out = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
     let opened = run::open(Some(out.clone()), &manifest, Retry::Nothing);
     let (writer, _) = opened.map_err(|error| match error {
@@ -91,8 +117,15 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let (rows, lacking) = held_against(&measured, &predicted);
     let doubtful = in_doubt(&measured);
-    let kernels = kernels(&measured, &predicted);
-    print_prediction(&rows, &lacking, &doubtful, &kernels, &out, screen)?;
+    let prediction = Prediction {
+        rankings: rankings(&measured, &predicted),
+        kernels: kernels(&measured, &predicted),
+        rows: &rows,
+        lacking: &lacking,
+        doubtful: &doubtful,
+        out: &out,
+    };
+    prediction.print(screen)?;
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
@@ -111,6 +144,25 @@ fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failu
     Ok(question.only(&known))
 }
 
+/// Without trials that the model cannot run, with a remark for each reason.
+fn modelled(question: Question, screen: &Screen) -> Result<Question, Failure> {
+    let obstacles: Vec<Option<String>> =
+        question.trials.iter().map(disklab_model::obstacle).collect();
+    let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in obstacles.iter().flatten() {
+        *left_out.entry(reason).or_default() += 1;
+    }
+    for (reason, count) in left_out {
+        screen.remark(&format!("{} left out: {reason}", words::count(count, "trial")));
+    }
+    let known: Vec<usize> =
+        (0..obstacles.len()).filter(|&index| obstacles[index].is_none()).collect();
+    if known.is_empty() {
+        return Err(mistaken!("predict: the model can run none of the record's trials"));
+    }
+    Ok(question.only(&known))
+}
+
 /// What was measured on which kernel, and predicted with which: another one may well do something
 /// else.
 fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
@@ -125,10 +177,21 @@ fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
 fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Failure> {
     let devices = &args.devices;
     let manifest = record.manifest();
+    if args.on == Predictor::Model && manifest.on_host.is_none() {
+        if manifest.is_of_model() {
+            return Err(mistaken!("predict: this record is of the model itself"));
+        }
+        if !devices.is_empty() {
+            return Err(mistaken!(
+                "--devices is for records of real disks; this one names its models: leave it out"
+            ));
+        }
+        return Ok(lab.clone());
+    }
     let on = manifest.on_host.as_ref().ok_or_else(|| {
         mistaken!(
-            "predict: this record is not of disks of a machine (run --on host): there is \
-            nothing to predict"
+            "predict: this record is not of disks of a machine (run --on host); with --on model \
+            the fast model predicts it"
         )
     })?;
     if let Some(unknown) = devices.iter().find(|name| !lab.devices.contains_key(*name)) {
@@ -187,56 +250,79 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
     }
 }
 
-/// Prints the numbers of all cells, and names those that lack numbers on one side or are in doubt.
-fn print_prediction(
-    rows: &[PredictedNumber],
-    lacking: &[String],
-    doubtful: &[String],
-    [here, there]: &[String; 2],
-    out: &Path,
-    screen: &Screen,
-) -> Result<(), Failure> {
-    let size = |row: &PredictedNumber| row.error.map(f64::abs);
-    let worst = rows.iter().filter_map(size).reduce(f64::max);
-    let mut errors: Vec<f64> =
-        rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
-    errors.sort_by(f64::total_cmp);
-    let middle = errors.get(errors.len() / 2).copied();
-    let document = json!({
-        "record": out, "kernels": { "measured": here, "predicted": there }, "cells": rows,
-        "without_numbers": lacking, "in_doubt": doubtful, "worst_error": worst,
-        "median_error_of_iops": middle,
-    });
-    screen.present(&document, |to| {
-        let is_twice = rows.iter().any(|row| row.noise.is_some());
-        table(rows, is_twice, screen).print(screen, "", to)?;
-        if is_twice {
-            writeln!(
+/// All that a prediction says.
+struct Prediction<'a> {
+    rows: &'a [PredictedNumber],
+    /// Cells that lack numbers on one side.
+    lacking: &'a [String],
+    /// Cells that are in doubt as measured.
+    doubtful: &'a [String],
+    rankings: Vec<PolicyRanking>,
+    /// The kernels that measured, and those that predict.
+    kernels: [String; 2],
+    out: &'a Path,
+}
+
+impl Prediction<'_> {
+    fn print(&self, screen: &Screen) -> Result<(), Failure> {
+        let [here, there] = &self.kernels;
+        let size = |row: &PredictedNumber| row.error.map(f64::abs);
+        let worst = self.rows.iter().filter_map(size).reduce(f64::max);
+        let mut errors: Vec<f64> =
+            self.rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
+        errors.sort_by(f64::total_cmp);
+        let middle = errors.get(errors.len() / 2).copied();
+        let document = json!({
+            "record": self.out, "kernels": { "measured": here, "predicted": there },
+            "cells": self.rows, "without_numbers": self.lacking, "in_doubt": self.doubtful,
+            "worst_error": worst, "median_error_of_iops": middle, "rankings": self.rankings,
+        });
+        screen.present(&document, |to| {
+            let is_twice = self.rows.iter().any(|row| row.noise.is_some());
+            table(self.rows, is_twice, screen).print(screen, "", to)?;
+            if is_twice {
+                writeln!(
+                    to,
+                    "noise: what the same may differ by from itself on this machine, by what was \
+                     measured twice"
+                )?;
+            }
+            for cell in self.lacking {
+                writeln!(to, "without numbers on one side: {cell}")?;
+            }
+            for cell in self.doubtful {
+                writeln!(to, "in doubt as measured, and so how far off the prediction is: {cell}")?;
+            }
+            self.print_rankings(to)?;
+            if let Some(worst) = worst.map(percent) {
+                let middle = middle.map(percent).map_or_else(String::new, |middle| {
+                    format!("IOPS are predicted to {middle} in the middle of the cells. ")
+                });
+                let sentence = format!("{middle}The worst number of all is predicted to {worst}.");
+                writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
+            }
+            Ok(writeln!(
                 to,
-                "noise: what the same may differ by from itself on this machine, by what was \
-                 measured twice"
-            )?;
+                "Medians over seeds; measured on Linux {here}, predicted with Linux {there}. The \
+                 predictions: {}",
+                self.out.display()
+            )?)
+        })
+    }
+
+    fn print_rankings(&self, to: &mut dyn std::io::Write) -> Result<(), Failure> {
+        for PolicyRanking { cell, reversed, .. } in &self.rankings {
+            for [better, worse] in reversed {
+                writeln!(to, "the other way round in the prediction: {cell}: {better} > {worse}")?;
+            }
         }
-        for cell in lacking {
-            writeln!(to, "without numbers on one side: {cell}")?;
+        if !self.rankings.is_empty() {
+            let same = self.rankings.iter().filter(|ranking| ranking.reversed.is_empty()).count();
+            let all = words::count(self.rankings.len(), "cell");
+            writeln!(to, "\nPolicies rank by IOPS as measured in {same} of {all}.")?;
         }
-        for cell in doubtful {
-            writeln!(to, "in doubt as measured, and so how far off the prediction is: {cell}")?;
-        }
-        if let Some(worst) = worst.map(percent) {
-            let middle = middle.map(percent).map_or_else(String::new, |middle| {
-                format!("IOPS are predicted to {middle} in the middle of the cells. ")
-            });
-            let sentence = format!("{middle}The worst number of all is predicted to {worst}.");
-            writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
-        }
-        Ok(writeln!(
-            to,
-            "Medians over seeds; measured on Linux {here}, predicted with Linux {there}. The \
-             predictions: {}",
-            out.display()
-        )?)
-    })
+        Ok(())
+    }
 }
 
 fn percent(share: f64) -> String {

@@ -17,7 +17,7 @@ use disklab_config::{Lab, Trial};
 use disklab_guest::confinement::{gap, landlock_version};
 use disklab_record::{Manifest, Outcome, Record, RecordError, Retry, Status, Tidied, Writer};
 use disklab_runner::Executor as _;
-use disklab_runner::{Event, Run};
+use disklab_runner::{Event, Model, Run};
 use disklab_units::Nanos;
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             claim.remarks.iter().for_each(|remark| screen.remark(remark));
             Some(claim)
         }
-        By::Guests(_) => None,
+        By::Guests(_) | By::Model(_) => None,
     };
     let (writer, tidied) = match (&begun, extension) {
         (Some(folder), Some(extension)) => {
@@ -216,6 +216,17 @@ fn ask(
         _ => Question::ask(lab, args.suite.as_deref().unwrap_or_default(), overrides),
     };
     let jobs = args.jobs.get();
+    let is_of_model = match &recorded {
+        Some(record) => record.manifest().is_of_model(),
+        None => args.host.on == on_host::ExecutorChoice::Model,
+    };
+    if is_of_model {
+        args.host.check()?;
+        let question = question(&home.lab, &overrides)?;
+        let question = args.wanted.select(question, |trials| Ok(manifest::no_kernels(trials)))?;
+        let stop = signals::watch()?;
+        return Ok((question, By::Model(Model { jobs, deadline: None, stop })));
+    }
     let Some(host) = host else {
         args.host.check()?;
         let question = question(&home.lab, &overrides)?;

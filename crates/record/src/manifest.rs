@@ -21,6 +21,9 @@ pub const SCHEMA: u32 = 3;
 /// The first line of a manifest, in front of the SHA-256 of all lines below it.
 const DIGEST: &str = "digest = \"";
 
+/// The value of [`Manifest::executor`] for trials in the fast model of the stack.
+pub const MODEL: &str = "model";
+
 /// The manifest of a run. TOML leaves out each field that is None.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Manifest {
@@ -45,6 +48,10 @@ pub struct Manifest {
     pub suite: Suite,
     /// The rule by which seeds were added only to cells whose verdict was open.
     pub until_decided: Option<UntilDecided>,
+    /// `model` if trials ran in the fast model of the stack. None: in guests, or on disks of a
+    /// machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executor: Option<String>,
     /// The disks, if trials ran on disks of a machine.
     pub on_host: Option<OnHost>,
     /// The records that this one was merged from.
@@ -453,9 +460,19 @@ impl Manifest {
             ("suite", self.suite.name.clone()),
             (SETTINGS, quoted(&self.suite.set)),
             ("until decided", until(self.until_decided.as_ref())),
-            ("executor and disks", executor(self.on_host.as_ref())),
+            ("executor and disks", self.executor_in_words()),
             ("text of the suite", format!("SHA-256 {}", self.suite.sha256)),
         ]
+    }
+
+    /// The executor of the trials, with the disks of a machine.
+    fn executor_in_words(&self) -> String {
+        self.executor.clone().unwrap_or_else(|| executor(self.on_host.as_ref()))
+    }
+
+    /// Whether the trials ran in the fast model of the stack, whose results serve searches alone.
+    pub fn is_of_model(&self) -> bool {
+        self.executor.as_deref() == Some(MODEL)
     }
 
     /// The number of trials of the whole suite, if the suites have different numbers.

@@ -27,9 +27,17 @@ const ON_HOST: &str = "Disks of a machine, in its own time: what else the machin
     numbers, the disks were in one state of many, and the same run again gives other numbers. Each \
     trial's environment.json has what was seen.";
 
+/// The validity of results of the fast model.
+const OF_MODEL: &str = "Numbers of a fast model of the stack, without a kernel: they serve \
+    searches, and no verdict. `disklab predict --on model` shows how far the model is from the \
+    kernel.";
+
 /// The limits of a record's numbers.
 pub fn validity(record: &Record) -> &'static str {
     let manifest = record.manifest();
+    if manifest.is_of_model() {
+        return OF_MODEL;
+    }
     match (&manifest.imported, &manifest.on_host) {
         (Some(_), _) => IMPORTED,
         (None, Some(_)) => ON_HOST,

@@ -18,6 +18,7 @@ pub use describe::{facts, key};
 pub use error::{Error, Result};
 pub use execute::executor::{Event, Events, Executor, Summary};
 pub use execute::guest::{Installation, Timeouts};
+pub use execute::model::Model;
 pub use execute::run::Run;
 pub use execute::{ahead, cpus, guest, host, run};
 pub use interpret::derive::derive;

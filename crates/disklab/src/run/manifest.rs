@@ -12,11 +12,11 @@ use disklab_config::policy::PREFIX;
 use disklab_guest::confinement::{gap, landlock_version};
 use disklab_protocol::digest::sha256_hex;
 use disklab_record::Manifest;
-use disklab_record::manifest::{Fact, Kernel, NOT_THERE, Suite};
+use disklab_record::manifest::{Fact, Kernel, MODEL, NOT_THERE, Suite};
 use disklab_report::panels::repeat::COMMIT;
-use disklab_runner::Run;
 use disklab_runner::host::{Host, HostPlace};
 use disklab_runner::{Error, Executor, facts, key};
+use disklab_runner::{Model, Run};
 use disklab_units::Nanos;
 use itertools::Itertools;
 
@@ -29,6 +29,7 @@ use crate::run::on_host;
 pub enum By {
     Guests(Run),
     Host(Host),
+    Model(Model),
 }
 
 impl By {
@@ -36,6 +37,7 @@ impl By {
         match self {
             Self::Guests(run) => run,
             Self::Host(host) => host,
+            Self::Model(model) => model,
         }
     }
 
@@ -44,6 +46,7 @@ impl By {
         match self {
             Self::Guests(run) => run.obstacle(trial),
             Self::Host(_) => facts::obstacle(trial),
+            Self::Model(_) => disklab_model::obstacle(trial),
         }
     }
 
@@ -53,6 +56,7 @@ impl By {
         match self {
             Self::Guests(run) => run.deadline = deadline,
             Self::Host(host) => host.deadline = deadline,
+            Self::Model(model) => model.deadline = deadline,
         }
     }
 }
@@ -70,8 +74,18 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
         By::Host(_) => {
             question.trials.first().map(|trial| own_kernel(&trial.kernel)).into_iter().collect()
         }
+        By::Model(_) => {
+            let names: BTreeSet<&str> =
+                question.trials.iter().map(|trial| trial.kernel.as_str()).collect();
+            names.into_iter().map(no_kernel).collect()
+        }
     };
     manifest.keys = keys(&question.trials, &manifest.kernels)?;
+    if let By::Model(_) = by {
+        manifest.executor = Some(MODEL.to_owned());
+        manifest.inherited = inherited(&question.trials);
+        return complete(manifest, home, question, by);
+    }
     manifest.tools = facts::tools()?;
     let programs: BTreeSet<String> = question.trials.iter().flat_map(facts::programs).collect();
     for program in programs {
@@ -91,7 +105,6 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
             manifest.tools.push(tool);
         }
     }
-    manifest.host = facts::host();
     match by {
         // The disk models are in there: other models, other results.
         By::Guests(run) => {
@@ -107,8 +120,20 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
                 manifest.tools.extend(facts::undoing()?);
             }
         }
+        By::Model(_) => {}
     }
+    complete(manifest, home, question, by)
+}
+
+/// Adds the files of the lab and the machine.
+fn complete(
+    mut manifest: Manifest,
+    home: &Home,
+    question: &Question,
+    by: &By,
+) -> Result<Manifest, Failure> {
     manifest.inputs = inputs(home, question, by)?;
+    manifest.host = [facts::host(), manifest.host].concat();
     manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
 }
@@ -146,6 +171,26 @@ fn guest_kernel((name, kernel): (&String, &disklab_kernels::Kernel)) -> Kernel {
         revision: kernel.source.revision().unwrap_or_default(),
         compiler: kernel.compiler.clone(),
         btrfs: kernel.btrfs.map(|btrfs| btrfs.to_string()).unwrap_or_default(),
+    }
+}
+
+/// The keys of no kernel, by the trials' names for kernels.
+pub fn no_kernels(trials: &[Trial]) -> BTreeMap<String, String> {
+    trials.iter().map(|trial| (trial.kernel.clone(), no_kernel(&trial.kernel).key)).collect()
+}
+
+/// The model stands in the place of a kernel. Its key keeps its trials apart from a kernel's.
+fn no_kernel(name: &str) -> Kernel {
+    Kernel {
+        name: name.to_owned(),
+        version: "none, a model".to_owned(),
+        key: format!("{MODEL} of {}", disklab_guest::BUILD),
+        sha256: String::new(),
+        config_sha256: String::new(),
+        source: String::new(),
+        revision: String::new(),
+        compiler: String::new(),
+        btrfs: String::new(),
     }
 }
 

@@ -31,11 +31,15 @@ pub enum ExecutorChoice {
     Kernel,
     /// By this machine's kernel, on its own disks.
     Host,
+    /// In a fast model of the stack without a kernel, for searches: direct reads of btrfs's
+    /// mirrors, with the policies that this program was built with.
+    Model,
 }
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct HostArgs {
-    /// Carry trials out in guests on modelled disks, or on this machine's own.
+    /// Carry trials out in guests on modelled disks, on this machine's own, or in a fast model
+    /// without a kernel.
     #[arg(
         long,
         value_enum,

@@ -21,6 +21,7 @@ mod input;
 mod limited;
 mod loops;
 mod manners;
+mod modelled;
 mod needs;
 mod on_host;
 mod on_host_at;

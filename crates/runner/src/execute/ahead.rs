@@ -2,6 +2,7 @@
 
 use super::prepared;
 use super::run::Run;
+use super::share::share;
 use crate::describe::facts::{self, MkfsTools};
 use crate::error::{Error, Result};
 use disklab_config::Trial;
@@ -37,7 +38,7 @@ impl Run {
             ready(Ready { trials: bare, key: None, disks: Ok(None) });
         }
         let sets: Vec<(Option<String>, Vec<&Trial>)> = sets.into_iter().collect();
-        self.share(sets.len(), &|i| {
+        share(self.jobs, sets.len(), &|i| {
             let (key, trials) = &sets[i];
             let (Some(key), Some(first)) = (key, trials.first()) else { return Ok(()) };
             let disks = match prepared::get(self, first, self.kernel(first), key, &mut |_| ()) {

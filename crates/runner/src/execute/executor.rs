@@ -1,5 +1,5 @@
-//! Executors run trials: in guests in virtual time ([`super::run::Run`]), or on this machine's own
-//! disks ([`super::host::Host`]).
+//! Executors run trials: in guests in virtual time ([`super::run::Run`]), on this machine's own
+//! disks ([`super::host::Host`]), or in the fast model ([`super::model::Model`]).
 
 use crate::error::Result;
 use disklab_block_devices::change::UndoNews;

@@ -3,13 +3,16 @@
 pub mod ahead;
 pub mod cpus;
 pub mod executor;
+mod fio_report;
 pub mod guest;
 pub mod host;
 mod image;
+pub mod model;
 mod power_cut;
 mod prepared;
 pub mod run;
 mod scratch;
+mod share;
 mod stalled;
 mod tally;
 mod trial;

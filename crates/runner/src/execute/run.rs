@@ -1,6 +1,5 @@
 //! The settings of a run in guests.
 
-use super::cpus::Processors;
 use super::guest::{Guest, Installation, Timeouts};
 use crate::describe::{facts, read_policy};
 use crate::error::Result;
@@ -11,8 +10,7 @@ use disklab_protocol::heartbeat::Heartbeat;
 use disklab_units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// The settings of a run in guests.
@@ -70,40 +68,6 @@ impl Run {
         let (kernel, installation) = (&*kernel.path, &self.installation);
         let guest = Guest { kernel, installation, folder, memory, guests: self.jobs, parameters };
         guest.run(&self.timeouts, limit, self.stop, seen)
-    }
-
-    /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a
-    /// processor of its own; by fewer where the machine has no more. The first error ends it.
-    pub(crate) fn share(
-        &self,
-        count: usize,
-        work: &(dyn Fn(usize) -> Result<()> + Sync),
-    ) -> Result<()> {
-        let next = AtomicUsize::new(0);
-        let failed = OnceLock::new();
-        let processors = Processors::allowed();
-        let work = || {
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                if i >= count {
-                    return;
-                }
-                let _kept = processors.keep_to_one();
-                if let Err(error) = work(i) {
-                    next.store(count, Ordering::Relaxed);
-                    let _ = failed.set(error);
-                    return;
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            let is_begun =
-                |_: &usize| std::thread::Builder::new().spawn_scoped(scope, work).is_ok();
-            if (0..self.jobs.clamp(1, count.max(1))).filter(is_begun).count() == 0 {
-                work();
-            }
-        });
-        failed.into_inner().map_or(Ok(()), Err)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::executor::{Event, Events, Executor, Summary};
 use super::prepared::{self, Prepared};
 use super::run::Run;
+use super::share::share;
 use super::tally::{Tally, interrupted, note};
 use super::{scratch, trial};
 use crate::describe::facts::MkfsTools;
@@ -61,7 +62,7 @@ impl Executor for Run {
             .collect::<Result<_>>()?;
         let disks = self.prepare(&trials, &keys, events)?;
         let same = same(&trials, writer);
-        self.share(same.len(), &|i| {
+        share(self.jobs, same.len(), &|i| {
             let mut first: Option<Outcome> = None;
             for &at in &same[i] {
                 let outcome = match &first {
@@ -121,7 +122,7 @@ impl Run {
         }
         let distinct: Vec<_> = distinct.into_iter().collect();
         let disks = Mutex::new(BTreeMap::new());
-        self.share(distinct.len(), &|i| {
+        share(self.jobs, distinct.len(), &|i| {
             let (key, trial) = distinct[i];
             let array = &trial.array.name;
             events(Event::Preparing { array });

@@ -1,0 +1,90 @@
+//! Whether a prediction ranks the policies of a cell as what was measured does.
+
+use disklab_record::outcome::Cell;
+use disklab_record::{Record, Status};
+use indexmap::IndexMap;
+use serde::Serialize;
+
+/// The axis that is ranked.
+const AXIS: &str = "policy";
+/// Policies whose measured IOPS differ by a smaller share have no rank among each other.
+const TIE: f64 = 0.05;
+
+/// The policies of a cell, ranked by IOPS.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct PolicyRanking {
+    pub cell: String,
+    /// Pairs of policies that are further apart than a tie, as measured.
+    pub pairs: usize,
+    /// Pairs that the prediction has the other way round: the better one first.
+    pub reversed: Vec<[String; 2]>,
+}
+
+/// The ranking of each cell that has two policies at least in both records.
+pub fn rankings(measured: &Record, predicted: &Record) -> Vec<PolicyRanking> {
+    let [measured, predicted] = [measured, predicted].map(medians);
+    let mut cells: IndexMap<Cell, Vec<(String, f64, f64)>> = IndexMap::new();
+    for (cell, iops) in measured {
+        let policy = cell.value(AXIS).map(str::to_owned);
+        if let (Some(policy), Some(other)) = (policy, predicted.get(&cell)) {
+            cells.entry(cell.without(AXIS)).or_default().push((policy, iops, *other));
+        }
+    }
+    let several = cells.into_iter().filter(|(_, policies)| policies.len() > 1);
+    several.map(|(cell, policies)| ranking(&cell, &policies)).collect()
+}
+
+/// `policies`: name, measured and predicted IOPS.
+fn ranking(cell: &Cell, policies: &[(String, f64, f64)]) -> PolicyRanking {
+    let values: Vec<&str> = cell.0.iter().map(|(_, value)| value.as_str()).collect();
+    let (mut pairs, mut reversed) = (0, Vec::new());
+    for (better, one, one_predicted) in policies {
+        for (worse, other, other_predicted) in policies {
+            if *one > *other * (1.0 + TIE) {
+                pairs += 1;
+                if one_predicted < other_predicted {
+                    reversed.push([better.clone(), worse.clone()]);
+                }
+            }
+        }
+    }
+    PolicyRanking { cell: values.join(", "), pairs, reversed }
+}
+
+/// The median IOPS over the seeds of each cell.
+fn medians(record: &Record) -> IndexMap<Cell, f64> {
+    let mut cells: IndexMap<Cell, Vec<f64>> = IndexMap::new();
+    for (_, outcome) in record.outcomes() {
+        let outcome = outcome.filter(|outcome| outcome.status == Status::Ok);
+        if let Some((outcome, sample)) =
+            outcome.and_then(|outcome| Some((outcome, outcome.sample.as_ref()?)))
+        {
+            cells.entry(outcome.cell.clone()).or_default().push(sample.iops);
+        }
+    }
+    let median = |mut all: Vec<f64>| {
+        all.sort_by(f64::total_cmp);
+        let (half, rest) = (all.len() / 2, all.len() % 2);
+        if rest == 1 { all[half] } else { f64::midpoint(all[half - 1], all[half]) }
+    };
+    cells.into_iter().map(|(cell, all)| (cell, median(all))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_policies_that_are_apart_have_a_rank() {
+        let policies = |numbers: [(f64, f64); 3]| {
+            let names = ["pid", "queue", "devid"].map(str::to_owned);
+            let all = names.into_iter().zip(numbers);
+            all.map(|(name, (one, other))| (name, one, other)).collect::<Vec<_>>()
+        };
+        let cell = Cell(vec![("array".to_owned(), "a".to_owned())]);
+        let same = ranking(&cell, &policies([(100.0, 90.0), (150.0, 160.0), (98.0, 91.0)]));
+        assert_eq!((same.pairs, same.reversed), (2, vec![]), "pid and devid are a tie");
+        let other = ranking(&cell, &policies([(100.0, 170.0), (150.0, 160.0), (98.0, 91.0)]));
+        assert_eq!(other.reversed, [["queue".to_owned(), "pid".to_owned()]]);
+    }
+}

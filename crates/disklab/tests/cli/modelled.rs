@@ -1,0 +1,53 @@
+//! `run --on model`: records of the fast model.
+
+use crate::fixture::record;
+use crate::run;
+
+const SUITE: [&str; 12] = [
+    "run",
+    "read-policy",
+    "--on",
+    "model",
+    "--seeds",
+    "2",
+    "--set",
+    "array=hdd-raid1",
+    "--set",
+    "runtime=1s",
+    "--set",
+    "workload=randread-4k-qd32",
+];
+
+#[test]
+fn the_model_makes_an_ordinary_record_that_is_marked() {
+    let here = tempfile::tempdir().expect("a folder");
+    let made = run(here.path(), &[&SUITE[..], &["--out", "m", "--jobs", "1"]].concat());
+    // Cells beside a defragmentation are left out.
+    assert!(made.out.contains("the model has no backgrounds such as defrag"), "{}", made.out);
+    let manifest = std::fs::read_to_string(here.path().join("m/manifest.toml")).expect("it");
+    assert!(manifest.contains("executor = \"model\""), "{manifest}");
+    let shown = run(here.path(), &["show", "m"]);
+    assert_eq!(shown.status, Some(0), "{}", shown.err);
+    assert!(shown.out.contains("they serve searches, and no verdict"), "{}", shown.out);
+    let audit = run(here.path(), &["audit", "m"]);
+    assert_eq!(audit.status, Some(0), "{}{}", audit.out, audit.err);
+
+    run(here.path(), &[&SUITE[..], &["--out", "again", "--jobs", "2"]].concat());
+    let lines = |name: &str| {
+        let text = std::fs::read_to_string(here.path().join(name).join("trials.jsonl"));
+        let mut samples: Vec<String> = text
+            .expect("it")
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+            .map(|line| format!("{} {}", line["trial"], line["sample"]))
+            .collect();
+        samples.sort();
+        samples
+    };
+    assert_eq!(lines("m"), lines("again"));
+
+    let guests = record(here.path());
+    let refused = run(here.path(), &["compare", "m", guests.to_str().expect("a path")]);
+    assert_eq!(refused.status, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("the model is for searches"), "{}", refused.err);
+}

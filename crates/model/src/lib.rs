@@ -1,0 +1,158 @@
+//! A fast model of what a read of a mirrored btrfs goes through: fio's jobs, btrfs's mapping of
+//! chunks, the read policy's own C code, the block layer's queues, and the disk models. There is no
+//! guest, no filesystem and no page cache.
+//!
+//! The model serves searches for policies, and never verdicts: `disklab predict --on model` tells
+//! how far it is from the kernel.
+
+mod job;
+mod mapping;
+mod mirror_state;
+mod queue;
+mod simulation;
+
+use disklab_config::scheduler::Scheduler;
+use disklab_config::suite::Metadata;
+use disklab_config::workload::{FioLoad, WorkloadKind};
+use disklab_config::{Layout, Trial, policy};
+use disklab_disks::Bank;
+use disklab_read_policies::Choice;
+use disklab_units::{Bytes, Nanos};
+
+pub use mapping::{ChunkStripe, MappedPiece, Mapping};
+pub use simulation::{EndedRead, Observer};
+
+use job::ReadingJob;
+use mirror_state::{BLOCK_BITS, MirrorStates};
+use queue::DiskQueue;
+use simulation::Simulation;
+
+/// The process ids of a guest begin at a multiple of 12 and an offset by the seed's index. The
+/// first process then starts fio, fio its helper thread, and that its jobs.
+const PIDS: u32 = 12;
+const FIRST_JOB: u32 = 3;
+/// A trial's warm-up reads a block in so many bytes, so that all checksums are in memory.
+const WARM_EVERY: u64 = 12 << 20;
+
+/// Returns why the model cannot run a trial, or `None` if it can.
+pub fn obstacle(trial: &Trial) -> Option<String> {
+    let what = refusal(trial)?;
+    Some(format!("the model has no {what}: leave out --on model"))
+}
+
+fn refusal(trial: &Trial) -> Option<String> {
+    if !trial.array.layout.has_read_policy() {
+        return Some(format!("array of layout {}, only btrfs's mirrors", trial.array.layout));
+    }
+    if trial.array.cache.is_some() {
+        return Some("bcache".to_owned());
+    }
+    if trial.power_cut.is_some() {
+        return Some("power cuts".to_owned());
+    }
+    if let Some(background) = &trial.background {
+        return Some(format!("backgrounds such as {}", background.name));
+    }
+    match &trial.workload.kind {
+        WorkloadKind::Startup(_) => return Some("start-up of programs".to_owned()),
+        WorkloadKind::Phases(_) => return Some("workloads of several phases".to_owned()),
+        WorkloadKind::FileLoad(_) => return Some("loads of many files".to_owned()),
+        WorkloadKind::Player { .. } => return Some("players of films".to_owned()),
+        WorkloadKind::Fio(load) if !load.only_reads() => {
+            return Some(
+                "writes, which btrfs puts elsewhere each time and sends when it likes".to_owned(),
+            );
+        }
+        WorkloadKind::Fio(load) if !load.is_direct() => {
+            return Some("page cache and read-ahead: only reads with direct = true".to_owned());
+        }
+        WorkloadKind::Fio(load) if load.jobs.iter().any(|job| !job.bs.0.is_multiple_of(4096)) => {
+            return Some("reads of less than a block of 4 KiB".to_owned());
+        }
+        WorkloadKind::Fio(_) => {}
+    }
+    let scheduler = trial.scheduler.scheduler;
+    if !matches!(scheduler, Scheduler::None | Scheduler::MqDeadline)
+        || !trial.scheduler.tunables.is_empty()
+    {
+        return Some(format!("scheduler {}, only none and mq-deadline", trial.scheduler));
+    }
+    if choice(trial).is_none() {
+        let name =
+            trial.policy.as_ref().map_or_else(String::new, disklab_config::PolicyChoice::setting);
+        return Some(format!(
+            "read policy {name}: it has those of read-policies/ that this program was built with"
+        ));
+    }
+    mapping(trial).is_none().then(|| "room for the files on these disks".to_owned())
+}
+
+/// The policy's C code with the values that the trial has for it.
+fn choice(trial: &Trial) -> Option<Choice> {
+    let text = trial
+        .policy
+        .as_ref()
+        .map_or_else(|| "pid".to_owned(), disklab_config::PolicyChoice::setting);
+    let text = text.strip_prefix(policy::PREFIX).unwrap_or(&text);
+    // The device that was mounted last is the first.
+    let text = if text == "devid" { "devid:1" } else { text };
+    Choice::parse(text, BLOCK_BITS)
+}
+
+fn mapping(trial: &Trial) -> Option<Mapping> {
+    let Layout::Btrfs(profiles) = trial.array.layout else { return None };
+    let disks: Vec<Bytes> = disks(trial).iter().map(|disk| disk.used).collect();
+    Mapping::new(profiles.data, &disks, trial.workload.fio()?.all_files())
+}
+
+/// The disks of the filesystem, without spares and a replica's.
+fn disks(trial: &Trial) -> &[disklab_config::Device] {
+    &trial.devices[..trial.array.devices.len().min(trial.devices.len())]
+}
+
+/// Runs a trial. Calls `begin` when fio starts, with the time and the disks, and `ended` with each
+/// read. Returns the time at the end and the disks; `None` for a trial that has an [`obstacle`].
+pub fn run<O: Observer>(
+    trial: &Trial,
+    begin: impl FnOnce(Nanos, &Bank) -> O,
+    mut ended: impl FnMut(EndedRead),
+) -> Option<(Nanos, Bank, O)> {
+    let (mapping, load) = (mapping(trial)?, trial.workload.fio()?);
+    let disks = disks(trial);
+    let host = trial.array.host;
+    let model = |(number, disk): (usize, &disklab_config::Device)| {
+        let model = host.map_or_else(|| disk.model.clone(), |host| disk.model.connected_to(&host));
+        disklab_disks::build(&model, disk.bytes, trial.seed.derive(&format!("disk {number}")))
+    };
+    let models = disks.iter().enumerate().map(model).collect();
+    let controller = trial.array.controller.map(|controller| (controller, disks.len()));
+    let queue = |disk: &disklab_config::Device| {
+        let (sectors, segments) = disk.model.largest_request();
+        let (depth, tags) = (disk.model.queue_depth(), disk.model.tags());
+        DiskQueue::new(trial.scheduler.scheduler, depth, tags, sectors, segments)
+    };
+    let rotational: Vec<bool> = disks.iter().map(|disk| disk.model.rotational()).collect();
+    let mirrors = MirrorStates::new(choice(trial)?, &rotational);
+    let queues = disks.iter().map(queue).collect();
+    let bank = Bank::new(models, controller, host);
+    let mut simulation = Simulation::new(&mapping, mirrors, queues, bank);
+    let offset = trial.seed_index.saturating_sub(1) % PIDS;
+    if trial.metadata == Metadata::Warm {
+        simulation.read_alone(warmed(load), 1 << BLOCK_BITS, offset + 1);
+    }
+    let (now, bank) = simulation.state();
+    let mut observer = begin(now, bank);
+    let jobs = ReadingJob::all(load, offset + FIRST_JOB, trial.seed.derive("fio"));
+    simulation.run(jobs, trial.ramp + trial.runtime, &mut observer, &mut ended);
+    let (now, bank) = simulation.into_parts();
+    Some((now, bank, observer))
+}
+
+/// The places that a trial's warm-up reads.
+fn warmed(load: &FioLoad) -> impl Iterator<Item = u64> {
+    let size = load.file_size.0;
+    let files = u64::from(load.files());
+    (0..files).flat_map(move |file| {
+        (0..size.div_ceil(WARM_EVERY)).map(move |n| file * size + n * WARM_EVERY)
+    })
+}
