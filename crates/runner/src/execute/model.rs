@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A kernel needs so much more time for a trial, roughly.
-const FASTER: u32 = 50;
+const FASTER: u32 = 30;
 
 /// The settings of a run in the model.
 #[derive(Debug, Clone)]
