@@ -13,7 +13,7 @@ mod simulation;
 
 use disklab_config::scheduler::Scheduler;
 use disklab_config::suite::Metadata;
-use disklab_config::workload::{FioLoad, WorkloadKind};
+use disklab_config::workload::{FioLoad, Rw, WorkloadKind};
 use disklab_config::{Layout, Trial, policy};
 use disklab_disks::Bank;
 use disklab_read_policies::Choice;
@@ -69,6 +69,13 @@ fn refusal(trial: &Trial) -> Option<String> {
         WorkloadKind::Fio(load) if load.jobs.iter().any(|job| !job.bs.0.is_multiple_of(4096)) => {
             return Some("reads of less than a block of 4 KiB".to_owned());
         }
+        WorkloadKind::Fio(load) if is_sequential_by_several(load) => {
+            return Some(
+                "sequential reads of several jobs: its jobs stay in step, where a kernel's drift \
+                 apart"
+                    .to_owned(),
+            );
+        }
         WorkloadKind::Fio(_) => {}
     }
     let scheduler = trial.scheduler.scheduler;
@@ -85,6 +92,11 @@ fn refusal(trial: &Trial) -> Option<String> {
         ));
     }
     mapping(trial).is_none().then(|| "room for the files on these disks".to_owned())
+}
+
+/// Such trials are 62 % off in the middle.
+fn is_sequential_by_several(load: &FioLoad) -> bool {
+    load.numjobs() > 1 && load.jobs.iter().any(|job| job.rw == Rw::Read)
 }
 
 /// The policy's C code with the values that the trial has for it.

@@ -213,7 +213,9 @@ mod tests {
         assert_eq!(at(mapping.piece(GIB, MIB)), [(2, MIB), (1, MIB)]);
         let mut chunks = [0; 8];
         for chunk in &mapping.chunks {
-            chunk.iter().for_each(|stripe| chunks[stripe.disk] += 1);
+            for stripe in chunk {
+                chunks[stripe.disk] += 1;
+            }
         }
         assert_eq!(chunks, [13, 13, 13, 13, 13, 13, 11, 11]);
     }

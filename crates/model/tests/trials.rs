@@ -38,13 +38,13 @@ impl Observer for Arrivals {
 
 /// The time when fio began, its reads, and the requests of the disks.
 fn run(trial: &Trial) -> (Nanos, Vec<EndedRead>, Vec<(usize, u64, u32)>) {
-    let (mut begun, mut reads) = (Nanos::ZERO, Vec::new());
+    let (mut start, mut reads) = (Nanos::ZERO, Vec::new());
     let begin = |now, _: &Bank| {
-        begun = now;
+        start = now;
         Arrivals::default()
     };
     let (_, _, seen) = disklab_model::run(trial, begin, |read| reads.push(read)).unwrap();
-    (begun, reads, seen.0)
+    (start, reads, seen.0)
 }
 
 /// The same places on the disk alone, each read once the one before it has ended.
@@ -52,9 +52,9 @@ fn run(trial: &Trial) -> (Nanos, Vec<EndedRead>, Vec<(usize, u64, u32)>) {
 fn a_closed_loop_on_one_disk_is_the_disks_own() {
     let mut trial = trial("hdd-raid1", "randread-4k-qd1", "devid");
     trial.metadata = disklab_config::suite::Metadata::Cold;
-    let (begun, reads, arrivals) = run(&trial);
+    let (start, reads, arrivals) = run(&trial);
     assert!(reads.len() > 100, "{}", reads.len());
-    assert_eq!((begun, arrivals.len()), (Nanos::ZERO, reads.len()));
+    assert_eq!((start, arrivals.len()), (Nanos::ZERO, reads.len()));
     let device = &trial.devices[0];
     let mut disk = disklab_disks::build(&device.model, device.bytes, trial.seed.derive("disk 0"));
     let mut random = Random::new(trial.seed.derive("fio").derive("job 0"));
