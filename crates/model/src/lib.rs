@@ -58,6 +58,9 @@ fn refusal(trial: &Trial) -> Option<String> {
         WorkloadKind::Phases(_) => return Some("workloads of several phases".to_owned()),
         WorkloadKind::FileLoad(_) => return Some("loads of many files".to_owned()),
         WorkloadKind::Player { .. } => return Some("players of films".to_owned()),
+        WorkloadKind::Fio(load) if !load.sections.is_empty() => {
+            return Some("fio's own job files".to_owned());
+        }
         WorkloadKind::Fio(load) if !load.only_reads() => {
             return Some(
                 "writes, which btrfs puts elsewhere each time and sends when it likes".to_owned(),
