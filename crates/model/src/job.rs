@@ -1,5 +1,7 @@
 //! fio's jobs: which read comes next, and when.
 
+use std::collections::VecDeque;
+
 use disklab_config::workload::{FioLoad, Job, Rw};
 use disklab_units::{Nanos, Random, Seed};
 
@@ -8,7 +10,12 @@ use disklab_units::{Nanos, Random, Seed};
 pub struct ReadingJob {
     pub pid: u32,
     pub depth: u32,
+    /// Reads begun whose end fio has not seen.
     pub in_flight: u32,
+    /// Reads that have ended, but fio has not looked since: begin and bytes.
+    pub unseen: VecDeque<(Nanos, u64)>,
+    /// It sleeps within a submission, until a tag is free.
+    pub sleeps: bool,
     /// Reads begun.
     pub begun: u64,
     bs: u64,
@@ -37,6 +44,8 @@ impl ReadingJob {
             pid: pid + number,
             depth: job.depth(),
             in_flight: 0,
+            unseen: VecDeque::new(),
+            sleeps: false,
             begun: 0,
             bs: job.bs.0,
             is_random: job.rw == Rw::Randread,

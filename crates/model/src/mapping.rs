@@ -29,7 +29,7 @@ pub struct ChunkStripe {
     pub physical: u64,
 }
 
-/// Chunks of data, in the order of their logical addresses.
+/// Chunks of data, in the order of their logical addresses, and behind them one of metadata.
 #[derive(Debug)]
 pub struct Mapping {
     /// Copies of each block; for RAID10 two, on neighbouring stripes.
@@ -82,11 +82,14 @@ impl Mapping {
         let first = disks.len() - width;
         // A chunk of metadata has 1 GiB on all of its disks together, a mirror's counted once.
         let metadata = if is_striped { GIB / width as u64 } else { GIB };
-        for room in &mut rooms[first..] {
-            room.next += SYSTEM + metadata;
-        }
         if first == 0 {
             rooms[0].next += TEMPORARY;
+        }
+        let mut metadata_chunk = Vec::new();
+        for room in &mut rooms[first..] {
+            room.next += SYSTEM;
+            metadata_chunk.push(room.stripe());
+            room.next += metadata;
         }
         let mut chunks = Vec::new();
         while chunks.len() as u64 * chunk < bytes.0 {
@@ -100,17 +103,23 @@ impl Mapping {
             if order.iter().any(|room| room.left() < GIB) {
                 return None;
             }
-            chunks.push(
-                order
-                    .iter()
-                    .map(|room| ChunkStripe { disk: room.disk, physical: room.next })
-                    .collect(),
-            );
+            chunks.push(order.iter().map(DiskRoom::stripe).collect());
             for room in order {
                 rooms[room.disk].next += GIB;
             }
         }
+        chunks.push(metadata_chunk);
         Some(Self { copies, is_striped, chunk, chunks })
+    }
+
+    /// How many chunks of data there are.
+    pub const fn data_chunks(&self) -> u64 {
+        self.chunks.len() as u64 - 1
+    }
+
+    /// The logical address at which the model has the metadata.
+    pub const fn metadata(&self) -> u64 {
+        self.data_chunks() * self.chunk
     }
 
     /// The first piece of a read of `length` bytes at `logical`, which lies in the mapped data.
@@ -133,6 +142,10 @@ impl Mapping {
 }
 
 impl DiskRoom {
+    fn stripe(&self) -> ChunkStripe {
+        ChunkStripe { disk: self.disk, physical: self.next }
+    }
+
     fn left(&self) -> u64 {
         self.free.saturating_sub(self.next)
     }
@@ -203,6 +216,7 @@ mod tests {
         assert_eq!(at(mapping.piece(0, MIB)), [(0, 1053 * MIB), (1, 1033 * MIB)]);
         assert_eq!(at(mapping.piece(GIB + 5, MIB)), [(1, 2057 * MIB + 5), (0, 2077 * MIB + 5)]);
         assert_eq!(mapping.piece(GIB - 4096, MIB).length, 4096, "a piece ends with its chunk");
+        assert_eq!(at(mapping.piece(mapping.metadata(), 1)), [(0, 29 * MIB), (1, 9 * MIB)]);
     }
 
     #[test]
@@ -212,7 +226,7 @@ mod tests {
         // As traces of guests show: the second chunk is on `vdc` and `vdb`, in that order.
         assert_eq!(at(mapping.piece(GIB, MIB)), [(2, MIB), (1, MIB)]);
         let mut chunks = [0; 8];
-        for chunk in &mapping.chunks {
+        for chunk in &mapping.chunks[..50] {
             for stripe in chunk {
                 chunks[stripe.disk] += 1;
             }

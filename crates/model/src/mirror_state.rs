@@ -12,7 +12,7 @@ pub const BLOCK_BITS: u32 = 12;
 /// The devices of a filesystem and its read policy.
 #[derive(Debug)]
 pub struct MirrorStates {
-    choice: Choice,
+    pub choice: Choice,
     /// All that a policy is given of each device but the place of the read at hand.
     devices: Vec<Mirror>,
     /// By device: completed reads and their time at the last checkpoint.

@@ -1,5 +1,7 @@
 //! The block layer's queue of one disk: requests that wait for the disk, and their order.
 
+use std::collections::VecDeque;
+
 use disklab_config::scheduler::Scheduler;
 use disklab_units::Nanos;
 
@@ -22,6 +24,57 @@ pub struct QueuedRequest {
     pub submitted: Nanos,
 }
 
+/// Jobs that wait for a tag, as the kernel's lib/sbitmap.c has them wait: each sleeps in the next of
+/// eight lines, and so many ended requests as are a batch wake so many jobs, line after line. Who is
+/// woken first takes all tags that it can use, and sleeps in a line before the others: jobs that
+/// began together drift apart.
+#[derive(Debug)]
+struct TagWaits {
+    lines: [VecDeque<usize>; 8],
+    /// The line that the next sleeper takes, and the first to be woken.
+    next_sleeper: usize,
+    next_woken: usize,
+    batch: u32,
+    /// Ended requests that have woken nobody.
+    ended: u32,
+}
+
+impl TagWaits {
+    fn new(tags: u32) -> Self {
+        let lines: [VecDeque<usize>; 8] = Default::default();
+        let batch = (tags / lines.len() as u32).clamp(1, 8);
+        Self { lines, next_sleeper: 0, next_woken: 0, batch, ended: 0 }
+    }
+
+    fn sleep(&mut self, job: usize) {
+        self.lines[self.next_sleeper].push_back(job);
+        self.next_sleeper = (self.next_sleeper + 1) % self.lines.len();
+    }
+
+    /// A request has ended. Adds the jobs that this wakes.
+    fn ended(&mut self, woken: &mut VecDeque<usize>) {
+        if self.lines.iter().all(VecDeque::is_empty) {
+            return;
+        }
+        self.ended += 1;
+        if self.ended < self.batch {
+            return;
+        }
+        self.ended -= self.batch;
+        let mut left = self.batch as usize;
+        for _ in 0..self.lines.len() {
+            let line = &mut self.lines[self.next_woken];
+            self.next_woken = (self.next_woken + 1) % 8;
+            let count = left.min(line.len());
+            woken.extend(line.drain(..count));
+            left -= count;
+            if left == 0 {
+                break;
+            }
+        }
+    }
+}
+
 /// A disk's queue. A request has a tag from its allocation to its end.
 #[derive(Debug)]
 pub struct DiskQueue {
@@ -29,6 +82,7 @@ pub struct DiskQueue {
     /// Requests that may be allocated, and those that are.
     tags: u32,
     allocated: u32,
+    waits: TagWaits,
     /// Requests that the disk takes at once, and has.
     depth: u32,
     at_disk: u32,
@@ -52,6 +106,7 @@ impl DiskQueue {
             scheduler,
             tags,
             allocated: 0,
+            waits: TagWaits::new(tags),
             depth,
             at_disk: 0,
             largest: largest / PAGE * PAGE,
@@ -61,10 +116,13 @@ impl DiskQueue {
         }
     }
 
-    /// Takes a tag; false if none is left.
-    pub fn allocate(&mut self) -> bool {
+    /// Takes a tag for a job; if none is left, the job sleeps until it is woken.
+    pub fn allocate(&mut self, job: usize) -> bool {
         let has_room = self.allocated < self.tags;
         self.allocated += u32::from(has_room);
+        if !has_room {
+            self.waits.sleep(job);
+        }
         has_room
     }
 
@@ -84,10 +142,11 @@ impl DiskQueue {
         Some(request)
     }
 
-    /// A request has ended.
-    pub fn ended(&mut self) {
+    /// A request has ended. Adds the jobs that this wakes.
+    pub fn ended(&mut self, woken: &mut VecDeque<usize>) {
         self.allocated -= 1;
         self.at_disk -= 1;
+        self.waits.ended(woken);
     }
 
     /// mq-deadline: in order of sectors, in batches; each batch begins with what has waited too
@@ -118,7 +177,7 @@ mod tests {
     fn order(scheduler: Scheduler, now: u64) -> Vec<u64> {
         let mut queue = DiskQueue::new(scheduler, 32, 32, 65535, 168);
         for (start, submitted) in [(500 * PAGE, 0), (100 * PAGE, 1), (300 * PAGE, 2)] {
-            assert!(queue.allocate());
+            assert!(queue.allocate(0));
             queue.insert(request(start, submitted));
         }
         let now = Nanos::from_millis(now);
@@ -136,12 +195,27 @@ mod tests {
     fn a_disk_gets_no_more_than_it_takes() {
         let mut queue = DiskQueue::new(Scheduler::MqDeadline, 2, 2, 65535, 168);
         assert_eq!(queue.largest, 672 << 10, "168 pages");
-        assert_eq!((0..9).filter(|_| queue.allocate()).count(), 4, "twice the driver's tags");
+        assert_eq!((0..9).filter(|_| queue.allocate(0)).count(), 4, "twice the driver's tags");
         (0..4).for_each(|n| queue.insert(request(n * PAGE, 0)));
         assert_eq!(std::iter::from_fn(|| queue.dispatch(Nanos::ZERO)).count(), 2);
-        queue.ended();
-        assert!(queue.allocate());
+        queue.ended(&mut VecDeque::new());
+        assert!(queue.allocate(0));
         assert!(queue.dispatch(Nanos::ZERO).is_some());
         assert!(queue.dispatch(Nanos::ZERO).is_none());
+    }
+
+    #[test]
+    fn ended_requests_wake_jobs_in_batches() {
+        let mut waits = TagWaits::new(16);
+        let mut woken = VecDeque::new();
+        waits.ended(&mut woken);
+        [3, 1, 2].map(|job| waits.sleep(job));
+        waits.ended(&mut woken);
+        assert!(woken.is_empty(), "a batch is two, and one ended while nobody slept: {woken:?}");
+        waits.ended(&mut woken);
+        assert_eq!(woken, [3, 1]);
+        waits.sleep(3);
+        (0..2).for_each(|_| waits.ended(&mut woken));
+        assert_eq!(woken, [3, 1, 2, 3]);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use disklab_disks::{Bank, Completion, Op, Request};
+use disklab_read_policies::Choice;
 use disklab_units::Nanos;
 
 use crate::job::ReadingJob;
@@ -96,8 +97,8 @@ pub struct Simulation<'a> {
     present: Vec<Slots<Option<(Request, QueuedRequest)>>>,
     jobs: Vec<ReadingJob>,
     submissions: Vec<Option<Submission>>,
-    /// By disk: jobs that wait for a tag.
-    blocked: Vec<VecDeque<usize>>,
+    /// Jobs that may go on, in the order in which they were woken.
+    woken: VecDeque<usize>,
     /// Requests of the job at hand that have not gone to their queues.
     plug: Vec<(usize, QueuedRequest)>,
     reads: Slots<JobRead>,
@@ -122,7 +123,7 @@ impl<'a> Simulation<'a> {
             present: (0..disks).map(|_| Slots::new()).collect(),
             jobs: Vec::new(),
             submissions: Vec::new(),
-            blocked: vec![VecDeque::new(); disks],
+            woken: VecDeque::new(),
             plug: Vec::new(),
             reads: Slots::new(),
             device_reads: Slots::new(),
@@ -135,24 +136,28 @@ impl<'a> Simulation<'a> {
         (self.now, &self.bank)
     }
 
+    pub fn set_policy(&mut self, choice: Choice) {
+        self.mirrors.choice = choice;
+    }
+
     /// Ends the simulation: the time, and the disks.
     pub fn into_parts(self) -> (Nanos, Bank) {
         (self.now, self.bank)
     }
 
-    /// Reads `length` bytes at each of these places, one after the other, by one thread.
-    pub fn read_alone(&mut self, places: impl Iterator<Item = u64>, length: u64, pid: u32) {
+    /// Reads at these places so many bytes each, one after the other, by one thread.
+    pub fn read_alone(&mut self, reads: impl Iterator<Item = (u64, u64)>, pid: u32) {
         struct Nobody;
         impl Observer for Nobody {
             fn arrived(&mut self, _: Nanos, _: usize, _: &Request, _: &Bank) {}
             fn ended(&mut self, _: usize, _: &Request, _: Nanos, _: &Completion, _: &Bank) {}
         }
         self.submissions = vec![None];
-        for logical in places {
+        for (logical, length) in reads {
             self.begin(0, logical, length);
             self.proceed(0, pid, &mut Nobody);
             while let Some(at) = self.bank.next_event() {
-                self.advance(at, &mut Nobody, &mut |_| {});
+                self.advance(at, &mut Nobody);
             }
         }
     }
@@ -168,27 +173,59 @@ impl<'a> Simulation<'a> {
         let start = self.now;
         self.submissions = vec![None; jobs.len()];
         self.jobs = jobs;
+        self.woken = (0..self.jobs.len()).collect();
         loop {
-            let mut next = self.bank.next_event();
-            for job in 0..self.jobs.len() {
-                while self.submissions[job].is_none()
-                    && let Some(due) = self.jobs[job].due(self.now.saturating_sub(start))
-                    && due < length
-                {
-                    let due = start + due;
-                    if due > self.now {
-                        next = Some(next.map_or(due, |next| next.min(due)));
-                        break;
-                    }
-                    let (logical, bytes) = self.jobs[job].begin();
-                    self.begin(job, logical, bytes);
-                    self.proceed(job, self.jobs[job].pid, observer);
-                    next = self.bank.next_event();
+            while let Some(job) = self.woken.pop_front() {
+                self.go_on(job, start, length, observer, ended);
+            }
+            // Of the jobs that wait for their rate.
+            let elapsed = self.now.saturating_sub(start);
+            let awake = self.jobs.iter().enumerate().filter(|(_, job)| !job.sleeps);
+            let due = awake.filter_map(|(n, job)| Some((job.due(elapsed)?, n)));
+            let due = due.filter(|(due, _)| *due < length).min();
+            let due = due.map(|(due, job)| (start + due, job));
+            let next = self.bank.next_event();
+            match due {
+                Some((due, job)) if next.is_none_or(|next| due < next) => {
+                    self.advance(due, observer);
+                    self.woken.push_back(job);
+                }
+                _ => {
+                    let Some(next) = next else { return };
+                    self.advance(next, observer);
                 }
             }
-            // A job that waits for its rate may be due before a disk that was fed since.
-            let Some(at) = next.into_iter().chain(self.bank.next_event()).min() else { return };
-            self.advance(at, observer, ended);
+        }
+    }
+
+    /// A job goes on, as fio does: it begins reads while it may, then sees the end of one, and so
+    /// on. It does neither while it sleeps within a submission.
+    fn go_on(
+        &mut self,
+        job: usize,
+        start: Nanos,
+        length: Nanos,
+        observer: &mut impl Observer,
+        ended: &mut impl FnMut(EndedRead),
+    ) {
+        self.jobs[job].sleeps = false;
+        loop {
+            self.proceed(job, self.jobs[job].pid, observer);
+            if self.submissions[job].is_some() {
+                self.jobs[job].sleeps = true;
+                return;
+            }
+            let elapsed = self.now.saturating_sub(start);
+            let one = &mut self.jobs[job];
+            if one.due(elapsed).is_some_and(|due| due <= elapsed && due < length) {
+                let (logical, bytes) = one.begin();
+                self.begin(job, logical, bytes);
+            } else if let Some((begun, bytes)) = one.unseen.pop_front() {
+                one.in_flight -= 1;
+                ended(EndedRead { begun, ended: self.now, bytes });
+            } else {
+                return;
+            }
         }
     }
 
@@ -227,13 +264,12 @@ impl<'a> Simulation<'a> {
             if let Some((_, before)) = before.filter(|(_, one)| one.bytes + bytes <= largest) {
                 before.bytes += bytes;
                 before.reads.push(device_read);
-            } else if self.queues[disk].allocate() {
+            } else if self.queues[disk].allocate(job) {
                 self.mirrors.count_in_flight(disk, Op::Read, true);
                 let reads = vec![device_read];
                 let submitted = self.now;
                 self.plug.push((disk, QueuedRequest { start, bytes, reads, submitted }));
             } else {
-                self.blocked[disk].push_back(job);
                 break;
             }
             self.device_reads.all[device_read].open += 1;
@@ -273,12 +309,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Lets time pass until `at`, and ends what has ended by then.
-    fn advance(
-        &mut self,
-        at: Nanos,
-        observer: &mut impl Observer,
-        ended: &mut impl FnMut(EndedRead),
-    ) {
+    fn advance(&mut self, at: Nanos, observer: &mut impl Observer) {
         self.now = at;
         let mut done = std::mem::take(&mut self.done);
         self.bank.advance(at, &mut done);
@@ -287,20 +318,17 @@ impl<'a> Simulation<'a> {
             let Some((request, queued)) = self.present[disk].all[id].take() else { continue };
             self.present[disk].free.push(id);
             observer.ended(disk, &request, queued.submitted, &completion, &self.bank);
-            self.queues[disk].ended();
             self.mirrors.count_in_flight(disk, Op::Read, false);
             for read in queued.reads {
-                self.request_ended(read, ended);
+                self.request_ended(read);
             }
+            self.queues[disk].ended(&mut self.woken);
             self.feed(disk, observer);
-            if let Some(job) = self.blocked[disk].pop_front() {
-                self.proceed(job, self.jobs[job].pid, observer);
-            }
         }
         self.done = done;
     }
 
-    fn request_ended(&mut self, device_read: usize, ended: &mut impl FnMut(EndedRead)) {
+    fn request_ended(&mut self, device_read: usize) {
         let read = &mut self.device_reads.all[device_read];
         read.open -= 1;
         let is_split = self
@@ -321,9 +349,11 @@ impl<'a> Simulation<'a> {
         }
         let JobRead { job, begun, bytes, .. } = *read;
         self.reads.free.push(of);
-        if let Some(job) = self.jobs.get_mut(job) {
-            job.in_flight -= 1;
+        if let Some(one) = self.jobs.get_mut(job) {
+            one.unseen.push_back((begun, bytes));
+            if !one.sleeps {
+                self.woken.push_back(job);
+            }
         }
-        ended(EndedRead { begun, ended: self.now, bytes });
     }
 }
