@@ -57,12 +57,16 @@ impl ReadingJob {
         }
     }
 
+    /// Whether the next read goes through the page cache, as the first of each buffer do: btrfs
+    /// serves a direct read into memory that was never touched so, and fio waits for it in
+    /// `io_submit`.
+    pub fn is_buffered(&self) -> bool {
+        self.begun < u64::from(self.depth)
+    }
+
     /// When the next read may begin, or `None` while as many as may be are under way.
-    ///
-    /// btrfs serves a direct read into memory that was never touched through the page cache, and
-    /// fio waits for it in `io_submit`. So the first reads, one for each buffer, come one by one.
     pub fn due(&self, now: Nanos) -> Option<Nanos> {
-        let limit = if self.begun < u64::from(self.depth) { 1 } else { self.depth };
+        let limit = if self.is_buffered() { 1 } else { self.depth };
         let begin = self.interval.map_or(now, |interval| Nanos(interval.0 * self.begun).max(now));
         (self.in_flight < limit).then_some(begin)
     }

@@ -1,6 +1,6 @@
 //! The event loop: jobs submit reads, policies choose mirrors, queues feed disks, disks end reads.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use disklab_disks::{Bank, Completion, Op, Request};
 use disklab_read_policies::Choice;
@@ -40,6 +40,8 @@ struct JobRead {
     job: usize,
     begun: Nanos,
     bytes: u64,
+    /// Its place, if it goes through the page cache.
+    buffered: Option<u64>,
     /// Reads of btrfs that have not ended, and one while more may come.
     open: u32,
 }
@@ -97,6 +99,8 @@ pub struct Simulation<'a> {
     present: Vec<Slots<Option<(Request, QueuedRequest)>>>,
     jobs: Vec<ReadingJob>,
     submissions: Vec<Option<Submission>>,
+    /// The places that the page cache has or waits for, there with the reads of other jobs that do.
+    cached: BTreeMap<u64, Option<Vec<JobRead>>>,
     /// Jobs that may go on, in the order in which they were woken.
     woken: VecDeque<usize>,
     /// Requests of the job at hand that have not gone to their queues.
@@ -123,6 +127,7 @@ impl<'a> Simulation<'a> {
             present: (0..disks).map(|_| Slots::new()).collect(),
             jobs: Vec::new(),
             submissions: Vec::new(),
+            cached: BTreeMap::new(),
             woken: VecDeque::new(),
             plug: Vec::new(),
             reads: Slots::new(),
@@ -154,7 +159,8 @@ impl<'a> Simulation<'a> {
         }
         self.submissions = vec![None];
         for (logical, length) in reads {
-            self.begin(0, logical, length);
+            let read = JobRead { begun: self.now, bytes: length, open: 1, ..JobRead::default() };
+            self.begin(read, logical);
             self.proceed(0, pid, &mut Nobody);
             while let Some(at) = self.bank.next_event() {
                 self.advance(at, &mut Nobody);
@@ -218,8 +224,15 @@ impl<'a> Simulation<'a> {
             let elapsed = self.now.saturating_sub(start);
             let one = &mut self.jobs[job];
             if one.due(elapsed).is_some_and(|due| due <= elapsed && due < length) {
+                let is_buffered = one.is_buffered();
                 let (logical, bytes) = one.begin();
-                self.begin(job, logical, bytes);
+                let buffered = is_buffered.then_some(logical);
+                let read = JobRead { job, begun: self.now, bytes, buffered, open: 1 };
+                match buffered.and_then(|place| self.cached.get_mut(&place)) {
+                    Some(None) => one.unseen.push_back((read.begun, bytes)),
+                    Some(Some(waiting)) => waiting.push(read),
+                    None => self.begin(read, logical),
+                }
             } else if let Some((begun, bytes)) = one.unseen.pop_front() {
                 one.in_flight -= 1;
                 ended(EndedRead { begun, ended: self.now, bytes });
@@ -229,8 +242,12 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn begin(&mut self, job: usize, logical: u64, bytes: u64) {
-        let read = self.reads.put(JobRead { job, begun: self.now, bytes, open: 1 });
+    fn begin(&mut self, read: JobRead, logical: u64) {
+        if let Some(place) = read.buffered {
+            self.cached.insert(place, Some(Vec::new()));
+        }
+        let JobRead { job, bytes, .. } = read;
+        let read = self.reads.put(read);
         self.submissions[job] = Some(Submission { read, logical, left: bytes, piece: None });
     }
 
@@ -347,12 +364,14 @@ impl<'a> Simulation<'a> {
         if read.open > 0 {
             return;
         }
-        let JobRead { job, begun, bytes, .. } = *read;
+        let read = *read;
         self.reads.free.push(of);
-        if let Some(one) = self.jobs.get_mut(job) {
-            one.unseen.push_back((begun, bytes));
-            if !one.sleeps {
-                self.woken.push_back(job);
+        let waiting = read.buffered.and_then(|place| self.cached.insert(place, None)?);
+        for read in std::iter::once(read).chain(waiting.unwrap_or_default()) {
+            let Some(job) = self.jobs.get_mut(read.job) else { continue };
+            job.unseen.push_back((read.begun, read.bytes));
+            if !job.sleeps {
+                self.woken.push_back(read.job);
             }
         }
     }
