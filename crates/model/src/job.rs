@@ -66,7 +66,8 @@ impl ReadingJob {
 
     /// When the next read may begin, or `None` while as many as may be are under way.
     pub fn due(&self, now: Nanos) -> Option<Nanos> {
-        let limit = if self.is_buffered() { 1 } else { self.depth };
+        // Nothing begins beside the last of the buffered reads either.
+        let limit = if self.begun <= u64::from(self.depth) { 1 } else { self.depth };
         let begin = self.interval.map_or(now, |interval| Nanos(interval.0 * self.begun).max(now));
         (self.in_flight < limit).then_some(begin)
     }
