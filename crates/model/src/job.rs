@@ -14,7 +14,7 @@ pub struct ReadingJob {
     pub in_flight: u32,
     /// Reads that have ended, but fio has not looked since: begin and bytes.
     pub unseen: VecDeque<(Nanos, u64)>,
-    /// It sleeps within a submission, until a tag is free.
+    /// It sleeps within a submission, until a tag is free or a range of its file unlocked.
     pub sleeps: bool,
     /// Reads begun.
     pub begun: u64,

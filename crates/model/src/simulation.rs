@@ -39,9 +39,11 @@ pub struct EndedRead {
 struct JobRead {
     job: usize,
     begun: Nanos,
+    /// Its first byte.
+    place: u64,
     bytes: u64,
-    /// Its place, if it goes through the page cache.
-    buffered: Option<u64>,
+    /// It goes through the page cache.
+    is_buffered: bool,
     /// Reads of btrfs that have not ended, and one while more may come.
     open: u32,
 }
@@ -101,6 +103,11 @@ pub struct Simulation<'a> {
     submissions: Vec<Option<Submission>>,
     /// The places that the page cache has or waits for, there with the reads of other jobs that do.
     cached: BTreeMap<u64, Option<Vec<JobRead>>>,
+    /// btrfs locks the range that a direct read reads until its end (`btrfs_lock_dio_extent()`): by
+    /// first byte the end of the range, and the jobs that wait for it.
+    locked: BTreeMap<u64, (u64, Vec<usize>)>,
+    /// By job: the read that waits for such a range.
+    waiting: Vec<Option<JobRead>>,
     /// Jobs that may go on, in the order in which they were woken.
     woken: VecDeque<usize>,
     /// Requests of the job at hand that have not gone to their queues.
@@ -128,6 +135,8 @@ impl<'a> Simulation<'a> {
             jobs: Vec::new(),
             submissions: Vec::new(),
             cached: BTreeMap::new(),
+            locked: BTreeMap::new(),
+            waiting: Vec::new(),
             woken: VecDeque::new(),
             plug: Vec::new(),
             reads: Slots::new(),
@@ -158,9 +167,8 @@ impl<'a> Simulation<'a> {
             fn ended(&mut self, _: usize, _: &Request, _: Nanos, _: &Completion, _: &Bank) {}
         }
         self.submissions = vec![None];
-        for (logical, length) in reads {
-            let read = JobRead { begun: self.now, bytes: length, open: 1, ..JobRead::default() };
-            self.begin(read, logical);
+        for (place, bytes) in reads {
+            self.begin(JobRead { begun: self.now, place, bytes, open: 1, ..JobRead::default() });
             self.proceed(0, pid, &mut Nobody);
             while let Some(at) = self.bank.next_event() {
                 self.advance(at, &mut Nobody);
@@ -178,6 +186,7 @@ impl<'a> Simulation<'a> {
     ) {
         let start = self.now;
         self.submissions = vec![None; jobs.len()];
+        self.waiting = vec![None; jobs.len()];
         self.jobs = jobs;
         self.woken = (0..self.jobs.len()).collect();
         loop {
@@ -214,41 +223,53 @@ impl<'a> Simulation<'a> {
         observer: &mut impl Observer,
         ended: &mut impl FnMut(EndedRead),
     ) {
-        self.jobs[job].sleeps = false;
+        self.jobs[job].sleeps = true;
+        if let Some(read) = self.waiting[job].take() {
+            self.begin(read);
+        }
         loop {
             self.proceed(job, self.jobs[job].pid, observer);
-            if self.submissions[job].is_some() {
-                self.jobs[job].sleeps = true;
+            if self.submissions[job].is_some() || self.waiting[job].is_some() {
                 return;
             }
             let elapsed = self.now.saturating_sub(start);
             let one = &mut self.jobs[job];
             if one.due(elapsed).is_some_and(|due| due <= elapsed && due < length) {
                 let is_buffered = one.is_buffered();
-                let (logical, bytes) = one.begin();
-                let buffered = is_buffered.then_some(logical);
-                let read = JobRead { job, begun: self.now, bytes, buffered, open: 1 };
-                match buffered.and_then(|place| self.cached.get_mut(&place)) {
-                    Some(None) => one.unseen.push_back((read.begun, bytes)),
-                    Some(Some(waiting)) => waiting.push(read),
-                    None => self.begin(read, logical),
-                }
+                let (place, bytes) = one.begin();
+                self.begin(JobRead { job, begun: self.now, place, bytes, is_buffered, open: 1 });
             } else if let Some((begun, bytes)) = one.unseen.pop_front() {
                 one.in_flight -= 1;
                 ended(EndedRead { begun, ended: self.now, bytes });
             } else {
+                one.sleeps = false;
                 return;
             }
         }
     }
 
-    fn begin(&mut self, read: JobRead, logical: u64) {
-        if let Some(place) = read.buffered {
-            self.cached.insert(place, Some(Vec::new()));
+    /// Begins a job's read, or has it wait for the one that reads the same.
+    fn begin(&mut self, read: JobRead) {
+        let JobRead { job, place, bytes, is_buffered, .. } = read;
+        if is_buffered {
+            match self.cached.get_mut(&place) {
+                Some(None) => return self.jobs[job].unseen.push_back((read.begun, bytes)),
+                Some(Some(waiting)) => return waiting.push(read),
+                None => {
+                    self.cached.insert(place, Some(Vec::new()));
+                }
+            }
+        } else {
+            let before = self.locked.range_mut(..place + bytes).next_back();
+            if let Some((_, (_, jobs))) = before.filter(|(_, (end, _))| *end > place) {
+                jobs.push(job);
+                self.waiting[job] = Some(read);
+                return;
+            }
+            self.locked.insert(place, (place + bytes, Vec::new()));
         }
-        let JobRead { job, bytes, .. } = read;
         let read = self.reads.put(read);
-        self.submissions[job] = Some(Submission { read, logical, left: bytes, piece: None });
+        self.submissions[job] = Some(Submission { read, logical: place, left: bytes, piece: None });
     }
 
     /// Goes on with a job's submission, until it is whole or has to wait for a tag.
@@ -366,8 +387,13 @@ impl<'a> Simulation<'a> {
         }
         let read = *read;
         self.reads.free.push(of);
-        let waiting = read.buffered.and_then(|place| self.cached.insert(place, None)?);
-        for read in std::iter::once(read).chain(waiting.unwrap_or_default()) {
+        let mut waiting = Vec::new();
+        if read.is_buffered {
+            waiting = self.cached.insert(read.place, None).flatten().unwrap_or_default();
+        } else if let Some((_, jobs)) = self.locked.remove(&read.place) {
+            self.woken.extend(jobs);
+        }
+        for read in std::iter::once(read).chain(waiting) {
             let Some(job) = self.jobs.get_mut(read.job) else { continue };
             job.unseen.push_back((read.begun, read.bytes));
             if !job.sleeps {
