@@ -167,9 +167,13 @@ fn modelled(question: Question, screen: &Screen) -> Result<Question, Failure> {
 /// else.
 fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
     [measured, predicted].map(|record| {
-        let versions: BTreeSet<&str> =
-            record.manifest().kernels.iter().map(|kernel| kernel.version.as_str()).collect();
-        versions.into_iter().collect::<Vec<_>>().join(", ")
+        let systems: BTreeSet<String> = record
+            .manifest()
+            .kernels
+            .iter()
+            .map(disklab_record::manifest::Kernel::system)
+            .collect();
+        systems.into_iter().collect::<Vec<_>>().join(", ")
     })
 }
 
@@ -303,8 +307,7 @@ impl Prediction<'_> {
             }
             Ok(writeln!(
                 to,
-                "Medians over seeds; measured on Linux {here}, predicted with Linux {there}. The \
-                 predictions: {}",
+                "Medians over seeds; measured on {here}, predicted with {there}. The predictions: {}",
                 self.out.display()
             )?)
         })

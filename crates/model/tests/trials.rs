@@ -54,11 +54,12 @@ fn a_closed_loop_on_one_disk_is_the_disks_own() {
     trial.metadata = disklab_config::suite::Metadata::Cold;
     let (start, reads, arrivals) = run(&trial);
     assert!(reads.len() > 100, "{}", reads.len());
-    assert_eq!((start, arrivals.len()), (Nanos::ZERO, reads.len()));
+    assert_eq!(arrivals.len(), reads.len());
     let device = &trial.devices[0];
     let mut disk = disklab_disks::build(&device.model, device.bytes, trial.seed.derive("disk 0"));
     let mut random = Random::new(trial.seed.derive("fio").derive("job 0"));
-    let (mut now, mut done) = (Nanos::ZERO, Vec::new());
+    // The mount has read its trees by then, from the other disk.
+    let (mut now, mut done) = (start, Vec::new());
     for (read, (on, sector, sectors)) in reads.iter().zip(arrivals) {
         let block = random.below((50 << 30) / 4096);
         // mkfs begins the first chunk of data at 1053 MiB of the first disk, and the kernel goes

@@ -175,7 +175,7 @@ pub struct Suite {
 pub struct Kernel {
     /// The axis value that chose it.
     pub name: String,
-    /// The version that the kernel reports.
+    /// The version that the kernel reports; empty for the fast model.
     pub version: String,
     /// Its key in the cache of kernels: a digest of source, configuration and patches.
     pub key: String,
@@ -197,6 +197,16 @@ pub struct Kernel {
     /// stood in the place of the kernel's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub btrfs: String,
+}
+
+impl Kernel {
+    /// Returns what ran: `Linux 7.3.4`, or that it was the fast model, which has no version.
+    pub fn system(&self) -> String {
+        if self.version.is_empty() {
+            return "the fast model".to_owned();
+        }
+        format!("Linux {}", self.version)
+    }
 }
 
 /// Something to know, by name.

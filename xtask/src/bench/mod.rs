@@ -12,6 +12,7 @@ mod guest;
 mod host;
 mod import;
 mod memory;
+mod model;
 mod rate;
 mod report;
 mod start;
@@ -34,7 +35,7 @@ enum Section {
 use Section::{Bare, Guests};
 
 /// All sections, in the order in which they run.
-const SECTIONS: [(&str, Section); 15] = [
+const SECTIONS: [(&str, Section); 16] = [
     ("disks", Bare(disks::run)),
     ("full-disk", Bare(disks::full)),
     ("decisions", Bare(|| Ok(decisions::run()))),
@@ -47,6 +48,7 @@ const SECTIONS: [(&str, Section); 15] = [
     ("host", Bare(host::run)),
     ("requests", Guests(rate::run)),
     ("start", Guests(start::run)),
+    ("model", Guests(model::run)),
     ("memory", Guests(memory::run)),
     ("cells", Guests(cells::run)),
     ("starts", Guests(starts::run)),

@@ -7,10 +7,8 @@ use anyhow::Context;
 use disklab_config::suite::Seeds;
 use disklab_config::{Lab, Trial};
 use disklab_record::manifest::{Manifest, Suite};
-use disklab_record::{Record, Status};
-use disklab_runner::Executor;
-use disklab_runner::Timeouts;
-use disklab_runner::{Event, Run};
+use disklab_record::{Outcome, Record, Status};
+use disklab_runner::{Event, Events, Executor, Run, Timeouts};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -56,21 +54,17 @@ pub fn trials(place: &BenchSetup, suite: &str) -> anyhow::Result<Vec<Trial>> {
     Ok(suite.trials(&lab)?)
 }
 
-/// Runs trials into a record that is thrown away; what became of each, and how long it took.
+/// Runs trials in guests, into a record that is thrown away; what became of each, and how long it
+/// took.
 pub fn run_trials(
     place: &BenchSetup,
     trials: &[Trial],
     jobs: usize,
-    events: &(dyn Fn(Event<'_>) + Sync),
-) -> anyhow::Result<Vec<disklab_record::Outcome>> {
-    let folder = tempfile::tempdir()?;
-    let ids = trials.iter().map(|trial| trial.id.clone()).collect();
-    let manifest =
-        Manifest::new("bench", "1970-01-01T00:00:00Z", Suite::new("bench", "", Vec::new()), ids);
-    let writer = Record::create(Path::new(folder.path()), "bench", &manifest)?;
+    events: Events<'_>,
+) -> anyhow::Result<Vec<Outcome>> {
     let kernels = trials.iter().map(|trial| (trial.kernel.clone(), place.kernel.clone())).collect();
     let (installation, cache) = (place.installation.clone(), place.cache.clone());
-    Run {
+    let guests = Run {
         kernels,
         installation,
         cache,
@@ -79,8 +73,22 @@ pub fn run_trials(
         trace: true,
         deadline: None,
         stop: &STOP,
-    }
-    .run_trials(trials, &writer, events)?;
+    };
+    run_with(&guests, trials, events)
+}
+
+/// The same with any executor.
+pub fn run_with(
+    executor: &impl Executor,
+    trials: &[Trial],
+    events: Events<'_>,
+) -> anyhow::Result<Vec<Outcome>> {
+    let folder = tempfile::tempdir()?;
+    let ids = trials.iter().map(|trial| trial.id.clone()).collect();
+    let manifest =
+        Manifest::new("bench", "1970-01-01T00:00:00Z", Suite::new("bench", "", Vec::new()), ids);
+    let writer = Record::create(Path::new(folder.path()), "bench", &manifest)?;
+    executor.run_trials(trials, &writer, events)?;
     let record = Record::open(writer.folder())?;
     if let Some(bad) = record.lines().iter().find(|outcome| outcome.status != Status::Ok) {
         anyhow::bail!("{}: {}", bad.trial, bad.reason.as_deref().unwrap_or("no reason"));

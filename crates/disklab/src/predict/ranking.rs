@@ -2,6 +2,7 @@
 
 use disklab_record::outcome::Cell;
 use disklab_record::{Record, Status};
+use disklab_units::average::median;
 use indexmap::IndexMap;
 use serde::Serialize;
 
@@ -62,12 +63,7 @@ fn medians(record: &Record) -> IndexMap<Cell, f64> {
             cells.entry(outcome.cell.clone()).or_default().push(sample.iops);
         }
     }
-    let median = |mut all: Vec<f64>| {
-        all.sort_by(f64::total_cmp);
-        let (half, rest) = (all.len() / 2, all.len() % 2);
-        if rest == 1 { all[half] } else { f64::midpoint(all[half - 1], all[half]) }
-    };
-    cells.into_iter().map(|(cell, all)| (cell, median(all))).collect()
+    cells.into_iter().map(|(cell, all)| (cell, median(&all))).collect()
 }
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ pub fn no_kernels(trials: &[Trial]) -> BTreeMap<String, String> {
 fn no_kernel(name: &str) -> Kernel {
     Kernel {
         name: name.to_owned(),
-        version: "none, a model".to_owned(),
+        version: String::new(),
         key: format!("{MODEL} of {}", disklab_guest::BUILD),
         sha256: String::new(),
         config_sha256: String::new(),

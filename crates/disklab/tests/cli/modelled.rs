@@ -3,7 +3,7 @@
 use crate::fixture::record;
 use crate::run;
 
-const SUITE: [&str; 12] = [
+const SUITE: [&str; 10] = [
     "run",
     "read-policy",
     "--on",
@@ -12,8 +12,6 @@ const SUITE: [&str; 12] = [
     "2",
     "--set",
     "array=hdd-raid1",
-    "--set",
-    "runtime=1s",
     "--set",
     "workload=randread-4k-qd32",
 ];

@@ -88,7 +88,7 @@ fn made_with(record: &Record) -> Vec<(String, String)> {
         version.map(|version| ("disklab".to_owned(), version)).into_iter().collect();
     all.push(("seeds".to_owned(), seeds(record)));
     for kernel in &manifest.kernels {
-        all.push((format!("kernel {}", kernel.name), format!("Linux {}", kernel.version)));
+        all.push((format!("kernel {}", kernel.name), kernel.system()));
         let named =
             [("its configuration, SHA-256", &kernel.config_sha256), ("its key", &kernel.key)];
         let known = [("its source", &kernel.source), ("its compiler", &kernel.compiler)];

@@ -15,6 +15,7 @@ mod files;
 mod host_files;
 mod hunt;
 mod job_files;
+mod model;
 mod no_room;
 mod phases;
 mod place;
@@ -54,6 +55,7 @@ fn main() {
         host_files::tests(),
         hunt::tests(),
         job_files::tests(),
+        model::tests(),
         no_room::tests(),
         power_cut::tests(),
         read_policies::tests(),
