@@ -23,6 +23,7 @@ pub use mapping::{ChunkStripe, MappedPiece, Mapping};
 pub use simulation::{EndedRead, Observer};
 
 use job::ReadingJob;
+use mapping::NODE;
 use mirror_state::{BLOCK_BITS, MirrorStates};
 use queue::DiskQueue;
 use simulation::Simulation;
@@ -35,9 +36,6 @@ const FIRST_JOB: u32 = 3;
 const MOUNTING: u32 = 1;
 /// A trial's warm-up reads a block in so many bytes, so that all checksums are in memory.
 const WARM_EVERY: u64 = 12 << 20;
-/// A node of btrfs's trees, and the data whose checksums fill a leaf, 4 bytes for each block.
-const NODE: u64 = 16 << 10;
-const LEAF_COVERS: u64 = 4046 << BLOCK_BITS;
 /// A mount reads the roots of the trees, and a node for each chunk. Traces of guests with 50 GiB of
 /// data show so many roots, and the nodes so far behind the begin of the metadata and each other.
 const ROOTS: u64 = 17;
@@ -153,12 +151,12 @@ pub fn run<O: Observer>(
     simulation.read_alone(mounted(&mapping), MOUNTING);
     simulation.set_policy(choice(trial)?);
     if trial.metadata == Metadata::Warm {
-        simulation.read_alone(warmed(load, mapping.metadata()), offset + 1);
+        simulation.read_alone(warmed(load, &mapping), offset + 1);
     }
     let (now, bank) = simulation.state();
     let mut observer = begin(now, bank);
     let jobs = ReadingJob::all(load, offset + FIRST_JOB, trial.seed.derive("fio"));
-    simulation.run(jobs, trial.ramp + trial.runtime, &mut observer, &mut ended);
+    simulation.run(jobs, trial.metadata, trial.ramp + trial.runtime, &mut observer, &mut ended);
     let (now, bank) = simulation.into_parts();
     Some((now, bank, observer))
 }
@@ -173,16 +171,16 @@ fn mounted(mapping: &Mapping) -> impl Iterator<Item = (u64, u64)> + use<> {
 
 /// What a trial's warm-up reads, a leaf of checksums before the first block that needs it: places
 /// and lengths in bytes.
-fn warmed(load: &FioLoad, metadata: u64) -> impl Iterator<Item = (u64, u64)> {
+fn warmed<'a>(load: &FioLoad, mapping: &'a Mapping) -> impl Iterator<Item = (u64, u64)> + use<'a> {
     let size = load.file_size.0;
     let places = (0..u64::from(load.files())).flat_map(move |file| {
         (0..size.div_ceil(WARM_EVERY)).map(move |n| file * size + n * WARM_EVERY)
     });
-    let mut known = 0;
+    let mut known = None;
     places.flat_map(move |place| {
-        let leaf = place / LEAF_COVERS + 1;
-        let unknown = (leaf > known).then_some((metadata + leaf * NODE, NODE));
-        known = leaf;
+        let leaf = mapping.checksums(place);
+        let unknown = (known != Some(leaf)).then_some((leaf, NODE));
+        known = Some(leaf);
         unknown.into_iter().chain([(place, 1 << BLOCK_BITS)])
     })
 }

@@ -11,6 +11,9 @@ use disklab_units::Bytes;
 
 /// The size of a stripe of RAID10: `BTRFS_STRIPE_LEN`.
 pub const STRIPE: u64 = 64 << 10;
+/// A node of btrfs's trees, and the data whose checksums fill a leaf, 4 bytes for each 4 KiB.
+pub const NODE: u64 = 16 << 10;
+const LEAF_COVERS: u64 = 4046 << 12;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 /// btrfs leaves the begin of each device alone: `BTRFS_DEVICE_RANGE_RESERVED`.
@@ -120,6 +123,11 @@ impl Mapping {
     /// The logical address at which the model has the metadata.
     pub const fn metadata(&self) -> u64 {
         self.data_chunks() * self.chunk
+    }
+
+    /// The leaf that has the checksums of this place.
+    pub const fn checksums(&self, place: u64) -> u64 {
+        self.metadata() + (place / LEAF_COVERS + 1) * NODE
     }
 
     /// The first piece of a read of `length` bytes at `logical`, which lies in the mapped data.

@@ -209,7 +209,7 @@ mod tests {
         let mut waits = TagWaits::new(16);
         let mut woken = VecDeque::new();
         waits.ended(&mut woken);
-        [3, 1, 2].map(|job| waits.sleep(job));
+        [3, 1, 2].into_iter().for_each(|job| waits.sleep(job));
         waits.ended(&mut woken);
         assert!(woken.is_empty(), "a batch is two, and one ended while nobody slept: {woken:?}");
         waits.ended(&mut woken);

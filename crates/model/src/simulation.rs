@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use disklab_config::suite::Metadata;
 use disklab_disks::{Bank, Completion, Op, Request};
 use disklab_read_policies::Choice;
 use disklab_units::Nanos;
 
 use crate::job::ReadingJob;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, NODE};
 use crate::mirror_state::{MirrorStates, SentRead};
 use crate::queue::{DiskQueue, QueuedRequest};
 
@@ -101,7 +102,10 @@ pub struct Simulation<'a> {
     present: Vec<Slots<Option<(Request, QueuedRequest)>>>,
     jobs: Vec<ReadingJob>,
     submissions: Vec<Option<Submission>>,
+    /// Whether the checksums are in memory already when the jobs begin.
+    metadata: Metadata,
     /// The places that the page cache has or waits for, there with the reads of other jobs that do.
+    /// A leaf of checksums is kept here too.
     cached: BTreeMap<u64, Option<Vec<JobRead>>>,
     /// btrfs locks the range that a direct read reads until its end (`btrfs_lock_dio_extent()`): by
     /// first byte the end of the range, and the jobs that wait for it.
@@ -134,6 +138,7 @@ impl<'a> Simulation<'a> {
             present: (0..disks).map(|_| Slots::new()).collect(),
             jobs: Vec::new(),
             submissions: Vec::new(),
+            metadata: Metadata::Warm,
             cached: BTreeMap::new(),
             locked: BTreeMap::new(),
             waiting: Vec::new(),
@@ -180,6 +185,7 @@ impl<'a> Simulation<'a> {
     pub fn run(
         &mut self,
         jobs: Vec<ReadingJob>,
+        metadata: Metadata,
         length: Nanos,
         observer: &mut impl Observer,
         ended: &mut impl FnMut(EndedRead),
@@ -188,6 +194,7 @@ impl<'a> Simulation<'a> {
         self.submissions = vec![None; jobs.len()];
         self.waiting = vec![None; jobs.len()];
         self.jobs = jobs;
+        self.metadata = metadata;
         self.woken = (0..self.jobs.len()).collect();
         loop {
             while let Some(job) = self.woken.pop_front() {
@@ -248,9 +255,25 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Begins a job's read, or has it wait for the one that reads the same.
+    /// Begins a job's read, or has it wait for the one that reads the same, or for its checksums.
     fn begin(&mut self, read: JobRead) {
         let JobRead { job, place, bytes, is_buffered, .. } = read;
+        let leaf = self.mapping.checksums(place);
+        if self.metadata == Metadata::Cold && place < self.mapping.metadata() {
+            match self.cached.get_mut(&leaf) {
+                Some(None) => {}
+                Some(Some(jobs)) => {
+                    jobs.push(read);
+                    self.waiting[job] = Some(read);
+                    return;
+                }
+                None => {
+                    self.waiting[job] = Some(read);
+                    let place = leaf;
+                    return self.begin(JobRead { place, bytes: NODE, is_buffered: true, ..read });
+                }
+            }
+        }
         if is_buffered {
             match self.cached.get_mut(&place) {
                 Some(None) => return self.jobs[job].unseen.push_back((read.begun, bytes)),
@@ -393,10 +416,13 @@ impl<'a> Simulation<'a> {
         } else if let Some((_, jobs)) = self.locked.remove(&read.place) {
             self.woken.extend(jobs);
         }
+        let is_metadata = read.place >= self.mapping.metadata();
         for read in std::iter::once(read).chain(waiting) {
             let Some(job) = self.jobs.get_mut(read.job) else { continue };
-            job.unseen.push_back((read.begun, read.bytes));
-            if !job.sleeps {
+            if !is_metadata {
+                job.unseen.push_back((read.begun, read.bytes));
+            }
+            if !job.sleeps || is_metadata {
                 self.woken.push_back(read.job);
             }
         }
