@@ -209,7 +209,9 @@ mod tests {
         let mut waits = TagWaits::new(16);
         let mut woken = VecDeque::new();
         waits.ended(&mut woken);
-        [3, 1, 2].into_iter().for_each(|job| waits.sleep(job));
+        for job in [3, 1, 2] {
+            waits.sleep(job);
+        }
         waits.ended(&mut woken);
         assert!(woken.is_empty(), "a batch is two, and one ended while nobody slept: {woken:?}");
         waits.ended(&mut woken);
