@@ -307,7 +307,8 @@ impl Prediction<'_> {
             }
             Ok(writeln!(
                 to,
-                "Medians over seeds; measured on {here}, predicted with {there}. The predictions: {}",
+                "Medians over seeds; measured on {here}, predicted with {there}. The predictions: \
+                 {}",
                 self.out.display()
             )?)
         })

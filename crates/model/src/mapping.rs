@@ -1,4 +1,5 @@
-//! The places where btrfs puts a file that is written from its begin to its end on a new filesystem.
+//! The places where btrfs puts a file that is written from its begin to its end on a new
+//! filesystem.
 //!
 //! mkfs makes the first chunks, on the last disks of the list. The kernel makes the others, each on
 //! the disks with the largest free area. Among disks with equally large areas the order is the one
@@ -212,7 +213,7 @@ mod tests {
         vec![Bytes::gib(gib); count]
     }
 
-    fn at(piece: MappedPiece<'_>) -> Vec<(usize, u64)> {
+    fn places(piece: MappedPiece<'_>) -> Vec<(usize, u64)> {
         piece.mirrors.iter().map(|mirror| (mirror.disk, mirror.physical + piece.offset)).collect()
     }
 
@@ -221,18 +222,18 @@ mod tests {
     #[test]
     fn two_disks_hold_what_a_guest_puts_there() {
         let mapping = Mapping::new(Profile::Raid1, &disks(2, 400), Bytes::gib(50)).unwrap();
-        assert_eq!(at(mapping.piece(0, MIB)), [(0, 1053 * MIB), (1, 1033 * MIB)]);
-        assert_eq!(at(mapping.piece(GIB + 5, MIB)), [(1, 2057 * MIB + 5), (0, 2077 * MIB + 5)]);
+        assert_eq!(places(mapping.piece(0, MIB)), [(0, 1053 * MIB), (1, 1033 * MIB)]);
+        assert_eq!(places(mapping.piece(GIB + 5, MIB)), [(1, 2057 * MIB + 5), (0, 2077 * MIB + 5)]);
         assert_eq!(mapping.piece(GIB - 4096, MIB).length, 4096, "a piece ends with its chunk");
-        assert_eq!(at(mapping.piece(mapping.metadata(), 1)), [(0, 29 * MIB), (1, 9 * MIB)]);
+        assert_eq!(places(mapping.piece(mapping.metadata(), 1)), [(0, 29 * MIB), (1, 9 * MIB)]);
     }
 
     #[test]
     fn chunks_go_to_the_disks_with_most_room() {
         let mapping = Mapping::new(Profile::Raid1, &disks(8, 900), Bytes::gib(50)).unwrap();
-        assert_eq!(at(mapping.piece(0, MIB)), [(6, 1033 * MIB), (7, 1033 * MIB)]);
+        assert_eq!(places(mapping.piece(0, MIB)), [(6, 1033 * MIB), (7, 1033 * MIB)]);
         // As traces of guests show: the second chunk is on `vdc` and `vdb`, in that order.
-        assert_eq!(at(mapping.piece(GIB, MIB)), [(2, MIB), (1, MIB)]);
+        assert_eq!(places(mapping.piece(GIB, MIB)), [(2, MIB), (1, MIB)]);
         let mut chunks = [0; 8];
         for chunk in &mapping.chunks[..50] {
             for stripe in chunk {
@@ -246,10 +247,10 @@ mod tests {
     fn raid10_changes_its_set_of_mirrors_each_64_kib() {
         let mapping = Mapping::new(Profile::Raid10, &disks(4, 400), Bytes::gib(50)).unwrap();
         let first = mapping.piece(0, MIB);
-        assert_eq!((at(first), first.length), (vec![(0, 285 * MIB), (1, 265 * MIB)], STRIPE));
-        assert_eq!(at(mapping.piece(STRIPE, 4096)), [(2, 265 * MIB), (3, 265 * MIB)]);
+        assert_eq!((places(first), first.length), (vec![(0, 285 * MIB), (1, 265 * MIB)], STRIPE));
+        assert_eq!(places(mapping.piece(STRIPE, 4096)), [(2, 265 * MIB), (3, 265 * MIB)]);
         let third = mapping.piece(2 * STRIPE + 100, MIB);
-        assert_eq!(at(third)[1], (1, 265 * MIB + STRIPE + 100));
+        assert_eq!(places(third)[1], (1, 265 * MIB + STRIPE + 100));
         assert_eq!(third.length, STRIPE - 100);
     }
 

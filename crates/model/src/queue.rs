@@ -24,10 +24,10 @@ pub struct QueuedRequest {
     pub submitted: Nanos,
 }
 
-/// Jobs that wait for a tag, as the kernel's lib/sbitmap.c has them wait: each sleeps in the next of
-/// eight lines, and so many ended requests as are a batch wake so many jobs, line after line. Who is
-/// woken first takes all tags that it can use, and sleeps in a line before the others: jobs that
-/// began together drift apart.
+/// Jobs that wait for a tag, as the kernel's lib/sbitmap.c has them wait: each sleeps in the next
+/// of eight lines, and so many ended requests as are a batch wake so many jobs, line after line.
+/// Who is woken first takes all tags that it can use, and sleeps in a line before the others: jobs
+/// that began together drift apart.
 #[derive(Debug)]
 struct TagWaits {
     lines: [VecDeque<usize>; 8],

@@ -1,4 +1,5 @@
-//! How much faster the fast model is than guests: `read-policy-quick`, one seed, one trial at a time.
+//! How much faster the fast model is than guests: `read-policy-quick`, one seed, one trial at a
+//! time.
 
 use super::figure::{Figure, median};
 use super::guest::{BenchSetup, STOP};
