@@ -1,5 +1,5 @@
-//! How much faster the fast model is than guests: `read-policy-quick`, one seed, one trial at a
-//! time.
+//! How much faster the fast model is than guests: the trials of `read-policy-quick` with the policy
+//! `pid`, one seed, one at a time.
 
 use super::figure::{Figure, median};
 use super::guest::{BenchSetup, STOP};
@@ -12,7 +12,8 @@ const TURNS: usize = 3;
 const RUNS: usize = 10;
 
 pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
-    let trials = trials(place, "read-policy-quick")?;
+    let mut trials = trials(place, "read-policy-quick")?;
+    trials.retain(|trial| trial.id.contains("+pid+"));
     let model = Model { jobs: 1, deadline: None, stop: &STOP };
     let mut ratios = Vec::new();
     // The first turn may prepare disks.
@@ -30,6 +31,6 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
         }
     }
     let ratio = median(&ratios);
-    let what = "read-policy-quick in guests: times as long as in the fast model";
+    let what = "read-policy-quick with pid in guests: times as long as in the fast model";
     Ok(vec![Figure::number(what, ratio, 0).at_least(ratio, 30.0, Some(1000.0), "")])
 }
