@@ -7,6 +7,7 @@ extern const struct read_policy read_policy_latency;
 extern const struct read_policy read_policy_latency_rr;
 extern const struct read_policy read_policy_md_raid1;
 extern const struct read_policy read_policy_queue;
+extern const struct read_policy read_policy_streams;
 extern const struct read_policy read_policy_zfs_mirror;
 
 /* Every policy of the folder. */
@@ -15,5 +16,6 @@ static const struct read_policy *const read_policies[] = {
 	&read_policy_latency_rr,
 	&read_policy_md_raid1,
 	&read_policy_queue,
+	&read_policy_streams,
 	&read_policy_zfs_mirror,
 };
