@@ -422,7 +422,8 @@ impl<'a> Simulation<'a> {
             if !is_metadata {
                 job.unseen.push_back((read.begun, read.bytes));
             }
-            if !job.sleeps || is_metadata {
+            // A job that has been woken already would sleep in two lines.
+            if (!job.sleeps || is_metadata) && !self.woken.contains(&read.job) {
                 self.woken.push_back(read.job);
             }
         }
