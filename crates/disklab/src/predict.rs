@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use disklab_config::{Array, Lab};
+use disklab_record::manifest::system;
 use disklab_record::{Record, RecordError, Retry, Status};
 use disklab_runner::Model;
 
@@ -167,13 +168,9 @@ fn modelled(question: Question, screen: &Screen) -> Result<Question, Failure> {
 /// else.
 fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
     [measured, predicted].map(|record| {
-        let systems: BTreeSet<String> = record
-            .manifest()
-            .kernels
-            .iter()
-            .map(disklab_record::manifest::Kernel::system)
-            .collect();
-        systems.into_iter().collect::<Vec<_>>().join(", ")
+        let versions: BTreeSet<&str> =
+            record.manifest().kernels.iter().map(|kernel| kernel.version.as_str()).collect();
+        versions.into_iter().collect::<Vec<_>>().join(", ")
     })
 }
 
@@ -305,6 +302,7 @@ impl Prediction<'_> {
                 let sentence = format!("{middle}The worst number of all is predicted to {worst}.");
                 writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
             }
+            let [here, there] = [here, there].map(|version| system(version));
             Ok(writeln!(
                 to,
                 "Medians over seeds; measured on {here}, predicted with {there}. The predictions: \

@@ -200,13 +200,15 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns what ran: `Linux 7.3.4`, or that it was the fast model, which has no version.
+    /// Returns what ran, by [`system`].
     pub fn system(&self) -> String {
-        if self.version.is_empty() {
-            return "the fast model".to_owned();
-        }
-        format!("Linux {}", self.version)
+        system(&self.version)
     }
+}
+
+/// Returns what ran, by a kernel's version: `Linux 7.3.4`, or the fast model, which has none.
+pub fn system(version: &str) -> String {
+    if version.is_empty() { "the fast model".to_owned() } else { format!("Linux {version}") }
 }
 
 /// Something to know, by name.
