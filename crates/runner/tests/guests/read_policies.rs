@@ -188,7 +188,7 @@ fn wrong_and_right(name: &str) -> Vec<String> {
 pub const RAID1C4: &str = "raid1c4 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
 pub const RAID10: &str = "raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
 
-pub const CHOICES: [&str; 13] = [
+pub const CHOICES: [&str; 15] = [
     "pid",
     "round-robin",
     "round-robin:4k",
@@ -199,6 +199,8 @@ pub const CHOICES: [&str; 13] = [
     "disklab-latency-rr:margin=120,bytes=16k",
     "disklab-queue",
     "disklab-queue:reads,ties=spread",
+    "disklab-streams",
+    "disklab-streams:64k,margin=100",
     "disklab-md-raid1",
     "disklab-zfs-mirror",
     "disklab-latency-rr",
