@@ -61,9 +61,8 @@ pub struct PredictArgs {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// The folder of the predictions' record [default: ./records/<RUN>-predicted, or
-    /// <RUN>-model]. One that exists
-    /// is continued.
+    /// The folder of the predictions' record [default: ./records/<RUN>-predicted, or <RUN>-model].
+    /// One that exists is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

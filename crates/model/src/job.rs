@@ -14,9 +14,9 @@ pub struct ReadingJob {
     pub in_flight: u32,
     /// Reads that have ended, but fio has not looked since: begin and bytes.
     pub unseen: VecDeque<(Nanos, u64)>,
-    /// It sleeps within a submission, until a tag is free or a range of its file unlocked.
+    /// Whether the job sleeps within a submission, until a tag is free or a range is unlocked.
     pub sleeps: bool,
-    /// Reads begun.
+    /// The number of reads begun.
     pub begun: u64,
     bs: u64,
     is_random: bool,

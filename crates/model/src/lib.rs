@@ -1,6 +1,7 @@
 //! A fast model of what a read of a mirrored btrfs goes through: fio's jobs, btrfs's mapping of
 //! chunks, the read policy's own C code, the block layer's queues, and the disk models. There is no
-//! guest, no filesystem and no page cache.
+//! guest and no filesystem; of the page cache there is only what the first read of each buffer of
+//! fio's needs.
 //!
 //! The model serves searches for policies, and never verdicts: `disklab predict --on model` tells
 //! how far it is from the kernel.
@@ -161,7 +162,7 @@ pub fn run<O: Observer>(
     Some((now, bank, observer))
 }
 
-/// What a mount reads: places and lengths in bytes.
+/// Returns the places that a mount reads, and their lengths in bytes.
 fn mounted(mapping: &Mapping) -> impl Iterator<Item = (u64, u64)> + use<> {
     let metadata = mapping.metadata();
     let roots = (0..ROOTS).map(|n| n * NODE);
@@ -169,8 +170,8 @@ fn mounted(mapping: &Mapping) -> impl Iterator<Item = (u64, u64)> + use<> {
     roots.chain(nodes).map(move |offset| (metadata + offset, NODE))
 }
 
-/// What a trial's warm-up reads, a leaf of checksums before the first block that needs it: places
-/// and lengths in bytes.
+/// Returns the places that a trial's warm-up reads, and their lengths in bytes: a leaf of checksums
+/// before the first block that needs it.
 fn warmed<'a>(load: &FioLoad, mapping: &'a Mapping) -> impl Iterator<Item = (u64, u64)> + use<'a> {
     let size = load.file_size.0;
     let places = (0..u64::from(load.files())).flat_map(move |file| {

@@ -43,7 +43,7 @@ struct JobRead {
     /// Its first byte.
     place: u64,
     bytes: u64,
-    /// It goes through the page cache.
+    /// Whether the read goes through the page cache.
     is_buffered: bool,
     /// Reads of btrfs that have not ended, and one while more may come.
     open: u32,

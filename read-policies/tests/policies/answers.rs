@@ -164,6 +164,32 @@ fn placed(mirror: Mirror, physical: u64, head: u64) -> Mirror {
 }
 
 #[test]
+fn streams() {
+    let loaded = |mirror: Mirror, reads| Mirror { reads_in_flight: reads, ..mirror };
+    let of = |mirrors: &[Mirror]| request(mirrors);
+    // A run of so many MiB on a disk ends where the read begins; 16 reads are in flight there.
+    let run = |mirror: Mirror, mib: u64| Mirror {
+        physical: 64 * MIB,
+        next_read: 64 * MIB,
+        run_start: (64 - mib) * MIB,
+        reads_in_flight: 16,
+        ..mirror
+    };
+    let cases = [
+        (of(&[disk(1), run(disk(2), 7)]), 1, "a stream stays below 8 MiB"),
+        (of(&[disk(1), run(disk(2), 8)]), 0, "then it goes where less is in flight"),
+        (of(&[flash(1), run(flash(2), 7)]), 0, "flash has no head to move"),
+        (of(&[disk(1), missing(run(disk(2), 7))]), 0, "a stream cannot stay on a missing disk"),
+        (of(&[slow(1, 5000), slow(2, 100)]), 1, "50 times as fast"),
+        (of(&[slow(1, 5000), loaded(slow(2, 100), 48)]), 1, "49 times 100 ns are less than 5,000"),
+        (of(&[slow(1, 5000), loaded(slow(2, 100), 50)]), 0, "51 times 100 ns are more"),
+        (of(&[slow(1, 190), loaded(slow(2, 100), 1)]), 0, "within the margin: the shorter queue"),
+        (of(&[disk(1), loaded(slow(2, 100), 1)]), 0, "of the first nothing is known"),
+    ];
+    check("streams", &cases);
+}
+
+#[test]
 fn md_raid1_on_disks() {
     let busy = |mirror: Mirror, reads| Mirror { reads_in_flight: reads, ..mirror };
     let (near, far) = (placed(disk(1), 100, 90), placed(disk(2), 100, 500));
