@@ -54,10 +54,15 @@ fn git_am_takes_the_series_on_every_kernel() {
         );
         return;
     }
-    for source in sources {
-        println!("on {}", source.display());
-        series_on(&source);
-    }
+    // Most of the time of each is one thread that unpacks.
+    std::thread::scope(|scope| {
+        for source in &sources {
+            scope.spawn(move || {
+                println!("on {}", source.display());
+                series_on(source);
+            });
+        }
+    });
 }
 
 fn series_on(source: &Path) {
