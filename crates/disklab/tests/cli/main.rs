@@ -6,6 +6,7 @@ mod calibrating;
 mod comparing;
 mod completing;
 mod damaged;
+mod derived;
 mod devices;
 mod devices_new;
 mod exporting;

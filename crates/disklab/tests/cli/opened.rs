@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Done, HOME, damaged, disklab, done, fixture, run};
+use crate::{Done, HOME, derived, disklab, done, fixture, run};
 
 /// A line that no output and no record may have.
 const SECRET: &str = "machine example.org login me password hunter2";
@@ -137,7 +137,7 @@ fn no_verb_opens_what_was_planted_in_a_record() {
     for (what, plant, refusal) in PLANTS {
         for file in 0..8 {
             let _ = fs::remove_dir_all(here.path().join("records/planted"));
-            let record = damaged::derived_record(here.path(), "planted", 1);
+            let record = derived::derived_record(here.path(), "planted", 1);
             let path = &files(&record)[file];
             plant(path, &secret);
             let what = format!("{what} as {}", path.display());
@@ -171,13 +171,13 @@ fn no_verb_opens_what_was_planted_in_a_record() {
 #[test]
 fn a_folder_of_a_record_that_is_a_link_is_refused() {
     let here = tempfile::tempdir().expect("a folder");
-    let record = damaged::derived_record(here.path(), "linked", 1);
+    let record = derived::derived_record(here.path(), "linked", 1);
     fs::rename(record.join("raw"), here.path().join("elsewhere")).expect("another place");
     symlink(here.path().join("elsewhere"), record.join("raw")).expect("a link");
     let said = ended(here.path(), &["audit", "linked"], "a link");
     assert!(said.err.contains("raw is a symbolic link"), "{} {}", said.out, said.err);
     // The user may name a record by a link.
-    let record = damaged::derived_record(here.path(), "whole", 1);
+    let record = derived::derived_record(here.path(), "whole", 1);
     symlink(&record, here.path().join("name")).expect("a link");
     assert_eq!(run(here.path(), &["show", "./name"]).status, Some(0));
 }

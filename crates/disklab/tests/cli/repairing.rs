@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use disklab_record::{Outcome, Record};
 
-use crate::damaged::{Draws, READERS, copy, damage, derived_record};
+use crate::damaged::{Draws, READERS, copy, damage};
+use crate::derived::derived_record;
 use crate::{fixture, run};
 
 /// The lines of a record without what no raw file says and without the remark on that.

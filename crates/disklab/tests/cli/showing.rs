@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{damaged, fixture, json, run};
+use crate::{derived, fixture, json, run};
 
 const TRIAL: &str = "hdd-raid1+randread-4k-qd1+pid+s1";
 
@@ -137,8 +137,8 @@ fn a_record_can_be_named_by_its_path() {
 #[test]
 fn equal_records_are_the_same() {
     let here = tempfile::tempdir().expect("a folder");
-    damaged::derived_record(here.path(), "a", 1);
-    damaged::derived_record(here.path(), "b", 1);
+    derived::derived_record(here.path(), "a", 1);
+    derived::derived_record(here.path(), "b", 1);
     let same = run(here.path(), &["same", "a", "b"]);
     assert_eq!((same.status, same.err.as_str()), (Some(0), ""));
     assert!(same.out.starts_with("the same: 12 trials, fingerprint "), "{}", same.out);
