@@ -3,10 +3,10 @@
 //! ```toml
 //! summary = "two equal disks in btrfs raid1"
 //! join = "btrfs-raid1"               # see layout.rs for all: xfs-on-md-raid10, ext4, single, ...
-//! # may be left out: use only so much of each disk, from its outer edge
+//! # may be left out: the used part of each disk, from its outer edge
 //! part = "900 GiB"
 //! devices = ["nas-4tb", "nas-4tb"]   # in the order of btrfs's device ids, which begin at 1
-//! # may be left out: bare disks beside them, with links of their own, for what replaces one
+//! # may be left out: bare disks with links of their own; a spare replaces one of the devices
 //! spares = ["nas-4tb"]
 //!
 //! [cache]                            # may be left out: see cache.rs
@@ -33,38 +33,38 @@ use crate::replica::Replica;
 /// Disks and how they are joined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Array {
-    /// Its file's name.
+    /// Name of the array's file, without `.toml`.
     pub name: String,
-    /// One line for people.
+    /// Summary of one line for people.
     pub summary: String,
     #[serde(rename = "join")]
     pub layout: Layout,
-    /// How much of each disk is used, from its first sector on: a partition at the outer edge.
+    /// Size of the used part of each disk, from its first sector on: a partition at the outer edge.
     #[serde(rename = "part")]
     pub partition_size: Option<Bytes>,
-    /// By name, in the order of btrfs's device ids.
+    /// Names of the devices, in the order of btrfs's device ids.
     pub devices: Vec<String>,
-    /// By name: bare disks that nothing is on yet, of which as much is used as of the others.
+    /// Names of the spare disks, which are bare. As much of each is used as of the other disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spares: Vec<String>,
-    /// In front of all of them.
+    /// The bcache device in front of all `devices`.
     pub cache: Option<Cache>,
-    /// That all of `devices` are behind. Without one, each has a link of its own.
+    /// The controller that all of `devices` share. Without one, each has a link of its own.
     pub controller: Option<Controller>,
-    /// The time that the machine takes of each request, of all disks. Without one, none.
+    /// The time that the machine takes of each request, for all disks. Without this table, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostTime>,
     /// A second pool, on disks of its own.
     pub replica: Option<Replica>,
 }
 
-/// As many as the guest's driver takes (`disklab_trace::MOST_DISKS`).
+/// The most disks that the guest's driver takes (`disklab_trace::MOST_DISKS`).
 const DEVICES_MAX: usize = 128;
-/// Its superblock and bitmap, and something to hold.
+/// Smallest size for md: room for its superblock and bitmap, and for some data.
 const SMALLEST_FOR_MD: Bytes = Bytes::mib(16);
 
 impl Array {
-    /// Reads a file's top table; `name` is the file's.
+    /// Reads the top table of an array's file; `name` is the file's name.
     pub fn read(name: &str, table: &TomlTable<'_, '_>, catalogue: &Devices) -> Option<Self> {
         let summary = table.required("summary");
         let layout = table.required::<Layout>("join");
@@ -123,7 +123,8 @@ impl Array {
         })
     }
 
-    /// With so many disks: its own, again and again, or the first of them.
+    /// Returns the array with so many disks: its own devices repeated in their order, or the first
+    /// of them. Fails if the number is out of range or the layout does not take so many disks.
     pub(crate) fn with_disks(&self, disks: usize) -> Result<Self, String> {
         if disks == 0 || disks > DEVICES_MAX {
             let what = "no number of disks that an array can have";
@@ -136,8 +137,8 @@ impl Array {
         }
     }
 
-    /// With a drive in the place of each disk that it replaces. `devices` are the disks of the
-    /// array, its cache, its spares and its replica.
+    /// Returns the array with `drive` in the place of each disk that it replaces. `devices` are the
+    /// disks of the array, its cache, its spares and its replica.
     pub(crate) fn with_drive(&self, devices: &[Device], drive: &Device) -> Self {
         let mut array = self.clone();
         let cache = array.cache.as_mut().map(|cache| &mut cache.device);
@@ -149,24 +150,24 @@ impl Array {
         array
     }
 
-    /// Copies of each block of data.
+    /// Returns the number of copies of each block of data.
     pub fn copies(&self) -> u32 {
         self.layout.copies(self.devices.len())
     }
 
-    /// What the array holds in data, before metadata. `devices` are its own, already cut to what is
-    /// used of them.
+    /// Returns how much data the array can hold, before metadata. `devices` are the array's own,
+    /// already cut to their used parts.
     pub fn usable_bytes(&self, devices: &[Device]) -> Bytes {
         self.layout.usable_of(&devices[..self.devices.len().min(devices.len())])
     }
 
-    /// Where the replica's disks begin among those of a trial, and how many they are.
+    /// Returns the range of the replica's disks among the disks of a trial.
     pub fn replica_disks(&self) -> std::ops::Range<usize> {
         let first = self.devices.len() + usize::from(self.cache.is_some()) + self.spares.len();
         first..first + self.replica.as_ref().map_or(0, |replica| replica.devices.len())
     }
 
-    /// The largest file that fits beside the metadata that it needs.
+    /// Returns the size of the largest file that fits beside the metadata that it needs.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
         self.layout.largest_file(self.usable_bytes(devices))
     }

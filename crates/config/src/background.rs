@@ -1,9 +1,9 @@
-//! `lab/backgrounds/*.toml`: what disturbs the measured workload.
+//! `lab/backgrounds/*.toml`: the load that runs beside the measured workload.
 //!
 //! ```toml
 //! summary = "a defragmentation, on trees of its own"
 //! # it runs for so long before the workload starts
-//! lead = { rotational = "5s", solid_state = "75ms" }
+//! # time from the start of the background to the start of the workload
 //!
 //! # folders of fragmented files, made with the filesystem; may be left out
 //! [trees]
@@ -20,17 +20,17 @@
 //! pause = "4s"              # before it is started again; may be left out
 //! ```
 //!
-//! A process that ends well is started again, as long as the workload is measured: with `{tree}` in
-//! its command on the next tree, until none is left. One that fails, or that has no tree left,
-//! before the measurement is over makes the trial fail. `{pool}` is where the filesystem is
-//! mounted. `room = "1 GiB"` beside the summary says how much all programs write at most. `none` is
-//! the background of a suite that has nothing run beside its workload.
+//! A process that ends well is started again until the measurement of the workload is over. If its
+//! command has `{tree}`, it is started on the next tree each time, until none is left. If a process
+//! fails, or has no tree left, before the measurement is over, the trial fails. `{pool}` is the
+//! mount point of the filesystem. `room = "1 GiB"` beside the summary is the most that all programs
+//! write together. `none` is the background of a suite that runs nothing beside its workload.
 //!
 //! Any workload of fio's or of many files is a background too, by its name: its jobs or threads run
 //! from the suite's `ramp` before the measured workload until after it, on files of their own.
-//! `workload = "10r-seq"` in a background has its jobs run beside the programs. A table
-//! `[snapshots]` has snapshots taken and replicated: see snapshots.rs. `ioprio` and `weight` are
-//! for all that a background runs: see priority.rs.
+//! `workload = "10r-seq"` in a background runs the jobs of that workload beside the programs. A
+//! table `[snapshots]` takes and replicates snapshots: see snapshots.rs. `ioprio` and `weight`
+//! apply to everything that a background runs: see priority.rs.
 
 use std::collections::BTreeMap;
 
@@ -45,29 +45,29 @@ use crate::read::{TomlTable, from_table, given, unknown};
 use crate::snapshots::Snapshots;
 use crate::workload::{FioLoad, Workload};
 
-/// A suite's word for no background.
+/// The suite's word for no background.
 pub const NONE: &str = "none";
-/// The lab's, by name; None: there is one, and it has mistakes.
+/// The workloads of the lab by name. None is a workload whose file has mistakes.
 pub type Workloads = BTreeMap<String, Option<Workload>>;
 
 /// Programs that run beside the measured workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Background {
-    /// Its file's name.
+    /// Name of the background's file, without `.toml`.
     pub name: String,
-    /// One line for people.
+    /// Summary of one line for people.
     pub summary: String,
-    /// How long before the workload they start.
+    /// Time from the start of the programs to the start of the workload.
     pub lead: DiskTimes,
     pub trees: Option<Trees>,
-    /// Run one after the other when the disks are prepared.
+    /// Commands that run one after the other when the disks are prepared.
     pub prepare: Vec<Vec<String>>,
-    /// What the programs write at most.
+    /// The most bytes that the programs write together.
     pub room: Bytes,
     pub processes: Vec<Process>,
-    /// What fio does all the time.
+    /// The workload that runs all the time beside the programs.
     pub workload: Option<Workload>,
-    /// Taken again and again.
+    /// Snapshots that are taken again and again.
     pub snapshots: Option<Snapshots>,
     pub priority: Priority,
 }
@@ -78,11 +78,11 @@ from_table! {
     #[serde(deny_unknown_fields)]
     pub struct Trees {
         pub count: u32 = within(1..=256),
-        /// In each.
+        /// Number of files in each tree.
         pub files: u32 = within(1..=256),
-        /// Of each file.
+        /// Size of each file.
         pub file_size["filesize"]: Bytes = within(Bytes::kib(64)..=Bytes::gib(1)),
-        /// The files are written in pieces of this size, in random order over all of them.
+        /// Size of the pieces in which the files are written, in random order over all files.
         pub fragment: Bytes = within(BLOCK..=Bytes::mib(1)),
     }
 }
@@ -91,22 +91,23 @@ from_table! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     pub command: Vec<String>,
-    /// Before it is started again.
+    /// Pause before the program is started again.
     pub pause: Nanos,
 }
 
-/// All are open while they are written, and a process has 1024 files unless it asks for more.
+/// The most files in all trees together. All are open while they are written, and a process may
+/// have 1024 files open unless it asks for more.
 const FILES_MAX: u64 = 512;
-/// A fragmented file is several fragments at least.
+/// The fewest pieces of a file for which the file counts as fragmented.
 const FRAGMENTS_MIN: u64 = 16;
-/// More take minutes to write.
+/// The most pieces of all files together: writing more takes minutes.
 const FRAGMENTS_MAX: u64 = 1 << 20;
 const ROOM_MAX: Bytes = Bytes(100_000_000_000_000);
-/// Direct writes, and what btrfs allocates, are in these.
+/// Block size of direct writes and of btrfs's allocations.
 const BLOCK: Bytes = Bytes::kib(4);
 
 impl Background {
-    /// Reads a file's top table; `name` is the file's.
+    /// Reads the top table of a background's file; `name` is the file's name.
     pub fn read(name: &str, table: &TomlTable<'_, '_>, workloads: &Workloads) -> Option<Self> {
         let summary = table.required("summary");
         let lead =
@@ -146,7 +147,7 @@ impl Background {
         })
     }
 
-    /// A workload that is not the measured one; it starts `lead` before that.
+    /// Returns a background of one workload, which starts `lead` before the measured workload.
     pub fn of_workload(workload: &Workload, lead: DiskTimes) -> Self {
         Self {
             name: workload.name.clone(),
@@ -162,30 +163,30 @@ impl Background {
         }
     }
 
-    /// The fio jobs of its workload.
+    /// Returns the fio jobs of the background's workload, if it has any.
     pub fn fio(&self) -> Option<&FioLoad> {
         self.workload.as_ref()?.fio()
     }
 
-    /// Its workload, if that is fio's.
+    /// Returns the background's workload if fio runs it.
     pub fn fio_workload(&self) -> Option<&Workload> {
         self.workload.as_ref().filter(|workload| workload.fio().is_some())
     }
 
-    /// Its workload, where that is threads that work on many files.
+    /// Returns the background's workload if it is threads that work on many files.
     pub fn fsload(&self) -> Option<&Fsload> {
         self.workload.as_ref()?.file_load()
     }
 
-    /// Programs that its commands start, by name.
+    /// Returns the names of the programs that the background's commands start.
     pub fn programs(&self) -> impl Iterator<Item = &String> {
         let commands = self.processes.iter().map(|process| &process.command).chain(&self.prepare);
-        // What is prepared first can be a program too.
+        // A word such as `{pool}/tool` is a program that the preparation makes.
         commands.filter_map(|command| command.first()).filter(|name| !name.contains('{'))
     }
 
-    /// Of all files that it needs. What a program moves is copied before it is freed, so that trees
-    /// count twice.
+    /// Returns the bytes of all files that the background needs. The trees count twice, because a
+    /// program that moves a file copies it before it frees the old blocks.
     pub fn bytes(&self) -> Bytes {
         let trees = self.trees.map(|trees| trees.bytes().saturating_mul(2));
         let files = self.workload.as_ref().map(Workload::bytes);
@@ -194,12 +195,12 @@ impl Background {
 }
 
 impl Trees {
-    /// Of all files together.
+    /// Returns the bytes of all files of all trees together.
     pub fn bytes(&self) -> Bytes {
         self.file_size.saturating_mul(u64::from(self.count) * u64::from(self.files))
     }
 
-    /// How many pieces all files are written in.
+    /// Returns the number of pieces in which all files together are written.
     pub fn fragments(&self) -> u64 {
         self.bytes().0 / self.fragment.0
     }
@@ -234,7 +235,7 @@ impl Trees {
 }
 
 impl Process {
-    /// Whether each time it is started is on a tree of its own.
+    /// Whether each start of the process is on a tree of its own.
     pub fn uses_trees(&self) -> bool {
         self.command.iter().any(|word| word.contains(TREE))
     }
@@ -245,10 +246,10 @@ impl Process {
     }
 }
 
-/// A workload that runs as a background.
+/// Reads the name of the workload that runs as a background.
 fn workload(table: &TomlTable<'_, '_>, workloads: &Workloads) -> Option<Workload> {
     let name: String = table.required("workload")?;
-    // One that has mistakes is known.
+    // A workload that has mistakes counts as known: its own file reports them.
     let is_load = |workload: &Option<Workload>| workload.as_ref().is_none_or(Workload::is_endless);
     let loads = || workloads.iter().filter(|(_, workload)| is_load(workload));
     let found = loads().find(|(known, _)| **known == name);

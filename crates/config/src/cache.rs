@@ -2,13 +2,13 @@
 //!
 //! ```toml
 //! [cache]
-//! device = "sata-ssd-1tb"
+//! part = "100 GiB"          # may be left out: the size of its used part
 //! part = "100 GiB"          # may be left out: use only so much of it
 //! mode = "writethrough"     # or writeback
 //! ```
 //!
-//! A trial finds in it what was left of the workload's file when that was written through it, all
-//! copies of each block: its size decides how many reads it answers.
+//! At the start of a trial the cache holds the remains of laying out the workload's file through
+//! it, with all copies of each block. So the size of the cache decides how many reads it answers.
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -17,11 +17,11 @@ use crate::member::{Devices, check_member};
 use crate::read::{Located, TomlTable, choices};
 
 choices! {
-    /// What becomes of a write, in bcache's words.
+    /// The write mode of the cache, in bcache's words.
     pub enum Mode: "cache mode" {
-        /// It ends when the disk has it.
+        /// A write completes when the disk has it.
         Writethrough = "writethrough",
-        /// It ends when the cache has it.
+        /// A write completes when the cache has it.
         Writeback = "writeback",
     }
 }
@@ -29,19 +29,20 @@ choices! {
 /// A device in front of all disks of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
-    /// By name.
+    /// Name of the device.
     pub device: String,
-    /// How much of it is used, from its first sector on.
+    /// Size of the used part of the device, from its first sector on.
     #[serde(rename = "part")]
     pub partition_size: Option<Bytes>,
     pub mode: Mode,
 }
 
-/// bcache refuses fewer than 513 buckets of 512 KiB, and keeps most of so few for itself.
+/// Smallest size of a cache. bcache refuses fewer than 513 buckets of 512 KiB, and keeps most of so
+/// few for itself.
 const SMALLEST: Bytes = Bytes::gib(1);
 
 impl Cache {
-    /// The kernel option it needs, without `CONFIG_`.
+    /// The kernel option that a cache needs, without `CONFIG_`.
     pub const NEEDS: &str = "BCACHE";
 
     pub(crate) fn read(table: &TomlTable<'_, '_>, catalogue: &Devices) -> Option<Self> {

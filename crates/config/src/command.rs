@@ -1,19 +1,19 @@
-//! Commands of workloads and backgrounds, and the words in them that stand for something.
+//! Commands of workloads and backgrounds, and the placeholders in them.
 
 use crate::read::{TomlTable, values};
 
-/// What stands for a tree in a command.
+/// Placeholder for the path of a tree.
 pub const TREE: &str = "{tree}";
-/// What stands for where the filesystem is mounted.
+/// Placeholder for the mount point of the filesystem.
 pub const POOL: &str = "{pool}";
 
-/// What stands for the number of jobs in a command.
+/// Placeholder for the number of jobs.
 pub const JOBS_WORD: &str = "{jobs}";
-/// What stands for the device that the filesystem is on.
+/// Placeholder for the device that the filesystem is on.
 pub const DEVICE: &str = "{device}";
-/// What stands for the last disk of the array.
+/// Placeholder for the last disk of the array.
 pub const LAST: &str = "{last}";
-/// What stands for the first spare disk.
+/// Placeholder for the first spare disk.
 pub const SPARE: &str = "{spare}";
 
 /// Reads `command`, a program and its arguments.
@@ -32,7 +32,7 @@ pub(crate) fn read_command(table: &TomlTable<'_, '_>, has_trees: bool) -> Option
     (!words.is_empty()).then(|| values(words))
 }
 
-/// A command with what its words stand for; `spare` where there is one.
+/// Returns a command with its placeholders replaced. Without a spare disk, `{spare}` stays.
 pub fn filled(
     command: &[String],
     pool: &str,

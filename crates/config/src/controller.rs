@@ -1,4 +1,4 @@
-//! The `[controller]` of an array: what all its disks send and get goes through it.
+//! The `[controller]` of an array: the path that the data of all its disks share.
 //!
 //! ```toml
 //! [controller]
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 use crate::read::from_table;
 
 from_table! {
-    /// A controller that moves no more than so much, in each direction by itself. A cache's device
-    /// is not behind it.
+    /// A controller with a limited rate in each direction. The two directions do not share their
+    /// limits. The device of a cache is not behind the controller.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Controller {
-        /// From the disks.
+        /// Rate from all disks together.
         pub read: Rate = within(RATES),
-        /// To the disks.
+        /// Rate to all disks together.
         pub write: Rate = within(RATES),
     }
 }
 
-/// From a bus of 1990 to more than any slot of a machine has.
+/// Range of the rates: from a bus of 1990 to more than any slot of a machine has.
 const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(256_000_000_000);

@@ -11,18 +11,18 @@ from_table! {
     /// A time that differs by the kind of disks.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub struct DiskTimes(sensible: &RangeInclusive<Nanos>) {
-        /// For arrays with any disk that turns.
+        /// Time for arrays with at least one disk that turns.
         pub rotational: Nanos = within(sensible.clone()),
-        /// For all other arrays.
+        /// Time for all other arrays.
         pub solid_state: Nanos = within(sensible.clone()),
     }
 }
 
-/// Times that a ramp or a background's lead may take.
+/// Range of a ramp and of a background's lead.
 pub(crate) const TIMES_BEFORE: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
 
 impl DiskTimes {
-    /// The time that applies to an array.
+    /// Returns the time that applies to an array.
     pub fn for_disks(self, rotational: bool) -> Nanos {
         if rotational { self.rotational } else { self.solid_state }
     }

@@ -4,7 +4,7 @@
 //! [host]
 //! submit = "8 us"               # from the kernel to the disk
 //! complete = "7 us"             # from the disk back to the kernel
-//! requests_per_second = 70_000  # what its processor does at most, of all disks together
+//! requests_per_second = 70_000  # the limit of its processor, of all disks together
 //! link = "270 MB/s"             # of the port of each hard disk and SSD
 //! ```
 
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use crate::read::from_table;
 
 from_table! {
-    /// The time of the machine that the disks are in. The guest's own processor takes none.
+    /// The time that the machine around the disks takes. The guest's own processor takes none.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct HostTime {
-        /// From a request of the kernel until its disk or controller gets it.
+        /// Time from a request of the kernel until its disk or controller gets it.
         pub submit: Nanos = within_or(Nanos::ZERO..=Nanos::from_millis(10), Nanos::ZERO),
-        /// From a disk's or controller's answer until the kernel gets it.
+        /// Time from the answer of a disk or controller until the kernel gets it.
         pub complete: Nanos = within_or(Nanos::ZERO..=Nanos::from_millis(10), Nanos::ZERO),
         /// The most requests that its processor does in a second, of all disks together. One core
         /// does one thing at a time: half of a request's time when the request is submitted, half
@@ -28,7 +28,7 @@ from_table! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub requests_per_second: Option<u32> = lenient_within(100..=100_000_000),
         /// The rate of the port that each hard disk or SSD is connected to, after its encoding. The
-        /// slower of this and the disk's own `link` is what counts.
+        /// slower of this rate and the disk's own `link` applies.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub link: Option<Rate> = lenient_within(Rate(10_000_000)..=Rate(64_000_000_000)),
     }
@@ -51,8 +51,8 @@ impl HostTime {
         self.complete.max(self.core_time())
     }
 
-    /// Returns the part of a request's whole latency that fio counts as completion latency (`clat`,
-    /// which its percentiles are of): the part that begins once the request was submitted.
+    /// Returns the part of a request's whole latency that fio counts as completion latency
+    /// (`clat`), the latency of its percentiles. This part begins once the request was submitted.
     pub fn completion_latency(&self, whole: Nanos) -> Nanos {
         whole.saturating_sub(self.way_there())
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::read::{TomlTable, choices, from_table};
 
 from_table! {
-    /// One fio job definition.
+    /// A job definition of fio.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Job {
         pub rw: Rw = required(),
@@ -16,17 +16,17 @@ from_table! {
         pub ioengine: Ioengine = required(),
         pub iodepth: u32 = within_or(1..=4096, 1),
         pub numjobs: u32 = within_or(JOBS, 1),
-        /// O_DIRECT.
+        /// Whether requests bypass the page cache (O_DIRECT).
         pub direct: bool = with_default(false),
-        /// Random offsets may come twice before all have come once.
+        /// Whether a random offset may come twice before all offsets have come once.
         pub norandommap: bool = with_default(false),
-        /// New contents for every write.
+        /// Whether each write has new contents.
         pub refill_buffers: bool = with_default(false),
-        /// Zeroes are written.
+        /// Whether the job writes zeroes.
         pub zero_buffers: bool = with_default(false),
-        /// Of a load that reads and writes: how many per cent of its requests are reads.
+        /// Share of reads among the requests of a load that reads and writes, in per cent.
         pub rwmixread: u32 = within_or(1..=99, 50),
-        /// Of each of its jobs at most, bytes a second.
+        /// The highest rate of each of the definition's jobs, in bytes per second.
         pub rate: Option<Rate> = optional_within(RATES),
     }
 }
@@ -46,7 +46,7 @@ choices! {
 }
 
 choices! {
-    /// fio's `ioengine`: those that say something about a kernel.
+    /// The values of fio's `ioengine` that exercise the kernel.
     pub enum Ioengine: "ioengine" {
         Psync = "psync",
         Libaio = "libaio",
@@ -85,12 +85,12 @@ pub(crate) const JOB_KEYS: [&str; 11] = [
 ];
 
 impl Job {
-    /// Requests that one of its jobs keeps in flight.
+    /// Returns the number of requests that one of the definition's jobs keeps in flight.
     pub fn depth(&self) -> u32 {
         if self.ioengine == Ioengine::Psync { 1 } else { self.iodepth }
     }
 
-    /// Whether it writes its file from its begin to its end, and needs none to be there.
+    /// Whether the job writes its file from beginning to end, and so needs no file to be there.
     pub fn makes(&self) -> bool {
         self.rw == Rw::Write
     }

@@ -3,20 +3,20 @@
 //! ```toml
 //! summary = "Linux 7.3"
 //! package = "linux-source-7.3"     # the distribution's package with its source
-//! preference = 1                   # of those that can be had, the lowest is `newest`
+//! preference = 1                   # `newest` is the available series with the lowest number
 //! ```
 //!
-//! Its name is the series: `7.3`.
+//! The name of the file is the series: `7.3`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::read::{TomlTable, from_table};
 
-/// A suite's word for the most preferred kernel that this machine can have.
+/// The suite's word for the most preferred kernel that this machine can have.
 pub const NEWEST: &str = "newest";
 
-/// Of a path that stands for a kernel. Trials have folders named by all their values, of 255
-/// letters at most.
+/// Longest path that names a kernel, in letters. The values of all axes form the name of a trial's
+/// folder, which has 255 letters at most.
 const LONGEST_PATH: usize = 120;
 
 from_table! {
@@ -32,13 +32,13 @@ from_table! {
         pub summary: String = required(),
         /// The distribution's package with its source.
         pub package: String = with(read_package),
-        /// 1 is tried first.
+        /// Rank of the series; disklab tries 1 first.
         pub preference: u32 = within(1..=1000),
     }
 }
 
 impl Kernel {
-    /// Reads a file's top table; `name` is the file's.
+    /// Reads the top table of a kernel's file; `name` is the file's name.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         Self::from_table(table, name)
     }

@@ -28,42 +28,43 @@ use crate::workload::Workload;
 pub const JOB_FILE: &str = ".fio";
 const LONGEST_PATH: usize = 120;
 
-/// All that is in a lab folder, each thing under its file's name. Suites are read when they are
-/// asked for.
+/// The contents of a lab folder, each under the name of its file. A suite is read when it is asked
+/// for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lab {
-    /// Where it was loaded from.
+    /// The folder that the lab was loaded from.
     pub folder: PathBuf,
     pub devices: BTreeMap<String, Device>,
     pub arrays: BTreeMap<String, Array>,
     pub workloads: BTreeMap<String, Workload>,
     pub backgrounds: BTreeMap<String, Background>,
     pub policies: BTreeMap<String, Policy>,
-    /// The most preferred first.
+    /// The kernels, the most preferred first.
     pub kernels: Vec<Kernel>,
-    /// Where each suite is.
+    /// Paths of the suites by name.
     pub suites: BTreeMap<String, PathBuf>,
-    /// What suites can change single keys of.
+    /// The texts of devices and workloads, in which suites can change single keys.
     pub texts: Texts,
 }
 
-/// Files as they are, by name.
+/// The texts of files by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Texts {
     pub devices: BTreeMap<String, String>,
     pub workloads: BTreeMap<String, String>,
 }
 
-/// A file that was read and is not yet understood.
+/// A file that was read and is not yet parsed.
 struct LabFile {
-    /// For messages.
+    /// Path for messages.
     path: String,
-    /// Without `.toml`.
+    /// Name of the file without `.toml`.
     name: String,
     text: String,
 }
 
-/// Adds disklab's policies under the names that no kernel has of its own.
+/// Adds disklab's own policies under their names in sysfs, which no kernel gives to a policy of its
+/// own.
 fn with_prefixed(mut policies: BTreeMap<String, Policy>) -> BTreeMap<String, Policy> {
     let prefixed: Vec<Policy> = policies.values().filter_map(Policy::prefixed).collect();
     for policy in prefixed {
@@ -73,7 +74,7 @@ fn with_prefixed(mut policies: BTreeMap<String, Policy>) -> BTreeMap<String, Pol
 }
 
 impl Lab {
-    /// Loads a lab folder, but for its suites. The error holds the mistakes of all files.
+    /// Loads a lab folder except for its suites. The error holds the mistakes of all files.
     pub fn load(folder: &Path) -> Result<Self, Diagnostics> {
         if !folder.is_dir() {
             let message = "no such folder; a lab is a folder with devices, arrays and workloads";
@@ -105,7 +106,8 @@ impl Lab {
         })
     }
 
-    /// A suite by its name in the lab, or by its path: what ends in `.toml` or has a `/` is a path.
+    /// Returns a suite by its name in the lab or by its path: a word that ends in `.toml` or has a
+    /// `/` is a path.
     pub fn suite(&self, name_or_path: &str) -> Result<Suite, Diagnostics> {
         let is_path = name_or_path.contains('/') || has_toml_ending(Path::new(name_or_path));
         let path = if is_path {
@@ -119,7 +121,7 @@ impl Lab {
         TomlReader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
     }
 
-    /// The workload that one of fio's own job files is, by its path. The lab does not have it.
+    /// Reads one of fio's own job files, at `path`, as a workload. The lab does not contain it.
     pub fn job_file(path: &str) -> Result<Workload, String> {
         let is_plain = |letter: char| !letter.is_control() && !"+,=:%".contains(letter);
         if path.len() > LONGEST_PATH || !path.chars().all(is_plain) {
@@ -134,10 +136,10 @@ impl Lab {
         workload.map_err(|mistakes| format!("the job file `{path}`: {mistakes}"))
     }
 
-    /// The disks of an array, then its cache, its spares and the disks of its replica, if it has
-    /// them, each cut to the part of it that is used.
+    /// Returns the disks of an array, then its cache, its spares and the disks of its replica, each
+    /// cut to its used part.
     ///
-    /// A name that the lab does not have is left out; arrays of this lab have none such.
+    /// The result has no disk for a name that the lab lacks; arrays of this lab have no such name.
     pub fn devices_of(&self, array: &Array) -> Vec<Device> {
         let joined = array.devices.iter().map(|name| (name, array.partition_size));
         let cache = array.cache.iter().map(|cache| (&cache.device, cache.partition_size));
@@ -163,8 +165,8 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Reads each file of a folder, and returns its text too. The names of those with mistakes are
-    /// kept, so that nobody takes them for unknown.
+    /// Reads each file of a folder and returns its text too. The names of files with mistakes are
+    /// kept, so that no message calls them unknown.
     fn read<T>(
         &mut self,
         kind: &str,
@@ -186,7 +188,7 @@ impl Loader<'_> {
         self.read("workloads", |name, table| Workload::read_with(name, table, &open))
     }
 
-    /// Reads the devices. The text of one that is like another has the inherited keys too.
+    /// Reads the devices. The text of a device that is like another has the inherited keys too.
     fn read_devices(&mut self) -> (Devices, BTreeMap<String, String>) {
         let files = self.files("devices");
         let all: BTreeMap<String, String> =
@@ -208,7 +210,7 @@ impl Loader<'_> {
         (devices, texts)
     }
 
-    /// The files of a folder that can be read, in the order of their names.
+    /// Returns the readable files of a folder, in the order of their names.
     fn files(&mut self, kind: &str) -> Vec<LabFile> {
         let mut files = Vec::new();
         for (_, path) in self.paths(kind) {
@@ -217,8 +219,8 @@ impl Loader<'_> {
         files
     }
 
-    /// Name and path of a folder's TOML files, in the order of their names. A folder that is not
-    /// there has none.
+    /// Returns name and path of a folder's TOML files, in the order of their names. A missing
+    /// folder has no files.
     fn paths(&mut self, kind: &str) -> Vec<(String, PathBuf)> {
         let folder = self.folder.join(kind);
         let place = SourcePlace::of_file(folder.display());
@@ -256,7 +258,8 @@ fn present<T>(things: BTreeMap<String, Option<T>>) -> BTreeMap<String, T> {
     things.into_iter().filter_map(|(name, thing)| Some((name, thing?))).collect()
 }
 
-/// Editors leave `.#x.toml` and the like behind, which are no things of the lab.
+/// Whether a path is a TOML file of the lab. Hidden files such as `.#x.toml`, which editors leave
+/// behind, are not.
 fn has_toml_ending(path: &Path) -> bool {
     let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     !hidden && path.extension().is_some_and(|ending| ending == "toml")
@@ -280,7 +283,8 @@ fn read_file(path: &Path) -> Result<LabFile, Diagnostic> {
     }
 }
 
-/// Reads a job file that a workload names. A lab may be another's: its files name none elsewhere.
+/// Reads a job file that a workload names. The path must stay inside the lab, because the lab may
+/// be somebody else's.
 fn read_job_file(folder: &Path, path: &str) -> Result<String, String> {
     let is_inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     if !is_inside || !path.ends_with(JOB_FILE) {
@@ -290,7 +294,7 @@ fn read_job_file(folder: &Path, path: &str) -> Result<String, String> {
         .map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// Names become parts of trial ids, which are file names.
+/// Whether a word can be a name. Names become parts of trial ids, which are file names.
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.bytes().next().is_some_and(plain)

@@ -1,4 +1,4 @@
-//! How the disks of an array are joined, and what that leaves of their space.
+//! How the disks of an array are joined, and how much space that leaves for data.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 use crate::device::Device;
 use crate::read::{TomlTable, choices, text_form, unknown};
 
-/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`,
+/// How the disks of an array are joined, and with which filesystem. In files: `btrfs-raid1`,
 /// `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single`
 /// and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Layout {
-    /// One btrfs over all disks, which joins them itself.
+    /// A single btrfs over all disks; btrfs itself joins the disks.
     Btrfs(Profiles),
-    /// One pool of OpenZFS over mirrors of two disks each, in their order.
+    /// A single pool of OpenZFS over mirrors of two disks each, in their order.
     ZfsMirrors,
-    /// A filesystem, or none (fio opens the block device), on md over all disks, or on the one
-    /// disk.
+    /// A filesystem on md over all disks, or on the one disk. Without a filesystem, fio opens the
+    /// block device.
     On { filesystem: Option<Filesystem>, raid: Option<Md> },
 }
 
 choices! {
-    /// What is mounted, as mount(8) spells it after `-t`.
+    /// The mounted filesystem, as mount(8) spells it after `-t`.
     pub enum Filesystem: "filesystem" {
         Btrfs = "btrfs",
         Ext4 = "ext4",
@@ -46,7 +46,7 @@ choices! {
     }
 }
 
-/// How one btrfs has its data and its metadata.
+/// The profiles of a btrfs for its data and its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Profiles {
     pub data: Profile,
@@ -65,28 +65,28 @@ choices! {
     }
 }
 
-/// What btrfs's chunk allocator needs to know of a profile: `btrfs_raid_array` in the kernel's
-/// fs/btrfs/volumes.c.
+/// The properties of a profile that btrfs's chunk allocator uses: `btrfs_raid_array` in the
+/// kernel's fs/btrfs/volumes.c.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ProfileShape {
     copies: u32,
     devices_min: usize,
-    /// How many devices a chunk is spread over at most; `None` is as many as have room.
+    /// The most devices that a chunk is spread over; `None` means all devices with room.
     devices_max: Option<usize>,
 }
 
-/// Superblocks and bitmaps of an md array.
+/// Space that superblocks and bitmaps of an md array take.
 const MD_KEEPS: Bytes = Bytes::mib(300);
 
 impl Layout {
-    /// One bare disk, for tests.
+    /// A single bare disk, for tests.
     pub const SINGLE: Self = Self::On { filesystem: None, raid: None };
 
-    /// The kernel option of OpenZFS, which no kernel has that is built from a package's source: a
-    /// user puts it into a tree of his own (`docs/FORMAT.md`, `join`).
+    /// The kernel option of OpenZFS. No kernel that is built from a package's source has it: users
+    /// put OpenZFS into trees of their own (`docs/FORMAT.md`, `join`).
     pub const ZFS: &str = "ZFS";
 
-    /// All that there are. A btrfs on one disk is `btrfs-single`.
+    /// Returns all layouts. A btrfs on one disk is `btrfs-single`.
     pub fn all() -> impl Iterator<Item = Self> {
         let under = |raid| {
             let filesystems = [None].into_iter().chain(Filesystem::ON_ONE_DEVICE.map(Some));
@@ -99,12 +99,12 @@ impl Layout {
         alike.chain(Profiles::apart().map(Self::Btrfs)).chain([Self::ZfsMirrors]).chain(on)
     }
 
-    /// One btrfs with this profile for data and metadata both.
+    /// Returns a single btrfs with the same profile for data and metadata.
     pub const fn btrfs(profile: Profile) -> Self {
         Self::Btrfs(Profiles { data: profile, metadata: profile })
     }
 
-    /// The filesystem that is mounted; none where fio opens a block device.
+    /// Returns the mounted filesystem, or None if fio opens a block device.
     pub fn filesystem(self) -> Option<Filesystem> {
         match self {
             Self::Btrfs(_) => Some(Filesystem::Btrfs),
@@ -113,12 +113,12 @@ impl Layout {
         }
     }
 
-    /// The software RAID below it.
+    /// Returns the software RAID below the filesystem or block device.
     pub fn raid(self) -> Option<Md> {
         if let Self::On { raid, .. } = self { raid } else { None }
     }
 
-    /// Copies of each block of data, on `disks` disks.
+    /// Returns the number of copies of each block of data on `disks` disks.
     pub fn copies(self, disks: usize) -> u32 {
         match self {
             Self::Btrfs(Profiles { data, .. }) => data.shape().copies,
@@ -128,14 +128,13 @@ impl Layout {
         }
     }
 
-    /// Whether btrfs chooses which copy a read of data is served from: whether a read policy has
-    /// anything to do.
+    /// Whether btrfs chooses which copy serves a read of data, so that a read policy has an effect.
     pub fn has_read_policy(self) -> bool {
         matches!(self, Self::Btrfs(Profiles { data, .. }) if data.shape().copies > 1)
     }
 
-    /// The kernel options it needs, without `CONFIG_`. btrfs every guest has; ZFS none, but for one
-    /// of the user's own ([`Self::ZFS`]).
+    /// Returns the kernel options that the layout needs, without `CONFIG_`. btrfs needs none,
+    /// because every guest has it. ZFS needs an option of the user's own tree ([`Self::ZFS`]).
     pub fn needs(self) -> impl Iterator<Item = &'static str> {
         let filesystem = match self.filesystem() {
             Some(Filesystem::Ext4) => Some("EXT4_FS"),
@@ -150,7 +149,7 @@ impl Layout {
         filesystem.into_iter().chain(raid)
     }
 
-    /// The fewest disks it works with.
+    /// Returns the fewest disks that the layout works with.
     pub fn devices_min(self) -> usize {
         match self {
             Self::Btrfs(Profiles { data, metadata }) => {
@@ -168,7 +167,8 @@ impl Layout {
         }
     }
 
-    /// Why the layout does not take so many devices; None for no devices, which are missing.
+    /// Returns why the layout does not take so many devices, or None if it does. For 0 devices it
+    /// returns None too, because another message says that they are missing.
     pub(crate) fn wrong_count(self, devices: usize) -> Option<String> {
         let (min, step) = (self.devices_min(), if self == Self::ZfsMirrors { 2 } else { 1 });
         let what = match devices {
@@ -186,19 +186,20 @@ impl Layout {
         Some(format!("{self} {what}"))
     }
 
-    /// The largest file that fits, beside its metadata, into disks that hold so much data.
+    /// Returns the largest file that fits, beside its metadata, into disks that hold `usable` bytes
+    /// of data.
     pub(crate) fn largest_file(self, usable: Bytes) -> Bytes {
         let kept = match self.filesystem() {
             None if self.raid().is_some() => return usable.saturating_sub(MD_KEEPS),
             None => return usable,
-            // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents;
-            // twice that is left.
+            // The first metadata chunk and the system chunk, and about 0.2 % for checksums and
+            // extents. The estimate reserves twice that.
             Some(Filesystem::Btrfs) => Bytes::mib(300) + usable / 250,
-            // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is
-            // kept back from nobody.
+            // Inodes take a 64th, the journal 1 GiB at most. The blocks reserved for root count as
+            // free, because fio runs as root.
             Some(Filesystem::Ext4 | Filesystem::Xfs) => Bytes::mib(64),
-            // Of each disk labels and what is no whole metaslab; a 32nd of all, or 128 MiB, which
-            // it lets nobody write to.
+            // Each disk loses its labels and the space that is no whole metaslab. Of the pool, ZFS
+            // keeps a 32nd, or at least 128 MiB, that nobody may write to.
             Some(Filesystem::Zfs) => Bytes::mib(64).max(usable / 32) + Bytes::mib(128),
         };
         usable.saturating_sub(kept).min(usable / 10 * 9)
@@ -209,17 +210,17 @@ impl Layout {
         self.usable(&disks.iter().map(|disk| disk.used).collect::<Vec<_>>())
     }
 
-    /// What disks of these sizes can hold in data, before metadata.
+    /// Returns how much data disks of these sizes can hold, before metadata.
     ///
-    /// For btrfs this is its chunk allocator in small steps: each chunk goes to the disks with most
-    /// room left.
+    /// For btrfs, this simulates the chunk allocator in small steps: each chunk goes to the disks
+    /// with most room left.
     pub fn usable(self, disks: &[Bytes]) -> Bytes {
         let smallest = disks.iter().copied().min().unwrap_or_default();
         match self {
             Self::Btrfs(Profiles { data, .. }) => data.usable(disks),
             Self::ZfsMirrors => disks.chunks_exact(2).map(|pair| pair[0].min(pair[1])).sum(),
             Self::On { raid: None, .. } => disks.first().copied().unwrap_or_default(),
-            // Where the smaller disks end, md goes on with stripes over the larger ones.
+            // Beyond the end of the smaller disks, md goes on with stripes over the larger ones.
             Self::On { raid: Some(Md::Raid0), .. } => disks.iter().copied().sum(),
             Self::On { raid: Some(Md::Raid1), .. } => smallest,
             Self::On { raid: Some(Md::Raid10), .. } => Bytes(smallest.0 * disks.len() as u64 / 2),
@@ -228,14 +229,14 @@ impl Layout {
 }
 
 impl Filesystem {
-    /// Those that can be on md.
+    /// The filesystems that can be on md.
     pub const ON_ONE_DEVICE: [Self; 3] = [Self::Btrfs, Self::Ext4, Self::Xfs];
 
-    /// The smallest disk that its mkfs takes, or a little more.
+    /// Returns the smallest disk that the filesystem's mkfs takes, or a little more.
     pub const fn smallest(self) -> Bytes {
         match self {
-            // btrfs's own limit is 109 MiB or more, by profile; ZFS's 64 MiB, of which half is kept
-            // for itself.
+            // btrfs's own limit is 109 MiB or more, by profile; ZFS's is 64 MiB, half of which ZFS
+            // keeps for itself.
             Self::Btrfs | Self::Zfs => Bytes::mib(128),
             Self::Ext4 => Bytes::mib(64),
             Self::Xfs => Bytes::mib(320),
@@ -244,8 +245,8 @@ impl Filesystem {
 }
 
 impl Profiles {
-    /// Those that differ: metadata in copies, as many as of data at least. Of others nobody would
-    /// have any use.
+    /// Returns the pairs of different profiles for data and metadata. The metadata has two copies
+    /// at least, and as many as the data at least; other pairs have no use.
     fn apart() -> impl Iterator<Item = Self> {
         let all = || Profile::ALL.iter().copied();
         let pairs = all().flat_map(move |data| all().map(move |metadata| Self { data, metadata }));
@@ -269,8 +270,8 @@ impl Profile {
         ProfileShape { copies, devices_min, devices_max }
     }
 
-    /// Returns what disks of these sizes hold. Trials of a suite ask this for the same few sets of
-    /// disks again and again, so that each answer is kept.
+    /// Returns how much data disks of these sizes can hold. Trials of a suite ask for the same few
+    /// sets of disks again and again, so each answer is kept.
     fn usable(self, disks: &[Bytes]) -> Bytes {
         type Answers = BTreeMap<(ProfileShape, Vec<Bytes>), Bytes>;
         static KNOWN: Mutex<Answers> = Mutex::new(BTreeMap::new());
@@ -286,8 +287,8 @@ impl Profile {
 
     /// Gives out all space of the disks in small steps.
     fn allocated(self, disks: &[Bytes]) -> Bytes {
-        /// Steps in which all space is given out: fine enough to be within a part in a thousand of
-        /// the limit.
+        /// Number of steps that give out all space: enough to come within a thousandth of the
+        /// limit.
         const STEPS: u64 = 16_384;
         let ProfileShape { copies, devices_min, devices_max } = self.shape();
         let mut room: Vec<u64> = disks.iter().map(|disk| disk.0).collect();
@@ -296,7 +297,7 @@ impl Profile {
         loop {
             room.sort_unstable_by(|one, other| other.cmp(one));
             let with_room = room.iter().filter(|&&left| left > 0).count();
-            // Copies come in whole sets: of five disks, RAID10 uses four for a chunk.
+            // Copies come in whole sets: with five disks, RAID10 uses four for a chunk.
             let wide = with_room.min(devices_max.unwrap_or(usize::MAX)) / copies as usize
                 * copies as usize;
             if wide < devices_min {
@@ -410,20 +411,20 @@ mod tests {
         near(usable("btrfs-raid1", &[30, 4, 8]), 12.0);
         near(usable("btrfs-single", &[12, 4]), 16.0);
         near(usable("btrfs-raid0", &[12, 4]), 16.0);
-        // Four disks until the small ones are full, and then there are no two left.
+        // Chunks take four disks until the small ones are full. Then only one disk has room.
         near(usable("btrfs-raid10", &[10, 1, 1, 1]), 2.0);
         near(usable("btrfs-raid1", &[10]), 0.0);
         near(usable("btrfs-raid1", &[]), 0.0);
         near(usable("md-raid0", &[12, 4]), 16.0);
         near(usable("md-raid1", &[12, 4]), 4.0);
         near(usable("md-raid10", &[12, 4, 4]), 6.0);
-        // Pairs in the order in which they are named.
+        // Pairs are formed in the order in which the disks are named.
         near(usable("zfs-mirrors", &[12, 4, 4, 12]), 8.0);
         near(usable("zfs-mirrors", &[12, 12, 4, 4]), 16.0);
     }
 
     proptest! {
-        /// What two copies can reach at most, which the allocator for pairs does reach.
+        /// Compares with the upper bound of two copies, which the allocator for pairs does reach.
         #[test]
         fn raid1_reaches_its_bound(sizes in prop::collection::vec(1..20_000u64, 2..12)) {
             let (sum, largest) = (sizes.iter().sum::<u64>(), *sizes.iter().max().unwrap());

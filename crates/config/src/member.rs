@@ -7,11 +7,10 @@ use disklab_units::Bytes;
 use crate::device::Device;
 use crate::read::{Located, TomlTable, unknown};
 
-/// Devices as they were read; `None` where the file was there and had mistakes.
+/// Devices of the lab by name; `None` is a device whose file has mistakes.
 pub type Devices = BTreeMap<String, Option<Device>>;
 
-/// Checks that a device is in the lab, and that the part of it that is used is large enough for its
-/// purpose.
+/// Checks that a device is in the lab, and that its used part is large enough for its purpose.
 pub(crate) fn check_member(
     table: &TomlTable<'_, '_>,
     catalogue: &Devices,
@@ -24,7 +23,7 @@ pub(crate) fn check_member(
         table.wrong_at(place, unknown("device", name, catalogue.keys().map(String::as_str)));
         return;
     };
-    // Where its own file is wrong, that is said there.
+    // Mistakes of the device's own file are reported there.
     let Some(Device { bytes, .. }) = known else { return };
     let used = partition_size.unwrap_or(*bytes);
     if used > *bytes {

@@ -1,52 +1,55 @@
-//! The names of what trials measure, as suites and results write them.
+//! The names of the metrics of trials, as suites and results write them.
 
-/// Bytes a second that all disks together read, over the window that all jobs have in common, or a
-/// phase.
+/// Bytes per second that all disks together read, over the window that all jobs have in common or
+/// over a phase.
 pub const READ: &str = "read from disks";
-/// Bytes a second that all disks together wrote, every copy counted.
+/// Bytes per second that all disks together wrote, every copy counted.
 pub const WRITTEN: &str = "written to disks";
-/// From exec to ready.
+/// Time from exec until the program is ready.
 pub const STARTUP: &str = "start-up";
-/// From a player's start until the first frame can be shown.
+/// Time from a player's start until the first frame can be shown.
 pub const FIRST_FRAME: &str = "first frame";
-/// Of the frames that were due, those whose data came too late to be shown, per cent.
+/// Share of the due frames that were never shown because their data came too late, in per cent.
 pub const FRAMES_LOST: &str = "frames lost";
-/// Of the frames that were due, those that were shown late, per cent.
+/// Share of the due frames that were shown late, in per cent.
 pub const FRAMES_LATE: &str = "frames late";
-/// For how long the same frame was shown at most, beyond its own time.
+/// The longest time for which a player showed the same frame beyond that frame's own time.
 pub const LONGEST_STALL: &str = "longest stall";
-/// After which everything that had been promised was found.
+/// Number of power cuts after which all promised data was found.
 pub const SURVIVED: &str = "power cuts survived";
-/// Of a phase, behind its name: from its begin until it is done, and what fio wrote is on the
-/// disks.
+/// Time of a phase, from its beginning until it is done and fio's writes are on the disks. The
+/// phase's name precedes this word.
 pub const TIME: &str = "time";
-/// Of a phase, behind its name: the bytes of its jobs by its time.
+/// Bytes of a phase's jobs divided by the phase's time. The phase's name precedes this word.
 pub const BANDWIDTH: &str = "bandwidth";
-/// Of a phase, behind its name, and before the names of its reader's results.
+/// Prefix of the results of a phase's reader. It stands between the phase's name and the name of
+/// the result.
 pub const READER: &str = "reader";
-/// Of a phase's reader.
+/// Names of the results of a phase's reader.
 pub const OF_A_READER: [&str; 5] = ["iops", "mean", "p50", "p99", "p99.9"];
 
-/// Operations a second of our own workload engine; after the name of an operation, of that alone.
+/// Operations per second of our own workload engine. After the name of an operation: of that
+/// operation alone.
 pub const OPS: &str = "ops";
-/// After the name of a kind of threads: how many loops they do a second.
+/// Loops per second of one kind of threads. The name of the kind precedes this word.
 pub const LOOPS: &str = " loops";
 
-/// Of the snapshots that were due, those that were taken, per cent.
+/// Share of the due snapshots that were taken, in per cent.
 pub const SNAPSHOTS_TAKEN: &str = "snapshots taken";
-/// Of the snapshots that were due, those that reached the replica, per cent.
+/// Share of the due snapshots that reached the replica, in per cent.
 pub const SNAPSHOTS_REPLICATED: &str = "snapshots replicated";
-/// From when a snapshot was due until it was there, on average.
+/// Mean time from when a snapshot was due until it existed.
 pub const SNAPSHOT_DELAY: &str = "snapshot delay";
-/// The longest of these.
+/// Longest time from when a snapshot was due until it existed.
 pub const LONGEST_SNAPSHOT_DELAY: &str = "longest snapshot delay";
-/// Of the replications that were due, those that sent all that was to be sent, per cent.
+/// Share of the due replications that sent everything they had to send, in per cent.
 pub const REPLICATIONS_DONE: &str = "replications done";
-/// From when a snapshot was there until the replica had it, on average over those that it has.
+/// Mean time from when a snapshot existed until the replica had it, over the snapshots that the
+/// replica has.
 pub const REPLICATION_LAG: &str = "replication lag";
-/// The longest of these.
+/// Longest time from when a snapshot existed until the replica had it.
 pub const LONGEST_REPLICATION_LAG: &str = "longest replication lag";
-/// By how much more of the pool is in use in the end than when the measured workload was started.
+/// Growth of the used space of the pool, from the start of the measured workload to the end.
 pub const POOL_GROWTH: &str = "pool growth";
-/// The same of the replica.
+/// Growth of the used space of the replica over the same time.
 pub const REPLICA_GROWTH: &str = "replica growth";

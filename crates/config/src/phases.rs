@@ -1,13 +1,13 @@
-//! The `[[phase]]`s of a workload: what it does one after the other, each with its own time.
+//! The `[[phase]]`s of a workload: actions that run one after the other, each with its own time.
 //!
 //! ```toml
 //! summary = "a file of 4 GB is written, then read; a tree is searched"
-//! # virtual time that each system call takes while it is measured; may be left out: none
+//! # virtual time of each system call while a phase is measured; may be left out: none
 //! system_call = "5us"
 //! numjobs = 8               # `{jobs}` in commands; may be left out: 1
-//! room = "1 GiB"            # what programs write at most; may be left out: nothing
+//! room = "1 GiB"            # the most that programs write; may be left out: nothing
 //! needs = ["tar"]           # programs that scripts among the commands start; may be left out
-//! # how long all takes, for `plan`; may be left out: it is guessed
+//! # time of all phases together, for `plan`; may be left out: it is guessed
 //! expected = { rotational = "2min", solid_state = "10s" }
 //!
 //! [[prepare]]               # any number, in order, run once when the disks are prepared
@@ -15,7 +15,7 @@
 //!
 //! [[phase]]
 //! name = "create"
-//! # fio, with the keys of a job: until its bytes are done, and what it wrote is on the disks
+//! # fio, with the keys of a job: until its bytes are done and its writes are on the disks
 //! filesize = "4 GB"
 //! file = "a"
 //! rw = "write"
@@ -27,7 +27,7 @@
 //! filesize = "4 GB"
 //! [[phase.job]]             # or several jobs at once, each with its file
 //! file = "a"
-//! stonewall = true          # when those before it have ended; may be left out: with them
+//! stonewall = true          # begins after the jobs before it have ended; default: with them
 //! rw = "read"
 //! # ...
 //!
@@ -36,8 +36,8 @@
 //! command = ["find", "{pool}/tree", "-name", "x"]   # or a program
 //! # or "cold", with nothing of the disks in memory; may be left out: cold
 //! caches = "warm"
-//! limit = "10min"           # it is given up then, which is a result; may be left out: an hour
-//! # what reads numbers from what it prints; may be left out: nothing does
+//! limit = "10min"           # the phase is timed out then, a result; may be left out: an hour
+//! # the parser for the numbers that the program prints; may be left out: none
 //! numbers = "dbench"
 //!
 //! # fio beside it, from its begin to its end, on a file of its own; may be left out
@@ -48,13 +48,14 @@
 //!
 //! [[phase]]
 //! name = "mount"
-//! remount = true            # or the filesystem is unmounted, and mounting it is the phase
+//! remount = true            # or a remount: the mount is timed, the unmount before it is not
 //! ```
 //!
-//! A file that a phase writes from its begin to its end (`rw = "write"`) is made by it; one that is
-//! first read, or written in places, is laid out when the disks are prepared. In commands, `{pool}`
-//! is where the filesystem is mounted, `{device}` the device that it is on (its first disk, or
-//! md's), `{last}` the array's last disk, and `{spare}` the first of its spares.
+//! If a phase writes a file from beginning to end (`rw = "write"`), that phase makes the file. A
+//! file that is first read, or written in places, is laid out when the disks are prepared. In
+//! commands, `{pool}` is the mount point of the filesystem and `{device}` the device that the
+//! filesystem is on (its first disk, or md's). `{last}` is the array's last disk, and `{spare}` the
+//! first of its spares.
 
 mod numbers;
 
@@ -72,27 +73,27 @@ use crate::job::{FILES, JOBS, Job};
 use crate::metric_names as metric;
 use crate::read::{TomlTable, choices, from_table, given, read_named, values};
 
-/// The file of readers.
+/// Name of the file of readers.
 pub const READER_FILE: &str = "reader";
 
 from_table! {
-    /// A workload that does one thing after the other.
+    /// A workload of several phases, one after the other.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Phases {
         /// Virtual time that each system call takes while a phase is measured.
         pub system_call: Nanos = within_or(SYSTEM_CALLS, Nanos::ZERO),
-        /// For commands.
+        /// Number of jobs, for the word `{jobs}` in commands.
         pub numjobs: u32 = within_or(JOBS, 1),
         /// The most that programs write.
         pub room: Bytes = within_or(ROOM, Bytes::ZERO),
         /// Programs that scripts start.
         pub needs: Vec<String> = with(|table, key| Some(values(table.list(key)))),
-        /// All phases together take about so long.
+        /// Time that all phases together take, about.
         pub expected: Option<DiskTimes> =
             optional_table(|expected| DiskTimes::from_table(expected, &LIMITS)),
-        /// Run one after the other when the disks are prepared.
+        /// Commands that run one after the other when the disks are prepared.
         pub prepare: Vec<Vec<String>> = read_tables(|prepare| read_command(prepare, false)),
-        /// At least one, each with a name of its own.
+        /// The phases: at least one, each with a name of its own.
         pub all["phase"]: Vec<WorkloadPhase> = with(read_phases),
     }
 }
@@ -101,7 +102,7 @@ from_table! {
     /// A phase of a workload.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct WorkloadPhase {
-        /// Part of the names of its results.
+        /// Name of the phase, which begins the names of its results.
         pub name: String = with(read_name),
         /// Whether the page cache is dropped before the phase.
         pub caches: Caches = with_default(Caches::default()),
@@ -109,23 +110,23 @@ from_table! {
         pub limit: Nanos = within_or(LIMITS, LIMIT),
         /// The action that is measured.
         pub what: PhaseAction = with(|table, _| PhaseAction::read(table)),
-        /// Beside it.
+        /// The job that reads beside the action, if there is one.
         pub reader: Option<FileJob> = with(|table, key| given(read_reader(table, key))),
     }
 }
 
 choices! {
-    /// What of the disks is in memory when a phase begins.
+    /// The state of the page cache when a phase begins.
     #[derive(Default)]
     pub enum Caches: "state of caches" {
         #[default]
         Cold = "cold",
-        /// What the phase before left.
+        /// The page cache holds what the phase before left in it.
         Warm = "warm",
     }
 }
 
-/// What a phase does.
+/// The action of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseAction {
@@ -159,18 +160,18 @@ const SYSTEM_CALLS: std::ops::RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_
 const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 const LIMIT: Nanos = Nanos::from_secs(3600);
 const ROOM: std::ops::RangeInclusive<Bytes> = Bytes::ZERO..=Bytes(100_000_000_000_000);
-/// Its disks' trace is drawn as one picture.
+/// The most phases. The trace of all phases is drawn as one picture.
 const MOST: usize = 32;
-/// The name of what other workloads measure.
+/// A reserved name: the phase of workloads that have no phases of their own.
 const RESERVED: &str = "measure";
 
 impl Phases {
-    /// Files that are there when the first phase begins, with their sizes.
+    /// Returns the files that exist when the first phase begins, with their sizes.
     pub fn laid_out(&self) -> Vec<(String, Bytes)> {
         laid_out(&self.all)
     }
 
-    /// Of all files, and what programs write.
+    /// Returns the bytes of all files, and the most that programs write.
     pub fn bytes(&self) -> Bytes {
         let mut largest: BTreeMap<&str, Bytes> = BTreeMap::new();
         for load in self.all.iter().flat_map(|phase| phase.jobs().iter().chain(&phase.reader)) {
@@ -180,12 +181,12 @@ impl Phases {
         largest.values().fold(self.room, |all, bytes| all + *bytes)
     }
 
-    /// After which all are given up.
+    /// Returns the time after which all phases are timed out.
     pub fn limit(&self) -> Nanos {
         self.all.iter().fold(Nanos::ZERO, |all, phase| all.saturating_add(phase.limit))
     }
 
-    /// Whether its filesystem is mounted anew between phases.
+    /// Whether the filesystem is mounted anew between phases.
     pub fn mounts(&self) -> bool {
         self.all.iter().any(|phase| matches!(phase.what, PhaseAction::Remount))
     }
@@ -195,13 +196,13 @@ impl Phases {
         self.commands().flatten().any(|known| known.contains(word))
     }
 
-    /// Programs that commands start, by name.
+    /// Returns the names of the programs that commands start.
     pub fn programs(&self) -> impl Iterator<Item = &String> {
         let first = self.commands().filter_map(|command| command.first());
         first.filter(|name| !name.contains('{')).chain(&self.needs)
     }
 
-    /// The commands of phases, then those that prepare disks.
+    /// Returns the commands of phases, then those that prepare disks.
     fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
         let commands = self.all.iter().filter_map(|phase| match &phase.what {
             PhaseAction::Program { command, .. } => Some(command),
@@ -210,14 +211,14 @@ impl Phases {
         commands.chain(&self.prepare)
     }
 
-    /// The names of all its results.
+    /// Returns the names of all results of the workload.
     pub fn metrics(&self) -> impl Iterator<Item = String> {
         self.all.iter().flat_map(WorkloadPhase::metrics)
     }
 }
 
 impl WorkloadPhase {
-    /// fio's, if it is fio.
+    /// Returns the jobs of fio in the phase; empty if the phase runs no fio.
     pub fn jobs(&self) -> &[FileJob] {
         match &self.what {
             PhaseAction::Fio(jobs) => jobs,
@@ -225,7 +226,7 @@ impl WorkloadPhase {
         }
     }
 
-    /// The names of its results.
+    /// Returns the names of the phase's results.
     fn metrics(&self) -> Vec<String> {
         let (mut names, mut printed) = (vec![metric::TIME], Vec::new());
         match &self.what {
@@ -246,12 +247,12 @@ impl WorkloadPhase {
         names.map(|name| self.metric(&name)).collect()
     }
 
-    /// The name of one of its results.
+    /// Returns the name of one result of the phase.
     pub fn metric(&self, what: &str) -> String {
         format!("{} {what}", self.name)
     }
 
-    /// Whether fio writes in it.
+    /// Whether fio writes in the phase.
     pub fn writes(&self) -> bool {
         self.jobs().iter().any(|load| load.job.rw.writes())
     }
@@ -268,7 +269,8 @@ fn read_phases(table: &TomlTable<'_, '_>, key: &str) -> Option<Vec<WorkloadPhase
     phases
 }
 
-/// A file has its size from where it is made; nobody reads beyond that.
+/// Checks that no job reads beyond the end of a file. A file has its size from the phase that makes
+/// it.
 fn check_files(phases: &[WorkloadPhase], tables: &[TomlTable<'_, '_>]) {
     let mut sizes: BTreeMap<String, Bytes> = laid_out(phases).into_iter().collect();
     for (phase, table) in phases.iter().zip(tables) {
@@ -284,15 +286,15 @@ fn check_files(phases: &[WorkloadPhase], tables: &[TomlTable<'_, '_>]) {
     }
 }
 
-/// Files that are there when the first phase begins, with their sizes: those of readers, and
-/// those that no phase makes before they are used.
+/// Returns the files that exist when the first phase begins, with their sizes: the files of
+/// readers, and the files that no phase makes before another uses them.
 fn laid_out(phases: &[WorkloadPhase]) -> Vec<(String, Bytes)> {
     let mut found: IndexMap<String, Bytes> = IndexMap::new();
     let mut made: Vec<&str> = Vec::new();
     for phase in phases {
         let (makers, users): (Vec<_>, Vec<_>) =
             phase.jobs().iter().partition(|load| load.job.makes());
-        // Of those that begin together, the one that reads needs it to be there.
+        // If a reader and a maker of a file begin together, the file must exist before.
         for load in users.iter().filter(|load| !made.contains(&load.file.as_str())) {
             let bytes = found.entry(load.file.clone()).or_default();
             *bytes = (*bytes).max(load.file_size);
@@ -340,7 +342,7 @@ impl PhaseAction {
     }
 }
 
-/// One job with its keys in the phase, or several in tables of their own.
+/// Reads one job with its keys in the phase, or several jobs in tables of their own.
 fn read_jobs(table: &TomlTable<'_, '_>) -> Option<Vec<FileJob>> {
     if !table.has("job") {
         return FileJob::from_table(table, None).map(|job| vec![job]);
@@ -380,13 +382,13 @@ fn read_file_name(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
 }
 
 impl FileJob {
-    /// What it reads and writes in all.
+    /// Returns the bytes that the job reads and writes in all.
     pub fn bytes(&self) -> Bytes {
         self.file_size.saturating_mul(u64::from(self.job.numjobs))
     }
 }
 
-/// It is a word of a mark, and of the names of results.
+/// Whether a word can be the name of a phase: part of a mark, and of the names of results.
 fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !name.is_empty() && name.len() <= 40 && name.bytes().all(fits)

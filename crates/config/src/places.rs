@@ -2,28 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where a trial's disks are, and what is made of them.
+/// The block devices of a trial, and the md device and UUID for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
-    /// In the order of the trial's devices: `vda`, `vdb`, ... in a guest, `sdb`, `sdc` or such on a
-    /// real machine.
+    /// Names of the disks, in the order of the trial's devices: `vda`, `vdb`, ... in a guest,
+    /// `sdb`, `sdc` or such on a real machine.
     pub disks: Vec<String>,
-    /// The whole disks that these are or are parts of, which have the queues.
+    /// Names of the whole disks that `disks` are, or are parts of. Whole disks have the queues.
     pub wholes: Vec<String>,
-    /// What md makes of them.
+    /// Name of the md device over the disks.
     pub md: String,
-    /// What is made on them is marked with this. `None`: with what the programs that make it draw.
+    /// UUID that marks filesystems and arrays on the disks. `None`: mkfs and mdadm draw their own.
     pub uuid: Option<String>,
 }
 
 impl Places {
-    /// Those of a guest with so many disks.
+    /// Returns the places of a guest with so many disks.
     pub fn in_a_guest(disks: usize) -> Self {
         let disks: Vec<String> = (0..disks).map(disk_name).collect();
         Self { wholes: disks.clone(), disks, md: "md0".to_owned(), uuid: None }
     }
 
-    /// Another one, which its replica is marked with.
+    /// Returns the UUID that marks the replica: one that differs from `uuid` in its last digit.
     pub fn uuid_of_replica(&self) -> Option<String> {
         let uuid = self.uuid.as_ref()?;
         let last = if uuid.ends_with('0') { "1" } else { "0" };

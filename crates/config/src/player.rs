@@ -6,18 +6,19 @@
 //! filesize = "256 MiB"
 //!
 //! [player]
-//! frames = 25          # a second
+//! frames = 25          # frames per second
 //! rate = "1 MB/s"      # of data that frames need
 //! # the file from its beginning on; or randread: each frame needs other places of it
 //! rw = "read"
-//! bs = "64k"           # so much is read at a time, through the page cache
-//! ahead = "500ms"      # data is read so long before it is due: may be left out, one frame
+//! bs = "64k"           # size of each read, through the page cache
+//! # time from reading data to its deadline; may be left out: one frame
+//! ahead = "500ms"
 //! ```
 //!
-//! It begins when the first `ahead` of frames is in memory. From then on a frame is due every so
-//! often, and what comes later does not move the next: a frame whose successor is due already is
-//! lost, as `mplayer -framedrop` drops it. With `read` all of the file is read all the same; with
-//! `randread` what a lost frame needed is not read any more.
+//! The player begins when the first `ahead` of frames is in memory. From then on frames are due at
+//! equal intervals, and a late frame does not move the next. A frame is lost if its successor is
+//! already due, as with `mplayer -framedrop`. With `read`, the player reads the whole file all the
+//! same; with `randread`, it skips the reads of a lost frame.
 
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -29,15 +30,15 @@ from_table! {
     /// A program that needs data by deadlines.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Player(file_size: Option<Bytes>) {
-        /// A second.
+        /// Frames per second.
         pub frames: u32 = within(FRAMES),
         /// The rate of the data that frames need.
         pub rate: Rate = within(RATES),
-        /// [`Rw::Read`] or [`Rw::Randread`].
+        /// Order of the reads: [`Rw::Read`] or [`Rw::Randread`].
         pub rw: Rw = with(read_rw),
         /// Size of each read.
         pub bs: Bytes = with(|table, key| read_bs(table, key, file_size)),
-        /// In frames, one at least.
+        /// Number of frames that are read before they are due, at least one.
         pub ahead: u32 = with(|table, key| read_ahead(table, key, frames)),
     }
 }
@@ -66,23 +67,23 @@ fn read_ahead(table: &TomlTable<'_, '_>, key: &str, frames: Option<u32>) -> Opti
 }
 
 impl Player {
-    /// How long a frame is shown.
+    /// Returns how long a frame is shown.
     pub fn frame(&self) -> Nanos {
         Nanos(Nanos::from_secs(1).0 / u64::from(self.frames.max(1)))
     }
 
-    /// How many frames are due in this time.
+    /// Returns how many frames are due in this time.
     pub fn due(&self, length: Nanos) -> u64 {
         length.0.div_ceil(self.frame().0.max(1))
     }
 
-    /// How many reads all frames before this one need.
+    /// Returns how many reads all frames before `frame` need.
     pub fn reads(&self, frame: u64) -> u64 {
         let bytes = u128::from(frame) * u128::from(self.rate.0) / u128::from(self.frames.max(1));
         u64::try_from(bytes.div_ceil(u128::from(self.bs.0.max(1)))).unwrap_or(u64::MAX)
     }
 
-    /// Of the file, when it plays for so long.
+    /// Returns how much of the file the player needs to play for so long.
     pub fn bytes(&self, length: Nanos) -> Bytes {
         let frames = self.due(length) + u64::from(self.ahead);
         if self.rw == Rw::Read { self.bs.saturating_mul(self.reads(frames)) } else { self.bs }

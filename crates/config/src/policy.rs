@@ -13,15 +13,16 @@
 //! summary = "read from one mirror before the next has its turn"
 //! ```
 //!
-//! A word has `words = ["all", "reads"]` in the place of a range.
+//! For the kind `word`, `words = ["all", "reads"]` replaces the range.
 //!
-//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. Policies that need
-//! `BTRFS_READ_POLICIES` are disklab's own. The kernel's word for them begins with `disklab-`; a
-//! suite that names them without it means them on the lab's own kernels only, and a kernel of the
-//! user's own takes its own policy of that name. A suite names a policy with
-//! or without values, the first parameter's with or without its key: `round-robin`,
-//! `round-robin:4k`, `latency-rr:margin=120,burst=100`. The files of the policies in
-//! `read-policies/` are written from the C code there.
+//! The name of the file is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. Policies that
+//! need `BTRFS_READ_POLICIES` are disklab's own. The kernel's word for them begins with `disklab-`.
+//! A suite may name them without this prefix. Then the lab's own kernels run disklab's policy, and
+//! a kernel of the user's own runs its own policy of that name.
+//!
+//! A suite names a policy with or without values, and the first parameter's value with or without
+//! its key: `round-robin`, `round-robin:4k`, `latency-rr:margin=120,burst=100`. The files of the
+//! policies in `read-policies/` are generated from the C code there.
 
 mod choice;
 mod parameter;
@@ -36,31 +37,31 @@ use crate::read::{TomlTable, read_named, values};
 /// The kernel option of disklab's own policies.
 pub const OPTION: &str = "BTRFS_READ_POLICIES";
 
-/// Begins the names of disklab's own policies in sysfs. A suite may name them so too.
+/// Prefix of the names of disklab's own policies in sysfs. A suite may use these names too.
 pub const PREFIX: &str = "disklab-";
 
-/// A read policy: what may be said to it and what kernel it needs.
+/// A read policy: its parameters and the kernel options that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// Its file's name, and the kernel's word for it.
+    /// Name of the policy's file, without `.toml`: the kernel's word for the policy.
     pub name: String,
-    /// One line for people.
+    /// Summary of one line for people.
     pub summary: String,
-    /// What may follow its name, in the kernel's order.
+    /// The parameters that may follow the policy's name, in the kernel's order.
     pub parameters: Vec<PolicyParameter>,
     /// Kernel options, without `CONFIG_`.
     pub needs: Vec<String>,
 }
 
 impl Policy {
-    /// The policy under its name in sysfs, if it is one of disklab's.
+    /// Returns the policy under its name in sysfs, if it is one of disklab's.
     pub(crate) fn prefixed(&self) -> Option<Self> {
         let is_ours = self.needs.iter().any(|need| need == OPTION);
         (is_ours && !self.name.starts_with(PREFIX))
             .then(|| Self { name: format!("{PREFIX}{}", self.name), ..self.clone() })
     }
 
-    /// Reads a file's top table; `name` is the file's.
+    /// Reads the top table of a policy's file; `name` is the file's name.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
         let needs = table.list::<String>("needs");

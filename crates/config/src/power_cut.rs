@@ -1,5 +1,5 @@
-//! The `[power_cut]` of a suite: what would be left of the disks if the power went, and whether
-//! that is enough.
+//! The `[power_cut]` of a suite: simulated losses of power, and whether the filesystem survives
+//! them.
 //!
 //! ```toml
 //! [power_cut]
@@ -7,9 +7,9 @@
 //! flushes = "kept"          # or "ignored", as by disks that lie; may be left out: kept
 //! ```
 //!
-//! The trial goes on, and has its results; what a cut would leave is looked at after it, by a guest
-//! that mounts it. Beside the workload, a witness writes files, fsyncs them, and notes which of
-//! them it was promised.
+//! The trial goes on after a cut, and has its results. After the trial, a guest mounts the state
+//! that each cut would leave, and checks it. Beside the workload, a witness writes files, fsyncs
+//! them, and notes which of them it was promised.
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -17,14 +17,14 @@ use serde::{Deserialize, Serialize};
 use crate::read::{choices, from_table};
 
 choices! {
-    /// Whether disks do what a flush asks for.
+    /// Whether disks obey a flush.
     #[derive(Default)]
     pub enum Flushes: "way with flushes" {
-        /// What a flush was answered for stays.
+        /// Data of an answered flush survives the cut.
         #[default]
         Kept = "kept",
-        /// They are answered, and nothing is done: no filesystem survives that, and what looks at
-        /// it must find it.
+        /// Disks answer flushes and do nothing. No filesystem survives that, so the check must find
+        /// the loss.
         Ignored = "ignored",
     }
 }
@@ -39,7 +39,7 @@ from_table! {
     }
 }
 
-/// What the witness's files take at most.
+/// The most bytes that the witness's files take.
 pub const WITNESS: Bytes = Bytes::mib(128);
-/// Each is a copy of the disks, and a guest that looks at it.
+/// Range of the number of cuts. Each cut is a copy of the disks, and a guest that checks it.
 const CUTS: std::ops::RangeInclusive<u32> = 1..=64;

@@ -1,19 +1,20 @@
-//! What a program may ask of an I/O scheduler: a class and level as with ionice(1), and a weight of
-//! its cgroup.
+//! The priority that a program asks of an I/O scheduler: a class and level as with ionice(1), and
+//! the weight of its cgroup.
 //!
 //! ```toml
 //! ioprio = "idle"       # or best-effort:0 to 7, realtime:0 to 7; heeded by mq-deadline and bfq
-//! weight = 500          # 1 to 1000, io.bfq.weight, 100 is what all have; heeded by bfq
+//! weight = 500          # 1 to 1000, io.bfq.weight, default 100; heeded by bfq
 //! ```
 //!
-//! Keys of a workload, and of a background for all that it runs; both may be left out.
+//! Both are keys of a workload, and of a background for everything that it runs. Both may be left
+//! out.
 
 use serde::{Deserialize, Serialize};
 
 use crate::read::{from_table, text_form};
 
 from_table! {
-    /// Of all that a workload or a background runs.
+    /// The priority of everything that a workload or a background runs.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub struct Priority {
         pub ioprio: Option<Ioprio> = given(),
@@ -21,7 +22,7 @@ from_table! {
     }
 }
 
-/// ioprio_set(2)'s: a class and its level, 0 the highest.
+/// The argument of ioprio_set(2): a class and its level, 0 the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Ioprio {
@@ -31,7 +32,7 @@ pub enum Ioprio {
 }
 
 impl Ioprio {
-    /// As the kernel has it in linux/ioprio.h: the class from bit 13 on.
+    /// Returns the number of linux/ioprio.h: the class is in the bits from 13 on.
     pub fn number(self) -> i32 {
         let (class, level) = match self {
             Self::Realtime(level) => (1, level),

@@ -1,15 +1,15 @@
-//! The `[replica]` of an array: a second pool, on disks of its own, that takes what the array's
-//! snapshots hold.
+//! The `[replica]` of an array: a second pool, on disks of its own, that receives the array's
+//! snapshots.
 //!
 //! ```toml
 //! [replica]
 //! join = "btrfs-raid1"
-//! part = "200 GiB"          # may be left out: use only so much of each disk
+//! part = "200 GiB"          # may be left out: size of the used part of each disk
 //! devices = ["nas-12tb", "nas-12tb"]
 //! ```
 //!
-//! btrfs sends to btrfs only, and ZFS to ZFS. It is there, mounted and idle, where nothing is
-//! replicated too: what replication costs is then not the cost of more disks.
+//! btrfs sends to btrfs only, and ZFS to ZFS. Trials without replication have the replica too,
+//! mounted and idle. So the cost of replication does not include the cost of more disks.
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -24,10 +24,10 @@ use crate::read::{TomlTable, values};
 pub struct Replica {
     #[serde(rename = "join")]
     pub layout: Layout,
-    /// How much of each disk is used, from its first sector on.
+    /// Size of the used part of each disk, from its first sector on.
     #[serde(rename = "part")]
     pub partition_size: Option<Bytes>,
-    /// By name.
+    /// Names of the devices.
     pub devices: Vec<String>,
 }
 
@@ -56,8 +56,8 @@ impl Replica {
         })
     }
 
-    /// The largest file that fits beside the metadata that it needs. `devices` are its own, cut to
-    /// what is used.
+    /// Returns the size of the largest file that fits beside the metadata that it needs. `devices`
+    /// are the replica's own, cut to their used parts.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
         self.layout.largest_file(self.layout.usable_of(devices))
     }

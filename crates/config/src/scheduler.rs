@@ -1,5 +1,6 @@
-//! I/O schedulers of the kernel's block layer, with their tunables, and those of the queue that
-//! they order: `bfq`, `bfq:low_latency=0,slice_idle=0`, `none:nr_requests=16,read_ahead_kb=128`.
+//! I/O schedulers of the kernel's block layer, with their tunables and the tunables of the queue
+//! that they order: `bfq`, `bfq:low_latency=0,slice_idle=0`,
+//! `none:nr_requests=16,read_ahead_kb=128`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,26 +22,26 @@ choices! {
     }
 }
 
-/// A scheduler with the values of its tunables, where they are not the kernel's own.
+/// A scheduler, with values for the tunables that differ from the kernel's defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SchedulerChoice {
     pub scheduler: Scheduler,
-    /// Name and value, each name once, in the order of [`Scheduler::tunables`] and then of
-    /// [`QUEUE`].
+    /// Names and values of the tunables, each name once, in the order of [`Scheduler::tunables`]
+    /// and then of [`QUEUE`].
     pub tunables: Vec<(String, u64)>,
 }
 
-/// Files in `/sys/block/*/queue` that take a number and have to do with how requests are ordered,
-/// throttled and cut: `queue_attrs` in the kernel's block/blk-sysfs.c.
+/// Files in `/sys/block/*/queue` that take a number and control how requests are ordered, throttled
+/// and cut: `queue_attrs` in the kernel's block/blk-sysfs.c.
 pub const QUEUE: [&str; 4] = ["nr_requests", "wbt_lat_usec", "max_sectors_kb", "read_ahead_kb"];
 
 impl Scheduler {
-    /// Whether a disk that it orders has this tunable, of the scheduler or of the queue.
+    /// Whether a disk with this scheduler has this tunable, of the scheduler or of the queue.
     pub fn has(self, tunable: &str) -> bool {
         self.tunables().contains(&tunable) || QUEUE.contains(&tunable)
     }
 
-    /// The kernel option it needs, without `CONFIG_`.
+    /// Returns the kernel option that the scheduler needs, without `CONFIG_`.
     pub const fn needs(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -50,8 +51,8 @@ impl Scheduler {
         }
     }
 
-    /// Its files in `/sys/block/*/queue/iosched`, of which each takes a number: `deadline_attrs`,
-    /// `kyber_sched_attrs` and `bfq_attrs` in the kernel's block/.
+    /// Returns the scheduler's files in `/sys/block/*/queue/iosched` that take a number:
+    /// `deadline_attrs`, `kyber_sched_attrs` and `bfq_attrs` in the kernel's block/.
     pub const fn tunables(self) -> &'static [&'static str] {
         match self {
             Self::None => &[],
@@ -122,8 +123,7 @@ impl FromStr for SchedulerChoice {
     }
 }
 
-/// Where a scheduler went that Linux had before 5.0, when the block layer for one queue went with
-/// its schedulers.
+/// Returns a hint for a scheduler that Linux removed in 5.0, with the block layer for one queue.
 fn left(word: &str) -> Option<String> {
     let now = match word {
         "noop" => "`none` does what it did",
@@ -137,14 +137,14 @@ fn left(word: &str) -> Option<String> {
     Some(format!("`{word}` left Linux in 5.0: {now}"))
 }
 
-/// Refuses what the kernel would not take, or would make another number of without a word:
+/// Refuses a number that the kernel would reject, or would change without a word:
 /// block/blk-sysfs.c, block/elevator.c and the schedulers' own files.
 fn check(name: &str, number: u64) -> Result<(), String> {
     let (least, most) = match name {
         "low_latency" | "strict_guarantees" | "front_merges" => (0, 1),
         "nr_requests" => (4, 2048),
         "max_sectors_kb" => (4, u64::MAX),
-        // Kept as ns in 32 bits: bfq_slice_idle in block/bfq-iosched.h.
+        // The kernel keeps it as ns in 32 bits: bfq_slice_idle in block/bfq-iosched.h.
         "slice_idle" => (0, 4294),
         "slice_idle_us" => (0, 4_294_967),
         "back_seek_penalty" | "timeout_sync" | "async_depth" => (1, i32::MAX as u64),

@@ -1,11 +1,11 @@
-//! The `[snapshots]` of a background: taken, replicated and deleted again and again, as scripts of
-//! users do.
+//! The `[snapshots]` of a background: snapshots that are taken, replicated and deleted again and
+//! again, as users' scripts do.
 //!
 //! ```toml
 //! [snapshots]
-//! every = "5s"              # one is due so often
+//! every = "5s"              # interval between snapshots
 //! keep = 24                 # older ones are deleted
-//! # what is not on the array's [replica] yet is sent there; may be left out: never
+//! # interval between replications to the array's [replica]; may be left out: never
 //! replicate_every = "20s"
 //! ```
 
@@ -21,15 +21,17 @@ from_table! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Snapshots {
-        /// One is due so often.
+        /// Interval between snapshots.
         pub every: Nanos = within(TIMES),
-        /// How many stay; older ones are deleted, but for what replication still needs.
+        /// Number of snapshots to keep. Older ones are deleted, except those that replication still
+        /// needs.
         pub keep: u32 = within(KEEP),
-        /// The difference to what the replica has is sent so often.
+        /// Interval between replications. Each sends the difference to the newest snapshot of the
+        /// replica.
         pub replicate_every: Option<Nanos> = optional_within(TIMES),
     }
 }
 
 const TIMES: RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(24 * 3600);
-/// btrfs slows down long before.
+/// Range of `keep`. btrfs slows down long before the limit.
 const KEEP: RangeInclusive<u32> = 1..=100_000;

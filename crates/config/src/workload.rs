@@ -1,4 +1,4 @@
-//! `lab/workloads/*.toml`: what is measured, in fio's words.
+//! `lab/workloads/*.toml`: the measured load, in fio's words.
 //!
 //! ```toml
 //! summary = "4 KiB random reads, one at a time"
@@ -11,7 +11,7 @@
 //! direct = true            # default false
 //! norandommap = true       # default false
 //! refill_buffers = true    # default false
-//! # default false: what is written is zeroes, which take no room on the host
+//! # default false: writes are of zeroes, which take no room on the host
 //! zero_buffers = false
 //! rwmixread = 50           # per cent; only with rw and randrw, default 50
 //! ```
@@ -22,7 +22,7 @@
 //! summary = "five readers and five writers, each of a file of its own"
 //! filesize = "2 GiB"       # each
 //! own_files = true         # default false: all jobs on one file
-//! sync_every = "2s"        # sync(2) so often; may be left out
+//! sync_every = "2s"        # interval between calls of sync(2); may be left out
 //!
 //! [[job]]
 //! rw = "read"
@@ -38,20 +38,20 @@
 //! rate = "4 MB/s"          # of each of them, at most; may be left out
 //! ```
 //!
-//! Or fio's own job file says all that, on one file: see job_file/mod.rs.
+//! fio's own job file can say all that instead, on one file: see job_file/mod.rs.
 //!
 //! ```toml
 //! summary = "readers beside a writer of 200 IOPS"
 //! fio = "mine.fio"         # beside this file, or in a folder below
-//! filesize = "2 GiB"       # may be left out: what its sections need
+//! filesize = "2 GiB"       # may be left out: the size that its sections need
 //! ```
 //!
-//! `raw = true` has them read the device below the filesystem, past it: readers only, and only
-//! where one device is there. `ioprio` and `weight` are for all jobs: see priority.rs.
+//! With `raw = true` the jobs read the device below the filesystem directly. This needs jobs that
+//! only read, and one such device. `ioprio` and `weight` apply to all jobs: see priority.rs.
 //!
-//! How long it runs is the suite's to say. A workload can be the start of a program instead, one
-//! that needs data by deadlines, or several phases one after the other, or threads that work on
-//! many files: see startup.rs, player.rs, phases.rs and fsload.
+//! The suite says how long a workload runs. Instead of fio jobs, a workload can be the start of a
+//! program (startup.rs), a program that needs data by deadlines (player.rs), several phases one
+//! after the other (phases.rs), or threads that work on many files (fsload).
 
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -66,25 +66,25 @@ use crate::priority::Priority;
 use crate::read::TomlTable;
 use crate::startup::{Startup, Way};
 
-/// A workload: what is measured, or runs beside it.
+/// A workload: the measured load, or a load beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
     /// Name of its file.
     pub name: String,
-    /// One line for people.
+    /// Summary of one line for people.
     pub summary: String,
     #[serde(flatten)]
     pub kind: WorkloadKind,
     pub priority: Priority,
 }
 
-/// What a workload does.
+/// The kind of a workload, with its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkloadKind {
     /// A program that starts, once.
     Startup(Startup),
-    /// Several things, one after the other.
+    /// Several actions, one after the other.
     Phases(Phases),
     /// Threads that work on many files.
     #[serde(rename = "fsload")]
@@ -105,7 +105,7 @@ pub struct FioLoad {
     pub own_files: bool,
     /// Interval between calls of sync(2).
     pub sync_every: Option<Nanos>,
-    /// At least one.
+    /// The job definitions, at least one.
     pub jobs: Vec<Job>,
     /// Whether the jobs read the device that the filesystem is on.
     pub raw: bool,
@@ -118,13 +118,13 @@ pub struct FioLoad {
 const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(3600);
 
 impl Workload {
-    /// Reads a file's top table; `name` is the file's.
+    /// Reads the top table of a workload's file; `name` is the file's name.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let nowhere = |_: &str| Err("a job file is read beside a file of a lab only".to_owned());
         Self::read_with(name, table, &nowhere)
     }
 
-    /// The same, with what reads the job file that a path names.
+    /// Reads like [`Self::read`]; `open` returns the text of a job file by its path.
     pub fn read_with(
         name: &str,
         table: &TomlTable<'_, '_>,
@@ -136,7 +136,7 @@ impl Workload {
         Some(Self { name: name.to_owned(), summary: summary?, kind, priority: priority? })
     }
 
-    /// The workload that fio's own job file is. An error holds all mistakes.
+    /// Parses fio's own job file as a workload. An error holds all mistakes.
     pub fn of_job_file(name: &str, text: &str) -> Result<Self, String> {
         let file = JobFile::parse(text, None).map_err(|mistakes| mistakes.join("; "))?;
         Ok(Self {
@@ -179,7 +179,7 @@ impl Workload {
 
     /// Whether the workload runs for as long as it is given, so that it can run beside another.
     pub fn is_endless(&self) -> bool {
-        // A job file may end, and says itself what runs together.
+        // A job file may end by itself, and its sections say which jobs run together.
         let is_load = matches!(self.kind, WorkloadKind::Fio(_) | WorkloadKind::FileLoad(_));
         is_load && self.sections().is_empty()
     }
@@ -337,7 +337,7 @@ impl FioLoad {
         self.jobs.iter().all(|job| job.direct)
     }
 
-    /// Jobs of all definitions.
+    /// Returns the number of jobs of all definitions.
     pub fn numjobs(&self) -> u32 {
         self.jobs.iter().map(|job| job.numjobs).sum()
     }

@@ -4,29 +4,30 @@ use serde::{Deserialize, Serialize};
 use crate::read::{TomlTable, from_table};
 
 from_table! {
-    /// A memory card or an eMMC: one command at a time, no write cache, and flash that is managed
-    /// by large units of which few can be written at once (Linaro's flash card survey, flashbench).
+    /// A memory card or an eMMC. It does one command at a time and has no write cache. It manages
+    /// its flash in large units, few of which can be written at once (Linaro's flash card survey,
+    /// flashbench).
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Card {
-        /// The unit that the card writes anew as a whole: 4 MiB with most cards of 4 GB and more.
+        /// The unit that the card rewrites as a whole: 4 MiB with most cards of 4 GB and more.
         pub allocation_unit: Bytes = power_of_two(Bytes::kib(64)..=Bytes::mib(64)),
-        /// How many allocation units can be under way at once. Who writes to more of them pays a
-        /// copy for each change.
+        /// How many allocation units can be written at the same time. A program that writes to more
+        /// of them pays a copy for each change of unit.
         pub open_units: u32 = within(1..=64),
-        /// Whether an open unit takes its pages in any order. If not, a write that goes back in it
-        /// costs a copy of it.
+        /// Whether an open unit takes its pages in any order. If not, a write before the last
+        /// written page costs a copy of the unit.
         pub any_order: bool = required(),
-        /// The least that is programmed: what is smaller costs as much.
+        /// The smallest programmed unit. A smaller write costs as much.
         pub page: Bytes = power_of_two(Bytes::kib(4)..=Bytes::kib(64)),
-        /// From a command to the first data of a read.
+        /// Time from a command to the first data of a read.
         pub read_access: Nanos = within(ACCESS),
         /// Bandwidth of reads.
         pub read_rate: Rate = within(RATES),
-        /// The time that a write takes besides its data.
+        /// Time of a write without the transfer of its data.
         pub write_access: Nanos = within(ACCESS),
-        /// The rate of sequential writes: that of the card's speed class, or more.
+        /// Rate of sequential writes: that of the card's speed class, or more.
         pub write_rate: Rate = within(RATES),
-        /// Copying within the card, read and programmed again.
+        /// Rate of copying within the card, where data is read and programmed again.
         pub copy_rate: Rate = within(RATES),
         /// Time to erase an allocation unit.
         pub erase_unit: Nanos = within(Nanos::from_micros(100)..=Nanos::from_secs(1)),

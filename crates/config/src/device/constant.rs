@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 use crate::read::{TomlTable, from_table};
 
 from_table! {
-    /// A disk whose every read and write takes the same time, whatever its size and place: for
-    /// tests against queueing theory and for measuring disklab itself.
+    /// A disk whose every read and write takes the same time, whatever its size and place. It
+    /// serves tests against queueing theory, and measurements of disklab itself.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Constant {
-        /// Time of one read, write or flush, from when a server takes it. Without any, virtual time
-        /// would stand still under load.
+        /// Time of one read, write or flush, from when a server takes it. It may not be 0, because
+        /// virtual time would stand still under load.
         pub latency: Nanos = within(Nanos(100)..=Nanos::from_secs(10)),
-        /// How many requests are served at once; the others wait in the order they came. 1 is a
-        /// single queue.
+        /// How many requests are served at once; the others wait in the order of their arrival. 1
+        /// is a single queue.
         pub servers: u32 = within(1..=4096),
-        /// Whether the guest's kernel takes the disk for one that turns.
+        /// Whether the guest's kernel treats the disk as one that turns.
         pub rotational: bool = with_default(false),
         /// Requests that the disk takes at once, served and waiting.
         pub queue_depth: u32 = within(1..=4096),

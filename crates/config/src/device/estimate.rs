@@ -6,8 +6,8 @@ use crate::read::{FromToml, TomlTable, unexpected, unknown};
 /// The table of a device's file that names its estimates.
 pub(super) const TABLE: &str = "estimated";
 
-/// A number of a device that is an estimate, and the range in which it may be. Both ends are
-/// spelled as in the device's file, so that a suite can sweep them as `device.KEY`.
+/// An estimated number of a device, and the range in which it may be. Both ends are spelled as in
+/// the device's file, so that a suite can sweep them as `device.KEY`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The key in the table of the device's family.
@@ -32,7 +32,7 @@ impl FromToml for RangeEnd {
     }
 }
 
-/// Keys that older files of hard disks have and the model no longer; their ranges are nobody's.
+/// Keys in older files of hard disks that the model no longer has. Their ranges are ignored.
 const REPLACED: [&str; 2] = ["queue_window", "age_limit"];
 
 /// Reads `[estimated]`, which may be left out; `keys` are those of the device's family.
@@ -42,7 +42,7 @@ pub(super) fn read(table: &TomlTable<'_, '_>, keys: Option<&[&str]>) -> Option<V
     };
     let estimate = |key: &str| {
         let ends = estimated.list::<RangeEnd>(key);
-        // If the device has no family, that is said there.
+        // A missing family is reported elsewhere.
         if let Some(keys) = keys.filter(|keys| !keys.contains(&key)) {
             estimated.wrong(key, unknown("key", key, keys.iter().copied()));
             return None;

@@ -7,88 +7,94 @@ from_table! {
     /// A hard disk: an arm, platters that turn, zones of tracks, a command queue and a cache.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Hdd {
-        /// Revolutions a minute.
+        /// Revolutions per minute.
         pub rpm: u32 = within(3_000..=20_000),
-        /// Seek to the next track, for reads, as all three seek times; "track-to-track" in data
-        /// sheets.
+        /// Seek time to the next track, for reads, as with all three seek times; "track-to-track"
+        /// in data sheets.
         pub seek_track_to_track: Nanos = within(Nanos::from_micros(50)..=Nanos::from_millis(20)),
-        /// On average over all pairs of tracks, which is how data sheets define it. (The average
-        /// distance is a third of the stroke, and takes a little longer.)
+        /// Seek time on average over all pairs of tracks, which is how data sheets define it. (A
+        /// seek over the average distance, a third of the stroke, takes a little longer.)
         pub seek_average: Nanos = within(Nanos::from_millis(1)..=Nanos::from_millis(50)),
-        /// From the outermost track to the innermost.
+        /// Seek time from the outermost track to the innermost.
         pub seek_full: Nanos = within(Nanos::from_millis(1)..=Nanos::from_millis(100)),
-        /// Added to the seek before a write: the head must be nearer to the middle of the track.
+        /// Time added to the seek before a write, because the head must be nearer to the middle of
+        /// the track.
         pub write_settle: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
-        /// From one surface to another at the same place of the arm.
+        /// Time to switch from one surface to another at the same place of the arm.
         pub head_switch: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
         /// Data surfaces, one head each.
         pub surfaces: u32 = within(1..=40),
-        /// From the media at the outermost zone, where addresses begin.
+        /// Rate from the media at the outermost zone, where addresses begin.
         pub rate_outer: Rate = within(RATES),
-        /// From the media at the innermost zone.
+        /// Rate from the media at the innermost zone.
         pub rate_inner: Rate = within(RATES),
-        /// Steps of the media's rate between the two.
+        /// Number of zones: steps of the media's rate between the two.
         pub zones: u32 = within(1..=1_000),
-        /// Controller and interface, for each command.
+        /// Time of controller and interface for each command.
         pub command_overhead: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
-        /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
+        /// Rate of the interface to the host, after its encoding: about 550 MB/s for SATA at 6
+        /// Gb/s.
         pub link: Rate = within(Rate(1_000_000)..=Rate(12_000_000_000)),
-        /// 32 for SATA with NCQ; 1 for a disk without a queue.
+        /// Requests that the drive takes at once: 32 for SATA with NCQ, 1 for a disk without a
+        /// queue.
         pub queue_depth: u32 = within(1..=1_024),
-        /// How much too long the drive may take the way to a queued request to be when it chooses
-        /// the next one: by any time up to this, or up to six times the arm's way if that is less,
-        /// at random. 0 for a drive that always takes the nearest; enterprise disks err little,
-        /// and gain 2.2 to 2.5 times at depth 32; desktop disks by 24 ms, and gain less.
+        /// Largest error of the positioning times by which the drive chooses the next queued
+        /// request. It takes each time for too long by a random amount, from 0 up to this error.
+        /// The error is at most six times the arm's own seek time for that request. With 0, the
+        /// drive always takes the nearest request. Enterprise disks err little, and gain 2.2 to 2.5
+        /// times at depth 32; desktop disks err by 24 ms, and gain less.
         pub queue_error: Nanos = with(queue_error),
-        /// No request is served before one that arrived this much earlier. Until then, the time
-        /// by which a request arrived earlier counts in proportion.
+        /// No request is served before one that arrived this much earlier. For smaller differences,
+        /// the earlier arrival counts in proportion to the difference.
         pub queue_patience: Nanos = with(queue_patience),
-        /// The drive reports requests that are done so many at a time, and fewer when no other
-        /// waits. 1: each at once.
+        /// Number of completed requests that the drive reports together. It reports fewer when no
+        /// other request waits. With 1 it reports each at once.
         pub completion_batch: u32 = within_or(1..=1_024, 1),
-        /// All of the disk's memory.
+        /// All memory of the drive.
         pub cache: Bytes = within(Bytes::kib(16)..=Bytes::gib(8)),
         /// Sequential streams that the cache can follow.
         pub cache_segments: u32 = within(1..=4_096),
-        /// How far a segment reads on after a read, while nothing else is asked.
+        /// How far a segment reads on after a read, while no other request waits.
         pub look_ahead: Bytes = within(Bytes::ZERO..=Bytes::gib(1)),
-        /// Whether writes are done for the host once they are in the cache.
+        /// Whether a write completes once it is in the cache.
         pub write_cache: bool = required(),
         /// How much of the cache writes may fill.
         pub write_buffer: Bytes = within(Bytes::ZERO..=Bytes::gib(8)),
-        /// How many of the buffered writes, the oldest, it weighs against each other for the next
-        /// to put on the media.
+        /// Number of the oldest buffered writes among which the drive chooses the next one to put
+        /// on the media.
         pub write_window: u32 = within(1..=4_096),
-        /// `None`: every sector is read at first sight.
+        /// Sectors that need several reads. `None`: every sector is read at the first attempt.
         pub retries: Option<Retries> = lenient_table(Retries::from_table),
     }
 }
 
-/// The slowest and fastest media rates that make sense: a disk of 1990, and one of several
-/// actuators.
+/// Range of media rates: from a disk of 1990 to one with several actuators.
 const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(1_000_000_000);
 
 from_table! {
-    /// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are
-    /// is left to chance.
+    /// Sectors that are not read at the first attempt: the rare slow reads of a worn disk. Chance
+    /// decides which sectors these are.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Retries {
-        /// One read from the medium in so many, on average.
+        /// Mean number of reads from the medium for one read that needs retries.
         pub one_in: u64 = within(1..=1_000_000_000_000),
-        /// At most so many turns more; any number up to it is as likely.
+        /// The most additional revolutions of such a read; each number from 1 to this is equally
+        /// likely.
         pub turns: u32 = within(1..=10_000),
     }
 }
 
-/// The keys of older files for the queue. A file that has them in place of the new ones is read:
-/// its window says how well the drive chooses, and its limit nothing.
+/// Keys of older files for the queue. A file may have them in place of the new keys. Its window
+/// decides both new values; its limit is only checked.
 const WINDOW: &str = "queue_window";
 const LIMIT: &str = "age_limit";
 
-/// From this window on a drive chooses as NAS disks do, and below as desktop disks.
+/// Smallest window of a drive that chooses as NAS disks do. Drives with a smaller window choose as
+/// desktop disks do.
 const WELL_CHOOSING: u32 = 16;
 
-/// The error and patience that an older file's window stands for; None if it has no good window.
+/// Returns the error and patience for an older file's window; None if the window is missing or
+/// wrong.
 fn of_window(table: &TomlTable<'_, '_>) -> Option<(Nanos, Nanos)> {
     let window = table.within(WINDOW, 1..=1_024_u32)?;
     Some(if window < WELL_CHOOSING {
@@ -119,14 +125,14 @@ fn queue_patience(table: &TomlTable<'_, '_>, key: &str) -> Option<Nanos> {
 }
 
 impl Hdd {
-    /// `bytes` is the disk's size, where that could be read.
+    /// Reads the table `[hdd]`; `bytes` is the disk's size, if that could be read.
     pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
         let hdd = Self::from_table(table)?;
         hdd.check(table, bytes?);
         Some(hdd)
     }
 
-    /// Records what is plausible number by number and not together.
+    /// Records combinations of numbers that are implausible, though each number alone is plausible.
     fn check(&self, table: &TomlTable<'_, '_>, bytes: Bytes) {
         let Self { rpm, surfaces, zones, seek_track_to_track, seek_average, .. } = *self;
         let Self { seek_full, rate_inner, rate_outer, .. } = *self;
@@ -157,7 +163,7 @@ impl Hdd {
         });
     }
 
-    /// What passes under a head in one revolution at the outer edge.
+    /// Returns the bytes of the outermost track, which one revolution reads.
     fn outer_track(&self) -> Bytes {
         Bytes(self.rate_outer.0 * 60 / u64::from(self.rpm))
     }

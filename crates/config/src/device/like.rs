@@ -1,4 +1,4 @@
-//! A device that is like another: what it takes from there, and how that is scaled.
+//! A device that is like another: the keys that it inherits, and their scaling.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ pub struct Inheritance {
     pub keys: Vec<String>,
 }
 
-/// How far an inherited number may be off: factors to it, for its range. Keys without a line have
-/// no range: they are counts of the interface, switches, or lists.
+/// Ranges of inherited numbers, as factors to the number: how far the true number may be off. Keys
+/// without a line have no range: they are counts of the interface, switches, or lists.
 const RANGES: &[(&str, f64, f64)] = &[
     ("seek_track_to_track", 0.6, 1.6),
     ("seek_average", 0.85, 1.15),
@@ -55,7 +55,8 @@ const RANGES: &[(&str, f64, f64)] = &[
     ("erase_unit", 0.5, 2.0),
 ];
 
-/// Reads what a device's file took from another. The outer `None`: `like` is wrong.
+/// Reads the keys that a device's file inherited from another. If `like` is wrong, the outer value
+/// is `None`.
 #[expect(clippy::option_option, reason = "left out and mistaken are two things")]
 pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Option<Inheritance>> {
     let from: Option<String> = table.given(LIKE)?;
@@ -65,9 +66,9 @@ pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Option<Inheritance>> {
     }))
 }
 
-/// The TOML of all that a device's file takes from the device that it is like, scaled to its own
-/// numbers; None if the file names no such device, or is not TOML. `texts` has the files of all
-/// devices.
+/// Returns the TOML of all that a device's file inherits from the device that it is like, scaled to
+/// its own numbers. None if the file names no such device, or is not TOML. `texts` has the files of
+/// all devices.
 pub fn inherited_keys(
     text: &str,
     texts: &BTreeMap<String, String>,
@@ -125,8 +126,8 @@ fn take(own: &Table, from: &str, texts: &BTreeMap<String, String>) -> Result<Tab
     Ok(taken)
 }
 
-/// The ranges of the inherited numbers: those of the other device where the number is the same,
-/// else a factor to the number.
+/// Returns the ranges of the inherited numbers: a range of the other device if the number is the
+/// same, else a factor to the number.
 fn ranges(
     own: &Table,
     base: &Table,
@@ -163,15 +164,15 @@ fn is_possible(text: &str, family: &str, key: &str, value: &Value) -> bool {
     TomlReader::new("device", &text).read(|table| Device::read("device", table)).is_ok()
 }
 
-/// The whole text of a device's file that takes `taken` from another, without the name of that;
-/// None if either is not TOML.
+/// Returns the whole text of a device's file that inherits the keys in `taken`, without the key
+/// `like`. None if either text is not TOML.
 pub fn with_inherited(own: &str, taken: &str) -> Option<String> {
     let mut whole = joined(&own.parse().ok()?, &taken.parse().ok()?);
     whole.remove(LIKE);
     Some(whole.to_string())
 }
 
-/// A file with what it takes from another.
+/// Returns a file with the keys that it inherits.
 fn joined(own: &Table, taken: &Table) -> Table {
     let mut whole = own.clone();
     for (key, value) in taken {
@@ -188,22 +189,23 @@ fn joined(own: &Table, taken: &Table) -> Table {
     whole
 }
 
-/// The numbers of a device and of the one that it is like.
+/// The numbers of a device and of the device that it is like.
 struct Scales<'a> {
     own: &'a Table,
     base: &'a Table,
 }
 
 impl Scales<'_> {
-    /// How much larger the device's own number is, if it has one.
+    /// Returns the ratio of the device's own number to the other device's, if the device has one.
     fn ratio(&self, key: &str) -> Option<f64> {
         let ratio = amount(self.own.get(key)?)? / amount(self.base.get(key)?)?;
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
-    /// The factor to an inherited number. Both rates grow alike, and with the speed of rotation;
-    /// the longest seek is as many times the average one; a smaller cache has fewer segments and
-    /// takes less to write. The tracks follow from size and rates in the model itself.
+    /// Returns the factor to an inherited number. The two rates have the same factor, and grow with
+    /// the speed of rotation. The factor of the longest seek is that of the average one. A smaller
+    /// cache has fewer segments and a smaller write buffer. The model itself derives the tracks
+    /// from size and rates.
     fn factor(&self, family: &str, key: &str) -> f64 {
         let factor = match (family, key) {
             ("hdd", "rate_inner") => self.ratio("rate_outer").or_else(|| self.ratio("rpm")),
@@ -222,7 +224,8 @@ impl Scales<'_> {
     }
 }
 
-/// Gives an SSD of another size as many dies as it has flash: dies stay as large as they are.
+/// Gives an SSD of another size as many dies as it has flash, so that the size of a die stays the
+/// same.
 fn spread_over_dies(numbers: &mut Table, own: &Table, size: Option<Bytes>, base: Option<Bytes>) {
     let (Some(size), Some(base)) = (size, base) else { return };
     let ratio = size.0 as f64 / base.0.max(1) as f64;
@@ -244,7 +247,8 @@ fn spread_over_dies(numbers: &mut Table, own: &Table, size: Option<Bytes>, base:
     let page = bytes(own.get("page").or_else(|| numbers.get("page"))).unwrap_or(Bytes::kib(16));
     let row = page * number(numbers, "planes");
     let raw = bytes(numbers.get("raw_size")).map_or(size.0, |raw| (raw.0 as f64 * ratio) as u64);
-    // The most that the model's map counts, and room for collection: larger blocks, more flash.
+    // The model's map limits the number of blocks, and collection needs some more: larger blocks,
+    // more flash.
     let mut pages = number(numbers, "pages_per_block");
     let needed = |pages: u64| {
         let block = row * pages;
@@ -273,7 +277,7 @@ fn bytes(value: Option<&Value>) -> Option<Bytes> {
     }
 }
 
-/// The amount of a number, or of a quantity in its smallest unit.
+/// Returns the amount of a number, or of a quantity in its smallest unit.
 fn amount(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(number) => Some(*number as f64),
@@ -289,7 +293,7 @@ fn amount(value: &Value) -> Option<f64> {
     }
 }
 
-/// A number, or a quantity in its own unit, times a factor, with four digits.
+/// Returns a number, or a quantity in its own unit, times a factor, with four digits.
 fn scaled(value: &Value, factor: f64) -> Value {
     if (factor - 1.0).abs() < 1e-9 {
         return value.clone();

@@ -1,4 +1,4 @@
-//! `lab/devices/*.toml`: one disk, by model.
+//! `lab/devices/*.toml`: a model of one disk.
 //!
 //! ```toml
 //! summary = "4 TB NAS disk, 7200 rpm"
@@ -12,8 +12,8 @@
 //! queue_patience = ["1 s", "5 s"]
 //! ```
 //!
-//! With a table `[host]`, as an array has it, a file says what the machine took in which the drive
-//! was measured. With `like = "nas-4tb"`, a file takes the keys that it lacks from that device.
+//! A table `[host]`, as in an array's file, has the time of the machine in which the drive was
+//! measured. With `like = "nas-4tb"`, a file takes the keys that it lacks from that device.
 
 mod card;
 mod constant;
@@ -39,33 +39,33 @@ use serde::{Deserialize, Serialize};
 use crate::host::HostTime;
 use crate::read::TomlTable;
 
-/// One disk of an array, or one in the catalogue.
+/// A disk of an array or of the catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// Its file's name.
+    /// Name of the device's file, without `.toml`.
     pub name: String,
-    /// One line for people.
+    /// Summary of one line for people.
     pub summary: String,
-    /// The whole disk, which is what its model is built from: a multiple of 4 KiB.
+    /// Size of the whole disk, from which its model is built: a multiple of 4 KiB.
     pub bytes: Bytes,
-    /// How much of it, from its first sector on, the guest sees as the disk. At most `bytes`, and
-    /// equal to it unless the array uses a part: the rest of the disk is there (seeks and zones are
-    /// those of the whole) and stays unused.
+    /// Size of the part, from the first sector on, that the guest sees as the disk. It is at most
+    /// `bytes`, and equal to it unless the array uses a part. The rest of the disk exists (seeks
+    /// and zones are those of the whole disk) and stays unused.
     pub used: Bytes,
     pub model: Model,
-    /// The numbers that are estimates, each with its range.
+    /// The estimated numbers, each with its range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub estimated: Vec<Estimate>,
     /// The device that the file names as `like`, and the keys that were taken from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inheritance>,
-    /// The time of the machine that the drive was measured in, which is no part of the model. Only
+    /// The time of the machine in which the drive was measured, which is no part of the model. Only
     /// a comparison with those measurements adds it; a trial has the `[host]` of its array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostTime>,
 }
 
-/// How a disk behaves: one family of models and its numbers.
+/// The model of a disk: its family, and the numbers of that family.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
@@ -76,7 +76,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// The family's word, as in a device's file.
+    /// Returns the family's word, as in a device's file.
     pub fn family(&self) -> &'static str {
         match self {
             Self::Hdd(_) => "hdd",
@@ -86,7 +86,7 @@ impl Model {
         }
     }
 
-    /// Whether writes are done before they survive a power cut, so that the kernel must flush.
+    /// Whether a write can complete before it survives a power cut, so that the kernel must flush.
     pub fn write_cache(&self) -> bool {
         match self {
             Self::Hdd(hdd) => hdd.write_cache,
@@ -95,8 +95,8 @@ impl Model {
         }
     }
 
-    /// How much of what was written a power cut can take back at most: what the cache holds that is
-    /// not on the media.
+    /// Returns the most bytes of completed writes that a power cut can lose: those that the cache
+    /// holds and the media do not.
     pub fn volatile(&self) -> Bytes {
         match self {
             Self::Hdd(hdd) if hdd.write_cache => hdd.write_buffer,
@@ -117,7 +117,8 @@ impl Model {
         model
     }
 
-    /// What the guest's kernel is told, and which run time of a suite applies.
+    /// Whether the disk turns. The guest's kernel gets this flag, and a suite has run times for
+    /// both kinds.
     pub fn rotational(&self) -> bool {
         match self {
             Self::Hdd(_) => true,
@@ -126,7 +127,8 @@ impl Model {
         }
     }
 
-    /// Requests that the disk takes at once; the kernel's block layer keeps the others.
+    /// Returns the number of requests that the disk takes at once; the kernel's block layer keeps
+    /// the others.
     pub fn queue_depth(&self) -> u32 {
         match self {
             Self::Hdd(hdd) => hdd.queue_depth,
@@ -136,11 +138,12 @@ impl Model {
         }
     }
 
-    /// Requests that the disk's driver takes at once: what the block layer has tags for. Linux's
-    /// driver for cards takes 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag,
-    /// chance would decide which request waits for it. A disk behind AHCI has the port's 32
-    /// (`AHCI_MAX_CMDS`) whatever its own queue is: with its one tag, a disk without NCQ would
-    /// have an I/O scheduler of two requests (`blk_mq_init_sched`) and nothing to choose from.
+    /// Returns the number of requests that the disk's driver takes at once, for which the block
+    /// layer has tags. Linux's driver for cards takes 64 and does them one by one
+    /// (`MMC_QUEUE_DEPTH`); with one tag, chance would decide which request waits for it. A disk
+    /// behind AHCI has the port's 32 tags (`AHCI_MAX_CMDS`), whatever its own queue is. With only
+    /// one tag, a disk without NCQ would have an I/O scheduler of two requests
+    /// (`blk_mq_init_sched`), too few for the scheduler to choose from.
     pub fn tags(&self) -> u32 {
         match self {
             Self::Card(_) => 64,
@@ -149,19 +152,20 @@ impl Model {
         }
     }
 
-    /// The most sectors of 512 bytes in one request, and the most pieces of memory.
+    /// Returns the most sectors of 512 bytes in one request, and the most pieces of memory.
     pub fn largest_request(&self) -> (u32, u32) {
         match self {
             // sdhci: 512 KiB, ADMA2 with 128 descriptors.
             Self::Card(_) => (1024, 128),
-            // As Linux sees a disk behind AHCI: 65535 sectors in a command, 168 entries in a
+            // Linux's limits for a disk behind AHCI: 65535 sectors in a command, 168 entries in a
             // scatter list.
             Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => (65535, 168),
         }
     }
 }
 
-/// The logical block of every disk, and what sizes are rounded down to.
+/// Size of a logical block of every disk, in bytes. Sizes of disks are rounded down to whole
+/// blocks.
 pub(crate) const BLOCK: u64 = 4096;
 
 /// Rounds a size down to whole blocks.
@@ -173,7 +177,7 @@ const SMALLEST: Bytes = Bytes::mib(1);
 const LARGEST: Bytes = Bytes(200_000_000_000_000);
 
 impl Device {
-    /// Reads a file's top table; `name` is the file's.
+    /// Reads the top table of a device's file; `name` is the file's name.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
         let bytes = table.within("size", SMALLEST..=LARGEST);
@@ -197,13 +201,13 @@ impl Device {
 }
 
 impl Device {
-    /// Whether this drive can take the place of another: both turn, or neither does.
+    /// Whether this drive can replace another: both turn, or neither does.
     pub fn replaces(&self, other: &Self) -> bool {
         self.model.rotational() == other.model.rotational()
     }
 
-    /// Disks with this drive in the place of each that it replaces. As much of it is used as of the
-    /// disk that was there, if it has so much.
+    /// Returns the disks with this drive in place of each that it replaces. The used part stays as
+    /// large as it was, or becomes the whole drive if the drive is smaller.
     pub fn in_place_of(&self, disks: &[Self]) -> Vec<Self> {
         let replaced = |disk: &Self| {
             if self.replaces(disk) {
@@ -215,7 +219,7 @@ impl Device {
         disks.iter().map(replaced).collect()
     }
 
-    /// The kind of disks that this drive replaces, in words.
+    /// Returns the words for the kind of disks that this drive replaces.
     pub fn kind(&self) -> &'static str {
         if self.model.rotational() { "hard disk" } else { "solid-state disk" }
     }
@@ -224,7 +228,7 @@ impl Device {
 /// The classes of devices: the names of their tables.
 pub const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
 
-/// The keys of a family's table, in the order of the documentation.
+/// Returns the keys of a family's table, in the order of the documentation.
 fn keys_of(family: &str) -> &'static [&'static str] {
     match family {
         "hdd" => Hdd::KEYS,

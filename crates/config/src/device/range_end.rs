@@ -2,7 +2,7 @@
 
 use super::Device;
 
-/// The value of the suite axis over estimates that changes nothing.
+/// The value of the axis that leaves every number at the device's own value.
 pub const AS_IS: &str = "as-is";
 
 /// An end of an estimate's range, as a value of the suite axis over estimates:
@@ -10,12 +10,12 @@ pub const AS_IS: &str = "as-is";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeEnd<'a> {
     pub key: &'a str,
-    /// The greatest value; else the least.
+    /// Whether this is the upper end of the range; else the lower.
     pub is_high: bool,
 }
 
 impl<'a> RangeEnd<'a> {
-    /// Reads a value of the axis; None for [`AS_IS`].
+    /// Parses a value of the axis; None for [`AS_IS`].
     pub fn parse(value: &'a str) -> Result<Option<Self>, String> {
         if value == AS_IS {
             return Ok(None);
@@ -31,7 +31,8 @@ impl<'a> RangeEnd<'a> {
         })
     }
 
-    /// The values of the axis for the estimates of some devices: [`AS_IS`] and both ends of each.
+    /// Returns the values of the axis for the estimates of some devices: [`AS_IS`] and both ends of
+    /// each.
     pub fn axis_values<'d>(devices: impl IntoIterator<Item = &'d Device>) -> Vec<String> {
         let mut values = vec![AS_IS.to_owned()];
         for estimate in devices.into_iter().flat_map(|device| &device.estimated) {
@@ -45,7 +46,8 @@ impl<'a> RangeEnd<'a> {
         values
     }
 
-    /// The value that a device has at this end; None if the parameter is no estimate there.
+    /// Returns the value of a device at this end; None if the parameter is no estimate of the
+    /// device.
     pub fn value_of<'d>(&self, device: &'d Device) -> Option<&'d str> {
         let estimate = device.estimated.iter().find(|estimate| estimate.key == self.key)?;
         Some(if self.is_high { &estimate.high } else { &estimate.low })

@@ -6,61 +6,64 @@ use serde::{Deserialize, Serialize};
 use crate::read::{TomlTable, choices, from_table, in_range, values};
 
 from_table! {
-    /// A solid-state disk: dies that work in parallel behind channels, behind one link.
+    /// A solid-state disk: channels with dies that work in parallel, all behind one link.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Ssd {
-        /// Buses between the controller and the flash; one transfer at a time each.
+        /// Buses between the controller and the flash. Each does one transfer at a time.
         pub channels: u32 = within(1..=64),
-        /// Each die reads, programs or erases one page or block at a time.
+        /// Dies of each channel. Each die reads, programs or erases one page or block at a time.
         pub dies_per_channel: u32 = within(1..=64),
-        /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
+        /// Size of the page that a plane of a die reads or programs at once: 4 KiB to 64 KiB, a
+        /// power of two.
         pub page: Bytes = power_of_two(Bytes::kib(4)..=Bytes::kib(64)),
-        /// Parts of a die that work in step: it reads, programs and erases a page or block of each
-        /// at once, at neighbouring addresses.
+        /// Parts of a die that work in step: the die reads, programs and erases a page or block of
+        /// each at once, at neighbouring addresses.
         pub planes: u32 = within_or(1..=8, 1),
-        /// All that the dies hold together. What it is larger than the disk is over-provisioning.
+        /// Size of all flash together. The excess over the disk's size is over-provisioning.
         pub raw_size: Bytes = within(Bytes::mib(1)..=Bytes(20_000_000_000_000)),
-        /// tR, from the cells into the die's register. One value for each type of page (lower,
-        /// middle, upper of a TLC cell); which one a page is depends on its address. All values are
-        /// as frequent: a type of two thirds of the pages is there twice beside one of a third.
+        /// tR, the time from the cells into the die's register. One value for each type of page
+        /// (lower, middle, upper of a TLC cell); the address of a page decides its type. All values
+        /// are equally frequent: a type of two thirds of the pages has two values beside the one of
+        /// a type of a third.
         pub read_page: Vec<Nanos> = with(read_page_times),
-        /// tProg.
+        /// tProg, the time to program a page.
         pub program_page: Nanos = within(Nanos::from_micros(10)..=Nanos::from_millis(100)),
-        /// tBERS.
+        /// tBERS, the time to erase a block.
         pub erase_block: Nanos = within(Nanos::from_micros(100)..=Nanos::from_secs(1)),
-        /// In each plane.
+        /// Pages of a block in each plane.
         pub pages_per_block: u32 = within(16..=16_384),
-        /// What a die takes to interrupt a program or an erase for a read, and again to go on.
-        /// `None`: it does not.
+        /// Time that a die takes to interrupt a program or an erase for a read, and the same time
+        /// again to resume. `None`: the die does not interrupt them.
         pub suspend: Option<Nanos> = lenient_within(Nanos(1)..=Nanos::from_millis(10)),
         pub slc: Option<Slc> = lenient_table(Slc::from_table),
-        /// Of one channel.
+        /// Rate of one channel.
         pub channel: Rate = within(CHANNELS_RATE),
-        /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
+        /// Rate of the interface to the host, after its encoding: about 550 MB/s for SATA at 6
+        /// Gb/s.
         pub link: Rate = within(Rate(10_000_000)..=Rate(64_000_000_000)),
-        /// The link's time for what surrounds the data of each command; no other transfer goes on
-        /// meanwhile. With the transfer itself it bounds the requests a second: 2.7 us and 4 KiB at
-        /// 550 MB/s make 98 000.
+        /// Time that the link takes for each command besides its data; it does no other transfer in
+        /// that time. Together with the transfer it limits the requests per second: 2.7 us and 4
+        /// KiB at 550 MB/s allow 98 000.
         pub link_command: Nanos = within(Nanos::ZERO..=Nanos::from_millis(1)),
-        /// The same time for reads; `None`: `link_command`.
+        /// The same time for reads; `None` means that it is `link_command`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub link_command_read: Option<Nanos> =
             lenient_within(Nanos::ZERO..=Nanos::from_millis(1)),
-        /// Controller, for each command. Many commands are in this stage at once.
+        /// Time of the controller for each command. Many commands are in this stage at once.
         pub command_overhead: Nanos = within(Nanos::ZERO..=Nanos::from_millis(10)),
-        /// 32 for SATA.
+        /// Requests that the disk takes at once: 32 for SATA.
         pub queue_depth: u32 = within(1..=4096),
-        /// Writes are done for the host once they are in here.
+        /// Size of the write buffer. A write completes once it is in the buffer.
         pub write_buffer: Bytes = within(Bytes::kib(64)..=Bytes::gib(64)),
-        /// Once the buffer is full, no write is taken before so much of it is free. `None`: a write
-        /// is taken as soon as it has room.
+        /// Once the buffer is full, the disk takes no write before this much of it is free. `None`:
+        /// the disk takes a write as soon as it has room.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub write_drain: Option<Bytes> = lenient_within(Bytes::kib(4)..=Bytes::gib(64)),
-        /// What a flush takes besides emptying the buffer.
+        /// Time of a flush besides emptying the buffer.
         pub flush: Nanos = within(Nanos::ZERO..=Nanos::from_secs(1)),
-        /// Whether other commands go on during a flush. No for SATA.
+        /// Whether other commands go on during a flush. SATA disks do not continue them.
         pub queued_flush: bool = required(),
-        /// Whether the buffer survives a power cut. A flush then has nothing to wait for.
+        /// Whether the buffer survives a power cut. If it does, a flush has nothing to wait for.
         pub power_loss_protection: bool = with_default(false),
         pub preconditioned: Preconditioned = with_default(Preconditioned::InOrder),
     }
@@ -69,42 +72,43 @@ from_table! {
 choices! {
     /// How the whole disk was written before the trial; the workload's data is part of it.
     pub enum Preconditioned: "state of an SSD" {
-        /// Once, from its first sector to its last.
+        /// The disk was written once, from its first sector to its last.
         InOrder = "in order",
-        /// For so long that collecting garbage has found its steady state.
+        /// The disk was written at random until garbage collection reached its steady state.
         AtRandom = "at random",
     }
 }
 
 from_table! {
-    /// Blocks that are written with one bit a cell: quick, and a part of what they else hold.
+    /// The SLC cache: blocks that are written with one bit per cell. They are quick, and hold less
+    /// than other blocks.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Slc {
-        /// How much data they take, all together.
+        /// How much data all blocks of the cache hold together.
         pub cache: Bytes = within(Bytes::mib(1)..=Bytes(10_000_000_000_000)),
-        /// Bits of a cell in all other blocks: 3 for TLC.
+        /// Bits per cell in all other blocks: 3 for TLC.
         pub cell_bits: u32 = within(2..=5),
         pub read_page: Nanos = within(Nanos::from_micros(1)..=Nanos::from_millis(10)),
         pub program_page: Nanos = within(Nanos::from_micros(10)..=Nanos::from_millis(100)),
     }
 }
 
-/// The largest disk: its map counts units of 4 KiB with 32 bits.
+/// Size of the largest disk: its map counts units of 4 KiB with 32 bits.
 const LARGEST: Bytes = Bytes(16_000_000_000_000);
 
-/// What a channel between controller and flash may move.
+/// Range of the rate of a channel between controller and flash.
 pub const CHANNELS_RATE: RangeInclusive<Rate> = Rate(10_000_000)..=Rate(10_000_000_000);
 
-/// The most times of `read_page`: shares of pages are told to a sixteenth.
+/// The most values of `read_page`: the model keeps shares of pages to a sixteenth.
 pub const MOST_PAGE_TYPES: usize = 16;
 
-/// As many blocks as the model's map counts, all dies together.
+/// The most blocks that the model's map counts, all dies together.
 pub const MOST_BLOCKS: u64 = 65_532;
 
-/// Blocks beyond the disk's size that each die needs at least, for collection to have room.
+/// Blocks beyond the disk's size that each die needs at least, as room for collection.
 const SPARE_BLOCKS: u64 = 8;
 
-/// Blocks of a die that are empty or being written while it collects.
+/// Blocks of a die that are empty or being written while the die collects garbage.
 const IN_HAND: u64 = 5;
 
 impl Ssd {
@@ -112,17 +116,17 @@ impl Ssd {
         self.channels.max(1) * self.dies_per_channel.max(1)
     }
 
-    /// What a die reads or programs at once.
+    /// Returns how much a die reads or programs at once.
     pub fn row(&self) -> Bytes {
         self.page * u64::from(self.planes)
     }
 
-    /// What a die erases at once.
+    /// Returns how much a die erases at once.
     pub fn block(&self) -> Bytes {
         self.row() * u64::from(self.pages_per_block)
     }
 
-    /// `bytes`: the disk's size, if that could be read.
+    /// Reads the table `[ssd]`; `bytes` is the disk's size, if that could be read.
     pub(super) fn read(table: &TomlTable<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
         let ssd = Self::from_table(table)?;
         table.refuse_if(ssd.write_drain > Some(ssd.write_buffer), "write_drain", || {
@@ -131,7 +135,8 @@ impl Ssd {
         bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
     }
 
-    /// Whether the flash is enough, and not in more blocks than the map counts.
+    /// Whether there is enough flash for a disk of this size, in no more blocks than the map
+    /// counts. If not, records the mistake.
     fn has_room(&self, table: &TomlTable<'_, '_>, bytes: Bytes) -> bool {
         if bytes > LARGEST {
             table.wrong("", format!("{bytes} are more than an SSD's map counts: {LARGEST}"));
@@ -158,9 +163,9 @@ impl Ssd {
     }
 }
 
-/// Blocks that each of so many dies needs for a disk of this size, so that some block always gives
-/// at least one row when it is collected: if all were full of valid units but for less than a row
-/// each, they would hold more than the disk has.
+/// Returns how many blocks each of `dies` dies needs for a disk of this size, so that collecting
+/// some block always yields at least one row. If every block were full of valid units except for
+/// less than a row, all blocks together would hold more than the disk has.
 pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
     const UNIT: u64 = 4096;
     let units = bytes.0.div_ceil(UNIT * dies);

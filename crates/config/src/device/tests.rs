@@ -68,7 +68,7 @@ fn read(text: &str) -> Result<Device, String> {
         .map_err(|mistakes| mistakes.to_string())
 }
 
-/// The mistakes when one line of a good file is another.
+/// Returns the mistakes of a good file with one line replaced.
 fn wrong(good: &str, key: &str, value: &str) -> String {
     let is_key = |line: &&str| line.split(" = ").next() == Some(key);
     let line = good.lines().find(is_key).unwrap_or_else(|| panic!("no {key}"));
@@ -102,8 +102,8 @@ fn a_disk_without_a_queue_has_the_tags_of_its_port() {
     assert_eq!(tags("queue_depth = 64"), (64, 64));
 }
 
-/// A completion batch may be left out. Older files are read: their window says how well the drive
-/// chooses.
+/// A completion batch may be left out. Files of older versions are read: their window decides how
+/// well the drive chooses.
 #[test]
 fn the_queue_of_an_hdd() {
     let hdd = |text: &str| match read(text).unwrap().model {
@@ -257,7 +257,7 @@ fn ssd_numbers_that_cannot_be() {
 }
 
 proptest! {
-    /// Numbers of any size in place of good ones: refused or read, never a panic.
+    /// Numbers of any size in place of good ones are refused or read, and never cause a panic.
     #[test]
     fn no_number_panics(
         line in 1..30usize,

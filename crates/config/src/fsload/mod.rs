@@ -17,19 +17,19 @@
 //! size = "gamma 1.5, mean 16 KiB"
 //!
 //! [[fsload.threads]]
-//! name = "proxy"
+//! width = 20                # files in a folder, on average: may be left out, all in one
 //! # may be left out, 1; the suite's `jobs` where there is one kind of threads
 //! count = 100
 //! pick = "rotation"         # see pick.rs: may be left out, rotation
-//! # whole files are read and written so much at a time: may be left out, 1 MiB
+//! # size of the reads and writes of whole files: may be left out, 1 MiB
 //! io = "1 MiB"
-//! idle = "10ms"             # waits so long where there is nothing to do: may be left out, 10 ms
+//! idle = "10ms"             # pause after a loop that found no file: may be left out, 10 ms
 //! loop = ["delete", "create", "append 0 B to 16 KiB", "close", "open", "read whole", "close"]
 //! ```
 //!
-//! A set with `per_folder = 100` instead of `count` begins empty: threads make folders, and fill
-//! them with up to so many files of the set each. Instead of a `loop`, threads may have several, of
-//! which one is drawn each time:
+//! A set with `per_folder = 100` instead of `count` begins empty. Threads make folders for it, and
+//! put up to that many files of the set into each. Instead of one `loop`, threads may have several
+//! loops. Each turn then draws one of them:
 //!
 //! ```toml
 //! [[fsload.threads.either]]
@@ -37,7 +37,7 @@
 //! loop = ["open", "read whole", "close"]
 //! ```
 //!
-//! What steps there are: see step.rs; how sizes are written: size.rs.
+//! See step.rs for the steps, and size.rs for the notation of sizes.
 
 mod operation;
 mod pick;
@@ -55,16 +55,16 @@ pub use size::Size;
 pub use step::{FileAction, FileStep};
 
 from_table! {
-    /// Files, and what is done with them.
+    /// Sets of files, and the threads that work on them.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Fsload {
         /// The time that each operation takes on a guest's only processor.
         pub operation: Nanos = within_or(OPERATION, Nanos::from_micros(50)),
-        /// Per cent of the `count` of each set.
+        /// Size of each set, in per cent of its `count`.
         pub scale: u32 = within_or(1..=10_000, 100),
-        /// At least one set.
+        /// The sets of files, at least one.
         pub files: Vec<FileSet> = with(read_sets),
-        /// At least one kind of threads.
+        /// The kinds of threads, at least one.
         pub threads: Vec<FileThreads> =
             with(|table, key| read_threads(table, key, files.as_deref())),
     }
@@ -74,66 +74,67 @@ from_table! {
     /// Files of one kind.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct FileSet {
-        /// Name of the set and of its folder; files of folders that are made are named by it.
+        /// Name of the set and of its folder. Files in folders that threads make have it in their
+        /// names.
         pub name: String =
             with(|table, key| plain_name(table, key, "of the set, for the steps of threads")),
         /// Sizes of the files.
         pub size: Size = required(),
-        /// The place of the files.
+        /// Place of the files.
         pub place: FilePlace = with(|table, _| FilePlace::read(table)),
     }
 }
 
-/// Where the files of a set are.
+/// The place of the files of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FilePlace {
-    /// In a tree of folders: so many names, of which some are there at the beginning (per cent),
-    /// and so many to a folder.
+    /// A tree of folders: the number of names, how many per cent of them exist at the beginning,
+    /// and files per folder.
     Tree { count: u32, there: u32, width: u32 },
-    /// In folders that threads make: up to so many in each.
+    /// Folders that threads make, each with at most this many files of the set.
     Folders { most: u32 },
 }
 
 from_table! {
-    /// Threads that do the same.
+    /// A kind of threads: all of them run the same loops.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct FileThreads(sets: Option<&[(String, bool)]>) {
-        /// Part of the names of their results.
+        /// Name of the threads, part of the names of their results.
         pub name: String =
             with(|table, key| plain_name(table, key, "of the threads, for the results")),
-        /// How many threads do the same.
+        /// Number of threads of this kind.
         pub count: u32 = within_or(JOBS, 1),
-        /// How a file is chosen.
+        /// How a thread chooses a file.
         pub pick: Pick = with_default(Pick::default()),
-        /// Whole files are read and written so much at a time.
+        /// Size of the reads and writes of whole files.
         pub io: Bytes = within_or(Bytes(512)..=Bytes::mib(1), Bytes::mib(1)),
-        /// After a loop that found nothing to work on.
+        /// Pause after a loop that found no file to work on.
         pub idle: Nanos = within_or(IDLE, Nanos::from_millis(10)),
-        /// Loops of which each turn draws one.
+        /// The loops, one of which each turn draws.
         pub loops["either"]: Vec<ThreadLoop> = with(|table, key| read_loops(table, key, sets)),
     }
 }
 
-/// Steps that a thread repeats, and how often they are drawn among its others.
+/// Steps that a thread repeats, and the weight with which a turn draws this loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadLoop {
     pub weight: u32,
     pub steps: Vec<FileStep>,
 }
 
-/// Of one set; a guest keeps an account of each.
+/// Range of the number of files in a set; the guest keeps an entry for each file.
 const COUNTS: std::ops::RangeInclusive<u32> = 1..=5_000_000;
 const OPERATION: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_secs(1);
 const IDLE: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(100)..=Nanos::from_secs(60);
 
 impl Fsload {
-    /// Without the threads: what is laid out does not depend on them.
+    /// Returns the load without its threads, on which the files at the beginning do not depend.
     #[must_use]
     pub fn files_only(&self) -> Self {
         Self { operation: Nanos::ZERO, threads: Vec::new(), ..self.clone() }
     }
 
-    /// How many names a set has.
+    /// Returns the number of names of a set.
     pub fn count(&self, set: &FileSet) -> u32 {
         match set.place {
             FilePlace::Tree { count, .. } => {
@@ -144,7 +145,7 @@ impl Fsload {
         }
     }
 
-    /// What is laid out before anything runs, about: sizes are drawn.
+    /// Returns the approximate bytes of all files at the beginning. The sizes are drawn at random.
     pub fn bytes(&self) -> Bytes {
         let laid_out = |set: &FileSet| match set.place {
             FilePlace::Tree { there, .. } => {
@@ -156,7 +157,7 @@ impl Fsload {
         self.files.iter().map(laid_out).fold(Bytes::ZERO, Bytes::saturating_add)
     }
 
-    /// How many threads it has.
+    /// Returns the number of threads of all kinds.
     pub fn thread_count(&self) -> u32 {
         self.threads.iter().map(|threads| threads.count).sum()
     }
@@ -182,7 +183,7 @@ fn read_threads(
     }
     let in_folders =
         |set: &FileSet| (set.name.clone(), matches!(set.place, FilePlace::Folders { .. }));
-    // What steps say of sets with mistakes would only bring more of them.
+    // Steps that name a set with mistakes would only report those mistakes again.
     let sets: Option<Vec<_>> = files.map(|files| files.iter().map(in_folders).collect());
     let read = |table: &TomlTable<'_, '_>| FileThreads::from_table(table, sets.as_deref());
     let twice = |_: &str| "other threads have it: their results would be one".to_owned();
@@ -206,7 +207,7 @@ impl FilePlace {
     }
 }
 
-/// A name that is one of a folder too, and no part of a step.
+/// Reads a name that can be a folder's name too, and cannot be mistaken for a part of a step.
 fn plain_name(table: &TomlTable<'_, '_>, key: &str, whose: &str) -> Option<String> {
     if !table.has(key) {
         table.wrong(key, format!("is missing: {whose}"));

@@ -1,9 +1,9 @@
-//! What is counted and timed.
+//! The operations that are counted and timed.
 
 use crate::read::choices;
 
 choices! {
-    /// An operation, as results name it.
+    /// An operation, under the name that results have for it.
     pub enum Operation: "operation of fsload" {
         Open = "open",
         Create = "create",

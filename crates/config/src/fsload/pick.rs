@@ -1,22 +1,22 @@
-//! Which file of a set is next.
+//! How a thread chooses the next file of a set.
 
 use serde::{Deserialize, Serialize};
 
 use crate::read::text_form;
 
-/// How a thread chooses among the files that are there. Written `rotation`, `random`, `zipf 1.1` or
+/// How a thread chooses among the files that exist. In files: `rotation`, `random`, `zipf 1.1` or
 /// `recent 100`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Pick {
-    /// Each thread takes one after the other, as filebench's do.
+    /// Each thread takes one file after the other, as filebench's threads do.
     #[default]
     Rotation,
-    /// Each is as likely.
+    /// Each file is equally likely.
     Random,
-    /// The first is the likeliest; the exponent in thousandths.
+    /// The first file is the likeliest. The exponent is in thousandths.
     Zipf(u32),
-    /// One of so many that were written last.
+    /// A random file of the given number of files that were written last.
     Recent(u32),
 }
 

@@ -1,10 +1,10 @@
-//! How large files are, and what is appended to them: one size, or a distribution of sizes.
+//! Sizes of files, and of appends to them: one size, or a distribution of sizes.
 //!
 //! ```text
 //! 16 KiB                        always
-//! 1 KiB to 32 KiB               each of them as likely
+//! 1 KiB to 32 KiB               each of them is equally likely
 //! gamma 1.5, mean 16 KiB        filebench's: the number is the shape
-//! lognormal 1, mean 16 KiB      the number is the deviation of the logarithm
+//! lognormal 1, mean 16 KiB      the number is the standard deviation of the logarithm
 //! ```
 
 use disklab_units::{Bytes, ParseError};
@@ -16,19 +16,19 @@ use crate::read::text_form;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Size {
-    /// Always the same.
+    /// All files have the same size.
     Fixed(Bytes),
-    /// Both ends included.
+    /// All sizes from the first to the second, both included, are equally likely.
     Uniform(Bytes, Bytes),
     /// The gamma distribution.
     Gamma { shape: u32, mean: Bytes },
-    /// The lognormal distribution; `sigma` is the deviation of the logarithm.
+    /// The lognormal distribution; `sigma` is the standard deviation of the logarithm.
     Lognormal { sigma: u32, mean: Bytes },
 }
 
-/// What no file of ours is larger than.
+/// Size of the largest file.
 pub const LARGEST: Bytes = Bytes::gib(64);
-/// In thousandths: filebench takes as much.
+/// Range of shapes, in thousandths. filebench has the same range.
 const SHAPES: std::ops::RangeInclusive<u32> = 100..=10_000;
 
 impl Size {
@@ -41,7 +41,7 @@ impl Size {
         }
     }
 
-    /// What one of so many is hardly ever beyond, to see whether they fit.
+    /// Returns a size that a file hardly ever exceeds, for the check whether the files fit.
     pub fn most(self) -> Bytes {
         match self {
             Self::Fixed(size) | Self::Uniform(_, size) => size,
@@ -79,14 +79,15 @@ pub(super) fn bytes(text: &str) -> Result<Bytes, String> {
     text.trim().parse().map_err(|error: ParseError| error.to_string())
 }
 
-/// `gamma 1.5, mean 16 KiB` after its first word. None: it has another.
+/// Parses the rest of `gamma 1.5, mean 16 KiB` after the word `gamma`. None if the text begins with
+/// another word.
 fn shaped(text: &str, word: &str) -> Result<Option<(u32, Bytes)>, String> {
     let Some(rest) = text.strip_prefix(word) else { return Ok(None) };
     let wrong =
         || format!("`{text}`: expected a number and a mean, as in `{word}1.5, mean 16 KiB`");
     let (shape, mean) = rest.split_once(", mean ").ok_or_else(wrong)?;
     let shape: f64 = shape.trim().parse().map_err(|_| wrong())?;
-    // What is no number is nothing, and nothing is out of range.
+    // The conversion makes NaN and negative numbers 0, which is out of range.
     let thousandths = (shape * 1000.0).round() as u32;
     if !SHAPES.contains(&thousandths) {
         return Err(format!("`{text}`: {shape} is not sensible: from 0.1 to 10 is"));
@@ -96,7 +97,7 @@ fn shaped(text: &str, word: &str) -> Result<Option<(u32, Bytes)>, String> {
 
 impl std::fmt::Display for Size {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // In bytes where a round number of units would not be exact.
+        // Prints bytes if a round number of units would not be exact.
         let number = |thousandths: u32| f64::from(thousandths) / 1000.0;
         match *self {
             Self::Fixed(Bytes(size)) => write!(out, "{size} B"),

@@ -1,33 +1,33 @@
-//! What a thread does, a step a line of its loop.
+//! The steps of a thread, one per line of its loop.
 //!
 //! ```text
-//! open SET          a file that is there; its later steps are on it, until it is closed
-//! create SET        one that is not there; it is open then, and empty
+//! open SET          a file that exists; later steps work on it, until it is closed
+//! create SET        a file that does not exist; it is open then, and empty
 //! read whole        all of the open file, from its beginning
-//! read 4 KiB        at a random place of it
+//! read 4 KiB        at a random place of the file
 //! append SIZE       one size, or a distribution
-//! write whole       as many bytes as the file had when its set was laid out, in place of its own
+//! write whole       as many bytes as the file had when its set was laid out, replacing all
 //! fsync
 //! close
-//! delete SET        a file that nobody has open
+//! delete SET        a file that no thread has open
 //! stat SET
 //! list SET          the folder that a file of the set is in
 //! replace SET       all of a file, written beside it under another name and renamed
 //! pause 10 ms
 //! ```
 //!
-//! `SET` may be left out where there is one only. Sets of `per_folder` files are used from within
+//! `SET` may be left out if there is only one set. Sets of `per_folder` files are used from within
 //! one of their folders:
 //!
 //! ```text
-//! make folder              a new one, and goes there
-//! enter folder             any that is there
-//! replace any SET          a file of the folder of any number, whether it is there or not
-//! replace 1 to 100 SET     as many as are drawn, from that number down to 1
-//! read all SET             from 1 on, until one is not there
+//! make folder              a new folder; later steps work in it
+//! enter folder             any folder that exists; later steps work in it
+//! replace any SET          a file of the folder of any number, whether it exists or not
+//! replace 1 to 100 SET     the files from a random number of the range down to 1
+//! read all SET             from file 1 on, up to the first that does not exist
 //! ```
 //!
-//! `50 %: STEP` is done as often as not.
+//! A step with a prefix, `50 %: STEP`, runs with that probability.
 
 use disklab_units::{Bytes, Nanos, ParseError};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use super::size::{Size, bytes};
 use crate::read::unknown;
 
-/// A step, and of a hundred times how often it is done.
+/// A step, and the probability of running it, in per cent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStep {
     pub percent: u32,
@@ -51,7 +51,7 @@ pub enum FileAction {
     Create { set: usize },
     /// Reads all of the open file.
     ReadWhole,
-    /// Reads so much at a random place of the open file.
+    /// Reads so many bytes at a random place of the open file.
     ReadRandom(Bytes),
     /// Appends to the open file.
     Append(Size),
@@ -69,11 +69,11 @@ pub enum FileAction {
     List { set: usize },
     /// Writes a file under another name, and renames that.
     Replace { set: usize },
-    /// Sleeps.
+    /// Sleeps for this time.
     Pause(Nanos),
-    /// Makes a folder, and goes there.
+    /// Makes a folder, and enters it.
     MakeFolder,
-    /// Goes to a folder that exists.
+    /// Enters a folder that exists.
     EnterFolder,
     /// Replaces a file of any number in the folder.
     ReplaceAny { set: usize },
@@ -83,7 +83,7 @@ pub enum FileAction {
     ReadAll { set: usize },
 }
 
-/// What steps may speak of: the names of the sets, and which are of `per_folder` files.
+/// The sets that steps may name: for each its name, and whether it is of `per_folder` files.
 pub struct Sets<'a>(pub &'a [(String, bool)]);
 
 impl Sets<'_> {
@@ -126,7 +126,7 @@ impl FileStep {
         Ok(Self { percent, does })
     }
 
-    /// A whole loop, whose steps have to fit together.
+    /// Parses a whole loop, whose steps have to fit together.
     pub fn parse_all(lines: &[&str], sets: &Sets<'_>) -> Result<Vec<Self>, (usize, String)> {
         let parse =
             |(number, line): (usize, &&str)| Self::parse(line, sets).map_err(|why| (number, why));
@@ -144,7 +144,7 @@ impl FileStep {
     }
 }
 
-/// What must be before a step is: an open file, a folder.
+/// Checks that each step has what it needs from the steps before it: an open file, a folder.
 fn check(steps: &[FileStep]) -> Result<(), (usize, String)> {
     let (mut open, mut inside) = (false, false);
     for (number, FileStep { percent, does }) in steps.iter().enumerate() {
@@ -222,12 +222,12 @@ impl FileAction {
         }
     }
 
-    /// Whether later steps are on what it chose.
+    /// Whether the step changes the open file or the folder, on which later steps work.
     fn moves(self) -> bool {
         self.ends_file() || matches!(self, Self::MakeFolder | Self::EnterFolder)
     }
 
-    /// Whether it is on the open file.
+    /// Whether the step works on the open file.
     pub fn needs_file(self) -> bool {
         self.writes()
             || matches!(self, Self::ReadWhole | Self::ReadRandom(_) | Self::Fsync | Self::Close)

@@ -1,6 +1,7 @@
-//! The keys of fio's job files: those that are taken, and those that are not, with the reason.
+//! The keys of fio's job files: those that disklab takes, and those that it refuses, with the
+//! reason.
 
-/// Keys that are data. Their values are fio's to check.
+/// Keys that disklab takes: they are only data. fio itself checks their values.
 pub const TAKEN: &[&str] = &[
     "blockalign",
     "bs",
@@ -88,10 +89,10 @@ pub const TAKEN: &[&str] = &[
     "zero_buffers",
 ];
 
-/// Keys without effect here: disklab runs all jobs as threads, and reports each section.
+/// Keys that have no effect here: disklab runs all jobs as threads, and reports each section.
 pub const IGNORED: &[&str] = &["description", "group_reporting", "thread"];
 
-/// Keys that are refused, those of one reason together.
+/// Keys that disklab refuses, grouped by reason.
 pub const REFUSED: &[(&str, &str)] = &[
     (
         "filename directory filename_format unique_filename opendir nrfiles openfiles \
@@ -140,7 +141,7 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("kb_base unit_base", "sizes are of 1024, fio's default"),
 ];
 
-/// The usual name of a key that has several.
+/// Returns the usual name of a key that has several names.
 pub fn usual(key: &str) -> &str {
     match key {
         "readwrite" => "rw",

@@ -1,8 +1,8 @@
 //! fio's own job files as workloads.
 //!
-//! A workload's file names one with `fio = "mine.fio"`, and a suite may name one directly. It is
-//! text of others: keys that are data are taken (see keys.rs), and all others are refused. fio
-//! itself would run programs, include files, and read the environment.
+//! A workload's file names one with `fio = "mine.fio"`, and a suite may name one directly. Somebody
+//! else may have written it. So disklab takes keys that are only data (see keys.rs), and refuses
+//! all others: fio itself would run programs, include files, and read the environment.
 //!
 //! All sections work on one file, which disklab lays out: `size` and `offset` are parts of it.
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::{FILES, Ioengine, JOBS, Job, Rw};
 use crate::read::unknown;
 
-/// A section of a job file, with what `[global]` said before it.
+/// A section of a job file, with the keys of `[global]` before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSection {
     pub name: String,
@@ -26,13 +26,14 @@ pub struct JobSection {
     pub options: Vec<String>,
     /// The part of the file that the section works on.
     pub size: Bytes,
-    /// Whether all sections before it end first.
+    /// Whether the section begins only after all sections before it have ended.
     pub stonewall: bool,
-    /// Whether it runs for as long as the suite says; else it ends when its bytes are done.
+    /// Whether the section runs for as long as the suite says; else it ends when its bytes are
+    /// done.
     pub time_based: bool,
 }
 
-/// A job file as it was read.
+/// A parsed job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFile {
     pub sections: Vec<JobSection>,
@@ -42,7 +43,7 @@ pub struct JobFile {
     pub file_size: Bytes,
 }
 
-/// The name of a result of one section.
+/// Returns the name of a result of one section.
 pub fn metric(section: &str, what: &str) -> String {
     format!("[{section}] {what}")
 }
@@ -50,11 +51,12 @@ pub fn metric(section: &str, what: &str) -> String {
 const MOST_SECTIONS: usize = 64;
 const LONGEST_VALUE: usize = 256;
 const BLOCKS: std::ops::RangeInclusive<u64> = 512..=64 << 20;
-/// Marks in values, besides letters and digits. fio has programs run for backticks, replaces words
-/// that begin with `$`, and reads files for patterns in single quotes.
+/// Characters that values may have besides letters and digits. Not among them: fio runs programs
+/// for backticks, replaces words that begin with `$`, and reads files for patterns in single
+/// quotes.
 const MARKS: &[u8] = b"_.,:/%+-*";
 
-/// A section as it is being read: each key with its value and its line, the last of each name.
+/// A section during parsing: each key with its value and its line. The last value of a key counts.
 #[derive(Clone, Default)]
 struct Lines {
     name: String,
@@ -79,7 +81,7 @@ impl Lines {
 }
 
 impl JobFile {
-    /// Reads a job file. `file_size` is the workload's own, if it has one; else the file is as
+    /// Parses a job file. `file_size` is the workload's own, if it has one; else the file is as
     /// large as its sections need. The error holds all mistakes, each with its line.
     pub fn parse(text: &str, file_size: Option<Bytes>) -> Result<Self, Vec<String>> {
         let mut mistakes = Vec::new();
@@ -137,13 +139,13 @@ impl JobFile {
     }
 }
 
-/// How many groups of sections run in turn.
+/// Returns the number of groups of sections that run one after the other.
 pub fn groups(sections: &[JobSection]) -> u32 {
     let later = sections.iter().skip(1).filter(|section| section.stonewall).count();
     u32::try_from(later).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// The sections of a file, each with the globals before it.
+/// Returns the sections of a file, each with the globals before it.
 fn sections(text: &str, mistakes: &mut Vec<String>) -> Vec<Lines> {
     let (mut global, mut found) = (Lines::default(), Vec::<Lines>::new());
     let mut is_global = None;
@@ -159,7 +161,7 @@ fn sections(text: &str, mistakes: &mut Vec<String>) -> Vec<Lines> {
             };
             is_global = Some(name == "global");
             if name != "global" {
-                // What is too many is refused when all are counted.
+                // The caller refuses too many sections, once all are counted.
                 found.push(Lines { name: name.to_owned(), number, ..global.clone() });
                 if found.len() > MOST_SECTIONS {
                     return found;
@@ -214,7 +216,7 @@ fn check_key(key: &str, value: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// Text of others as part of a message.
+/// Returns the text of a job file, shortened and escaped for a message.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(80).collect();
     short.escape_debug().to_string()
@@ -231,7 +233,7 @@ fn check_section(section: &Lines, mistakes: &mut Vec<String>) {
     mistakes.extend(sizes.iter().filter_map(|key| size(section, key).err()));
 }
 
-/// A size in a job file: `4k` is 4096 bytes, as fio takes it.
+/// A size in a job file. `4k` is 4096 bytes, as in fio.
 #[derive(Clone, Copy)]
 enum Size {
     Bytes(u64),
@@ -260,7 +262,7 @@ impl Size {
     fn bytes_of(self, file: Bytes) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
-            // Whole blocks, so that direct requests stay aligned.
+            // Percentages give whole blocks, so that direct requests stay aligned.
             Self::Percent(percent) => file.0 / 100 * percent / 4096 * 4096,
         }
     }
@@ -275,7 +277,7 @@ fn size(section: &Lines, key: &str) -> Result<Option<Size>, String> {
     Size::parse(value).map(Some).ok_or_else(message)
 }
 
-/// The size of a file that has room for all sections whose sizes are in bytes.
+/// Returns the size of a file that has room for all sections whose sizes are in bytes.
 fn needed(sections: &[Lines]) -> Option<Bytes> {
     let of_one = |section: &Lines| {
         let bytes = |key| match size(section, key) {
@@ -305,7 +307,7 @@ fn number(
     })
 }
 
-/// The section with its sizes in bytes, and its rough form.
+/// Returns the section with its sizes in bytes, and its rough form.
 fn settle(section: &Lines, file: Bytes) -> Result<(JobSection, Job), String> {
     let at = section.number;
     let numjobs = number(section, "numjobs", JOBS)?;
@@ -390,7 +392,8 @@ fn rough(section: &Lines, numjobs: u32, iodepth: u32) -> Result<Job, String> {
     })
 }
 
-/// The largest block of `bs=4k,8k`, `bsrange=4k-64k` or `bssplit=4k/50:64k/50`; 4 KiB without any.
+/// Returns the largest block of `bs=4k,8k`, `bsrange=4k-64k` or `bssplit=4k/50:64k/50`; 4 KiB
+/// without any of these.
 fn largest_block(section: &Lines) -> Result<Bytes, String> {
     let mut largest = None;
     for key in ["bs", "bsrange", "bssplit"] {

@@ -120,7 +120,7 @@ fn each_key_has_one_fate() {
     assert!(TAKEN.is_sorted());
 }
 
-/// docs/FORMAT.md has the keys as they are here.
+/// The list of keys in docs/FORMAT.md is the list here.
 #[test]
 fn the_documents_have_the_keys() {
     let format = include_str!("../../../../docs/FORMAT.md");
@@ -140,7 +140,8 @@ mod any_text {
     use super::*;
 
     proptest! {
-        /// Whatever a file holds, what is taken of it is a section of the file, in plain words.
+        /// Whatever a file holds, each part of it that is taken is a section of the file, in plain
+        /// words.
         #[test]
         fn is_refused_or_plain(text in "(\\[[a-z\\]]{0,3}|[a-z_]{0,9}=?[0-9a-z%$`'/:.,-]{0,9}|\
                                         (size|bs|offset|numjobs|offset_increment|bssplit)\

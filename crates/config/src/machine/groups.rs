@@ -1,15 +1,15 @@
-//! Which disks belong together, as the tools of btrfs, md and ZFS tell it. What their words do not
-//! say is a guess of the draft's, and said there.
+//! Groups of disks that belong together, parsed from the output of the tools of btrfs, md and ZFS.
+//! If the output does not determine a layout, the draft guesses it and says so.
 
 use crate::layout::{Layout, Profile};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskGroup {
-    /// For people: `btrfs pool`, `md /dev/md0 (raid1)`.
+    /// Name for people: `btrfs pool`, `md /dev/md0 (raid1)`.
     pub name: String,
-    /// What comes nearest; `None` where nothing was said.
+    /// The nearest layout; `None` if the output names none.
     pub layout: Option<Layout>,
-    /// Of its members, in its own order.
+    /// Paths of the group's members, in its own order.
     pub paths: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ impl DiskGroup {
     }
 }
 
-/// `btrfs filesystem show`. Profiles are not in it.
+/// Parses `btrfs filesystem show`, which does not print profiles.
 pub fn btrfs(said: &str) -> Vec<DiskGroup> {
     let mut groups: Vec<DiskGroup> = Vec::new();
     for line in said.lines().map(str::trim) {
@@ -31,7 +31,7 @@ pub fn btrfs(said: &str) -> Vec<DiskGroup> {
         } else if let (Some(group), true) = (groups.last_mut(), line.starts_with("devid"))
             && let Some((_, path)) = line.split_once(" path ")
         {
-            // A device that is missing has no path, or one that is marked so.
+            // A missing device has no path, or a path that is marked as missing.
             let path = path.split_whitespace().next().filter(|path| path.starts_with('/'));
             group.paths.extend(path.map(str::to_owned));
         }
@@ -39,7 +39,7 @@ pub fn btrfs(said: &str) -> Vec<DiskGroup> {
     groups
 }
 
-/// `mdadm --detail --scan --verbose`.
+/// Parses `mdadm --detail --scan --verbose`.
 pub fn md(said: &str) -> Vec<DiskGroup> {
     let mut groups: Vec<DiskGroup> = Vec::new();
     for line in said.lines() {
@@ -64,7 +64,7 @@ pub fn md(said: &str) -> Vec<DiskGroup> {
     groups
 }
 
-/// `zpool status -P`. Logs, caches and spares hold no data of their own.
+/// Parses `zpool status -P`. Logs, caches and spares hold no data of their own.
 pub fn zfs(said: &str) -> Vec<DiskGroup> {
     let mut groups: Vec<DiskGroup> = Vec::new();
     let (mut mirrors, mut parity, mut within) = (0, false, false);

@@ -1,4 +1,4 @@
-//! The disks of a machine, as `lsblk --json --bytes --output PATH,TYPE,SIZE,ROTA,MODEL` tells them.
+//! The disks of a machine, from `lsblk --json --bytes --output PATH,TYPE,SIZE,ROTA,MODEL`.
 
 use disklab_units::Bytes;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ pub struct ListedDisk {
     pub bytes: Bytes,
     pub rotational: bool,
     pub model: Option<String>,
-    /// Its own, its partitions', and those of all that is made of them.
+    /// Paths of the disk, of its partitions, and of every device on top of them.
     pub paths: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ struct Listing {
     blockdevices: Vec<Node>,
 }
 
-/// Older ones write numbers and truth as strings.
+/// A node of the listing. Older versions of lsblk write numbers and booleans as strings.
 #[derive(Deserialize)]
 struct Node {
     path: String,
@@ -43,8 +43,7 @@ impl Node {
     }
 }
 
-/// Whole disks with something on them that could be a disk: no memory, no optical ones, no empty
-/// slots.
+/// Parses a listing into whole disks. RAM disks, optical drives and empty slots are left out.
 pub fn read(listing: &str) -> Result<Vec<ListedDisk>, serde_json::Error> {
     let listing: Listing = serde_json::from_str(listing)?;
     let real = |node: &Node| {

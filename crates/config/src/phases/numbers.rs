@@ -1,9 +1,9 @@
-//! What reads numbers from what a phase's program prints, and their names.
+//! The parsers for the output of a phase's program, and the names of the numbers that they find.
 
 use crate::read::choices;
 
 choices! {
-    /// What reads a program's output.
+    /// The parser for a program's output.
     pub enum PrintedNumbers: "reader of numbers" {
         Dbench = "dbench",
         FsMark = "fs_mark",
@@ -11,7 +11,7 @@ choices! {
 }
 
 impl PrintedNumbers {
-    /// The names of its numbers, without the program's.
+    /// Returns the names of the numbers, without the program's name.
     pub(super) fn metrics(self) -> Vec<String> {
         match self {
             Self::FsMark => ["files", "slowest"].map(str::to_owned).to_vec(),
@@ -23,7 +23,7 @@ impl PrintedNumbers {
     }
 }
 
-/// What dbench's load file has it do.
+/// The operations in dbench's load file.
 const DBENCH: [&str; 16] = [
     "NTCreateX",
     "Close",

@@ -1,4 +1,4 @@
-//! A policy with values: as a suite writes it, and what it means.
+//! A read policy with values: the words of a suite, and the meaning for one policy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,21 +9,23 @@ use serde::{Deserialize, Serialize};
 use super::Policy;
 use crate::read::unknown;
 
-/// A policy as a suite writes it. Whether there is such a policy, and what its parameters are, is
-/// not known here.
+/// A policy as a suite writes it. This type does not know whether the policy exists, and which
+/// parameters it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedPolicy {
     pub policy: String,
-    /// Key and value. Only the first may have no key, and is then of the policy's first parameter.
+    /// Keys and values. Only the first may have no key, and belongs to the policy's first parameter
+    /// then.
     values: Vec<(Option<String>, String)>,
 }
 
-/// A policy with the values of its parameters. Displayed in as few words as say it: without what is
-/// the default.
+/// A policy with the values of its parameters. It is displayed without the values that are
+/// defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PolicyChoice {
     pub policy: String,
-    /// Of every parameter in the kernel's order, but not of a device that the kernel is to choose.
+    /// Values of all parameters in the kernel's order, except a device that the kernel is to
+    /// choose.
     pub values: Vec<PolicyValue>,
 }
 
@@ -33,20 +35,20 @@ pub struct PolicyValue {
     pub key: String,
     /// A decimal number or a word.
     pub value: String,
-    /// It is of the policy's first parameter, which goes without its key.
+    /// Whether this is the policy's first parameter, which is displayed without its key.
     pub first: bool,
-    /// It would hold if nothing were said.
+    /// Whether the value is the parameter's default.
     pub default: bool,
 }
 
 impl WantedPolicy {
-    /// With one more value.
+    /// Returns the policy with one more value.
     pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         self.values.push((Some(key.to_owned()), plain(value)));
         self
     }
 
-    /// What it means for this policy, which it names, on arrays of so many devices.
+    /// Returns the choice for `policy`, the policy of this name, on arrays of so many devices.
     pub fn settle(&self, policy: &Policy, devices: usize) -> Result<PolicyChoice, String> {
         let parameters = &policy.parameters;
         let mut given: Vec<Option<String>> = vec![None; parameters.len()];
@@ -79,8 +81,8 @@ impl WantedPolicy {
 }
 
 impl PolicyChoice {
-    /// What is written to sysfs, with every value: what is measured is what the lab says, also on a
-    /// kernel with other defaults. A kernel with the same parameters shows the same.
+    /// Returns the text for sysfs, with every value. So the values are the lab's, also on a kernel
+    /// with other defaults. A kernel with the same parameters shows the same text.
     pub fn setting(&self) -> String {
         self.text(|_| true)
     }
@@ -92,7 +94,7 @@ impl PolicyChoice {
     }
 }
 
-/// `name:value,key=value`, or the name alone.
+/// Returns `name:value,key=value`, or the name alone.
 fn spelled<'a>(policy: &str, values: impl Iterator<Item = (Option<String>, &'a str)>) -> String {
     let assigned = |(key, value): (Option<String>, &str)| {
         key.map_or_else(|| value.to_owned(), |key| format!("{key}={value}"))
@@ -115,7 +117,7 @@ impl fmt::Display for WantedPolicy {
     }
 }
 
-/// `name`, `name:value`, `name:key=value`, with more `,key=value` behind.
+/// Parses `name`, `name:value`, `name:key=value`, each followed by more `,key=value`.
 impl FromStr for WantedPolicy {
     type Err = String;
 

@@ -1,4 +1,4 @@
-//! One value that can be set: what it may be.
+//! A parameter of a policy, and the values that it may have.
 
 use std::fmt::Display;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::read::{FromToml, TomlTable, choices, from_table, in_range, unknown, values};
 
 from_table! {
-    /// A value of a policy that can be set.
+    /// A parameter of a policy.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct PolicyParameter {
-        /// Key of the value.
+        /// Key of the parameter.
         pub key: String = with(read_key),
         /// A summary of one line for people.
         pub summary: String = required(),
@@ -21,7 +21,7 @@ from_table! {
     }
 }
 
-/// What its value may be, and what holds where nothing is said.
+/// The values that a parameter may have, and its default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ParameterKind {
@@ -29,10 +29,9 @@ pub enum ParameterKind {
     Number { least: u64, most: u64, default: u64 },
     /// An amount of data, in whole btrfs sectors of 4 KiB.
     Bytes { least: Bytes, most: Bytes, default: Bytes },
-    /// A btrfs device id: the first disk of an array is 1. Unless said, one of the kernel's
-    /// choosing.
+    /// A btrfs device id: the first disk of an array is 1. By default the kernel chooses.
     Device,
-    /// One of these.
+    /// A word from the list.
     Word { words: Vec<String>, default: String },
 }
 
@@ -46,7 +45,7 @@ choices! {
     }
 }
 
-/// btrfs rounds bytes up to its sector size.
+/// Size of a btrfs sector, to which the kernel rounds bytes up.
 const SECTOR: u64 = 4096;
 
 fn read_key(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
@@ -69,7 +68,7 @@ impl ParameterKind {
             Some(ParameterKindName::Device) => Some(Self::Device),
             Some(ParameterKindName::Word) => words(table),
             None => {
-                // Not also unknown.
+                // Marks the keys as known, so that they are not reported as unknown too.
                 for key in ["least", "most", "default", "words"] {
                     table.has(key);
                 }
@@ -80,7 +79,7 @@ impl ParameterKind {
 }
 
 impl PolicyParameter {
-    /// The one spelling of a value of this parameter, on an array of so many devices.
+    /// Returns the only spelling of a value of this parameter, on an array of so many devices.
     pub(super) fn canonical(&self, text: &str, devices: usize) -> Result<String, String> {
         match &self.kind {
             ParameterKind::Number { least, most, .. } => {
@@ -90,7 +89,7 @@ impl PolicyParameter {
             }
             ParameterKind::Bytes { least, most, .. } => {
                 let value: Bytes = text.parse().map_err(|error| format!("{error}"))?;
-                // Less than a sector is rounded up to one.
+                // The kernel rounds a value below one sector up to one.
                 in_range(&value, &(Bytes(least.0.max(SECTOR))..=*most))?;
                 if !value.0.is_multiple_of(SECTOR) {
                     let why = "the kernel would round them up";
@@ -110,7 +109,7 @@ impl PolicyParameter {
         }
     }
 
-    /// What holds where nothing is said; `None` where that is the kernel's affair.
+    /// Returns the default of the parameter; `None` if the kernel chooses it.
     pub(super) fn default_value(&self) -> Option<String> {
         match &self.kind {
             ParameterKind::Number { default, .. } => Some(default.to_string()),
@@ -127,7 +126,7 @@ fn number(text: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("`{}` is not a whole number", text.escape_debug()))
 }
 
-/// Least, most and default, the last between the others.
+/// Reads the least, the greatest and the default value. The default lies between the others.
 fn range<T: FromToml + PartialOrd + Display + Copy>(
     table: &TomlTable<'_, '_>,
 ) -> Option<(T, T, T)> {
@@ -154,7 +153,8 @@ fn known_word(text: &str, words: &[String]) -> Result<String, String> {
     known.ok_or_else(|| unknown("word", text, words.iter().map(String::as_str)))
 }
 
-/// Keys and words are parts of a trial's id, and must be told from its other parts.
+/// Whether a text can be a key or a word: both are parts of a trial's id, and must differ from its
+/// other parts.
 fn is_word(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     text.starts_with(|letter: char| letter.is_ascii_lowercase()) && text.bytes().all(fits)

@@ -1,4 +1,4 @@
-/// An enum of words ([`disklab_units::words`]) that can be the value of a key.
+/// Defines an enum of words ([`disklab_units::words`]) that can be the value of a key.
 macro_rules! choices {
     ($(#[$meta:meta])* $vis:vis enum $name:ident: $noun:literal { $($variants:tt)+ }) => {
         disklab_units::words! {

@@ -1,16 +1,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Where in a file something is written, kept for mistakes that are found later.
+/// A place in a file, kept for mistakes that are found later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePlace {
-    /// As it was given: a path, or the command-line option that took the file's place.
+    /// The file as the user gave it: a path, or the command-line option that took the file's place.
     pub file: Arc<str>,
-    /// From 1; 0 where there is no text to point at (a command line, a file that cannot be opened).
+    /// Line, from 1; 0 if there is no text to point at (a command line, a file that cannot be
+    /// opened).
     pub line: u32,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: u32,
-    /// With the tables it is in: `hdd.rpm`. Empty for the file as a whole.
+    /// Key with the tables that contain it: `hdd.rpm`. Empty for the file as a whole.
     pub key: String,
 }
 
@@ -21,24 +22,24 @@ pub struct Located<T> {
     pub place: SourcePlace,
 }
 
-/// The values of a list, without their places.
+/// Returns the values of a list, without their places.
 pub(crate) fn values<T>(list: Vec<Located<T>>) -> Vec<T> {
     list.into_iter().map(|located| located.value).collect()
 }
 
-/// One thing that is wrong in one place.
+/// A mistake at one place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Diagnostic {
     pub place: SourcePlace,
     pub message: String,
 }
 
-/// All that is wrong, in the order of the files. Never empty.
+/// All mistakes, in the order of the files. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl SourcePlace {
-    /// A file as a whole, or a command-line option.
+    /// Returns the place of a file as a whole, or of a command-line option.
     pub fn of_file(file: impl fmt::Display) -> Self {
         Self { file: file.to_string().into(), line: 0, column: 0, key: String::new() }
     }
@@ -48,7 +49,7 @@ impl SourcePlace {
     }
 }
 
-/// `lab/devices/x.toml:7:1: hdd.rmp: unknown key; did you mean `rpm`?`
+/// Prints `lab/devices/x.toml:7:1: hdd.rmp: unknown key; did you mean `rpm`?`
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SourcePlace { file, line, column, key } = &self.place;
@@ -63,7 +64,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// One mistake a line.
+/// Prints one mistake per line.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();

@@ -2,9 +2,9 @@
 ///
 /// `field: Type = method(arguments)` calls that method of [`TomlTable`](super::TomlTable) with the
 /// field's name as the key, and `field["key"]` with another key. `from_table` reads all fields
-/// before the first that is missing ends it, so that all mistakes are found at once. Names in
-/// parentheses behind that of the struct are further parameters of `from_table`; arguments may use
-/// them, and the fields above.
+/// before a missing field ends it, so that all mistakes are found at once. Names in parentheses
+/// after the name of the struct are further parameters of `from_table`. Arguments may use these
+/// parameters, and the fields above.
 macro_rules! from_table {
     (
         $(#[$meta:meta])*

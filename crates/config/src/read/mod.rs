@@ -1,5 +1,5 @@
-//! TOML with positions: all mistakes of a file at once, each with its line and what was probably
-//! meant.
+//! TOML with positions: reports all mistakes of a file at once, each with its line and the probable
+//! intent.
 //!
 //! ```
 //! use disklab_config::read::TomlReader;

@@ -12,48 +12,48 @@ use toml::de::{DeTable, DeValue};
 use super::diagnostic::{Diagnostic, Diagnostics, Located, SourcePlace};
 use super::value::{FromToml, in_range};
 
-/// One file to be read.
+/// A TOML file during parsing.
 pub struct TomlReader<'s> {
     file: Arc<str>,
     source: &'s str,
-    /// Where each begins.
+    /// Offsets at which the lines begin.
     lines: Vec<usize>,
     mistakes: RefCell<Vec<Diagnostic>>,
-    /// The key that names another file, and what is taken from there, or why nothing can be.
+    /// The key that names another file, and the text that is inherited from there, or an error.
     inherited: Option<(&'static str, Result<&'s str, &'s str>)>,
 }
 
 /// A table of the file.
 ///
-/// Ask for every key it may have; when it is dropped, the keys that nobody asked for are recorded
-/// as mistakes.
+/// Ask for every key that the table may have. When the table is dropped, it records the keys that
+/// nobody asked for as mistakes.
 pub struct TomlTable<'r, 's> {
     reader: &'r TomlReader<'s>,
     entries: &'r DeTable<'s>,
-    /// Of its header, for what is missing in it.
+    /// Span of the table's header, the place of mistakes about missing keys.
     span: Range<usize>,
-    /// The tables around it, each with a point behind it: `hdd.`
+    /// Names of the tables around it, each followed by a point: `hdd.`
     prefix: String,
-    /// The keys that were asked for. With what a key should have been, if it must be there and is
-    /// not.
+    /// The keys that were asked for. A missing key that is required has the description of its
+    /// expected value.
     asked: RefCell<IndexMap<String, Option<&'static str>>>,
 }
 
-/// What a range can be asked of.
+/// Types of values that a range can limit.
 pub trait Ranged: FromToml + PartialOrd + Display {}
 
 impl<T: FromToml + PartialOrd + Display> Ranged for T {}
 
 impl<'s> TomlReader<'s> {
-    /// `file` is only for messages.
+    /// Returns a reader of `source`; `file` is only for messages.
     pub fn new(file: &str, source: &'s str) -> Self {
         let after = source.match_indices('\n').map(|(end, _)| end + 1);
         let lines = std::iter::once(0).chain(after).collect();
         Self { file: file.into(), source, lines, mistakes: RefCell::default(), inherited: None }
     }
 
-    /// Takes keys that the file lacks from `inherited`, a TOML document. `key` names their origin;
-    /// mistakes of inherited keys are shown there, and so is an error.
+    /// Takes keys that the file lacks from `inherited`, a TOML document or an error. `key` names
+    /// the origin; the error and mistakes of inherited keys are shown at that key.
     #[must_use]
     pub fn inheriting(mut self, key: &'static str, inherited: &'s Result<String, String>) -> Self {
         self.inherited = Some((key, inherited.as_deref().map_err(String::as_str)));
@@ -62,8 +62,8 @@ impl<'s> TomlReader<'s> {
 
     /// Parses the source and hands its top table to `read`.
     ///
-    /// Whatever `read` returns, one recorded mistake is enough for an error. `read` returning
-    /// `None` without one is an error too, and a bug in `read`.
+    /// If a mistake is recorded, the result is an error, whatever `read` returns. If `read` returns
+    /// `None` without one, the result is an error too, and `read` has a bug.
     pub fn read<T>(
         self,
         read: impl FnOnce(&TomlTable<'_, 's>) -> Option<T>,
@@ -74,7 +74,7 @@ impl<'s> TomlReader<'s> {
             let place = self.place(start, String::new());
             self.record(place.diagnostic(format!("not TOML: {}", error.message())));
         }
-        // What could be parsed of a broken file would only bring mistakes that follow from the
+        // Reading the parsed part of a broken file would only report mistakes that follow from the
         // first ones.
         let is_whole = errors.is_empty() && self.inherit(document.get_mut());
         let top = || TomlTable::new(&self, document.get_ref(), 0..0, String::new());
@@ -90,8 +90,8 @@ impl<'s> TomlReader<'s> {
         }
     }
 
-    /// Adds the inherited keys, each where the key stands that names their origin. Returns whether
-    /// they could be.
+    /// Adds the inherited keys, all at the place of the key that names their origin. Returns
+    /// whether it succeeded.
     fn inherit(&self, document: &mut DeTable<'s>) -> bool {
         let Some((key, inherited)) = self.inherited else { return true };
         let span = document.get(key).map_or(0..0, Spanned::span);
@@ -135,31 +135,32 @@ impl<'r, 's> TomlTable<'r, 's> {
         Self { reader, entries, span, prefix, asked: RefCell::default() }
     }
 
-    /// A key that must be there.
+    /// Reads a key that must be there.
     pub fn required<T: FromToml>(&self, key: &str) -> Option<T> {
         let value = self.ask(key, Some(T::EXPECTED))?;
         self.convert(key, value)
     }
 
-    /// A key that may be left out. `None` also where its value is wrong, which is then recorded.
+    /// Reads a key that may be left out. Returns `None` too if its value is wrong, which is then
+    /// recorded.
     pub fn optional<T: FromToml>(&self, key: &str) -> Option<T> {
         let value = self.ask(key, None)?;
         self.convert(key, value)
     }
 
-    /// A key with a default. The default also stands in for a wrong value, so that reading can go
+    /// Reads a key with a default. The default also replaces a wrong value, so that reading can go
     /// on.
     pub fn or<T: FromToml>(&self, key: &str, default: T) -> T {
         self.optional(key).unwrap_or(default)
     }
 
-    /// A key that must be there with a value in a sensible range.
+    /// Reads a key that must be there with a value in a sensible range.
     pub fn within<T: Ranged>(&self, key: &str, sensible: RangeInclusive<T>) -> Option<T> {
         let value = self.required(key)?;
         self.check_within(key, value, &sensible)
     }
 
-    /// The same for a key with a default.
+    /// Reads a key with a default and a sensible range.
     pub fn within_or<T: Ranged>(
         &self,
         key: &str,
@@ -172,7 +173,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         }
     }
 
-    /// A key that may be left out, in a sensible range. The outer `None`: its value is wrong.
+    /// Reads a key that may be left out, in a sensible range. The outer `None` means a wrong value.
     pub fn optional_within<T: Ranged>(
         &self,
         key: &str,
@@ -181,17 +182,17 @@ impl<'r, 's> TomlTable<'r, 's> {
         given(self.has(key).then(|| self.within(key, sensible)))
     }
 
-    /// A key that may be left out. The outer `None`: its value is wrong.
+    /// Reads a key that may be left out. The outer `None` means a wrong value.
     pub fn given<T: FromToml>(&self, key: &str) -> Option<Option<T>> {
         given(self.has(key).then(|| self.required(key)))
     }
 
-    /// A key with a default, which also stands in for a wrong value.
+    /// Reads a key with a default, which also replaces a wrong value.
     pub fn with_default<T: FromToml>(&self, key: &str, default: T) -> Option<T> {
         Some(self.or(key, default))
     }
 
-    /// A key that may be left out, in a sensible range; a wrong value counts as left out.
+    /// Reads a key that may be left out, in a sensible range; a wrong value counts as left out.
     pub fn lenient_within<T: Ranged>(
         &self,
         key: &str,
@@ -200,7 +201,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         Some(self.optional_within(key, sensible).flatten())
     }
 
-    /// A table that may be left out; one with mistakes counts as left out.
+    /// Reads a table that may be left out; a table with mistakes counts as left out.
     pub fn lenient_table<T>(
         &self,
         key: &str,
@@ -209,7 +210,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         Some(self.optional_table(key, read).flatten())
     }
 
-    /// A key that `read` reads.
+    /// Reads a key with the function `read`.
     pub fn with<T>(
         &self,
         key: &str,
@@ -218,7 +219,8 @@ impl<'r, 's> TomlTable<'r, 's> {
         read(self, key)
     }
 
-    /// A table that may be left out, as `read` reads it. The outer `None`: it has mistakes.
+    /// Reads a table that may be left out with the function `read`. The outer `None` means
+    /// mistakes.
     pub fn optional_table<T>(
         &self,
         key: &str,
@@ -227,7 +229,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         given(self.table(key).map(|table| read(&table)))
     }
 
-    /// A key that must be there with a size in a sensible range that is a power of two.
+    /// Reads a key that must be there with a size in a sensible range that is a power of two.
     pub fn power_of_two(&self, key: &str, sensible: RangeInclusive<Bytes>) -> Option<Bytes> {
         let size = self.within(key, sensible)?;
         let fits = size.0.is_power_of_two();
@@ -258,7 +260,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         value.map_err(|message| self.wrong(key, message)).ok()
     }
 
-    /// A list of at least one. Elements with mistakes are recorded and left out.
+    /// Reads a list of at least one element. Elements with mistakes are recorded and left out.
     pub fn required_list<T: FromToml>(&self, key: &str) -> Vec<Located<T>> {
         if let Some(DeValue::Array(elements)) = self.ask(key, Some("a list")).map(Spanned::get_ref)
             && elements.is_empty()
@@ -268,7 +270,8 @@ impl<'r, 's> TomlTable<'r, 's> {
         self.list(key)
     }
 
-    /// A list, empty where the key is left out. Elements with mistakes are recorded and left out.
+    /// Reads a list, empty if the key is left out. Elements with mistakes are recorded and left
+    /// out.
     pub fn list<T: FromToml>(&self, key: &str) -> Vec<Located<T>> {
         match self.ask(key, None).map(Spanned::get_ref) {
             None => Vec::new(),
@@ -284,19 +287,19 @@ impl<'r, 's> TomlTable<'r, 's> {
         }
     }
 
-    /// A value with its place.
+    /// Reads a value with its place.
     pub fn located<T: FromToml>(&self, key: &str) -> Option<Located<T>> {
         let value = self.ask(key, None)?;
         self.convert_located(key, value)
     }
 
-    /// A table inside this one that must be there.
+    /// Returns a table inside this one that must be there.
     pub fn required_table(&self, key: &str) -> Option<TomlTable<'r, 's>> {
         self.ask(key, Some("a table"))?;
         self.table(key)
     }
 
-    /// A table inside this one, if it is there.
+    /// Returns a table inside this one, if it is there.
     pub fn table(&self, key: &str) -> Option<TomlTable<'r, 's>> {
         let table = self.inner(key, self.ask(key, None)?);
         if table.is_none() {
@@ -311,7 +314,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         Some(TomlTable::new(self.reader, entries, value.span(), prefix))
     }
 
-    /// Tables of one name, each under a `[[key]]` of its own; none where there is none.
+    /// Returns the tables of one name, each under a `[[key]]` of its own; empty if there are none.
     pub fn tables(&self, key: &str) -> Vec<TomlTable<'r, 's>> {
         let Some(value) = self.ask(key, None) else { return Vec::new() };
         let elements =
@@ -325,13 +328,13 @@ impl<'r, 's> TomlTable<'r, 's> {
         tables
     }
 
-    /// Whether a key is in a table inside this one, of which nothing else is asked.
+    /// Whether a table inside this one has a key. This asks for no other key of that table.
     pub fn has_within(&self, table: &str, key: &str) -> bool {
         let inner = self.entries.get(table).map(Spanned::get_ref);
         matches!(inner, Some(DeValue::Table(entries)) if entries.get(key).is_some())
     }
 
-    /// The keys of a table inside this one that the file took from another.
+    /// Returns the keys of a table inside this one that the file took from another.
     pub fn inherited_within(&self, table: &str) -> Vec<String> {
         let origin = self.reader.inherited.and_then(|(key, _)| self.entries.get(key));
         let Some(span) = origin.map(Spanned::span) else { return Vec::new() };
@@ -342,17 +345,17 @@ impl<'r, 's> TomlTable<'r, 's> {
         inherited.map(|(key, _)| key.get_ref().to_string()).collect()
     }
 
-    /// Whether there is a table under a key, which is not known for that.
+    /// Whether there is a table under a key. This does not mark the key as known.
     pub fn is_table(&self, key: &str) -> bool {
         matches!(self.entries.get(key).map(Spanned::get_ref), Some(DeValue::Table(_)))
     }
 
-    /// Whether the key is there. It is then known, as if its value had been asked for.
+    /// Whether the key is there. This marks the key as known, as reading its value does.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key, None).is_some()
     }
 
-    /// The keys that are there, in the order of the file.
+    /// Returns the keys that are there, in the order of the file.
     pub fn keys(&self) -> Vec<&'r str> {
         let mut keys: Vec<_> = self.entries.keys().collect();
         keys.sort_by_key(|key| key.span().start);
@@ -364,14 +367,14 @@ impl<'r, 's> TomlTable<'r, 's> {
         self.reader.record(self.place(key).diagnostic(message));
     }
 
-    /// Records that the value of `key` is wrong, if it is.
+    /// If `is_wrong`, records that the value of `key` is wrong.
     pub fn refuse_if(&self, is_wrong: bool, key: &str, message: impl FnOnce() -> String) {
         if is_wrong {
             self.wrong(key, message());
         }
     }
 
-    /// Records a mistake of a place that was kept.
+    /// Records a mistake at a place that was kept.
     pub fn wrong_at(&self, place: &SourcePlace, message: impl Into<String>) {
         self.reader.record(place.diagnostic(message));
     }
@@ -381,7 +384,7 @@ impl<'r, 's> TomlTable<'r, 's> {
         self.reader.mistakes.borrow_mut().extend(mistakes);
     }
 
-    /// Where the value of `key` is; where there is none, the table's header.
+    /// Returns the place of the value of `key`, or of the table's header if there is none.
     pub fn place(&self, key: &str) -> SourcePlace {
         let span = self.entries.get(key).map_or(self.span.clone(), Spanned::span);
         let key = format!("{}{key}", self.prefix);
@@ -418,8 +421,8 @@ impl<'r, 's> TomlTable<'r, 's> {
 }
 
 impl Drop for TomlTable<'_, '_> {
-    /// Records unknown keys and missing ones. A key that is nearly a missing one is one mistake,
-    /// not two.
+    /// Records unknown keys and missing ones. An unknown key that resembles a missing one is
+    /// reported as one mistake.
     fn drop(&mut self) {
         let mut asked = self.asked.take();
         for key in self.entries.keys() {
@@ -446,7 +449,7 @@ impl Drop for TomlTable<'_, '_> {
     }
 }
 
-/// Adds to a table, and to the tables in it, the entries that it lacks, all of them at `span`.
+/// Adds the entries that a table and its inner tables lack, all of them at `span`.
 fn add_missing<'s>(table: &mut DeTable<'s>, more: DeTable<'s>, span: &Range<usize>) {
     for (key, value) in more {
         let name = key.into_inner();
@@ -470,14 +473,14 @@ fn add_missing<'s>(table: &mut DeTable<'s>, more: DeTable<'s>, span: &Range<usiz
     }
 }
 
-/// What may be left out, once it was read: the outer `None` is that of a value with mistakes.
+/// Returns `Some(None)` for a value that was left out, and `None` for a value with mistakes.
 #[expect(clippy::option_option, reason = "left out and mistaken are two things")]
 pub(crate) fn given<T>(read: Option<Option<T>>) -> Option<Option<T>> {
     read.map_or(Some(None), |value| value.map(Some))
 }
 
-/// Reads tables of things that each have a name of their own under `key`; `twice` says what is
-/// wrong with a name that an earlier one has. None if one has mistakes.
+/// Reads tables that each have a name of their own under `key`; `twice` returns the message for a
+/// name that an earlier table has. None if a table has mistakes.
 pub(crate) fn read_named<'r, 's, T>(
     tables: &[TomlTable<'r, 's>],
     key: &str,

@@ -1,4 +1,4 @@
-//! From a TOML value to a type.
+//! Conversion from a TOML value to a type.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -9,14 +9,14 @@ use toml::de::DeValue;
 
 /// A type that can be the value of a key.
 pub trait FromToml: Sized {
-    /// What to write, as in "expected ...": with its article.
+    /// Description of a valid value, with its article, for "expected ...".
     const EXPECTED: &'static str;
 
-    /// The error is what the user did wrong, without key and place.
+    /// Converts a value. The error describes the user's mistake, without key and place.
     fn from_toml(value: &DeValue<'_>) -> Result<Self, String>;
 }
 
-/// "expected a whole number, found a string"
+/// Returns a message such as "expected a whole number, found a string".
 pub fn unexpected<T: FromToml>(value: &DeValue<'_>) -> String {
     let found = match value {
         DeValue::String(_) => "a string",
@@ -41,7 +41,7 @@ pub fn in_range<T: PartialOrd + Display>(
     Err(format!("{value} is not sensible: from {} to {} is", sensible.start(), sensible.end()))
 }
 
-/// A value that is written as a string and parsed.
+/// Parses a value that is written as a string.
 pub fn from_string<T: FromToml + FromStr>(value: &DeValue<'_>) -> Result<T, String>
 where
     T::Err: Display,
@@ -52,8 +52,8 @@ where
     }
 }
 
-/// Implements [`FromToml`] for types that are written as strings and parsed; the text says what is
-/// expected.
+/// Implements [`FromToml`] for types that are written as strings and parsed; the text describes the
+/// expected value.
 macro_rules! parsed {
     ($($type:ty: $expected:expr,)+) => {
         $(
@@ -68,7 +68,7 @@ macro_rules! parsed {
     };
 }
 
-/// The same, and the conversions that serde needs for a type whose error is a text.
+/// Implements the same, and the conversions that serde needs, for a type whose error is a text.
 macro_rules! text_form {
     ($type:ty: $expected:expr) => {
         $crate::read::parsed! { $type: $expected, }

@@ -1,14 +1,14 @@
-//! Files, folders and links that are there when a program starts.
+//! Files, folders and links that exist when a program starts.
 
 use std::collections::BTreeMap;
 
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// One that is there when it starts.
+/// A file, folder or link that exists when the program starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartupEntry {
-    /// From the root.
+    /// Absolute path.
     pub path: String,
     pub kind: EntryKind,
 }
@@ -17,11 +17,11 @@ pub struct StartupEntry {
 pub enum EntryKind {
     File(Bytes),
     Folder,
-    /// To this.
+    /// A symbolic link to this path.
     Link(String),
 }
 
-/// What is done to an entry.
+/// An access to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartupAction {
     /// Reads a part of a file.
@@ -36,10 +36,10 @@ pub enum StartupAction {
     List,
 }
 
-/// The longest start, and the longest that one step computes.
+/// The longest start, and the longest computation of one step.
 pub(super) const LONGEST: Nanos = Nanos::from_secs(3600);
 const LARGEST: u64 = 1 << 40;
-/// Bytes of a name in a folder and of a whole path, as Linux has them: NAME_MAX, PATH_MAX.
+/// Most bytes of a name in a folder and of a whole path, as in Linux: NAME_MAX, PATH_MAX.
 const LONGEST_NAME: usize = 255;
 const LONGEST_PATH: usize = 4000;
 
@@ -76,9 +76,9 @@ impl StartupEntry {
         Ok(Self { path: path.trim_end_matches('/').to_owned(), kind })
     }
 
-    /// Itself, where it can be made beside the ones before it: each once, and nothing below a file
-    /// or a link, so that what is made on a disk is nowhere else. `seen`: paths, and whether each
-    /// is a folder, be it one that only leads to another entry.
+    /// Returns the entry if it can be made beside the entries before it. A path may be there once,
+    /// and not below a file or a link, so that every path stays on the disk. `seen` has the paths
+    /// so far, and whether each is a folder, including folders that only lead to another entry.
     pub(super) fn among(self, seen: &mut BTreeMap<String, bool>) -> Result<Self, String> {
         let wrong = |what: String| Err(format!("`{}`: {what}", self.to_string().escape_debug()));
         for (end, _) in self.path.match_indices('/').skip(1) {

@@ -1,14 +1,14 @@
-//! The `[startup]` of a workload: what a program does to disks until it is ready, as `disklab
-//! record-startup` found it.
+//! The `[startup]` of a workload: the disk accesses of a program until it is ready, as recorded by
+//! `disklab record-startup`.
 //!
 //! ```toml
 //! summary = "git status"
 //!
 //! [startup]
-//! command = ["git", "status"]     # what was recorded
-//! limit = "60s"                   # it is given up then, which is a result; may be left out: 60 s
+//! command = ["git", "status"]     # the recorded command
+//! limit = "60s"                   # the start is timed out then, a result; may be left out: 60 s
 //! environment = ["DISPLAY=:9"]    # beside PATH, HOME, LC_ALL and TERM; may be left out
-//! # what it needs to be running, from the host's files, not the disks; may be left out
+//! # a server that must run before, from the host's files, not the disks; may be left out
 //! server = ["Xvfb", ":9"]
 //! # bytes and path; a path that ends in / is a folder, one with -> a symbolic link
 //! files = [
@@ -22,10 +22,11 @@
 //! """
 //! ```
 //!
-//! A step begins with how long the program computed before it, us. `read` is a read(2) and `map` an
-//! access to a file mapped into memory, each with the number of the file, from 0, the first byte
-//! and how many; `look` is a stat(2), `miss` looks for a name that is not in the folder, `list`
-//! reads it. Programs of several threads or processes have further lines, see [`StartupThreads`].
+//! A step begins with the time that the program computed before it, in us. `read` is a read(2) and
+//! `map` an access to a file mapped into memory. Both have the number of the file, from 0, the
+//! first byte, and the number of bytes. `look` is a stat(2), `miss` looks for a name that is not in
+//! the folder, and `list` reads the folder. Programs of several threads or processes have further
+//! lines, see [`StartupThreads`].
 //!
 //! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of
 //! these names on the modelled disk and runs the command from there.
@@ -50,9 +51,9 @@ pub struct Startup {
     pub way: Way,
     pub command: Vec<String>,
     pub limit: Nanos,
-    /// `NAME=value`.
+    /// Environment variables, each as `NAME=value`.
     pub environment: Vec<String>,
-    /// A program and its arguments; empty: it needs none.
+    /// The server that the program needs: a program and its arguments. Empty if it needs none.
     pub server: Vec<String>,
     pub files: Vec<StartupEntry>,
     pub threads: StartupThreads,
@@ -70,7 +71,7 @@ choices! {
 
 const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=LONGEST;
 const LIMIT: Nanos = Nanos::from_secs(60);
-/// More than any program's start needs; a guest has to make them all.
+/// The most files: more than any program's start needs. A guest has to make them all.
 const MOST_FILES: usize = 200_000;
 
 impl Startup {
@@ -96,7 +97,8 @@ impl Startup {
             entry.map_err(|message| table.wrong_at(&place, message)).ok()
         };
         let files: Vec<_> = named.into_iter().map(read).collect();
-        // Steps count on all of them.
+        // If one file is wrong, the steps cannot be read, because they use the numbers of all
+        // files.
         let files: Vec<_> = files.into_iter().collect::<Option<_>>()?;
         table.refuse_if(files.len() > MOST_FILES, "files", || {
             format!("{} are too many: at most {MOST_FILES}", files.len())
@@ -108,7 +110,7 @@ impl Startup {
         Some(startup).filter(|startup| !startup.command.is_empty() && !startup.files.is_empty())
     }
 
-    /// Of all files.
+    /// Returns the bytes of all files.
     pub fn bytes(&self) -> Bytes {
         let size = |entry: &StartupEntry| match entry.kind {
             EntryKind::File(bytes) => bytes.0,

@@ -1,8 +1,8 @@
-//! What the threads and processes of a start do, and when they wait for each other.
+//! The steps of the threads and processes of a start, and when they wait for each other.
 //!
-//! The first one's steps come first. `thread N` begins those of the next; `after N M` in another's
-//! waits until thread N has done M of its own. A thread begins with such a line: when it is
-//! started.
+//! The steps of the first thread come first. `thread N` begins the steps of the next thread. A line
+//! `after N M` waits until thread N has done M of its own uses. Each further thread begins with
+//! such a line, which says when it is started.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{EntryKind, LONGEST, StartupAction, StartupEntry};
 
-/// In order, from the one that was started first.
+/// The steps of each thread, in the order in which the threads were started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartupThreads(pub Vec<Vec<StartupStep>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartupStep {
-    /// After computing for so long, something is done to the entry of this number.
+    /// After computing for so long, the thread uses the entry of this number.
     Use { think: Nanos, entry: u32, act: StartupAction },
-    /// Goes on when that thread has done so many of its uses.
+    /// The thread waits until that thread has done so many of its uses.
     After { thread: u32, uses: u32 },
 }
 
-/// More than any start-up needs; a guest has to carry them all out.
+/// The most steps: more than any start-up needs. A guest has to run them all.
 const MOST_STEPS: usize = 5_000_000;
 pub const MOST_THREADS: usize = 4096;
 
 impl StartupThreads {
-    /// One step a line; the error says which line.
+    /// Parses one step per line; an error names the line.
     pub(super) fn read(text: &str, entries: &[StartupEntry]) -> Result<Self, String> {
         let mut threads = vec![Vec::new()];
         let mut count = 0;
@@ -76,17 +76,17 @@ impl StartupThreads {
             .ok_or_else(|| "threads wait for each other, so that none goes on".to_owned())
     }
 
-    /// When the first one ends if only computing takes time.
+    /// Returns when the first thread ends if only computing takes time.
     pub fn computing(&self) -> Nanos {
         self.ends().and_then(|ends| ends.first().copied()).unwrap_or_default()
     }
 
-    /// When each ends if only computing takes time. None: some never do.
+    /// Returns when each thread ends if only computing takes time. None if some never end.
     fn ends(&self) -> Option<Vec<Nanos>> {
-        // When each has done how many of its uses, and where it is.
+        // For each thread: the times at which its uses were done; then its next step and its clock.
         let mut done: Vec<Vec<Nanos>> = vec![vec![Nanos::ZERO]; self.0.len()];
         let mut now: Vec<(usize, Nanos)> = vec![(0, Nanos::ZERO); self.0.len()];
-        // Who goes on when the key has done another use.
+        // Threads that wait for another use of the thread that is the key.
         let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut ready: Vec<usize> = (0..self.0.len()).collect();
         while let Some(number) = ready.pop() {
@@ -116,7 +116,7 @@ impl StartupThreads {
         all_end.then(|| now.into_iter().map(|(_, clock)| clock).collect())
     }
 
-    /// Of all threads.
+    /// Returns the uses of all threads.
     pub fn uses(&self) -> impl Iterator<Item = (u32, StartupAction)> {
         self.0.iter().flat_map(|thread| uses_of(thread))
     }

@@ -8,7 +8,7 @@ use crate::scheduler::SchedulerChoice;
 use crate::suite::sweep::{self, SweptParameter};
 
 choices! {
-    /// What a suite can vary.
+    /// An axis whose values are names of the lab, or numbers of jobs.
     pub enum Axis: "axis" {
         Array = "array",
         Workload = "workload",
@@ -20,7 +20,7 @@ choices! {
     }
 }
 
-/// What a suite varies: something that it names, or a number of that.
+/// An axis of a suite: a named thing, or a number of a named thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SuiteAxis {
     Named(Axis),
@@ -31,18 +31,19 @@ pub enum SuiteAxis {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AxisValues {
     pub axis: SuiteAxis,
-    /// At least one, each once but for samples of several axes, spelled as in [`Axis::canonical`].
+    /// At least one value, spelled as in [`Axis::canonical`]. Each is there once, except in samples
+    /// of several axes.
     pub values: Vec<Located<String>>,
-    /// Named at the top of the file with one value: the same for all trials, and not part of their
-    /// cells.
+    /// Whether the axis stands at the top of the file with one value. All trials have this value,
+    /// and their cells do not contain it.
     pub fixed: bool,
-    /// It is not crossed with the axis before it: its first value goes with the first of that, and
-    /// so on.
+    /// Whether the axis goes along with the axis before it instead of being crossed with it: its
+    /// first value belongs to the first value of that axis, and so on.
     pub along: bool,
 }
 
 impl AxisValues {
-    /// An axis over a parameter.
+    /// Returns an axis over a parameter.
     pub(super) fn swept(
         parameter: SweptParameter,
         values: Vec<Located<String>>,
@@ -67,7 +68,8 @@ impl fmt::Display for SuiteAxis {
     }
 }
 
-/// An axis's own word goes before a parameter's name.
+/// Parses an axis. If a word is an axis of its own and begins a parameter's name too, it is the
+/// axis.
 impl FromStr for SuiteAxis {
     type Err = String;
 
@@ -102,7 +104,8 @@ impl SuiteAxis {
 }
 
 impl Axis {
-    /// The values under the axis's name in a table, which are numbers for `jobs`.
+    /// Reads the list of values under the axis's name in a table. For `jobs` the values are
+    /// numbers.
     pub(super) fn list(self, table: &TomlTable<'_, '_>) -> Vec<Located<String>> {
         let key = self.as_str();
         match self {
@@ -112,7 +115,7 @@ impl Axis {
         }
     }
 
-    /// The one value under the axis's name in a table.
+    /// Reads the one value under the axis's name in a table.
     pub(super) fn single(self, table: &TomlTable<'_, '_>) -> Option<Located<String>> {
         match self {
             Self::Jobs => table.located::<u32>(self.as_str()).map(spelled),
@@ -120,8 +123,8 @@ impl Axis {
         }
     }
 
-    /// The spelling of a value as far as it can be told without a lab. Whether the value exists is
-    /// not asked.
+    /// Returns the canonical spelling of a value, as far as it is known without a lab. This does
+    /// not check that the value exists.
     pub fn canonical(self, text: &str) -> Result<String, String> {
         match self {
             Self::Policy => Ok(text.parse::<WantedPolicy>()?.to_string()),

@@ -1,10 +1,10 @@
-//! The points of a suite's matrix.
+//! The cells of a suite: the points of its matrix.
 
 use super::axis::{Axis, AxisValues, SuiteAxis};
 use super::sweep::SweptValue;
 use crate::read::{Located, SourcePlace};
 
-/// The value of each axis, in the suite's order; where it is written, for mistakes.
+/// The axes with their values, in the suite's order, and the places of the values, for mistakes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Cell<'a>(pub Vec<(&'a SuiteAxis, &'a str, &'a SourcePlace)>);
 
@@ -13,7 +13,7 @@ impl<'a> Cell<'a> {
         self.0.iter().find(|(known, ..)| **known == axis).map(|(_, value, _)| *value)
     }
 
-    /// Those that are numbers, with their values and where those are written.
+    /// Returns the axes over parameters, with their values and the places of the values.
     pub fn parameters(&self) -> Vec<SweptValue<'a>> {
         let swept = self.0.iter().filter_map(|&(axis, value, place)| match axis {
             SuiteAxis::Parameter(parameter) => Some(SweptValue { parameter, value, place }),
@@ -23,8 +23,8 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Every combination of values, the last axis varying fastest; axes that go along with the one
-/// before it vary together with it. Of samples that became equal when they were rounded, one.
+/// Returns every combination of values, the last axis varying fastest. Axes that go along with the
+/// one before them vary together with it. Samples that became equal by rounding give one cell.
 pub(super) fn cells(axes: &[AxisValues]) -> Vec<Cell<'_>> {
     let mut cells = vec![Cell::default()];
     for group in axes.chunk_by(|_, next| next.along) {
@@ -37,14 +37,14 @@ pub(super) fn cells(axes: &[AxisValues]) -> Vec<Cell<'_>> {
     cells
 }
 
-/// The places of a group's values, of equal ones the first.
+/// Returns the indices of a group's samples. Of equal samples it returns the first.
 fn points(group: &[AxisValues]) -> Vec<usize> {
     let mut points: Vec<usize> = Vec::new();
     for at in 0..samples(group) {
         let is_same = |other: &usize| {
             group.iter().all(|axis| axis.values[*other].value == axis.values[at].value)
         };
-        // Of an axis by itself each value is there once.
+        // An axis that varies alone has each value once, so there is nothing to compare.
         if group.len() == 1 || !points.iter().any(is_same) {
             points.push(at);
         }
@@ -56,8 +56,7 @@ fn samples(group: &[AxisValues]) -> usize {
     group.iter().map(|axis| axis.values.len()).min().unwrap_or_default()
 }
 
-/// Of axes that vary together: their names, how many samples there are, and how many of them
-/// differ.
+/// Axes that vary together: their names, the number of samples, and the number of different ones.
 pub(super) struct Sampled {
     pub names: Vec<String>,
     pub samples: usize,
@@ -78,7 +77,8 @@ fn names(group: &[AxisValues]) -> Vec<String> {
     group.iter().map(|axis| axis.axis.to_string()).collect()
 }
 
-/// How many points each axis, or group of axes that vary together, has; without those of one.
+/// Returns the number of points of each axis, or of each group of axes that vary together. Axes of
+/// one point are left out.
 pub(super) fn sizes(axes: &[AxisValues]) -> Vec<(String, usize)> {
     let groups = axes.chunk_by(|_, next| next.along);
     let sizes = groups.map(|group| (names(group).join(" with "), points(group).len()));

@@ -1,4 +1,4 @@
-//! Which trials cannot be, since their files or programs find no place on their array.
+//! Finds the trials whose files or programs do not fit on their array.
 
 use disklab_units::Bytes;
 
@@ -9,12 +9,12 @@ use crate::device::Device;
 use crate::layout::{Filesystem, Md};
 use crate::workload::Workload;
 
-/// The files of md's devices in sysfs.
+/// Beginning of the paths of md devices in sysfs.
 const MD: &str = "/sys/block/md";
 /// The file of an md device that starts a check of its copies.
 const CHECK: &str = "sync_action";
 
-/// Why a workload cannot run on an array. `devices` are the array's.
+/// Returns why a workload cannot run on an array, or None if it can. `devices` are the array's.
 pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Option<String> {
     if let Some(phases) = workload.phases() {
         if array.layout.filesystem().is_none() {
@@ -43,8 +43,8 @@ pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Op
         .then(|| format!("{what} larger than array `{}` holds: {largest} at most", array.name))
 }
 
-/// Why a program finds nothing to work on: btrfs's own on another filesystem, md's where there is
-/// no md.
+/// Returns why a program has nothing to work on: a btrfs program on another filesystem, or an md
+/// program on an array without md.
 fn below(program: &str, array: &Array) -> Option<String> {
     let (what, is_there) = match program {
         "btrfs" => ("btrfs", array.layout.filesystem() == Some(Filesystem::Btrfs)),
@@ -57,7 +57,7 @@ fn below(program: &str, array: &Array) -> Option<String> {
     })
 }
 
-/// Why a command that works on md finds nothing to work on.
+/// Returns why a command for md has nothing to work on.
 fn without_md(command: &[String], array: &Array) -> Option<String> {
     let names = |text: &str| command.iter().any(|word| word.contains(text));
     let (name, layout) = (&array.name, &array.layout);
@@ -73,8 +73,8 @@ fn without_md(command: &[String], array: &Array) -> Option<String> {
     }
 }
 
-/// Why a background cannot run on an array, beside a workload's files of so many bytes. What a
-/// program of its moves is copied before it is freed.
+/// Returns why a background cannot run on an array, beside a workload's files of so many bytes. A
+/// program that moves data copies it before it frees the old blocks.
 pub fn of_background(
     background: &Background,
     file: Bytes,

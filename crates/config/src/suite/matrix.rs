@@ -1,4 +1,4 @@
-//! From a suite and a lab to trials.
+//! Expands a suite and a lab into trials.
 
 mod checks;
 mod resolved;
@@ -20,8 +20,8 @@ use crate::trial::Trial;
 use resolved::Resolved;
 
 impl Suite {
-    /// All trials, always in the same order: the cells once with the first seed, then once with the
-    /// second, so that what is done of an interrupted run covers the matrix.
+    /// Returns all trials, always in the same order: all cells with the first seed, then all with
+    /// the second. So the completed trials of an interrupted run cover the matrix.
     ///
     /// The error holds all mistakes that can be found before anything runs.
     pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Diagnostics> {
@@ -59,8 +59,8 @@ impl Suite {
         Ok(trials)
     }
 
-    /// The cells with what their numbers make of what they name. The error has each mistake once,
-    /// whatever number of cells has it.
+    /// Returns the cells with their numbers applied to the things that they name. The error has
+    /// each mistake once, however many cells have it.
     fn applied<'a>(
         &'a self,
         resolved: &Resolved<'_>,
@@ -95,9 +95,9 @@ impl Suite {
         }
     }
 
-    /// What of the matrix makes no sense and is left out, and why: a sentence for each array and
-    /// background that do not go together, and for samples that became equal. Of a suite with
-    /// mistakes, nothing.
+    /// Returns the reasons why parts of the matrix are left out. There is a sentence for each array
+    /// and background that do not go together, and for samples that became equal. For a suite with
+    /// mistakes, it returns nothing.
     pub fn left_out(&self, lab: &Lab) -> Vec<String> {
         let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut Vec::new());
         let mut reasons: Vec<String> =
@@ -129,7 +129,7 @@ impl Suite {
         let jobs = cell.value(Axis::Jobs).and_then(|jobs| jobs.parse().ok());
         let workload = jobs.map_or_else(|| workload.clone(), |jobs| workload.with_numjobs(jobs));
         let named = resolved.policy(cell);
-        // Where a read has no choice, there is nothing to set and nothing to read back.
+        // If reads have only one copy, there is no policy to set and to read back.
         let policy = named.filter(|_| array.layout.has_read_policy()).map(|(_, policy)| policy);
         let mut needs: Vec<_> = policy.map(|policy| policy.needs.clone()).unwrap_or_default();
         needs.extend(scheduler.scheduler.needs().map(str::to_owned));
@@ -145,7 +145,8 @@ impl Suite {
             let reason = fit::of_background(background, workload.bytes(), array, devices)?;
             Some(format!("background `{}`: {reason}", background.name))
         });
-        // What is not fio's has nothing to settle: what is to be settled runs beside it.
+        // Other workloads end by themselves and have no ramp; only their background needs to
+        // settle.
         let settles = workload.is_endless() || workload.fio().is_some();
         let rotational = devices.iter().any(|device| device.model.rotational());
         let own_runtime = self.runtime.map(|runtime| runtime.for_disks(rotational));
@@ -174,7 +175,7 @@ impl Suite {
         }
     }
 
-    /// The part of a cell that is not fixed, with the policy in its one spelling.
+    /// Returns the part of a cell that is not fixed, with the policy in its canonical spelling.
     fn visible(&self, cell: &Cell<'_>, policy: Option<&PolicyChoice>) -> Vec<(String, String)> {
         let fixed =
             |axis: &SuiteAxis| self.axes.iter().any(|known| known.axis == *axis && known.fixed);
@@ -190,8 +191,8 @@ impl Suite {
 fn id(cell: &[(String, String)], seed_index: u32) -> String {
     let mut id = String::new();
     for (_, value) in cell {
-        // Names have neither `=`, `,` nor `+`, so that ids stay unique. A `:` is a drive or a host
-        // to some tools.
+        // Names have neither `=`, `,` nor `+`, so ids stay unique. Some tools read a `:` as the end
+        // of a drive or a host.
         id.push_str(&value.replace(':', "=").replace('/', "%").replace(' ', "_"));
         id.push('+');
     }

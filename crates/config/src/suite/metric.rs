@@ -1,4 +1,4 @@
-//! What a suite wants compared.
+//! The metrics that a suite compares.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ pub use crate::metric_names::*;
 use crate::read::{Diagnostic, SourcePlace, nearest, unknown};
 use crate::workload::{Workload, WorkloadKind};
 
-/// Of an operation, besides [`OPS`].
+/// Latency metrics of an operation, in addition to [`OPS`].
 const LATENCIES: [&str; 4] = ["mean", "p50", "p99", "max"];
-/// fio's, and what trials measure besides. fio's are also of one direction: `read p99`.
+/// Metrics of fio. Each is also available for one direction: `read p99`.
 const FIO: [&str; 6] = ["iops", "bandwidth", "mean", "p50", "p99", "p99.9"];
 const DISKS: [&str; 2] = [READ, WRITTEN];
 const PLAYER: [&str; 4] = [FIRST_FRAME, FRAMES_LOST, FRAMES_LATE, LONGEST_STALL];
@@ -26,8 +26,8 @@ const SNAPSHOTS: [&str; 9] = [
     REPLICA_GROWTH,
 ];
 
-/// What is measured by one of these workloads, of which some run beside others; `cuts` where the
-/// power goes, `snapshots` where some are taken.
+/// Returns the metrics of trials with these workloads, some of which run beside others. `cuts` says
+/// whether there are power cuts, `snapshots` whether snapshots are taken.
 pub fn of_workloads<'a>(
     workloads: impl Iterator<Item = &'a Workload>,
     cuts: bool,
@@ -61,8 +61,8 @@ fn of_fio() -> impl Iterator<Item = String> {
     FIO.iter().flat_map(move |name| each(name)).chain(DISKS.map(str::to_owned))
 }
 
-/// Finds the metrics that nothing of the suite has. `lenient` where its axes are not those of its
-/// file: what other workloads have is then taken, and has no numbers.
+/// Finds the metrics that nothing in the suite measures. If the axes are not those of the file,
+/// `lenient` accepts metrics that other workloads have; these have no numbers then.
 pub fn check(
     wanted: impl Iterator<Item = (String, SourcePlace)>,
     known: &BTreeSet<String>,
@@ -81,14 +81,14 @@ pub fn check(
             let message = format!("no workload of this suite has `{name}`; known: {names}");
             return Some(place.diagnostic(message));
         }
-        // The nearest of the suite's own, if there is one.
+        // Suggests the nearest metric of the suite's own, if one is near.
         let names = if near.is_some() { known } else { &others };
         Some(place.diagnostic(unknown("metric", &name, names.iter().map(String::as_str))))
     };
     wanted.filter_map(mistake).collect()
 }
 
-/// `ops`, `create ops`, `read whole p99`, `reader loops`.
+/// Returns metrics such as `ops`, `create ops`, `read whole p99`, `reader loops`.
 fn of_files(fsload: &Fsload) -> impl Iterator<Item = String> {
     let each = |operation: &Operation| {
         let name = operation.as_str();

@@ -4,17 +4,17 @@
 //! question = "Which btrfs read policy serves which disks?"
 //! seeds = 3                          # trials of each cell
 //! memory = "512 MiB"                 # of the guest
-//! # measured, in virtual time; not for what ends by itself
+//! # measured time, in virtual time; not for workloads that end by themselves
 //! runtime = { rotational = "20s", solid_state = "300ms" }
-//! # before it, not measured; may be left out: none
+//! # time before the measurement, not measured; may be left out: none
 //! ramp = { rotational = "1s", solid_state = "10ms" }
 //! mount_options = ["noatime"]        # may be left out
-//! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
-//! power_cut = { cuts = 3 }           # see power_cut.rs; may be left out: the power stays
-//! # what is compared, the most important first; may be left out: the usual
+//! metadata = "warm"                  # or "cold", as after a mount: may be left out
+//! power_cut = { cuts = 3 }           # see power_cut.rs; may be left out: no power cuts
+//! # metrics to compare, the most important first; may be left out: the usual
 //! metrics = ["iops", "read p99"]
 //! kernel = "newest"                  # a fixed value: the same for all trials
-//! # what the other values of an axis are compared with; may be left out
+//! # the value that others of its axis are compared with; may be left out
 //! baseline = { policy = "pid" }
 //!
 //! [axes]                             # crossed with one another
@@ -23,18 +23,19 @@
 //! policy = ["pid", "round-robin:4k"]
 //! ```
 //!
-//! Numbers are axes too, over lists and ranges: see sweep.
+//! Axes can be over numbers too, as lists and ranges: see sweep.
 //!
 //! The axes that name things are `array`, `workload`, `jobs`, `background`, `policy`, `scheduler`
 //! and `kernel`. Each is either a list in `[axes]` or one fixed value at the top; `array` and
-//! `workload` must be there. Left out, `jobs` is the workload's `numjobs`, `background` is `none`,
-//! `policy` is the kernel's default, `scheduler` is mq-deadline (the kernel's own choice for disks
-//! with one queue) and `kernel` is `newest`, the most preferred kernel that can be had. An array
-//! with any disk that turns is measured for the rotational run time.
+//! `workload` must be there. The defaults: `jobs` is the workload's `numjobs`, `background` is
+//! `none`, and `policy` is the kernel's default. `scheduler` is mq-deadline, the kernel's own
+//! choice for disks with one queue, and `kernel` is `newest`, the most preferred available kernel.
+//! An array with any disk that turns is measured for the rotational run time.
 //!
-//! btrfs looks up the checksums of a direct read while it submits it, and waits for the disks where
-//! they are not in memory. For the first minutes after a mount most are not: a depth of 32 is then
-//! hardly one. `metadata = "warm"` has them read before anything is measured.
+//! btrfs looks up the checksums of a direct read while it submits the read, and waits for the disks
+//! if the checksums are not in memory. For the first minutes after a mount most are not, so a depth
+//! of 32 is hardly more than a depth of 1. `metadata = "warm"` reads the checksums before the
+//! measurement.
 
 mod axis;
 mod cell;
@@ -60,43 +61,42 @@ use sweep::{MEMORY, RUNTIME};
 /// A question and the trials that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suite {
-    /// Its file's name.
+    /// Name of the suite's file, without `.toml`.
     pub name: String,
-    /// One line for people.
+    /// The question in one line for people.
     pub question: String,
-    /// Crossed in this order, the last varying fastest. Fixed ones come last.
+    /// The axes, crossed in this order, the last varying fastest. Fixed axes come last.
     axes: Vec<AxisValues>,
-    /// Trials of each cell.
+    /// The seeds of each cell.
     seeds: Seeds,
     baseline: Option<Baseline>,
-    /// What is compared, the most important first. Empty: what is usual.
+    /// Metrics to compare, the most important first. Empty means the usual ones.
     pub metrics: Vec<String>,
-    /// Where each is written.
+    /// Places of the metrics in the file.
     metric_places: Vec<SourcePlace>,
     /// The guest's memory.
     pub memory: Bytes,
-    /// Measured, in virtual time. None: all workloads end by themselves, and take as long as they
-    /// take.
+    /// The measured time, in virtual time. None: all workloads end by themselves.
     pub runtime: Option<DiskTimes>,
-    /// Before it, not measured.
+    /// The time before the measurement, which is not measured.
     pub ramp: DiskTimes,
-    /// For `mount -o`, each for itself.
+    /// The options for `mount -o`, one per element.
     pub mount_options: Vec<String>,
-    /// What of the filesystem is in memory when measuring begins.
+    /// The filesystem metadata that is in memory when the measurement begins.
     pub metadata: Metadata,
-    /// Whether the power goes, and how often.
+    /// The simulated power cuts, if there are any.
     pub power_cut: Option<PowerCut>,
 }
 
 choices! {
-    /// Whether a filesystem's metadata (of btrfs: its checksums) is in memory when measuring
+    /// Whether a filesystem's metadata (for btrfs: its checksums) is in memory when the measurement
     /// begins.
     #[derive(Default)]
     pub enum Metadata: "state of metadata" {
-        /// As after a mount.
+        /// The metadata is not in memory, as after a mount.
         #[default]
         Cold = "cold",
-        /// As after a while of use.
+        /// The metadata is in memory, as after some time of use.
         Warm = "warm",
     }
 }
@@ -123,14 +123,14 @@ const MOUNT_FLAGS: [&str; 12] = [
     "nodev",
     "noexec",
 ];
-/// What stands for the file where the command line gives the values of an axis.
+/// The name of the file in places of values that come from the command line.
 const SET: &str = "--set";
-/// How the number of seeds stands among settings. No axis has this name.
+/// The name of the number of seeds among settings. No axis has this name.
 pub const SEEDS_SETTING: &str = "seeds";
 
 impl Suite {
-    /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by
-    /// [`Suite::trials`].
+    /// Reads the top table of a suite's file; `name` is the file's name. [`Suite::trials`] checks
+    /// that the things that it names exist.
     pub fn read(name: &str, table: &TomlTable<'_, '_>) -> Option<Self> {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
@@ -142,7 +142,7 @@ impl Suite {
         let ramp = times("ramp", &TIMES_BEFORE);
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
-        // The first is what a run's last sentences are about.
+        // The last sentences of a run are about the first metric.
         let metrics = table.list::<String>("metrics");
         let power_cut = table.optional_table("power_cut", PowerCut::from_table);
         let axes = read_axes(table);
@@ -164,9 +164,9 @@ impl Suite {
         })
     }
 
-    /// A suite's text with settings applied, `axis=value,...`, `seeds=3` or `seeds=4-6` each, as a
-    /// command line gives and a record keeps them; whether or not a lab has what it names. `file`
-    /// is for messages.
+    /// Reads a suite's text and applies settings: each is `axis=value,...`, `seeds=3` or
+    /// `seeds=4-6`, as on a command line and in records. A lab need not have the things that they
+    /// name. `file` is for messages.
     pub fn of_text(
         name: &str,
         file: &str,
@@ -186,7 +186,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// The axes in order, the last varying fastest; fixed ones come last.
+    /// Returns the axes in order, the last varying fastest; fixed axes come last.
     pub fn axes(&self) -> &[AxisValues] {
         &self.axes
     }
@@ -195,7 +195,7 @@ impl Suite {
         self.seeds
     }
 
-    /// What the other values of an axis are compared with.
+    /// Returns the value that the other values of its axis are compared with.
     pub fn baseline(&self) -> Option<&Baseline> {
         self.baseline.as_ref()
     }
@@ -205,8 +205,8 @@ impl Suite {
         self.seeds = seeds;
     }
 
-    /// Replaces the values of an axis, as `--set axis=value,...` does. An axis the suite does not
-    /// have is added.
+    /// Replaces the values of an axis, as `--set axis=value,...` does. If the suite lacks the axis,
+    /// it is added.
     ///
     /// The ids of trials that remain do not change. A baseline that is not among the new values is
     /// dropped.
@@ -240,19 +240,19 @@ impl Suite {
             }
             None => self.axes.push(AxisValues { axis, values, fixed: single, along: false }),
         }
-        // What has become fixed or an axis moves to its kind; the sort is stable.
+        // An axis that has become fixed, or no longer is, moves to its kind; the sort is stable.
         self.axes.sort_by_key(|axis| axis.fixed);
         Ok(())
     }
 
-    /// Whether an axis goes along with another one.
+    /// Whether an axis varies together with another one.
     fn is_sampled(&self, axis: &SuiteAxis) -> bool {
         let mut groups = self.axes.chunk_by(|_, next| next.along);
         groups.any(|group| group.len() > 1 && group.iter().any(|known| known.axis == *axis))
     }
 }
 
-/// At the commas between values: `latency-rr:120,burst=100` is one of a policy,
+/// Splits at the commas between values. `latency-rr:120,burst=100` is one value of a policy,
 /// `bfq:slice_idle=0,low_latency=0` of a scheduler.
 fn split<'a>(axis: &SuiteAxis, values: &'a str) -> Vec<&'a str> {
     let mut split = Vec::new();
@@ -270,17 +270,18 @@ fn split<'a>(axis: &SuiteAxis, values: &'a str) -> Vec<&'a str> {
     split
 }
 
-/// The most that any trial's guest has.
+/// Reads the memory of each guest; the smallest possible one if an axis over memory replaces it.
 fn read_memory(table: &TomlTable<'_, '_>) -> Option<Bytes> {
     let is_axis = ["axes", "hypercube"].iter().any(|place| table.has_within(place, "memory"));
-    // An axis over it says what each has; that it is not too much is seen where it is applied.
+    // The axis has the memory of each trial; its values are checked when they are applied.
     if !table.has("memory") && is_axis {
         return Some(*MEMORY.start());
     }
     table.within("memory", MEMORY)
 }
 
-/// `[axes]` in the order of the file, then the samples of `[hypercube]`, then the fixed values.
+/// Reads `[axes]` in the order of the file, then the samples of `[hypercube]`, then the fixed
+/// values.
 fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
     let mut axes: Vec<AxisValues> = Vec::new();
     let crossed = table.table("axes");
@@ -305,7 +306,7 @@ fn read_axes(table: &TomlTable<'_, '_>) -> Vec<AxisValues> {
         });
     }
     if let Some(hypercube) = table.table("hypercube") {
-        // The others go along with the first.
+        // The other axes go along with the first.
         let sampled = sweep::read_hypercube(&hypercube).into_iter().enumerate();
         let sampled = sampled.map(|(at, (axis, values))| AxisValues::swept(axis, values, at > 0));
         let sampled: Vec<_> = sampled.collect();

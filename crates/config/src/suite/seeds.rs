@@ -1,4 +1,4 @@
-//! Which seeds the trials of each cell have.
+//! The seeds of the trials of each cell.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use crate::read::in_range;
 
-/// So many are sensible, and so high their numbers.
+/// Range of the number of seeds, and of the numbers of the seeds.
 pub const SEEDS: RangeInclusive<u32> = 1..=1000;
 
-/// Numbers of seeds, one after the other: `5` are the first five, `6-10` the five after them, for
-/// trials of the same cells that share nothing with the first.
+/// Consecutive numbers of seeds: `5` are the first five, `6-10` the five after them. Trials of the
+/// same cells with other seeds share nothing with the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeds {
     first: u32,
@@ -30,13 +30,13 @@ impl Seeds {
         self.last
     }
 
-    /// These and those that follow them up to `last`.
+    /// Returns these seeds and those that follow them up to `last`.
     #[must_use]
     pub const fn upto(self, last: u32) -> Self {
         Self { last, ..self }
     }
 
-    /// Returns the seeds behind `seed`, which is not the last.
+    /// Returns the seeds after `seed`, which is not the last.
     #[must_use]
     pub const fn after(self, seed: u32) -> Self {
         Self { first: seed + 1, ..self }

@@ -1,4 +1,4 @@
-//! Backgrounds and jobs: what a suite makes of them, and every mistake with them.
+//! Backgrounds and jobs: their trials in a suite, and every mistake with them.
 
 use crate::small_lab::SmallLab;
 use disklab_config::background;
@@ -25,7 +25,7 @@ fn lab_with(text: &str) -> SmallLab {
     lab
 }
 
-/// What loading the lab says when a piece of the background is replaced.
+/// Returns the mistakes of the lab if a piece of the background is replaced.
 fn mistakes(from: &str, to: &str) -> String {
     assert!(NOISE.contains(from), "{from}");
     let lab = lab_with(&NOISE.replacen(from, to, 1));
@@ -33,7 +33,7 @@ fn mistakes(from: &str, to: &str) -> String {
     lab.relative(&found).replace("backgrounds/noise.toml:", "")
 }
 
-/// The trials of the suite with these axes besides.
+/// Returns the trials of the suite with these axes added.
 fn trials(axes: &str) -> Result<Vec<Trial>, String> {
     let lab = lab_with(NOISE);
     let suite = lab.suite("[axes]\n", &format!("[axes]\n{axes}\n"))?;

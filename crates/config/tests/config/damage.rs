@@ -1,4 +1,4 @@
-//! Good files, damaged: mistakes or trials, never a panic.
+//! Damaged files give mistakes or trials, and never cause a panic.
 
 use std::sync::LazyLock;
 

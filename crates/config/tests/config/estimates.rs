@@ -12,7 +12,7 @@ fn repository_lab() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab")
 }
 
-/// The small lab with the repository's devices, and one more.
+/// Loads the small lab with the repository's devices, and one more.
 fn lab_with(text: &str) -> (SmallLab, Result<Lab, String>) {
     let lab = SmallLab::new();
     for entry in std::fs::read_dir(repository_lab().join("devices")).unwrap() {
@@ -32,7 +32,8 @@ fn mine(text: &str) -> Device {
 const NAS: &str = "summary = \"mine\"\nlike = \"nas-4tb\"\nsize = \"10 TB\"\n[hdd]\nrpm = 7200\n\
                    seek_average = \"8 ms\"\nrate_outer = \"210 MB/s\"\ncache = \"256 MiB\"\n";
 
-/// A suite that sweeps one key of a device over the ends of its range.
+/// Returns the number of trials of a suite that sweeps one key of a device over the ends of its
+/// range.
 fn sweep(lab: &SmallLab, device: &str, estimate: &Estimate) -> Result<usize, String> {
     lab.write(
         "arrays/one.toml",
@@ -77,7 +78,8 @@ fn a_device_takes_what_it_lacks_from_another_and_scales_it() {
     let device = mine(NAS);
     let Model::Hdd(hdd) = &device.model else { panic!("{device:?}") };
     assert_eq!(device.bytes.0, 10_000_000_000_000 / 4096 * 4096);
-    // 17 ms for an average of 8.5 ms, and 83 MB/s for 175 MB/s at the outer edge.
+    // The other device has 17 ms for an average of 8.5 ms, and 83 MB/s for 175 MB/s at the outer
+    // edge.
     assert_eq!(hdd.seek_full, Nanos::from_millis(16));
     assert_eq!(hdd.rate_inner, Rate(99_600_000));
     assert_eq!((hdd.zones, hdd.surfaces, hdd.queue_patience), (24, 10, Nanos::from_secs(5)));
@@ -89,7 +91,7 @@ fn a_device_takes_what_it_lacks_from_another_and_scales_it() {
         let estimate = device.estimated.iter().find(|estimate| estimate.key == key);
         estimate.map(|estimate| (estimate.low.as_str(), estimate.high.as_str()))
     };
-    // As in the other device; by a factor, for it was scaled; as nothing of the sort is said there.
+    // The ranges: the other device's own; scaled like the number; a factor, as the other has none.
     assert_eq!(range("queue_patience"), Some(("2 s", "10 s")));
     assert_eq!(range("seek_full"), Some(("14.4 ms", "18.4 ms")));
     assert_eq!(range("surfaces"), Some(("5", "20")));
@@ -132,7 +134,7 @@ fn mistakes_of_a_device_that_is_like_another() {
         "devices/mine.toml:1:1: a device needs one of the tables [hdd], [ssd], [card] and \
          [constant]\ndevices/mine.toml:3:8: like: expected a string, found a number"
     );
-    // A mistake of an inherited number is shown where its origin is named.
+    // A mistake of an inherited number is reported at the key that names its origin.
     assert_eq!(
         wrong("summary = \"s\"\nsize = \"10 MB\"\nlike = \"nas-4tb\"\n").lines().next(),
         Some(

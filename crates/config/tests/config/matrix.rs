@@ -1,4 +1,4 @@
-//! From a suite to trials: which, in which order, under which names.
+//! From a suite to trials: their order and names.
 
 use crate::small_lab::SmallLab;
 use disklab_config::suite::{Axis, Baseline, Seeds};
@@ -113,7 +113,7 @@ fn seeds_depend_on_nothing_but_their_index() {
     assert_eq!(seed_of(&few, 1), seed_of(&many, 1));
     assert_eq!(seed_of(&few, 2), seed_of(&many, 2));
     assert_ne!(seed_of(&few, 1), seed_of(&few, 2));
-    // Old records stay comparable only while this stays.
+    // Old records stay comparable only while this value stays.
     assert_eq!(seed_of(&few, 1).0, 0x814c_ab47_8737_2063);
 }
 

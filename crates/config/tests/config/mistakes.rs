@@ -1,9 +1,9 @@
-//! Every kind of wrong input, and the whole message that it gets.
+//! Every kind of wrong input, and the whole message for it.
 
 use crate::small_lab::SmallLab;
 use disklab_config::{Lab, Suite};
 
-/// What loading the lab says when one file of it has this text.
+/// Returns the mistakes of the lab if one of its files has this text.
 fn lab_with(path: &str, text: &str) -> String {
     let lab = SmallLab::new();
     lab.write(path, text);
@@ -11,12 +11,12 @@ fn lab_with(path: &str, text: &str) -> String {
     lab.relative(&mistakes)
 }
 
-/// What reading the suite says when a piece of it is replaced.
+/// Returns the mistakes of reading the suite if a piece of it is replaced.
 fn suite_with(from: &str, to: &str) -> String {
     SmallLab::new().suite(from, to).expect_err("no mistake was found")
 }
 
-/// What the matrix says when a piece of a suite that can be read is replaced.
+/// Returns the mistakes of the matrix if a piece of a valid suite is replaced.
 fn matrix_with(from: &str, to: &str) -> String {
     let lab = SmallLab::new();
     let suite = lab.suite(from, to).expect("the suite itself has mistakes");

@@ -1,5 +1,5 @@
-//! Workloads of phases: what they are, every mistake in one, the names of their results, and where
-//! they find no place.
+//! Workloads of phases: their parts, every mistake in one, the names of their results, and arrays
+//! on which they do not fit.
 
 use disklab_config::command::filled;
 use disklab_config::phases::{Caches, PhaseAction, PrintedNumbers};
@@ -65,7 +65,7 @@ fn workload(text: &str) -> Workload {
     lab_with(text).load().workloads.remove("phases").unwrap()
 }
 
-/// What loading the lab says when a piece of the file is replaced.
+/// Returns the mistakes of the lab if a piece of the file is replaced.
 fn mistakes(from: &str, to: &str) -> String {
     assert!(PHASES.contains(from), "{from}");
     let lab = lab_with(&PHASES.replacen(from, to, 1));
@@ -73,7 +73,7 @@ fn mistakes(from: &str, to: &str) -> String {
     lab.relative(&found).replace("workloads/phases.toml:", "")
 }
 
-/// The trials of a suite of phases with these lines at its top, on these arrays.
+/// Returns the trials of a suite of phases with these lines at its top, on these arrays.
 fn trials(
     lab: &SmallLab,
     lines: &str,
@@ -98,7 +98,7 @@ fn phases_are_what_their_file_says() {
     );
     let names: Vec<&str> = phases.all.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["create", "both", "clients", "mount"]);
-    // `a` is made by the first phase, `b` and the reader's are not.
+    // The first phase makes `a`. No phase makes `b` and the reader's file.
     let laid_out = [("b".to_owned(), Bytes::gib(1)), ("reader".to_owned(), Bytes::mib(512))];
     assert_eq!(phases.laid_out(), laid_out);
     assert_eq!(phases.bytes(), Bytes::mib(1024 + 2048 + 1024 + 512));
@@ -240,8 +240,8 @@ fn metrics_are_those_of_the_suites_workloads() {
         let found = with(metrics, workloads).unwrap_err();
         assert!(found.contains(message), "{metrics} of {workloads}: {found}");
     }
-    // With other workloads than its own, a suite's metrics may have no numbers; a mistyped one is
-    // still one.
+    // With workloads from the command line, a suite's metrics may have no numbers. A mistyped
+    // metric is still a mistake.
     let suite = |metric: &str| {
         let text = format!(
             "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nmetrics = [\"{metric}\"]\n\
@@ -260,14 +260,14 @@ fn metrics_are_those_of_the_suites_workloads() {
 #[test]
 fn what_finds_no_place_is_told_of() {
     let lab = lab_with(&PHASES.replace("room = \"1 GiB\"", "room = \"6 GiB\""));
-    // 9.5 GiB: the larger pair has room.
+    // The files take 9.5 GiB, and only the larger pair has room.
     let all = trials(&lab, "", "\"pair\", \"turning-pair\"", "\"phases\"").unwrap();
     let reasons: Vec<Option<&str>> = all.iter().map(|trial| trial.unfit.as_deref()).collect();
     let [Some(reason), None] = reasons[..] else { panic!("{reasons:?}") };
     assert!(reason.contains("larger than array `pair` holds: 9 GiB at most"), "{reason}");
     let found = trials(&lab, "", "\"pair\"", "\"phases\"").unwrap_err();
     assert!(found.contains("larger than array `pair` holds: 9 GiB at most"), "{found}");
-    // A spare for one of two arrays.
+    // Only one of two arrays has a spare.
     let spared = "summary = \"pair\"\njoin = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n\
     spares = [\"plain\"]\n";
     let lab = lab_with(&PHASES.replace("\"{jobs}\"]", "\"{spare}\"]"));
@@ -299,7 +299,7 @@ fn programs_of_a_filesystem_are_for_that_filesystem() {
     let all = trials(&lab, "", "\"pair\", \"other\"", "\"phases\"").unwrap();
     let expected = "it runs `btrfs`, and array `other` (ext4) has no btrfs";
     assert_eq!([0, 1].map(|at: usize| all[at].unfit.as_deref()), [None, Some(expected)]);
-    // Where it fits nowhere, it is a mistake.
+    // If it fits on no array, that is a mistake.
     let found = trials(&lab, "", "\"other\"", "\"phases\"").unwrap_err();
     assert!(found.contains(expected), "{found}");
     let times =

@@ -1,5 +1,5 @@
-//! Programs that start or play, what runs beside them, what they ask of a scheduler; power cuts;
-//! and every mistake with these.
+//! Programs that start or play, loads beside them, their priorities; power cuts; and every mistake
+//! with these.
 
 use crate::small_lab::SmallLab;
 use disklab_config::priority::{Ioprio, Priority};
@@ -65,7 +65,7 @@ fn lab() -> SmallLab {
     lab
 }
 
-/// What loading the lab says when a piece of a file is replaced.
+/// Returns the mistakes of the lab if a piece of a file is replaced.
 fn mistakes((path, text): (&str, &str), from: &str, to: &str) -> String {
     assert!(text.contains(from), "{from}");
     let lab = lab();
@@ -74,7 +74,7 @@ fn mistakes((path, text): (&str, &str), from: &str, to: &str) -> String {
     lab.relative(&found).replace(&format!("{path}:"), "")
 }
 
-/// The trials of the suite with a piece replaced and other values of its axes.
+/// Returns the trials of the suite with a piece replaced and other values of its axes.
 fn trials(from: &str, to: &str, sets: &[(&str, &str)]) -> Result<Vec<Trial>, String> {
     let lab = lab();
     let mut suite = lab.suite(from, to)?;
@@ -102,7 +102,7 @@ fn a_start_takes_its_own_time() {
     let beside = trial.background.as_ref().unwrap();
     assert_eq!(beside.priority, Priority { ioprio: Some(Ioprio::Idle), weight: Some(10) });
     assert_eq!((beside.processes[0].pause, beside.prepare.len()), (Nanos::from_secs(4), 1));
-    // The workload's file, and what its programs write.
+    // The workload's file, and the most that its programs write.
     assert_eq!(beside.bytes(), Bytes::gib(1) + Bytes::mib(64));
 }
 
@@ -122,7 +122,7 @@ fn mistakes_in_a_start() {
             "`1 /bin/it/it`: `/bin/it` is no folder",
         ),
         ("\"9000 /bin/it\"", "\"9000 /bin/it\", \"1 /bin\"", "`1 /bin`: it is there already"),
-        // Through a link, a file would be made elsewhere.
+        // A path through a link would put the file elsewhere.
         ("\"9000 /bin/it\"", "\"0 /a -> /\", \"9000 /a/it\"", "`9000 /a/it`: `/a` is no folder"),
         ("12 read", "x read", "line 1, `x read 0 0 4096`: `x` is no number"),
         ("12 read", "12 write", "`write` is not what a step does: read, map, look, miss or list"),
@@ -191,7 +191,7 @@ fn what_plays_needs_a_time_and_a_film_that_lasts() {
     assert!(found.contains("workload `film`: the suite has no `runtime`"), "{found}");
     let found = trials("\"20s\"", "\"100s\"", &sets).unwrap_err();
     assert!(found.contains("a film of 100 s has 95."), "{found}");
-    // What is not fio's is no background.
+    // A player cannot run as a background.
     let found = trials("[axes]", "[axes]", &[("background", "film")]).unwrap_err();
     assert!(found.contains("there is no background `film`"), "{found}");
 }
@@ -242,7 +242,7 @@ fn raw_readers_need_one_device_that_is_not_written() {
         "",
         &[("array", "ext4"), ("workload", "raw"), ("background", "raw")],
     );
-    // The baseline is of an axis that is not there any more.
+    // The baseline names an axis that the suite no longer has.
     assert!(trial.is_err());
     let text = crate::small_lab::SUITE
         .replace("policy = [\"pid\", \"round-robin:4k\"]", "")

@@ -1,11 +1,11 @@
-//! A lab of a few lines in a folder of its own, without mistakes until a test puts some in.
+//! A small lab in a folder of its own, without mistakes until a test adds some.
 
 use std::fs;
 use std::path::Path;
 
 use disklab_config::{Lab, Suite, Trial};
 
-/// Path in the lab, and contents.
+/// Paths in the lab, and contents.
 const FILES: &[(&str, &str)] = &[
     (
         "devices/plain.toml",
@@ -55,7 +55,7 @@ const FILES: &[(&str, &str)] = &[
     ("suites/question.toml", SUITE),
 ];
 
-/// A policy with a parameter of each of the other kinds.
+/// A policy with a parameter of each other kind.
 const WAITING: &str = "\
 summary = \"the shortest wait\"
 needs = [\"BTRFS_READ_POLICIES\"]
@@ -115,7 +115,7 @@ impl SmallLab {
         Lab::load(self.path()).unwrap()
     }
 
-    /// The suite with one piece of its text replaced.
+    /// Reads the suite with one piece of its text replaced.
     pub fn suite(&self, from: &str, to: &str) -> Result<Suite, String> {
         assert!(SUITE.contains(from), "the suite has no `{from}`");
         self.write("suites/question.toml", &SUITE.replacen(from, to, 1));
@@ -126,7 +126,7 @@ impl SmallLab {
         suite.trials(&self.load()).map_err(|mistakes| self.relative(&mistakes))
     }
 
-    /// The mistakes with the folder's name left out.
+    /// Returns the mistakes with the folder's name left out.
     pub fn relative(&self, mistakes: &disklab_config::Diagnostics) -> String {
         mistakes.to_string().replace(&format!("{}/", self.path().display()), "")
     }

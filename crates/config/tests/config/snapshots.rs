@@ -1,4 +1,4 @@
-//! Snapshots of a background and the replica of an array: what a suite makes of them, and every
+//! Snapshots of a background and the replica of an array: their trials in a suite, and every
 //! mistake with them.
 
 use crate::small_lab::SmallLab;
@@ -42,7 +42,7 @@ fn lab_with(array: &str, replication: &str) -> SmallLab {
     lab
 }
 
-/// What loading the lab says when a piece of one of the two files is replaced.
+/// Returns the mistakes of the lab if a piece of one of the two files is replaced.
 fn mistakes(from: &str, to: &str) -> String {
     let (array, replication) = (TWO_POOLS.replacen(from, to, 1), REPLICATION.replacen(from, to, 1));
     assert!(array != TWO_POOLS || replication != REPLICATION, "{from}");
@@ -50,7 +50,8 @@ fn mistakes(from: &str, to: &str) -> String {
     lab.relative(&Lab::load(lab.path()).expect_err("no mistake was found"))
 }
 
-/// The trials of a suite with these arrays and backgrounds, and what is said to be left out.
+/// Returns the trials of a suite with these arrays and backgrounds, and the parts that are left
+/// out.
 fn ask(arrays: &str, backgrounds: &str) -> Result<(Vec<Trial>, Vec<String>), String> {
     let lab = lab_with(TWO_POOLS, REPLICATION);
     let text = crate::small_lab::SUITE

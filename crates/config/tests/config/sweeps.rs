@@ -1,4 +1,4 @@
-//! Axes that go over numbers.
+//! Axes over numbers.
 
 use std::collections::BTreeSet;
 
@@ -35,16 +35,16 @@ write_buffer = "16 MiB"
 write_window = 16
 "#;
 
-/// Ends of ranges of its estimates.
+/// Ranges of estimates.
 const ESTIMATES: &str = "[estimated]\nqueue_patience = [\"300 ms\", \"3 s\"]\n\
     queue_error = [\"4 ms\", \"16 ms\"]\n";
 
-/// The lab's suite with these axes and without a baseline, on two hard disks.
+/// Returns the trials of the lab's suite with these axes and without a baseline, on two hard disks.
 fn suite(axes: &str) -> Result<Vec<Trial>, String> {
     asked(axes).map(|(trials, _)| trials)
 }
 
-/// And what is said of it.
+/// Returns these trials, and the parts of the matrix that are left out.
 fn asked(axes: &str) -> Result<(Vec<Trial>, Vec<String>), String> {
     let lab = SmallLab::new();
     lab.write("devices/disk.toml", &format!("{DISK}{ESTIMATES}"));
@@ -113,7 +113,7 @@ fn any_key_of_a_file_can_be_an_axis() {
     let values: Vec<&str> =
         all.iter().map(|trial| trial.cell.last().expect("the axis").1.as_str()).collect();
     assert_eq!(values, ["0ns", "500us", "1ms"]);
-    // The order of the file is that of the axes.
+    // The axes have the order of the file.
     let first = trials("\"workload.iodepth\" = [4, 8]\npolicy = [\"pid\"]");
     assert_eq!(first[1].id, "disks+random+8+pid+s1");
 }
@@ -188,7 +188,7 @@ fn a_hypercube_has_samples_over_several() {
     let mut depths: Vec<u32> =
         values(&all, "workload.iodepth").iter().filter_map(|depth| depth.parse().ok()).collect();
     depths.sort_unstable();
-    // 31 in 8 parts: each depth within its part, to the nearest whole one.
+    // The range of 31 has 8 parts: each depth is within its part, to the nearest whole number.
     for (part, depth) in depths.iter().enumerate() {
         let from = 1.0 + part as f64 * 31.0 / 8.0;
         assert!((from - 0.5..=from + 31.0 / 8.0 + 0.5).contains(&f64::from(*depth)), "{depths:?}");
@@ -398,7 +398,7 @@ fn estimates_are_set_to_the_ends_of_their_ranges() {
         ("queue_error-high", Nanos::from_secs(1)),
     ];
     assert_eq!(limits, expected.map(|(value, limit)| (value.to_owned(), limit)));
-    // What the suite sets itself is no estimate.
+    // A value that the suite itself sets is no estimate.
     let set = trials("\"device.queue_patience\" = [\"2 s\"]\nestimated = [\"queue_patience-low\"]");
     assert!(set.iter().all(|trial| matches!(&trial.devices[0].model,
         Model::Hdd(hdd) if hdd.queue_patience == Nanos::from_secs(2))));
@@ -408,7 +408,7 @@ fn estimates_are_set_to_the_ends_of_their_ranges() {
     }
 }
 
-/// The name `4k` is no size: a drive is known by the name of its file.
+/// The name `4k` is no size here: a drive has the name of its file.
 #[test]
 fn a_drive_stands_in_the_place_of_all_disks_of_its_kind() {
     let lab = SmallLab::new();

@@ -1,4 +1,4 @@
-//! What does not go together in a suite, whatever its cells.
+//! Checks whether the parts of a suite go together, before its cells are made.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::suite::sweep::{Applied, SweptParameter};
 use crate::suite::{Axis, SET, Suite, SuiteAxis, cell, fit, metric};
 use crate::workload::{Workload, WorkloadKind};
 
-/// So many trials take months, and a list of them all the memory there is.
+/// The most trials. More would take months to run, and a list of them would take all memory.
 const MOST_TRIALS: u128 = 100_000;
 
 impl Suite {
@@ -42,11 +42,11 @@ impl Suite {
         Some(largest.values.first()?.place.diagnostic(message))
     }
 
-    /// The longest that is measured, if the suite says.
+    /// Returns the longest run time, if the suite has any.
     fn longest_runtime(&self) -> Option<Nanos> {
         let runtime = SuiteAxis::Parameter(SweptParameter::Runtime);
         let swept = self.axes.iter().find(|axis| axis.axis == runtime);
-        // What is no time is said where it is applied.
+        // A value that is no time is reported when it is applied.
         let swept = swept.map(|axis| {
             let times = axis.values.iter().filter_map(|time| time.value.parse().ok());
             times.max().unwrap_or_default()
@@ -74,13 +74,13 @@ impl Resolved<'_> {
         found.into_iter().flatten().chain(suite.check_count()).collect()
     }
 
-    /// The size of the largest workload's files.
+    /// Returns the size of the largest workload's files.
     fn most_bytes(&self) -> Bytes {
         self.workloads.iter().map(|workload| workload.thing.bytes()).max().unwrap_or_default()
     }
 
-    /// A drive replaces a disk of some array; of several drives that replace none, the first of a
-    /// kind is named.
+    /// Checks that each drive replaces a disk of some array. Of several drives of one kind that
+    /// replace none, it reports the first.
     fn check_drives(&self) -> Vec<Diagnostic> {
         let (mut mistakes, mut kinds) = (Vec::new(), BTreeSet::new());
         for drive in &self.drives {
@@ -101,7 +101,8 @@ impl Resolved<'_> {
         mistakes
     }
 
-    /// The ends that are asked for are those of estimates that some array's disks have.
+    /// Checks that the ends of ranges on the axis are those of estimates that some array's disks
+    /// have.
     fn check_estimates(&self, suite: &Suite) -> Vec<Diagnostic> {
         let axis = SuiteAxis::Parameter(SweptParameter::Estimated);
         let values = suite.axes.iter().filter(|known| known.axis == axis);
@@ -118,7 +119,7 @@ impl Resolved<'_> {
         values.flat_map(|axis| &axis.values).filter_map(check).collect()
     }
 
-    /// The number of jobs is that of one definition.
+    /// Checks that a number of jobs meets only workloads of one definition of jobs.
     fn check_jobs(&self, suite: &Suite) -> Vec<Diagnostic> {
         let Some(jobs) = suite.axes.iter().find(|values| values.axis == Axis::Jobs) else {
             return Vec::new();
@@ -160,8 +161,8 @@ impl Resolved<'_> {
         of_one.chain(unused.filter_map(|message| wrong(1, message))).collect()
     }
 
-    /// A workload's files must fit into an array, as the numbers of some cell make both: its trials
-    /// on others are told of, and not run.
+    /// Checks that a workload's files fit into an array in some cell, with the cell's numbers
+    /// applied. Trials of the workload on other arrays are reported and not run.
     pub(super) fn check_sizes(&self, cells: &[(Cell<'_>, Applied)]) -> Vec<Diagnostic> {
         let misfits = |workload: &Named<'_, Workload>| {
             let of_workload =
@@ -181,7 +182,7 @@ impl Resolved<'_> {
         self.workloads.iter().flat_map(misfits).collect()
     }
 
-    /// What is compared must be what something of the suite measures.
+    /// Checks that something in the suite measures each metric.
     fn check_metrics(&self, suite: &Suite, lab: &Lab) -> Vec<Diagnostic> {
         let workloads = self.workloads.iter().map(|workload| &workload.thing);
         let beside = self.backgrounds.iter().filter_map(|beside| beside.thing.fio_workload());
@@ -195,7 +196,7 @@ impl Resolved<'_> {
         metric::check(wanted, &known, &all, typed)
     }
 
-    /// Many files are a filesystem's.
+    /// Checks that workloads of many files have a filesystem.
     fn check_files(&self) -> Vec<Diagnostic> {
         let bare = self.arrays.iter().filter(|array| array.thing.0.layout.filesystem().is_none());
         let needs = bare
@@ -205,7 +206,8 @@ impl Resolved<'_> {
         files.flat_map(|workload| needs.iter().map(|message| workload.wrong(message))).collect()
     }
 
-    /// What takes as long as it is given needs a time, and a film that lasts.
+    /// Checks that workloads that do not end by themselves have a run time, and that films are long
+    /// enough.
     fn check_times(&self, suite: &Suite) -> Vec<Diagnostic> {
         let longest = suite.longest_runtime();
         let why = |workload: &Named<'_, Workload>| {
@@ -227,7 +229,8 @@ impl Resolved<'_> {
         self.workloads.iter().filter(|workload| !workload.thing.ends()).filter_map(why).collect()
     }
 
-    /// What reads a device past its filesystem needs one, and one device only.
+    /// Checks that raw reads meet arrays with one device below the filesystem, large enough for
+    /// their ranges.
     fn check_raw(&self) -> Vec<Diagnostic> {
         let workloads = self.workloads.iter().map(|workload| (workload.name, &workload.thing));
         let beside = self.backgrounds.iter();
@@ -254,8 +257,8 @@ impl Resolved<'_> {
         mistakes
     }
 
-    /// A background runs on a mounted filesystem, which its trees must fit into, beside a
-    /// workload's file: trials where they do not are told of, and not run.
+    /// Checks that a background has a mounted filesystem with room for its trees beside a
+    /// workload's file. Trials without the room are reported and not run.
     fn check_backgrounds(&self) -> Vec<Diagnostic> {
         let least = self.workloads.iter().map(|workload| workload.thing.bytes()).min();
         let mut mistakes = Vec::new();
@@ -276,7 +279,9 @@ impl Resolved<'_> {
         mistakes
     }
 
-    /// Of many files there is one account, and their threads are the first process's own.
+    /// Checks a background of many files. A trial can have one such load only, because a guest has
+    /// one list of files. Its threads belong to the first process, so they have no weight of their
+    /// own.
     fn check_fsload(&self, background: &Named<'_, Background>, mistakes: &mut Vec<Diagnostic>) {
         if background.thing.fsload().is_none() {
             return;
@@ -296,7 +301,7 @@ impl Resolved<'_> {
         }
     }
 
-    /// What is replicated has to fit there, once at least.
+    /// Checks that the replica has room for the replicated files, once at least.
     fn check_replicas(&self, background: &Named<'_, Background>, mistakes: &mut Vec<Diagnostic>) {
         let snapshots = background.thing.snapshots;
         if snapshots.is_none_or(|snapshots| snapshots.replicate_every.is_none()) {
@@ -314,7 +319,7 @@ impl Resolved<'_> {
         }
     }
 
-    /// What survives a power cut is asked of a filesystem, which its witness has to fit into.
+    /// Checks power cuts: they need a filesystem, with room for the witness's files.
     fn check_power_cut(&self) -> Vec<Diagnostic> {
         let (file, witness) = (self.most_bytes(), power_cut::WITNESS);
         let why = |named: &Named<'_, _>| {
@@ -339,8 +344,8 @@ impl Resolved<'_> {
         self.arrays.iter().filter_map(why).collect()
     }
 
-    /// Policies are compared only where there is something to choose; a single one may meet arrays
-    /// without mirrors, and is then not set there.
+    /// Checks that several policies are compared only on arrays with mirrors. A single policy may
+    /// meet arrays without mirrors, and is not set there.
     fn check_mirrors(&self) -> Vec<Diagnostic> {
         let Some(first) = self.policies.first() else { return Vec::new() };
         let arrays = self.arrays.iter();

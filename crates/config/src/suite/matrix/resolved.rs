@@ -1,4 +1,4 @@
-//! What the values of a suite's axes stand for in a lab.
+//! The things of a lab that the values of a suite's axes name.
 
 use crate::array::Array;
 use crate::background::{Background, NONE};
@@ -15,28 +15,28 @@ use crate::suite::sweep::{Base, Having, SweptParameter};
 use crate::suite::{Axis, AxisValues, Suite, SuiteAxis};
 use crate::workload::Workload;
 
-/// After the name of a workload of many files: with all of them.
+/// Suffix of the name of a workload of many files that selects all of its files.
 const FULL: &str = "full";
 
-/// What the values of the axes stand for. Empty where the suite does not have an axis.
+/// The things that the values of the axes name. Empty for an axis that the suite lacks.
 #[derive(Default)]
 pub(super) struct Resolved<'a> {
     pub arrays: Vec<Named<'a, (&'a Array, Vec<Device>)>>,
     pub workloads: Vec<Named<'a, Workload>>,
-    /// Without `none`.
+    /// The backgrounds, without `none`.
     pub backgrounds: Vec<Named<'a, Background>>,
     pub drives: Vec<Named<'a, &'a Device>>,
     pub policies: Vec<Named<'a, (PolicyChoice, &'a Policy)>>,
 }
 
-/// A value as the suite has it, and what it stands for.
+/// A value in the suite, and the thing that it names.
 pub(super) struct Named<'a, T> {
     pub name: &'a Located<String>,
     pub thing: T,
 }
 
 impl<T> Named<'_, T> {
-    /// Finds what a cell's value stands for.
+    /// Returns the thing that a cell's value names.
     fn find<'n>(all: &'n [Self], value: Option<&str>) -> Option<&'n T> {
         all.iter().find(|named| Some(named.value()) == value).map(|named| &named.thing)
     }
@@ -45,15 +45,15 @@ impl<T> Named<'_, T> {
         &self.name.value
     }
 
-    /// A mistake where the value is written.
+    /// Returns a mistake at the place of the value.
     pub fn wrong(&self, message: impl Into<String>) -> Diagnostic {
         self.name.place.diagnostic(message)
     }
 }
 
 impl<'a> Resolved<'a> {
-    /// `ramp` is the suite's: how long a background that is a workload runs before the measured
-    /// one.
+    /// Resolves the values of the axes. `ramp` is the suite's: the time that a background that is a
+    /// workload runs before the measured workload.
     pub fn new(
         axes: &'a [AxisValues],
         ramp: DiskTimes,
@@ -61,7 +61,7 @@ impl<'a> Resolved<'a> {
         mistakes: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut resolved = Self::default();
-        // A policy may name a device, of which arrays have more or fewer.
+        // Arrays come first: a policy may name a device, and the arrays limit its number.
         let (arrays, others): (Vec<&AxisValues>, Vec<&AxisValues>) =
             axes.iter().partition(|values| values.axis == Axis::Array);
         for AxisValues { axis, values, .. } in arrays.into_iter().chain(others) {
@@ -79,7 +79,7 @@ impl<'a> Resolved<'a> {
         resolved
     }
 
-    /// What a cell names. `None` where it has no array or workload.
+    /// Returns the things that a cell names. `None` if the cell has no array or workload.
     pub fn base<'b>(
         &'b self,
         cell: &Cell<'b>,
@@ -102,19 +102,19 @@ impl<'a> Resolved<'a> {
         })
     }
 
-    /// The array of a cell, with its disks.
+    /// Returns the array of a cell, with its disks.
     pub fn array(&self, cell: &Cell<'_>) -> Option<&(&'a Array, Vec<Device>)> {
         Named::find(&self.arrays, cell.value(Axis::Array))
     }
 
-    /// The drive of a cell.
+    /// Returns the drive of a cell.
     pub fn drive(&self, cell: &Cell<'_>) -> Option<&'a Device> {
         let mut parameters = cell.parameters().into_iter();
         let drive = parameters.find(|swept| *swept.parameter == SweptParameter::Drive)?;
         Named::find(&self.drives, Some(drive.value)).copied()
     }
 
-    /// The disks of each array, with each drive of the suite in their place.
+    /// Returns the disks of each array, and those with each drive of the suite in their place.
     pub fn all_devices(&self) -> Vec<Device> {
         let arrays = || self.arrays.iter().map(|array| &array.thing.1);
         if self.drives.is_empty() {
@@ -135,8 +135,8 @@ impl<'a> Resolved<'a> {
         Some((choice, *policy))
     }
 
-    /// Whether a cell is at an end of an estimate's range, and its array has no such estimate: it
-    /// is the same as the cell with all estimates as they are.
+    /// Whether a cell is at an end of an estimate's range that no disk of its array has. Such a
+    /// cell equals the one with all estimates as they are.
     pub fn is_no_estimate(&self, cell: &Cell<'_>) -> bool {
         let mut swept = cell.parameters().into_iter();
         let value = swept.rfind(|swept| *swept.parameter == SweptParameter::Estimated);
@@ -149,7 +149,8 @@ impl<'a> Resolved<'a> {
             .is_some_and(|(end, devices)| devices.iter().all(|own| end.value_of(own).is_none()))
     }
 
-    /// Why a cell has no trials: its drive or its background asks of its array what that cannot do.
+    /// Returns why a cell has no trials: its array lacks something that its drive or background
+    /// needs.
     pub fn why_left_out(&self, cell: &Cell<'_>) -> Option<String> {
         let (array, devices) = self.array(cell)?;
         if let Some(drive) = self.drive(cell)
@@ -227,7 +228,7 @@ impl<'a> Resolved<'a> {
             Axis::Policy => {
                 let wanted: WantedPolicy = value.parse()?;
                 let policy = lookup("policy", &lab.policies, &wanted.policy)?;
-                // A device must be there in every array that the policy meets.
+                // The device must exist in every array that the policy meets.
                 let devices = self.arrays.iter().map(|array| array.thing.0.devices.len());
                 let choice = wanted.settle(policy, devices.min().unwrap_or(usize::MAX))?;
                 if self.policies.iter().any(|known| known.thing.0 == choice) {
@@ -235,7 +236,7 @@ impl<'a> Resolved<'a> {
                 }
                 self.policies.push(Named { name, thing: (choice, policy) });
             }
-            // Checked when it was read.
+            // The value was checked when it was read.
             Axis::Jobs => {}
             Axis::Scheduler => {
                 value.parse::<SchedulerChoice>()?;
@@ -245,8 +246,8 @@ impl<'a> Resolved<'a> {
                     || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
                 let version_of =
                     |series| value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
-                // A path is a kernel that the user built, or what one is built from; whether there
-                // is one is not for the lab to know.
+                // A path is a kernel that the user built, or its source; the lab does not know
+                // whether it exists.
                 if value.contains('/') {
                     kernel::check_path(value)?;
                 } else if !known().any(|known| known == value || version_of(known)) {

@@ -1,4 +1,4 @@
-//! What the parameters of a cell make of what it names.
+//! Applies the parameters of a cell to the things that it names.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,34 +21,35 @@ use crate::scheduler::SchedulerChoice;
 use crate::suite::Metadata;
 use crate::workload::{Workload, WorkloadKind};
 
-/// What a cell names.
+/// The things that a cell names.
 pub struct Base<'a> {
     pub array: &'a Array,
     pub devices: &'a [Device],
-    /// The drive that takes the place of the disks of its kind.
+    /// The drive that replaces the disks of its kind.
     pub drive: Option<&'a Device>,
     pub workload: &'a Workload,
     pub background: Option<&'a Background>,
-    /// The value in the suite and the policy that it is of; none where the suite has none.
+    /// The policy's value in the suite, the policy, and its choice; None if the suite has no
+    /// policy.
     pub policy: Option<(&'a str, &'a Policy, &'a PolicyChoice)>,
     pub scheduler: SchedulerChoice,
     pub memory: Bytes,
     pub having: &'a Having<'a>,
 }
 
-/// Parameters that a policy, a scheduler, a workload or a background of the suite has: to those
-/// without, an axis over one of them is nothing.
+/// Parameters of the policies, schedulers, workloads and backgrounds of the suite. An axis over one
+/// of them has no effect on those that lack it.
 #[derive(Default)]
 pub struct Having<'a> {
     pub policies: BTreeSet<&'a str>,
     pub schedulers: BTreeSet<&'static str>,
-    /// Whether a workload takes as long as it is given.
+    /// Whether some workload does not end by itself, so that it needs a run time.
     pub runtime: bool,
-    /// Whether a background is a workload.
+    /// Whether some background is a workload.
     pub load: bool,
 }
 
-/// The same with the cell's values.
+/// The things that a cell names, with the cell's values applied.
 pub struct Applied {
     pub array: Array,
     pub devices: Vec<Device>,
@@ -57,21 +58,20 @@ pub struct Applied {
     pub scheduler: SchedulerChoice,
     pub memory: Bytes,
     pub background: Option<Background>,
-    /// The suite's own where there is none.
+    /// The cell's own run time; None means the suite's.
     pub runtime: Option<Nanos>,
     pub ramp: Option<Nanos>,
     pub metadata: Option<Metadata>,
 }
 
-/// Files that were read again with other values, by name and those: cells have the same again and
-/// again.
+/// Files that were read again with other values, by name and values. Many cells have the same ones.
 #[derive(Default)]
 pub struct RereadFiles {
     devices: RefCell<BTreeMap<String, Result<Device, String>>>,
     workloads: RefCell<BTreeMap<String, Result<Workload, String>>>,
 }
 
-/// A number that a cell has, and where it is written.
+/// A value of a cell on an axis over a parameter, and its place.
 pub struct SweptValue<'a> {
     pub parameter: &'a SweptParameter,
     pub value: &'a str,
@@ -84,7 +84,7 @@ impl SweptValue<'_> {
     }
 }
 
-/// Makes the cell's values of what it names.
+/// Applies the cell's values to the things that it names.
 pub fn apply(
     base: &Base<'_>,
     values: &[SweptValue<'_>],
@@ -103,7 +103,7 @@ pub fn apply(
         ramp: None,
         metadata: None,
     };
-    // The disks first: the others may speak of one.
+    // The number of disks comes first, because other values may name one of the disks.
     for swept in values.iter().filter(|swept| *swept.parameter == SweptParameter::Disks) {
         applied.set_disks(swept.value, lab).map_err(|message| swept.wrong(message))?;
     }
@@ -193,7 +193,7 @@ impl Applied {
             for (disk, device) in estimates.iter().enumerate() {
                 let Some(value) = end.value_of(device) else { continue };
                 let changes = changes.entry(disk).or_default();
-                // What the suite sets is no estimate.
+                // A value that the suite sets is no longer an estimate.
                 if changes.iter().all(|(known, _)| *known != end.key) {
                     changes.push((end.key, value));
                 }
@@ -201,7 +201,8 @@ impl Applied {
         }
         let Some(last) = last else { return Ok(()) };
         for (disk, mut changes) in changes {
-            // A factor is one to what the others set, in whatever order they are written.
+            // The factor to seek times applies after the other keys, in whatever order they are
+            // written.
             changes.sort_by_key(|(key, _)| *key == SEEK);
             let Some(base) = self.devices.get_mut(disk) else { continue };
             let mut devices = known.devices.borrow_mut();
@@ -245,7 +246,7 @@ impl Applied {
         Ok(())
     }
 
-    /// A workload in the background begins with it.
+    /// Sets the ramp. A workload in the background begins at the beginning of the ramp.
     fn set_ramp(&mut self, value: &str, lab: &Lab) -> Result<(), String> {
         let ramp = number_within(value, &TIMES_BEFORE)?;
         if let Some(background) = &mut self.background
@@ -291,8 +292,8 @@ impl Applied {
     }
 }
 
-/// The keys of one file that are changed, each with its value, and the last of them; None if none
-/// is changed.
+/// Returns the changed keys of one file, each with its value, and the last of them; None if none is
+/// changed.
 fn changes<'v, 'a>(
     values: &'v [SweptValue<'a>],
     owner: KeyOwner,

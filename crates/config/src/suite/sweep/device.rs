@@ -1,5 +1,5 @@
-//! A file of the lab with other values in it, read again: what is refused there is refused here, in
-//! the same words.
+//! Reads a file of the lab again with other values. A value that the file may not have is refused
+//! with the same words.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::device::{Device, FAMILIES};
 use crate::read::{Diagnostics, TomlReader};
 use crate::workload::Workload;
 
-/// Of a hard disk.
+/// The keys of a hard disk's seek times.
 const SEEKS: [&str; 3] = ["seek_track_to_track", "seek_average", "seek_full"];
-/// Of a device, above its family's table.
+/// The key of a device's size, above its family's table.
 const SIZE: &str = "size";
 
 /// The texts of files, by name.
 pub type Texts = BTreeMap<String, String>;
 
-/// A device with other values of some keys.
+/// Returns a device with other values of some keys.
 pub(super) fn device(
     base: &Device,
     texts: &Texts,
@@ -40,12 +40,12 @@ pub(super) fn device(
     let text = document.to_string();
     let read = TomlReader::new(name, &text).read(|table| Device::read(name, table));
     let device = read.map_err(|mistakes| refusal("device", name, &mistakes))?;
-    // What is used of it is the array's to say.
+    // The array decides the size of the used part.
     let used = if base.used == base.bytes { device.bytes } else { base.used.min(device.bytes) };
     Ok(Device { used, inherited: base.inherited.clone(), ..device })
 }
 
-/// A workload with other values of some keys.
+/// Returns a workload with other values of some keys.
 pub(super) fn workload(
     base: &Workload,
     texts: &Texts,
@@ -68,7 +68,7 @@ fn document(kind: &str, name: &str, texts: &Texts) -> Result<Document, String> {
     text.parse::<Document>().map_err(|error| format!("{kind} `{name}`: {error}"))
 }
 
-/// Puts a value at a path of keys, as the kind of value that is there.
+/// Sets the value at a path of keys, as the kind of value that is there.
 fn set(document: &mut Document, path: &str, value: &str) -> Result<(), String> {
     let (tables, key) =
         path.rsplit_once('.').map_or((None, path), |(tables, key)| (Some(tables), key));
@@ -106,7 +106,7 @@ fn scale_seeks(document: &mut Document, name: &str, factor: &str) -> Result<(), 
     Ok(())
 }
 
-/// Without the places, which are in no file.
+/// Returns a message without the places, which are in no file.
 fn refusal(kind: &str, name: &str, mistakes: &Diagnostics) -> String {
     let mistakes = mistakes.0.iter();
     let all = mistakes.map(|mistake| format!("{}: {}", mistake.place.key, mistake.message));

@@ -1,5 +1,5 @@
-//! A Latin hypercube: samples over several parameters at once, of which each part of each
-//! parameter's range has one.
+//! A Latin hypercube: samples over several parameters at once. Each part of each parameter's range
+//! has exactly one sample.
 //!
 //! ```toml
 //! [hypercube]
@@ -23,7 +23,7 @@ use crate::read::{Located, SourcePlace, TomlTable};
 const SAMPLES: std::ops::RangeInclusive<u32> = 2..=1000;
 const KEYS: [&str; 2] = ["samples", "seed"];
 
-/// Each parameter with its values, of all as many: the first of each are the first sample.
+/// Reads each parameter with its values. All have as many; the first values form the first sample.
 pub(in crate::suite) fn read(
     table: &TomlTable<'_, '_>,
 ) -> Vec<(SweptParameter, Vec<Located<String>>)> {
@@ -66,12 +66,12 @@ pub(in crate::suite) fn read(
     parameters.into_iter().map(values).collect()
 }
 
-/// How far along a parameter's range a sample is, from 0 to 1: somewhere in a part that no other
-/// sample has.
+/// Returns how far along a parameter's range a sample is, from 0 to 1: at a random place in a part
+/// that no other sample has.
 fn way(seed: Seed, sample: u32, samples: u32) -> f64 {
     let drawn = |what: &str, number: u32| seed.derive(what).derive(&number.to_string()).0;
     let own = drawn("order", sample);
-    // A permutation: how many samples have drawn less.
+    // The ranks of the drawn numbers are a permutation.
     let part = (0..samples).filter(|&other| (drawn("order", other), other) < (own, sample)).count();
     let within = drawn("place", sample) as f64 / u64::MAX as f64;
     (part as f64 + within) / f64::from(samples)

@@ -1,5 +1,4 @@
-//! Axes that go over a number: of a disk, a policy, a scheduler, a workload, the array or the
-//! guest.
+//! Axes over a number: of a disk, a policy, a scheduler, a workload, the array or the guest.
 //!
 //! ```toml
 //! [axes]
@@ -7,14 +6,14 @@
 //! "policy.margin" = [0, 50, 100]
 //! "device.seek_average" = ["8 ms", "12 ms"]
 //! disks = [2, 4, 8]
-//! device = ["nas-4tb", "laptop-1tb"]                # each instead of all disks that turn
+//! device = ["nas-4tb", "laptop-1tb"]                # each replaces all disks that turn
 //! memory = ["256 MiB", "1 GiB"]
 //! runtime = ["10 s", "60 s"]
 //! "background.iodepth" = [1, 8]                     # of a background that is a workload
 //! ```
 //!
-//! Several of them at once are samples: see hypercube.rs. Values are exact: what a range computes
-//! is rounded to a few digits first, and what is shown is what is used.
+//! Several of them at once are samples: see hypercube.rs. Values are exact: a computed value is
+//! first rounded to a few digits, and the shown value is the used one.
 
 mod apply;
 mod device;
@@ -36,15 +35,14 @@ use values::read_list;
 
 use crate::read::{Located, TomlTable};
 
-/// What a name begins with that TOML takes for tables within tables, where it stands without
-/// quotes.
+/// First words of names that TOML reads as nested tables if they stand without quotes.
 const OF_DISKS: [&str; 2] = ["device", "disk"];
 
-/// The parameters among the axes of a suite, in the file's order of keys.
+/// Reads the parameters among the axes of a suite, in the file's order of keys.
 pub(super) fn read_axes(
     crossed: &TomlTable<'_, '_>,
 ) -> Vec<(SweptParameter, Vec<Located<String>>)> {
-    // Known, whether or not they are there.
+    // Marks the names as known, whether or not they are there.
     for name in SweptParameter::PLAIN {
         crossed.has(name);
     }
@@ -58,7 +56,7 @@ pub(super) fn read_axes(
         }
         let parameter = match key.parse::<SweptParameter>() {
             Ok(parameter) => parameter,
-            // Without a point it is more likely to be another axis's name.
+            // A name without a point is more likely to be another axis's.
             Err(message) if key.contains('.') => {
                 crossed.has(key);
                 crossed.wrong(key, message);

@@ -1,16 +1,17 @@
-//! Numbers that a range goes over: exact, with a unit or without one, and printed so that they read
-//! back as the same.
+//! The numbers of ranges: exact, with or without a unit. A printed number is read back as the same
+//! number.
 
 use std::fmt;
 use std::str::FromStr;
 
 use disklab_units::{Bytes, Nanos, Rate};
 
-/// A number of something.
+/// A number with its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number {
     kind: NumberKind,
-    /// Without a unit: thousand millionths. Otherwise ns, bytes, or bytes a second.
+    /// The amount: billionths for a number without a unit, otherwise ns, bytes, or bytes per
+    /// second.
     atoms: u64,
 }
 
@@ -22,13 +23,13 @@ enum NumberKind {
     Rate,
 }
 
-/// Of a number without a unit: so many digits behind the point.
+/// Digits behind the decimal point of a number without a unit.
 const PLACES: usize = 9;
 const ONE: u64 = 1_000_000_000;
-/// What a range computes has so many digits that say something.
+/// Significant digits of a computed number.
 const DIGITS: u32 = 4;
-/// Sizes from this one on are whole multiples of it: a sector of btrfs, a page, the logical block
-/// of every disk.
+/// Sizes from this one on are rounded to multiples of it: the size of a sector of btrfs, of a page,
+/// and of the logical block of every disk.
 const BLOCK: u64 = 4096;
 
 const TIMES: &[(&str, u64)] = &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
@@ -38,9 +39,9 @@ const DECIMAL_SIZES: &[(&str, u64)] =
     &[("TB", 1_000_000_000_000), ("GB", ONE), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 
 impl Number {
-    /// The number at a part of the way from one number to another of its kind, from 0 to 1: the
-    /// same each time, or the same factor. Ends are the ends. `whole`: of those without a unit only
-    /// whole ones.
+    /// Returns the number at a fraction `way` (0 to 1) of the way between two numbers of one kind.
+    /// The way is in equal distances, or in equal factors with `by_factor`. 0 and 1 give exactly
+    /// the ends. With `whole`, a number without a unit is a whole one.
     pub(super) fn between(first: Self, last: Self, way: f64, by_factor: bool, whole: bool) -> Self {
         if way <= 0.0 {
             return first;
@@ -57,15 +58,15 @@ impl Number {
         first.rounded(exact, whole)
     }
 
-    /// The number that is so many of so many equal steps from one to another: exactly, where it has
-    /// few digits.
+    /// Returns the number after `step` of `of` equal steps from one number to another. It is exact
+    /// if it has few digits.
     pub(super) fn step(first: Self, last: Self, step: u32, of: u32, whole: bool) -> Self {
         let (from, to) = (u128::from(first.atoms), u128::from(last.atoms));
         let (step, of) = (u128::from(step), u128::from(of.max(1)));
         let sum = from * (of - step) + to * step;
         let exact = u64::try_from(sum / of).ok().filter(|_| sum.is_multiple_of(of));
         let number = exact.map(|atoms| Self { kind: first.kind, atoms });
-        // Few: as many as its ends could have.
+        // Few digits: as many as the ends of the range could have.
         let is_short = |number: &Self| {
             let is_fit = !whole || number.kind != NumberKind::Plain;
             number.to_string().len() <= 8 && (is_fit || number.atoms.is_multiple_of(ONE))
@@ -73,7 +74,7 @@ impl Number {
         number.filter(is_short).unwrap_or_else(|| first.rounded(sum as f64 / of as f64, whole))
     }
 
-    /// The nearest one of its kind that is readable.
+    /// Returns the nearest number of its kind with few digits.
     fn rounded(self, atoms: f64, whole: bool) -> Self {
         let grain = match self.kind {
             NumberKind::Plain if whole => ONE,
@@ -94,12 +95,12 @@ impl Number {
         self.atoms == 0
     }
 
-    /// Whether both are, for example, times.
+    /// Whether both numbers are of one kind, for example times.
     pub(super) fn is_like(self, other: Self) -> bool {
         self.kind == other.kind
     }
 
-    /// A zero without a unit is of any kind: of this one's.
+    /// Gives a zero without a unit the kind of `other`; returns other numbers as they are.
     pub(super) fn zero_like(self, other: Self) -> Self {
         if self.is_zero() && self.kind == NumberKind::Plain {
             Self { kind: other.kind, atoms: 0 }
@@ -108,7 +109,8 @@ impl Number {
         }
     }
 
-    /// As a number to draw by: seconds, bytes, bytes a second, or what it is.
+    /// Returns the number for drawing charts: in seconds, bytes, bytes per second, or without a
+    /// unit.
     pub fn value(self) -> f64 {
         match self.kind {
             NumberKind::Plain | NumberKind::Time => self.atoms as f64 / ONE as f64,
@@ -116,13 +118,14 @@ impl Number {
         }
     }
 
-    /// A factor, as so many thousand millionths; `None` of what has a unit.
+    /// Returns a factor in billionths; `None` for a number with a unit.
     pub(super) fn billionths(self) -> Option<u64> {
         (self.kind == NumberKind::Plain).then_some(self.atoms)
     }
 }
 
-/// Without a space, so that it can be part of a name: `8.5ms`, `640MiB`, `210MB/s`, `0.3`.
+/// Prints the number without a space, so that it can be part of a name: `8.5ms`, `640MiB`,
+/// `210MB/s`, `0.3`.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.kind {
@@ -135,14 +138,14 @@ impl fmt::Display for Number {
     }
 }
 
-/// In whichever of the units of 1024 and of 1000 it takes fewer letters.
+/// Prints a size in units of 1024 or of 1000, whichever takes fewer letters.
 fn size(bytes: u64) -> String {
     let (binary, own) = (in_unit(bytes, SIZES), in_unit(bytes, DECIMAL_SIZES));
     if own.len() < binary.len() { own } else { binary }
 }
 
-/// In the largest unit that it has at least one of and few digits in, or in as few letters as can
-/// be.
+/// Prints an amount in the largest unit in which it is at least 1 and has few digits, or else in as
+/// few letters as possible.
 fn in_unit(atoms: u64, units: &[(&str, u64)]) -> String {
     let possible = units.iter().filter(|(_, factor)| atoms >= *factor || *factor == 1);
     let finite = possible.filter(|(_, factor)| is_finite(atoms, *factor));
@@ -156,7 +159,7 @@ fn in_unit(atoms: u64, units: &[(&str, u64)]) -> String {
     chosen.map(|(number, unit)| format!("{number}{unit}")).unwrap_or_default()
 }
 
-/// Whether a division ends within [`PLACES`].
+/// Whether a division ends within [`PLACES`] digits.
 fn is_finite(atoms: u64, factor: u64) -> bool {
     (u128::from(atoms % factor) * u128::from(ONE)).is_multiple_of(u128::from(factor))
 }
@@ -195,7 +198,7 @@ fn of_unit(text: &str) -> Option<Number> {
     time().or_else(size).or_else(rate)
 }
 
-/// Digits, with at most [`PLACES`] behind a point.
+/// Parses digits with at most [`PLACES`] of them behind a point.
 fn plain(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let is_number =

@@ -1,5 +1,5 @@
-//! What a suite can vary besides what it names: one number of an array, a disk, a policy, a
-//! scheduler, a workload, a background, the guest or the suite.
+//! The parameters that a suite can vary besides named things: one number of an array, a disk, a
+//! policy, a scheduler, a workload, a background, the guest or the suite.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -10,29 +10,30 @@ use disklab_units::{Bytes, Nanos, words};
 use super::number::Number;
 use crate::read::unknown;
 
-/// By its name in a suite: `memory`, `disks`, `device`, `runtime`, `ramp`, `metadata`, `device.KEY`
-/// (of all disks), `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`,
-/// `estimated`.
+/// A parameter, by its name in a suite: `memory`, `disks`, `device`, `runtime`, `ramp`, `metadata`,
+/// `device.KEY` (of all disks), `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`,
+/// `background.KEY`, `estimated`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SweptParameter {
-    /// Of the guest.
+    /// Memory of the guest.
     Memory,
-    /// How many disks the array has: its own, again and again, or the first of them.
+    /// Number of the array's disks: its own devices repeated in their order, or the first of them.
     Disks,
-    /// The drive in the place of all of the array's disks of its kind.
+    /// The drive that replaces all of the array's disks of its kind.
     Drive,
-    /// Measured, on whatever disks.
+    /// The measured time, on all kinds of disks.
     Runtime,
-    /// Before it, not measured.
+    /// The time before the measurement, on all kinds of disks.
     Ramp,
-    /// Whether a filesystem's metadata is in memory when measuring begins: a
+    /// Whether a filesystem's metadata is in memory when the measurement begins: a
     /// [`crate::suite::Metadata`].
     Metadata,
-    /// A key of a device's file. With a number: of that disk alone, from 1 in the array's order.
+    /// A key of a device's file. `disk` is the number of one disk, from 1 in the array's order;
+    /// None means all disks.
     Device { disk: Option<u32>, key: String },
-    /// A key of what the suite names.
+    /// A key of a thing that the suite names.
     Key(KeyOwner, String),
-    /// One of the estimates in the files of devices, at an end of its range: see
+    /// An estimate in the files of devices, at an end of its range: see
     /// [`crate::device::RangeEnd`].
     Estimated,
 }
@@ -51,27 +52,28 @@ words! {
     }
 }
 
-/// Memory of a guest: a kernel and fio need the least, and hosts seldom have more than the most.
+/// Range of a guest's memory: a kernel and fio need the least, and hosts seldom have more than the
+/// most.
 pub(in crate::suite) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
-/// Times that are measured.
+/// Range of measured times.
 pub(in crate::suite) const RUNTIME: RangeInclusive<Nanos> =
     Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
-/// Of a hard disk: a factor to all three of its seek times.
+/// The key for a factor to all three seek times of a hard disk.
 pub const SEEK: &str = "seek";
 /// The name of the axis over estimates.
 pub const ESTIMATED: &str = "estimated";
 /// The name of the axis over drives.
 pub const DRIVE: &str = "device";
-/// What stands before the point, but for one disk's.
+/// First words of names with a point. `disk` is followed by a disk's number.
 const KINDS: [&str; 6] = ["device", "disk", "policy", "scheduler", "workload", "background"];
 
 impl SweptParameter {
-    /// Whether a number without a unit is a whole one.
+    /// Whether a number without a unit must be whole.
     pub(super) fn is_whole(&self) -> bool {
         !matches!(self, Self::Device { key, .. } if key == SEEK)
     }
 
-    /// The one spelling of a value, which can be part of a name.
+    /// Returns the canonical spelling of a value, which can be part of a name.
     pub(in crate::suite) fn canonical(&self, text: &str) -> Result<String, String> {
         let number = text.parse::<Number>().ok().filter(|_| *self != Self::Drive);
         let value = number.map_or_else(|| text.trim().to_owned(), |number| number.to_string());
@@ -82,7 +84,7 @@ impl SweptParameter {
         Ok(value)
     }
 
-    /// Those without a point in their names.
+    /// The names without a point.
     pub(in crate::suite) const PLAIN: [&str; 7] =
         ["memory", "disks", DRIVE, "runtime", "ramp", "metadata", ESTIMATED];
 }
@@ -145,7 +147,8 @@ impl FromStr for SweptParameter {
     }
 }
 
-/// Words of the lab's files, sysfs and policies, with points between them.
+/// Whether a text can be a key: words of the lab's files, sysfs and policies, with points between
+/// them.
 fn is_key(key: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

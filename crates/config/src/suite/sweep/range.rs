@@ -1,5 +1,5 @@
-//! What an axis goes over, where it is not a list: equal steps, equal factors, or a part of a
-//! hypercube's samples.
+//! The range of an axis, in place of a list: equal distances, equal factors, or samples of a
+//! hypercube.
 
 use super::number::Number;
 use crate::read::{Located, TomlTable, choices};
@@ -7,14 +7,14 @@ use crate::read::{Located, TomlTable, choices};
 choices! {
     /// How values lie between two ends.
     pub enum Spacing: "spacing" {
-        /// The same distance between each and the next.
+        /// Equal distances between neighbouring values.
         Linear = "linear",
-        /// The same factor.
+        /// Equal factors between neighbouring values.
         Log = "log",
     }
 }
 
-/// From one number to another.
+/// A range from one number to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     spacing: Spacing,
@@ -22,18 +22,18 @@ pub struct Range {
     last: Number,
 }
 
-/// What a parameter's values are of.
+/// The source of a parameter's samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SampledFrom {
     Range(Range),
-    /// These.
+    /// A list of values.
     List(Vec<Located<String>>),
 }
 
 const STEPS: std::ops::RangeInclusive<u32> = 2..=1000;
 
 impl Range {
-    /// `{ linear = ["4 ms", "16 ms"] }`.
+    /// Reads a range such as `{ linear = ["4 ms", "16 ms"] }`.
     pub(super) fn read(table: &TomlTable<'_, '_>) -> Option<Self> {
         let given: Vec<Spacing> =
             Spacing::ALL.iter().copied().filter(|spacing| table.has(spacing.as_str())).collect();
@@ -70,8 +70,8 @@ impl Range {
         None
     }
 
-    /// The values of an axis of its own, which has `steps` of them. `whole`: of those without a
-    /// unit only whole ones.
+    /// Reads the values of an axis of its own, with the number of `steps`. With `whole`, numbers
+    /// without a unit are whole ones.
     pub(super) fn steps(table: &TomlTable<'_, '_>, whole: bool) -> Option<Vec<String>> {
         let steps = table.within("steps", STEPS);
         let range = Self::read(table);
@@ -94,7 +94,7 @@ impl Range {
     }
 }
 
-/// A string, a number or a truth value, as it is written.
+/// A string, number or boolean, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word(pub String);
 

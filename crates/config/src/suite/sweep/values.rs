@@ -4,7 +4,7 @@ use super::parameter::SweptParameter;
 use super::range::{Range, SampledFrom, Word};
 use crate::read::{Diagnostic, Located, TomlTable};
 
-/// The values of a range that stands under a key.
+/// Reads the values of a range that stands under a key.
 pub(in crate::suite) fn read_steps(
     table: &TomlTable<'_, '_>,
     key: &str,
@@ -16,7 +16,7 @@ pub(in crate::suite) fn read_steps(
     values.unwrap_or_default().into_iter().map(located).collect()
 }
 
-/// A range, or a list of values, that samples are drawn from.
+/// Reads the range or the list of values from which samples are drawn.
 pub(super) fn read_span(
     table: &TomlTable<'_, '_>,
     key: &str,
@@ -29,7 +29,7 @@ pub(super) fn read_span(
     (!list.is_empty()).then_some(SampledFrom::List(list))
 }
 
-/// The values of a list, each once.
+/// Reads the values of a list, each once.
 pub(super) fn read_list(
     table: &TomlTable<'_, '_>,
     key: &str,
@@ -42,7 +42,7 @@ pub(super) fn read_list(
     values
 }
 
-/// Values in their one spelling, and what is wrong with them or there twice.
+/// Makes the spelling of values canonical, and records those that are wrong or there twice.
 pub(in crate::suite) fn each_once(
     given: impl IntoIterator<Item = Located<String>>,
     canonical: impl Fn(&str) -> Result<String, String>,
