@@ -1,5 +1,5 @@
-//! The file that lists the disks which may be written, and so be destroyed: the first of the two
-//! times that a disk is named.
+//! The file that lists the disks which may be written, and so be destroyed. A user names a disk
+//! twice before disklab writes it: first in this file, then on the command line.
 
 mod lines;
 mod trust;
@@ -18,10 +18,10 @@ use crate::refusal::Why;
 use lines::NONE;
 pub use lines::lines;
 
-/// What an allow file says.
+/// The contents of an allow file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allow {
-    /// Where it is, or would be.
+    /// Path of the file, whether or not the file exists.
     pub file: PathBuf,
     entries: Vec<AllowedDevice>,
 }
@@ -30,13 +30,13 @@ pub struct Allow {
 struct AllowedDevice {
     path: PathBuf,
     serial: String,
-    /// Where a serial tells the disk it may be left out.
+    /// Size of the disk. It may be left out if the disk has a serial.
     bytes: Option<Bytes>,
 }
 
 impl Allow {
-    /// The file that was named, which must be there; or the user's, which lists nothing where it is
-    /// not there.
+    /// Reads the file that was named, which must exist. If none was named, reads the user's file;
+    /// if that does not exist, the list is empty.
     pub fn load(named: Option<&Path>) -> Result<Self, Error> {
         let Some(file) = named else {
             let file = usual(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME"))?;
@@ -63,7 +63,7 @@ impl Allow {
         Ok(Self { file: file.to_owned(), entries })
     }
 
-    /// Whether the disk is listed: by a path behind which it is now, and by its serial.
+    /// Checks that the disk is listed: by a path that leads to it now, and by its serial.
     pub fn permits(&self, disk: &Disk) -> Result<(), Why> {
         self.permits_by(disk, |path| number_of(path).ok())
     }
@@ -94,7 +94,7 @@ fn entry(table: &TomlTable<'_, '_>) -> Option<AllowedDevice> {
     let path: Option<String> = table.required("path");
     let serial: Option<String> = table.required("serial");
     let bytes: Option<Bytes> = table.optional("size");
-    // For people.
+    // A note for people.
     let _: Option<String> = table.optional("note");
     if path.as_ref().is_some_and(|path| !Path::new(path).is_absolute()) {
         table.wrong("path", "it must begin with `/`, as in \"/dev/disk/by-id/...\"");
@@ -111,7 +111,8 @@ fn entry(table: &TomlTable<'_, '_>) -> Option<AllowedDevice> {
     Some(AllowedDevice { path: path?.into(), serial: serial?, bytes })
 }
 
-/// The user's file. Relative paths are passed over, as the XDG Base Directory Specification has it.
+/// Returns the path of the user's file. Relative paths in the environment are ignored, as the XDG
+/// Base Directory Specification demands.
 fn usual(config: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Error> {
     let absolute =
         |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());

@@ -1,17 +1,18 @@
-//! Whether this machine has its cgroups where programs can be given weights: version 2, and nothing
+//! Whether this machine has its cgroups where programs can get weights: version 2, and nothing
 //! else.
 
 use rustix::fs::statfs;
 
 pub const ROOT: &str = "/sys/fs/cgroup";
-/// Of linux/magic.h.
+/// Magic number of the filesystem, from linux/magic.h.
 const MAGIC: u64 = 0x6367_7270;
-/// Why a weight cannot be had.
+/// The reason why a weight is not available.
 pub const NOT_WHOLE: &str = "it has a weight, which wants cgroups of version 2 alone at \
     /sys/fs/cgroup: this machine has none, or those of version 1 \
                              (systemd.unified_cgroup_hierarchy=1 on the kernel's command line)";
 
-/// With those of version 1 the disks are theirs.
+/// Whether only cgroups of version 2 are there. With version 1, that version has the controller of
+/// disks.
 pub fn are_whole() -> bool {
     #[expect(clippy::cast_sign_loss, reason = "a magic number is bits")]
     statfs(ROOT).is_ok_and(|filesystem| filesystem.f_type as u64 == MAGIC)

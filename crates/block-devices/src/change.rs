@@ -1,7 +1,7 @@
-//! The changes that a run makes to this machine, and their undoing.
+//! The changes that a run makes to this machine, and how they are undone.
 //!
-//! Mounts and programs are not among them: they are in a mount and a process namespace of their
-//! own, and end with it.
+//! Mounts and programs are not among the changes: they are in a mount and a process namespace of
+//! their own, and end with it.
 
 mod pool;
 pub mod value;
@@ -23,37 +23,37 @@ use crate::watch::TRACING;
 use crate::wipe;
 pub use pool::is_pool;
 
-/// A change. The journal has it before it is made.
+/// A change. The run writes it to the journal before it makes the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
-    /// A file of sysfs or procfs gets another value; of a disk's, where that has a name that
-    /// another one may get.
+    /// A new value of a file of sysfs or procfs. If the file belongs to a disk, `of` identifies the
+    /// disk, because another disk may get its name.
     Value {
         path: PathBuf,
         was: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<DiskIdentity>,
-        /// The new value. If the file says something else when it is to be put back, somebody else
-        /// has changed it since, and it stays.
+        /// The new value. If the file has another value when the change is undone, somebody else
+        /// has set that value, and it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gets: Option<String>,
-        /// The choice of the new value with the parameter that it had: `round-robin:262144`. It is
-        /// written before the old value, since the kernel keeps parameters of choices that are not
-        /// active.
+        /// The choice of the new value with the parameter that it had before: `round-robin:262144`.
+        /// Undoing writes this before the old value, since the kernel keeps the parameters of
+        /// inactive choices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         had: Option<String>,
     },
-    /// md makes a device of disks.
+    /// An md device that is made of disks.
     Md { uuid: String },
-    /// Something is made on a disk, and marked with this.
+    /// Something that is made on a disk, marked with this UUID.
     Made { disk: Disk, uuid: String },
-    /// A ZFS pool of a name that is drawn for it is made of disks.
+    /// A ZFS pool with a random name, made of disks.
     Pool { name: String, disks: Vec<Disk> },
-    /// A new folder of a name that is drawn for it, and all that a trial puts into it.
+    /// A new folder with a random name, and everything that a trial puts into it.
     Folder {
         path: PathBuf,
-        /// The number of the filesystem that it is on.
+        /// The number of the filesystem that the folder is on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on: Option<u64>,
     },
@@ -63,14 +63,14 @@ pub enum Change {
     Tracing { instance: String },
 }
 
-/// A disk as long as the machine runs: told by the kernel alone, since its serial may be known by
-/// files that not every process sees.
+/// The identity of a disk while the machine runs. It comes from the kernel alone, because the
+/// serial may be in files that not every process sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskIdentity {
     /// Major and minor number.
     dev: String,
-    /// Counts all disks that ever came. Since Linux 5.15.
+    /// The disk's sequence number, which counts all disks that ever came. Since Linux 5.15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diskseq: Option<String>,
 }
@@ -84,7 +84,7 @@ impl DiskIdentity {
     }
 
     /// Whether a file in sysfs still belongs to this disk. A loop device that was detached and set
-    /// up again counts as another disk, but it has the queue of before with all values in it.
+    /// up again counts as another disk, although it has the same queue with all values.
     fn has(&self, path: &Path) -> bool {
         let now = Self::read(path);
         let is_loop = path.starts_with("/sys/block")
@@ -110,7 +110,7 @@ pub enum UndoNews<'a> {
     Undone(&'a Undone),
 }
 
-/// Writes a sentence on a change that was made.
+/// Writes a sentence about a change that was made.
 impl fmt::Display for Change {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -126,25 +126,27 @@ impl fmt::Display for Change {
 }
 
 impl Change {
-    /// Another value of a file, whatever it will say.
+    /// Returns the change of a file's value, if the new value is not known.
     pub fn value(path: &Path, was: &str) -> Self {
         let (path, was, of) = (path.to_owned(), was.to_owned(), DiskIdentity::read(path));
         Self::Value { path, was, of, gets: None, had: None }
     }
 
-    /// The value `gets` of a file. `had` is the choice of that value as the file names it now.
+    /// Returns the change of a file's value to `gets`. `had` is the choice of that value as the
+    /// file names it now.
     pub fn set(path: &Path, was: &str, gets: &str, had: Option<&str>) -> Self {
         let (path, was, of) = (path.to_owned(), was.to_owned(), DiskIdentity::read(path));
         Self::Value { path, was, of, gets: Some(gets.to_owned()), had: had.map(str::to_owned) }
     }
 
-    /// A folder that is not there yet.
+    /// Returns the change that makes a folder, which does not exist yet.
     pub fn folder(path: &Path) -> Self {
         Self::Folder { path: path.to_owned(), on: filesystem_of(path) }
     }
 
-    /// Undoes it; what is waited for is told. `same_boot` is false where the machine was started
-    /// anew since, which undoes all that is in its memory. `None`: nothing was there to undo.
+    /// Undoes the change, and calls `waits` with the reason for a long wait. `same_boot` is false
+    /// if the machine was started again since, which undoes all changes in its memory. Returns
+    /// `None` if there was nothing to undo.
     pub fn undo(&self, same_boot: bool, waits: &mut dyn FnMut(&str)) -> Option<Undone> {
         let (what, result) = match self {
             Self::Value { .. } | Self::Cgroup { .. } | Self::Tracing { .. } if !same_boot => {
@@ -222,7 +224,7 @@ impl Change {
     }
 }
 
-/// Returns the value of a file that is neither its old value nor the one that it was given.
+/// Returns the value of a file if it is neither the old value nor the one that it was given.
 fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
     value::other(path, gets?).filter(|other| other != was)
 }
@@ -232,7 +234,7 @@ fn put_back(path: &Path, was: &str, of: Option<&DiskIdentity>) -> Result<bool, S
     if of.is_some_and(|of| !of.has(path)) {
         return Ok(false);
     }
-    // No file is made where there is none, and of a longer value nothing stays.
+    // This makes no new file, and leaves nothing of a longer value.
     let open = OpenOptions::new().write(true).truncate(true).open(path);
     match open.and_then(|mut file| file.write_all(was.as_bytes())) {
         Ok(()) => Ok(true),
@@ -243,7 +245,8 @@ fn put_back(path: &Path, was: &str, of: Option<&DiskIdentity>) -> Result<bool, S
     }
 }
 
-/// Something may have put an array of it together again, which would keep the disk.
+/// Removes what was made on a disk. First stops an md array of it that something may have assembled
+/// again, because the array would keep the disk.
 fn unmake(disk: &Disk, uuid: &str, waits: &mut dyn FnMut(&str)) -> Result<bool, String> {
     if let Some(device) = wipe::md_of(uuid) {
         wipe::stop_md(&device, waits)?;
@@ -251,7 +254,8 @@ fn unmake(disk: &Disk, uuid: &str, waits: &mut dyn FnMut(&str)) -> Result<bool, 
     wipe::remove(disk, |signature| signature.has(uuid), waits)
 }
 
-/// A filesystem that is not mounted has the folder still.
+/// Removes a folder. If its filesystem is not mounted, the folder still exists, so that is an
+/// error.
 fn remove_folder(
     path: &Path,
     on: Option<u64>,
@@ -275,17 +279,17 @@ fn remove_folder(
     })
 }
 
-/// A place in this folder, or the folder itself, where something else is mounted: a trial's own
-/// mounts end with its namespace.
+/// Returns a mount point inside this folder, or the folder itself if it is one. The trial's own
+/// mounts are gone by then, because they end with its namespace.
 fn mounted_within(path: &Path) -> Option<String> {
-    // Of a link that took its place only the link goes.
+    // If a link has replaced the folder, only the link is removed, so the link is not followed.
     let folder = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mut places = mounts(&mountinfo).map(|mount| unescaped(mount.place));
     places.find(|place| Path::new(place).starts_with(&folder))
 }
 
-/// The number that tells the filesystem of the folder that this is in from others.
+/// Returns the number of the filesystem that holds the parent folder of `path`.
 fn filesystem_of(path: &Path) -> Option<u64> {
     Some(statvfs(path.parent()?).ok()?.f_fsid).filter(|number| *number != 0)
 }
@@ -335,7 +339,7 @@ mod tests {
             let Change::Value { of: Some(identity), .. } = change else { panic!("{change}") };
             assert!(identity.dev.contains(':'));
         }
-        // And no file is made.
+        // Undoing makes no file.
         fs::remove_file(&file).unwrap();
         assert_eq!(undone(&value(None)), None);
         assert!(!file.exists());
@@ -397,7 +401,7 @@ mod tests {
         };
         let elsewhere = Change::Folder { path: folder.clone(), on: Some(number ^ 1) };
         assert!(undone(&elsewhere).unwrap().failed.unwrap().contains("not mounted"));
-        // Where it is, it is removed, whatever the number is by now.
+        // If the folder exists, it is removed, whatever the number is by now.
         fs::create_dir(&folder).unwrap();
         assert_eq!(undone(&elsewhere).unwrap().failed, None);
         assert!(!folder.exists());

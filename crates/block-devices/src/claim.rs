@@ -1,13 +1,13 @@
-//! Disks that one disklab of this machine has for itself: two at a time would measure each other,
-//! and put back what the other has set.
+//! Claims disks for one disklab of this machine. Two at a time would measure each other, and undo
+//! each other's settings.
 //!
-//! A claim is a name in the kernel and not a lock on the device, which a user may not open, and
-//! which udev would wait for. All see the name, whoever they are and wherever they keep what they
-//! have noted, and it ends with the process however that ends.
+//! A claim is a name of a socket in the kernel and not a lock on the device. The user may not be
+//! able to open the device, and udev would wait for such a lock. Every user sees the name, wherever
+//! they keep their journals, and the name ends with the process, however the process ends.
 //!
-//! Any user can take any name. So that nobody keeps root's runs from a disk, root has a lock for
-//! each disk besides, in a folder that nobody else can open. Among root's runs the lock decides. A
-//! name that another user holds is a remark then.
+//! Any user can take any name. So that nobody keeps root's runs from a disk, root also has a lock
+//! for each disk, in a folder that nobody else can open. The lock decides among root's runs. A name
+//! that another user holds is only a remark then.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -27,18 +27,18 @@ use crate::sysfs::SysfsBlock;
 /// The folder of root's locks.
 const LOCKS: &str = "/run/disklab";
 
-/// As long as it is there, nobody else gets one of these disks.
+/// A claim on disks. While it exists, nobody else gets one of them.
 #[derive(Debug)]
 pub struct DiskClaim {
-    /// Bound only.
+    /// Sockets that hold the names; they accept no connections.
     names: Vec<UnixListener>,
-    /// Kept open only.
+    /// Open files that hold the locks.
     locks_held: Vec<File>,
-    /// A sentence on each disk whose name another user holds.
+    /// A sentence about each disk whose name another user holds.
     pub remarks: Vec<String>,
 }
 
-/// Of the whole disks that these are, or are on. An error is a sentence.
+/// Claims the whole disks that `disks` are or are on. An error is a sentence.
 pub fn claim_disks(disks: &[Disk]) -> Result<DiskClaim, String> {
     let is_root = rustix::process::geteuid().is_root();
     claim_with(disks, Some(Path::new(LOCKS)).filter(|_| is_root))
@@ -63,7 +63,8 @@ fn claim_with(disks: &[Disk], locks: Option<&Path>) -> Result<DiskClaim, String>
         let lock = match locks.map(|folder| lock_in(folder, &number)) {
             Some(Ok(lock)) => Some(lock),
             Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return Err(busy()),
-            // Where root has no folder of its own, such as in a user namespace, names are all.
+            // If root has no folder of its own, as in a user namespace, only the name protects the
+            // disk.
             Some(Err(_)) | None => None,
         };
         let name = format!("disklab on {number}");
@@ -110,8 +111,8 @@ fn lock_in(folder: &Path, number: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// The user whose process listens at a name. None if that cannot be told, such as where as many
-/// wait for it as can.
+/// Returns the user whose process listens at a name. None if that is unknown, for example because
+/// the queue of connections is full.
 fn holder(name: &str) -> Option<u32> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
@@ -134,7 +135,7 @@ mod tests {
         Disk {
             named: Path::new("/dev/none").join(format!("{minor}")),
             name: format!("none{minor}"),
-            // Of no driver.
+            // A number that belongs to no driver.
             number: (4000, minor),
             bytes: Bytes(1 << 30),
             rotational: true,
@@ -161,7 +162,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = claim_with(&[disk(minor)], Some(&folder.path().join("locks"))).unwrap();
         assert!(first.remarks[0].contains("a process of user 65534"), "{:?}", first.remarks);
-        // Another run of root's is still kept away, and so are runs of other users.
+        // Other runs of root's are still refused, and so are runs of other users.
         for locks in [Some(folder.path().join("locks")), None] {
             let refused = claim_with(&[disk(minor)], locks.as_deref()).unwrap_err();
             assert!(refused.contains("another disklab uses this disk now"), "{refused}");
@@ -175,13 +176,13 @@ mod tests {
         let first = claim_disks(&[disk(own), disk(own), disk(own + 1)]).unwrap();
         let refused = claim_disks(&[disk(own + 2), disk(own + 1)]).unwrap_err();
         assert!(refused.contains("another disklab uses this disk now"), "{refused}");
-        // A child that another test has just forked has all claims until it executes a program.
+        // A child that another test has just forked holds all claims until it executes a program.
         let claim = |disks: &[Disk]| {
             let tried =
                 |_: i32| claim_disks(disks).inspect_err(|_| sleep(Duration::from_millis(10))).ok();
             (0..500).find_map(tried).expect("they are free again")
         };
-        // What was got by then.
+        // The refused claim has released the disk that it had got.
         let second = claim(&[disk(own + 2)]);
         drop((first, second));
         claim(&[disk(own), disk(own + 2)]);

@@ -40,8 +40,8 @@ impl Disk {
             .ok_or_else(|| Error::NoSysfs { path: path.to_owned(), number })
     }
 
-    /// All disks that could hold something, and their partitions, by name. No memory, no optical
-    /// ones, no empty slots.
+    /// Returns all disks that could hold data, and their partitions, by name. RAM disks, optical
+    /// drives and empty slots are left out.
     pub fn all() -> Result<Vec<Self>, Error> {
         Self::all_on(&Machine::here())
     }
@@ -70,7 +70,7 @@ impl Disk {
                 continue;
             }
             let folder = top.join(&name);
-            // Unplugged since.
+            // The disk may have been unplugged since.
             let inside = machine::names(&folder).unwrap_or_default();
             let parts =
                 inside.into_iter().filter(|part| folder.join(part).join("partition").exists());
@@ -81,7 +81,7 @@ impl Disk {
                 Self::on(machine, &Path::new("/dev").join(name.replace('!', "/")), number)
             }));
         }
-        // A slot with nothing in it has no size.
+        // A slot without a medium has no size.
         disks.retain(|disk| disk.bytes > Bytes(0));
         disks.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(disks)
@@ -93,20 +93,21 @@ fn is_numbered(name: &str, start: &str) -> bool {
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Opens a device for nobody else (`O_EXCL`): the kernel refuses that for what is mounted or a part
-/// of something. Not for writing: udev would look at a disk that was, while mkfs works.
+/// Opens a device exclusively (`O_EXCL`), which the kernel refuses if the device is mounted or a
+/// part of another. The file is not open for writing, because udev looks at a disk after it was,
+/// while mkfs works.
 pub(crate) fn open_alone(path: &Path) -> io::Result<File> {
     let flags = (OFlags::EXCL | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Major and minor number of a block device; None of anything else.
+/// Returns the major and minor number of a block device; None for any other file.
 pub(crate) fn block_number(metadata: &Metadata) -> Option<(u32, u32)> {
     let number = (major(metadata.rdev()), minor(metadata.rdev()));
     metadata.file_type().is_block_device().then_some(number)
 }
 
-/// Major and minor number of the block device that a path leads to.
+/// Returns the major and minor number of the block device that a path leads to.
 pub fn number_of(path: &Path) -> Result<(u32, u32), Error> {
     let metadata = path.metadata().map_err(|error| unreadable(path, error))?;
     if let Some(number) = block_number(&metadata) {

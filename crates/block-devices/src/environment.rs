@@ -1,5 +1,5 @@
-//! What else could show in a result: the state of this machine and of the disks, looked at before
-//! and after a trial. What cannot be read is left out; nothing is written.
+//! The state of this machine and of the disks, read before and after a trial: everything else that
+//! could show in a result. A value that cannot be read is left out; nothing is written.
 
 mod mounts;
 mod rest;
@@ -20,18 +20,18 @@ pub use smart::{COMMAND as ASKS_HEALTH, Smart};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// Seconds since 1970.
+    /// Time in seconds since 1970.
     pub at: u64,
-    /// The release and when it was built.
+    /// Release of the kernel, and when it was built.
     pub kernel: String,
     pub processor: Processor,
-    /// Over 1, 5 and 15 minutes.
+    /// Load averages over 1, 5 and 15 minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<[f64; 3]>,
-    /// `io`, `cpu`, `memory`: the kernel's own lines of how long tasks waited for it.
+    /// Pressure of `io`, `cpu` and `memory`: the kernel's own lines about how long tasks waited.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pressure: BTreeMap<String, String>,
-    /// Bytes of memory, and of those that programs can have.
+    /// Bytes of memory, and bytes that are available to programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<(u64, u64)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,34 +44,34 @@ pub struct Processor {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub online: usize,
-    /// How many processors each governor has.
+    /// Number of processors with each frequency governor.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub governors: BTreeMap<String, usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Temperature {
-    /// The driver and its name for the place: `drivetemp`, `nvme Composite`.
+    /// The driver's name and its label for the place: `drivetemp`, `nvme Composite`.
     pub sensor: String,
     pub celsius: f64,
 }
 
-/// Of one disk.
+/// The state of a disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiskState {
-    /// The kernel's name.
+    /// The kernel's name of the disk.
     pub name: String,
-    /// Files of its queue, by name, and what they say.
+    /// Files of the disk's queue, by name, with their values.
     pub queue: BTreeMap<String, String>,
-    /// What smartctl says, where it is installed and we may ask.
+    /// The report of smartctl, if it is installed and may be run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smart: Option<Smart>,
-    /// Where filesystems are mounted that are on the same whole disk, ours among them.
+    /// Mount points of all filesystems on the same whole disk, including ours.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<String>,
 }
 
-/// What of a disk's queue changes what it does.
+/// Files of a disk's queue that change the disk's behaviour.
 const QUEUE: [&str; 12] = [
     "scheduler",
     "nr_requests",
@@ -140,7 +140,7 @@ fn memory(meminfo: &str) -> Option<(u64, u64)> {
     Some((bytes("MemTotal")?, bytes("MemAvailable")?))
 }
 
-/// Each sensor's, in the order of names.
+/// Returns the temperature of each sensor, in the order of names.
 fn temperatures(folder: &Path) -> Vec<Temperature> {
     let mut found = Vec::new();
     for chip in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
@@ -166,7 +166,7 @@ fn temperatures(folder: &Path) -> Vec<Temperature> {
 
 fn state(disk: &Disk, mounted: &[mounts::DiskMount]) -> DiskState {
     let own = wholes(&disk.name);
-    // The queue is the whole disk's.
+    // Only whole disks have a queue.
     let whole = own.first().map_or(disk.name.as_str(), String::as_str);
     let queue = Path::new("/sys/class/block").join(whole).join("queue");
     let file = |name: &str| Some((name.to_owned(), said(queue.join(name))?));

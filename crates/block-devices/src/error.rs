@@ -5,7 +5,7 @@ use disklab_config::Diagnostics;
 
 use crate::refusal::Refusal;
 
-/// Why a disk cannot be looked at or may not be written, or an allow file not be believed.
+/// Why a disk cannot be looked at or may not be written, or why an allow file is not trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}: there is no such device; `disklab devices` lists this machine's \
@@ -22,7 +22,7 @@ pub enum Error {
     NoBlockDevice { path: PathBuf, what: &'static str },
     #[error("{}: cannot be looked at: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// What was given as `--write`.
+    /// An error about the path that the user gave as `--write`.
     #[error("--write {}: cannot be looked at: {source}", path.display())]
     Again { path: PathBuf, source: io::Error },
     #[error(

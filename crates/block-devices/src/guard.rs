@@ -1,6 +1,6 @@
-//! Whether a disk may be written: listed in an allow file and named again, used by nobody, and
-//! holding nothing that could be somebody's. What cannot be found out is a reason not to write.
-//! Nothing here writes.
+//! Decides whether a disk may be written. It must be listed in an allow file and named again,
+//! nobody may use it, and it may hold nothing that could be somebody's. If a check cannot be made,
+//! the disk is not written. Nothing here writes.
 
 mod blkid;
 mod contents;
@@ -30,11 +30,11 @@ use crate::machine::Machine;
 use crate::refusal::{LEAST, Refusal, Why};
 use crate::sysfs::SysfsBlock;
 
-/// Whether all that is on a disk may be destroyed. `overwrite` are the devices that were named once
-/// more, for what they hold.
+/// Checks whether everything on a disk may be destroyed. `overwrite` has the devices that the user
+/// also named with `--overwrite`, which gives up their contents.
 ///
-/// Looks only, and takes some milliseconds: ask again just before each mkfs, which must then be
-/// given the device by the path that was asked for.
+/// Only reads, and takes some milliseconds. Call it again just before each mkfs, and give mkfs the
+/// same path.
 pub fn may_write(disk: &Disk, allow: &Allow, overwrite: &[PathBuf]) -> Result<(), Refusal> {
     let refusal = |why| Refusal { device: disk.named.clone(), why };
     still(disk).map_err(refusal)?;
@@ -42,7 +42,7 @@ pub fn may_write(disk: &Disk, allow: &Allow, overwrite: &[PathBuf]) -> Result<()
     is_free(disk, overwrite)
 }
 
-/// The same of a disk that may not be listed yet.
+/// Checks the same for a disk that need not be listed yet.
 pub fn is_free(disk: &Disk, overwrite: &[PathBuf]) -> Result<(), Refusal> {
     let again =
         overwrite.iter().any(|path| number_of(path).is_ok_and(|number| number == disk.number));
@@ -53,21 +53,23 @@ pub fn is_free(disk: &Disk, overwrite: &[PathBuf]) -> Result<(), Refusal> {
         .map_err(|why| Refusal { device: disk.named.clone(), why })
 }
 
-/// Checks that no two of these are one disk, or on one.
+/// Checks that no two of `disks` are the same disk or on the same disk.
 pub fn apart(disks: &[Disk]) -> Result<(), Refusal> {
     apart_on(&Machine::here(), disks)
 }
 
-/// Lists what uses a disk, or shares it: mounts, swap, partitions and what is made of it.
+/// Lists everything that uses a disk or shares it: mounts, swap, partitions and devices made of it.
 pub fn used_by(disk: &Disk) -> Result<Vec<String>, Refusal> {
     used_by_on(&Machine::here(), disk).map_err(|why| Refusal { device: disk.named.clone(), why })
 }
 
-/// Says who keeps a disk from being opened exclusively, as far as that can be seen.
+/// Returns a sentence on who keeps a disk from being opened exclusively, as far as this process
+/// sees it.
 pub(crate) fn holder(disk: &Disk) -> Option<String> {
     let machine = Machine::here();
     let uses = uses::read(&machine).unwrap_or_default();
-    // What is unmounted at this moment is in no list, but btrfs tells of it until it is written.
+    // A filesystem during its unmount is in no list of mounts, but btrfs lists its devices until
+    // everything is written.
     let mounted = uses.iter().find(|found| found.number == disk.number && !found.is_btrfs);
     let made = || Some(DeviceTree::read(&machine).ok()?.is_last(&disk.name).err()?.to_string());
     mounted.map(|found| format!("it is {}", uses::words(&found.how))).or_else(made)
@@ -90,9 +92,9 @@ fn used_by_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
     Ok(used_by)
 }
 
-/// The kernel's last word: it opens a disk for one alone (`O_EXCL`), and refuses what is mounted,
-/// by whomever, or a part of something. Nobody else gets the disk while the file is open, mkfs
-/// neither: drop it just before that.
+/// Opens a disk exclusively (`O_EXCL`), which is the kernel's own check. The kernel refuses it if
+/// the disk is mounted, by anybody, or a part of another device. While the file is open, nobody
+/// else gets the disk, including mkfs: drop the file just before mkfs.
 pub fn hold(disk: &Disk) -> Result<File, Refusal> {
     let refusal = |why| Refusal { device: disk.named.clone(), why };
     let file = open_alone(&disk.named).map_err(|error| refusal(unopened(&error)))?;
@@ -100,7 +102,7 @@ pub fn hold(disk: &Disk) -> Result<File, Refusal> {
     if block_number(&metadata) != Some(disk.number) {
         return Err(refusal(Why::Changed(format!("{} leads elsewhere", disk.named.display()))));
     }
-    // Found again while nobody can take it away.
+    // Checks the identity again, now that nobody can take the disk away.
     still(disk).map_err(refusal)?;
     Ok(file)
 }
@@ -135,7 +137,7 @@ fn still(disk: &Disk) -> Result<(), Why> {
     Ok(())
 }
 
-/// Checks everything but the disk's contents.
+/// Checks everything except the disk's contents.
 fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
     let tree = DeviceTree::read(machine)?;
     let uses = uses::read(machine)?;
@@ -151,7 +153,7 @@ fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
     tree.is_last(&disk.name)?;
     let block = SysfsBlock::on(machine, disk.number)
         .ok_or_else(|| Why::Changed("it is gone".to_owned()))?;
-    // The same flag that BLKROGET asks for.
+    // BLKROGET reads the same flag.
     match block.word("ro").as_deref() {
         Some("0") => {}
         Some(_) => return Err(Why::ReadOnly),
@@ -163,7 +165,7 @@ fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
     Ok(())
 }
 
-/// Checks that the disk can be written, and that nothing known is on it.
+/// Checks that the disk can be written, and that it holds nothing known.
 fn holds_nothing(disk: &Disk) -> Result<(), Why> {
     let unreadable = |error: io::Error| match error.kind() {
         ErrorKind::PermissionDenied => Why::NoPermission,
@@ -194,7 +196,7 @@ fn apart_on(machine: &Machine, disks: &[Disk]) -> Result<(), Refusal> {
             if relatives.contains(&other.name.as_str()) {
                 return one_disk(format!("{} and {}", disk.name, other.name));
             }
-            // One disk by two ways; or two that nobody can tell apart.
+            // They are the same disk by two paths, or two disks that nobody can distinguish.
             if let (Some(serial), true) =
                 (&disk.serial, disk.serial == other.serial && disk.model == other.model)
             {

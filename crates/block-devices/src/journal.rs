@@ -1,10 +1,11 @@
-//! What a run changed, on disk before it is changed: whoever comes after a run that was killed can
-//! undo it.
+//! The journal of a run: its changes of the machine, written to the disk before they are made. If
+//! the run is killed, a later disklab undoes them.
 //!
-//! A file of one JSON object a line: the boot, then changes, then which of them are undone. It is
-//! removed when all are. Two processes write to it, the run and the first process of its trial.
-//! Both hold its lock shared as long as they live, and what the first process starts holds it too:
-//! who has the lock alone knows that nothing of the trial runs any more.
+//! A journal is a file with one JSON object per line: the boot, then changes, then the numbers of
+//! the changes that are undone. The file is removed when all are. Two processes write to it: the
+//! run, and the first process of its trial. Both hold a shared lock on it as long as they live, and
+//! so do all programs that the first process starts. A process that gets the exclusive lock knows
+//! that nothing of the trial still runs.
 
 #[cfg(test)]
 mod tests;
@@ -24,10 +25,10 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, UndoNews};
 use crate::wait::{Obstacle, until_done};
 
-/// What another run's first process takes to end, once that is gone.
+/// The longest time that the first process of another run takes to end after that run is gone.
 const MOMENT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
-/// A longer one was not written by disklab.
+/// Most bytes of a journal. disklab writes no longer ones.
 const LONGEST: u64 = 16 << 20;
 /// The extension of journals.
 const ENDING: &str = "journal";
@@ -69,7 +70,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// For `map_err` on I/O.
+    /// Returns a conversion of an I/O error, for `map_err`.
     fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |cause| Self::Io { doing, path, cause }
@@ -80,7 +81,7 @@ impl Error {
     }
 }
 
-/// A journal that is added to.
+/// The journal of a run that goes on.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
@@ -93,14 +94,13 @@ pub struct Journal {
 #[derive(Debug)]
 pub struct LeftJournal {
     file: File,
-    /// Bytes of whole lines. A last one without its end was cut off before the change that it
-    /// speaks of was made.
+    /// Bytes of whole lines. An incomplete last line was cut off before its change was made.
     whole: u64,
     path: PathBuf,
-    /// The record of its run.
+    /// The record of the journal's run.
     pub run: PathBuf,
     same_boot: bool,
-    /// Why lines of it cannot be read.
+    /// Errors of the lines that cannot be read.
     unreadable: Vec<String>,
     /// The changes that are not undone, each with its number, in order.
     changes: Vec<(usize, Change)>,
@@ -109,7 +109,7 @@ pub struct LeftJournal {
 /// The folder of root's journals.
 const OF_ROOT: &str = "/var/lib/disklab";
 
-/// Of whoever is not root: how many runs of root's left notes, which only root undoes.
+/// Returns how many journals root's runs left behind, which only root undoes. 0 for root itself.
 pub fn of_root() -> usize {
     if rustix::process::geteuid().is_root() || std::env::var_os("DISKLAB_STATE").is_some() {
         return 0;
@@ -118,7 +118,7 @@ pub fn of_root() -> usize {
     entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == ENDING)).count()
 }
 
-/// The folder of journals: the machine's for root, else the user's.
+/// Returns the folder of journals: the machine's for root, else the user's.
 pub fn folder() -> Result<PathBuf> {
     if let Some(place) = std::env::var_os("DISKLAB_STATE") {
         return Ok(PathBuf::from(place));
@@ -133,7 +133,7 @@ pub fn folder() -> Result<PathBuf> {
 }
 
 impl Journal {
-    /// A new one below `folder`, for the run with this record.
+    /// Makes a new journal below `folder`, for the run with the record `run`.
     pub fn create(folder: &Path, run: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         trusted(folder)?;
@@ -146,7 +146,8 @@ impl Journal {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made.map_err(Error::io("create", &path))?,
             };
-            // Another disklab may have taken it for one that was left empty, and removed it.
+            // Another disklab may have removed it in the meantime, because it looked abandoned and
+            // empty.
             if has_locked(&file, &path, FlockOperation::NonBlockingLockShared)?
                 && is_at(&file, &path)
             {
@@ -161,8 +162,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// One that another process made and still holds. What this process starts from now on holds it
-    /// too, and can only read it.
+    /// Joins a journal that another process made and still holds. All programs that this process
+    /// starts from now on hold it too, and can only read it.
     pub fn join(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().append(true).open(path).map_err(Error::io("open", path))?;
         let lock = File::open(path).map_err(Error::io("open", path))?;
@@ -176,12 +177,12 @@ impl Journal {
         &self.path
     }
 
-    /// Says what is about to be changed. When this returns, it is on the disk.
+    /// Writes a change that is about to be made. When this returns, the change is on the disk.
     pub fn note(&mut self, change: &Change) -> Result<()> {
         self.write(&JournalLine::Change(change.clone()))
     }
 
-    /// In one write, so that the lines of two processes do not mix.
+    /// Writes a line with a single call, so that the lines of two processes do not mix.
     fn write(&mut self, line: &JournalLine) -> Result<()> {
         let mut text =
             serde_json::to_string(line).map_err(|e| Error::io("write", &self.path)(e.into()))?;
@@ -190,18 +191,18 @@ impl Journal {
         written.map_err(Error::io("write", &self.path))
     }
 
-    /// Undoes all that is noted and not undone, the last first. `also` is told of each.
+    /// Undoes all changes that are not undone, the last first, and passes news of each to `also`.
     pub fn undo(self, also: &mut dyn FnMut(UndoNews)) -> Result<bool> {
         let path = self.path.clone();
         drop(self);
-        // The first process and what it started hold it too, until they have ended.
+        // The first process and the programs that it started hold the journal too, until they end.
         let still = "programs of the trial that was ended are still at their last requests";
         let waited = until_done(&mut |why| also(UndoNews::Waits(why)), || {
             LeftJournal::take(&path).transpose().ok_or_else(|| Obstacle::Ending(still.to_owned()))
         });
         match waited {
             Err(_) => Ok(false),
-            // Another disklab was quicker, and undid it.
+            // Another disklab was quicker, and undid the changes.
             Ok(Err(Error::Io { cause, .. })) if cause.kind() == io::ErrorKind::NotFound => Ok(true),
             Ok(left) => left?.undo(also),
         }
@@ -209,8 +210,8 @@ impl Journal {
 }
 
 impl LeftJournal {
-    /// Those below `folder` that nobody holds. One that cannot be read is an error of its own: what
-    /// it says is not undone.
+    /// Returns the journals below `folder` that nobody holds. If a journal cannot be read, its
+    /// entry is an error, and its changes are not undone.
     pub fn all(folder: &Path) -> Result<Vec<Result<Self>>> {
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -219,7 +220,7 @@ impl LeftJournal {
         trusted(folder)?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
-        // What was changed last is put back first: another run may have changed it again.
+        // The newest journal is undone first, because its run may have changed a value again.
         paths.sort_by_cached_key(|path| {
             Reverse(path.metadata().and_then(|metadata| metadata.modified()).ok())
         });
@@ -231,8 +232,8 @@ impl LeftJournal {
         Ok(taken.collect())
     }
 
-    /// Of a run that was killed, the first process may live for a moment longer. `None`: its run
-    /// goes on.
+    /// Takes a journal once it is free: the first process of a killed run may live for a moment
+    /// longer. `None` if the run goes on.
     fn take_once_free(path: &Path) -> Result<Option<Self>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let process = name.split('-').next().unwrap_or_default();
@@ -247,9 +248,9 @@ impl LeftJournal {
         }
     }
 
-    /// `None`: somebody holds it.
+    /// Takes a journal if nobody holds it; `None` if somebody does.
     fn take(path: &Path) -> Result<Option<Self>> {
-        // What is no file of ours may keep whoever opens it, or be a link to somebody's.
+        // A pipe of this name would block the open, and a link may lead to somebody else's file.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let open = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path);
         let file = open.map_err(Error::io("open", path))?;
@@ -259,7 +260,8 @@ impl LeftJournal {
         if !has_locked(&file, path, FlockOperation::NonBlockingLockExclusive)? {
             return Ok(None);
         }
-        // Whoever had the lock before may have removed it, and a run made another of its name.
+        // The former holder of the lock may have removed it, and a run may have made another of its
+        // name.
         if !is_at(&file, path) {
             return Err(Error::io("open", path)(io::ErrorKind::NotFound.into()));
         }
@@ -279,7 +281,7 @@ impl LeftJournal {
                 Ok(JournalLine::Change(change)) => changes.push(change),
                 Ok(JournalLine::Undone(number)) => undone.push(number),
                 Err(_) if line.is_empty() => {}
-                // The others are undone all the same.
+                // The changes of the other lines are undone all the same.
                 Err(error) => unreadable.push(format!("line {}: {error}", number + 1)),
             }
         }
@@ -287,7 +289,7 @@ impl LeftJournal {
             return Err(Error::unreadable(path, unreadable.swap_remove(0)));
         }
         if !unreadable.is_empty() {
-            // Changes are counted, and what cannot be read may have been one.
+            // Changes have numbers by their order, and the unreadable line may have been a change.
             undone.clear();
         }
         let (of, run) = begun.unwrap_or_default();
@@ -304,19 +306,19 @@ impl LeftJournal {
         &self.path
     }
 
-    /// The changes that it would undo, the last one first.
+    /// Returns the changes to undo, the last one first.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().rev().map(|(_, change)| change)
     }
 
-    /// Returns an error if lines of it cannot be read.
+    /// Returns an error if some lines of the journal cannot be read.
     pub fn unreadable(&self) -> Option<Error> {
         let error = self.unreadable.join("; ");
         (!error.is_empty()).then(|| Error::unreadable(&self.path, error))
     }
 
-    /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left,
-    /// and the journal is gone.
+    /// Undoes all changes, the last first, and goes on if one fails. Returns true if nothing is
+    /// left and the journal is removed.
     pub fn undo(mut self, also: &mut dyn FnMut(UndoNews)) -> Result<bool> {
         self.file.set_len(self.whole).map_err(Error::io("mend", &self.path))?;
         let mut whole = true;
@@ -331,11 +333,11 @@ impl LeftJournal {
             }
             let line = serde_json::to_string(&JournalLine::Undone(number))
                 .map_err(|e| Error::io("write", &self.path)(e.into()))?;
-            // On a full disk it is undone all the same, and once more the next time.
+            // If the disk is full, the line is lost, and the change is undone again the next time.
             let _ = writeln!(self.file, "{line}");
         }
         if whole && !self.unreadable.is_empty() {
-            // So that what is undone now is not undone again the next time.
+            // The rename prevents that the same changes are undone again the next time.
             let path = self.path.with_extension("unreadable");
             fs::rename(&self.path, &path).map_err(Error::io("rename", &self.path))?;
             let error = self.unreadable.join("; ");
@@ -348,7 +350,7 @@ impl LeftJournal {
     }
 }
 
-/// Checks that nobody else may have written the folder: what journals say is done.
+/// Checks that nobody else may have written to the folder, because disklab does what journals say.
 fn trusted(folder: &Path) -> Result<()> {
     let metadata = folder.metadata().map_err(Error::io("look at", folder))?;
     let own = rustix::process::geteuid().as_raw();
@@ -362,7 +364,7 @@ fn trusted(folder: &Path) -> Result<()> {
     Err(Error::Untrusted { path: folder.to_owned(), why })
 }
 
-/// Locks a file. False: somebody else has it locked.
+/// Locks a file. Returns false if somebody else holds a lock.
 fn has_locked(file: &File, path: &Path, operation: FlockOperation) -> Result<bool> {
     match flock(file, operation) {
         Err(Errno::WOULDBLOCK) => Ok(false),
@@ -370,13 +372,13 @@ fn has_locked(file: &File, path: &Path, operation: FlockOperation) -> Result<boo
     }
 }
 
-/// Whether a file is still the one of this name.
+/// Whether a path still leads to the opened file.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(own), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
     (own.dev(), own.ino()) == (there.dev(), there.ino())
 }
 
-/// The id of the machine's boot.
+/// Returns the id of the machine's boot.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

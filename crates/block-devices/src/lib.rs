@@ -1,8 +1,8 @@
-//! This machine's own disks: which may be written, what was changed and how it is undone, what they
-//! did.
+//! This machine's own disks: which may be written, changes and their undoing, and the disks'
+//! activity.
 //!
-//! Nothing here starts a trial. The host executor (`runner`) and the first process that carries its
-//! plans out (`guest`) ask here, and so do the verbs that only look.
+//! Nothing here starts a trial. The host executor (`runner`), the first process that runs its plans
+//! (`guest`), and the verbs that only look call this crate.
 
 pub mod allow;
 pub mod cgroups;

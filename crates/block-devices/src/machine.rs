@@ -5,10 +5,10 @@ use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Longer than any of the files that are read whole; what is in them may be anybody's.
+/// Most bytes of a file that is read whole, because anybody may have written its contents.
 const LONGEST: u64 = 16 << 20;
 
-/// This one, or a folder that a test made look like one.
+/// The files of this machine, or a folder in which a test made similar ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     root: PathBuf,
@@ -35,7 +35,7 @@ impl Machine {
     }
 }
 
-/// A file as text; what is none is marked.
+/// Reads a file as text; invalid UTF-8 is replaced.
 pub(crate) fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes(path)?).into_owned())
 }
@@ -54,7 +54,7 @@ pub(crate) fn with_path(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// The names of a folder's entries.
+/// Returns the names of a folder's entries.
 pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let name = |entry: DirEntry| entry.file_name().to_string_lossy().into_owned();
     fs::read_dir(folder)?.map(|entry| entry.map(name)).collect()
@@ -67,7 +67,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// All processes; none if /proc cannot be read.
+    /// Returns all processes; none if /proc cannot be read.
     pub(crate) fn all(machine: &Machine) -> impl Iterator<Item = Self> {
         let entries = fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten();
         let process = |entry: DirEntry| Self {
@@ -79,7 +79,7 @@ impl Process {
     }
 }
 
-/// `qemu (process 123)`
+/// Prints `qemu (process 123)`.
 impl fmt::Display for Process {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = text(&self.folder.join("comm")).unwrap_or_default();
@@ -87,7 +87,7 @@ impl fmt::Display for Process {
     }
 }
 
-/// Bytes of memory by the kernel's name for them, as `MemAvailable`.
+/// Returns bytes of memory by the kernel's name for them, such as `MemAvailable`.
 pub(crate) fn memory(meminfo: &str, name: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)

@@ -1,18 +1,18 @@
-//! A list of mounts, as the kernel has one for each place where they are apart: proc(5).
+//! A list of mounts, as the kernel has one for each mount namespace: proc(5).
 
-/// One line.
+/// A line of the list.
 pub struct Mount<'a> {
-    /// Of the device, as `8:16`; some filesystems have one of their own.
+    /// Number of the device, such as `8:16`; some filesystems have one of their own.
     pub number: &'a str,
-    /// What of the filesystem is mounted.
+    /// The part of the filesystem that is mounted.
     pub root: &'a str,
     pub place: &'a str,
     pub source: &'a str,
-    /// The filesystem's.
+    /// Options of the filesystem.
     pub options: &'a str,
 }
 
-/// All of them, with words as they are written there ([`unescaped`]).
+/// Parses all mounts. Their words are still escaped ([`unescaped`]).
 pub fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
     mountinfo.lines().filter_map(|line| {
         let (mount, filesystem) = line.split_once(" - ").unwrap_or((line, ""));
@@ -25,7 +25,8 @@ pub fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
     })
 }
 
-/// The kernel writes spaces and the like as a backslash and three octal digits.
+/// Returns a word with its escapes replaced. The kernel writes spaces and the like as a backslash
+/// and three octal digits.
 pub fn unescaped(word: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = word.as_bytes();
@@ -75,7 +76,7 @@ mod tests {
             (r"a\9".to_owned(), r"a b\x\".to_owned())
         );
         assert_eq!(unescaped(""), "");
-        // Letters beyond ASCII are several bytes, each written by itself or not at all.
+        // A letter beyond ASCII has several bytes, and the kernel may escape them or not.
         assert_eq!(
             (unescaped("\\303\\244"), unescaped("\u{e4}")),
             ("\u{e4}".to_owned(), "\u{e4}".to_owned())

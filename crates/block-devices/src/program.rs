@@ -1,12 +1,12 @@
-//! Programs of this machine that are asked, or take apart what they made.
+//! Programs of this machine that answer questions, or that undo changes.
 
 use std::process::{Command, Stdio};
 
-/// Where programs are looked for, by all that disklab does on a machine and in a guest, whatever
-/// the user's PATH says.
+/// The folders in which disklab looks for programs, on a machine and in a guest, whatever the
+/// user's PATH says.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What a program prints, if it ends well.
+/// Runs a program and returns its output. Fails unless the program ends with exit status 0.
 pub fn output(words: &[&str]) -> Result<String, String> {
     let [program, arguments @ ..] = words else { return Err("an empty command".to_owned()) };
     let mut command = Command::new(program);
@@ -21,7 +21,7 @@ pub fn output(words: &[&str]) -> Result<String, String> {
     Err(format!("{line} failed ({}): {last}; run it yourself", out.status))
 }
 
-/// Runs it to its end, for what it does.
+/// Runs a program to its end, and drops its output.
 pub fn run(words: &[&str]) -> Result<(), String> {
     output(words).map(drop)
 }

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use disklab_units::Bytes;
 use disklab_units::prose::listed;
 
-/// No filesystem with a test file fits into less.
+/// Size of the smallest disk: no filesystem with a test file fits into less.
 pub(crate) const LEAST: Bytes = Bytes::mib(128);
 
-/// A disk that is not written.
+/// The refusal to write a disk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is not written: {why}", device.display())]
 pub struct Refusal {
-    /// As it was named.
+    /// Path of the disk as the user named it.
     pub device: PathBuf,
     pub why: Why,
 }
@@ -52,12 +52,12 @@ pub enum Why {
     NoPermission,
     #[error("it is mounted at {0}; unmount it if its contents are not needed")]
     Mounted(String),
-    /// In a namespace that this process does not see: another trial's, a container's.
+    /// Mounted in a namespace that this process does not see: another trial's, a container's.
     #[error("it is mounted at {place} where only {whose} sees it; wait for its end, or end it")]
     MountedElsewhere { place: String, whose: String },
     #[error("it is swap space in use; swapoff {0} ends that")]
     Swap(String),
-    /// The kernel's name of what is mounted or swap, and how.
+    /// Name and use of a device that is mounted or swap, and shares a disk with this one.
     #[error("{by}, which shares a disk with it, is {how}; name a disk that nothing else uses")]
     Shared { by: String, how: String },
     #[error("it has partitions ({}); name one of them, or remove them", .0.join(", "))]
@@ -76,7 +76,7 @@ pub enum Why {
          2 MiB where wipefs does not know it, and then it can be written"
     )]
     Holds { what: String, name: String },
-    /// The same where it may be named once more.
+    /// Contents of a disk that the user may give up with `--overwrite`.
     #[error("it holds {what}; if that is not needed, --overwrite {name} says so")]
     Signature { what: String, name: String },
     #[error("it is named twice, the other time as {}", .0.display())]
@@ -88,7 +88,7 @@ pub enum Why {
         of something in use"
     )]
     Busy,
-    /// What cannot be found out is a reason, too.
+    /// A check that failed, so that the disk counts as used.
     #[error("{0}")]
     Unknown(String),
 }

@@ -1,4 +1,4 @@
-//! One block device's folder in sysfs.
+//! The folder of a block device in sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use crate::machine::{self, Machine};
 /// A whole disk or a partition.
 #[derive(Debug, Clone)]
 pub struct SysfsBlock {
-    /// Its own folder.
+    /// Folder of the device itself.
     pub folder: PathBuf,
-    /// The folder of the whole disk: the same one, where it is no partition.
+    /// Folder of the whole disk: the same one, unless the device is a partition.
     pub disk: PathBuf,
 }
 
 impl SysfsBlock {
-    /// By major and minor number. `None` where sysfs does not have it.
+    /// Finds a device by major and minor number. `None` if sysfs does not have it.
     pub fn find(number: (u32, u32)) -> Option<Self> {
         Self::on(&Machine::here(), number)
     }
@@ -33,22 +33,22 @@ impl SysfsBlock {
         self.folder != self.disk
     }
 
-    /// The kernel's name, with `!` where /dev has a folder.
+    /// Returns the kernel's name, with `!` where the path in /dev has a folder.
     pub fn name(&self) -> String {
         file_name(&self.folder)
     }
 
-    /// What a file of the whole disk's folder says, if anything.
+    /// Returns the contents of a file in the whole disk's folder; None if it is missing or empty.
     pub fn disk_word(&self, file: &str) -> Option<String> {
         word(&self.disk, file)
     }
 
-    /// What a file of its own folder says, if anything.
+    /// Returns the contents of a file in the device's own folder; None if it is missing or empty.
     pub fn word(&self, file: &str) -> Option<String> {
         word(&self.folder, file)
     }
 
-    /// Vendor and model, if it has any.
+    /// Returns vendor and model, if the device has any.
     pub fn model(&self) -> Option<String> {
         let names: Vec<String> = ["device/vendor", "device/model"]
             .iter()
@@ -58,18 +58,18 @@ impl SysfsBlock {
     }
 }
 
-/// The name of the device that a folder of sysfs is of.
+/// Returns the name of the device that a folder of sysfs describes.
 pub(crate) fn file_name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns what a file of a folder says, if anything.
+/// Returns the contents of a file in a folder; None if it is missing or empty.
 pub(crate) fn word(folder: &Path, file: &str) -> Option<String> {
     let text = machine::text(&folder.join(file)).ok()?;
     Some(text.trim().to_owned()).filter(|word| !word.is_empty())
 }
 
-/// As sysfs writes numbers of devices: `8:16`.
+/// Parses a device's number in the form of sysfs: `8:16`.
 pub(crate) fn number(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.trim().split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

@@ -1,29 +1,30 @@
-//! Waiting for what is still in use: filesystems of a namespace that has just ended are written out
-//! first, which takes minutes on a hard disk, and udev looks at whatever was written.
+//! Waits for devices that are still in use. The filesystems of a namespace that has just ended are
+//! first written out, which takes minutes on a hard disk. udev opens every disk after a write.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Whatever passes by is gone within so long.
+/// Longest wait for users that only pass by.
 const MOMENT: Duration = Duration::from_secs(10);
-/// A memory full of what has to be written is written within so long.
+/// Longest wait for data in memory to be written.
 const WRITTEN: Duration = Duration::from_secs(20 * 60);
-/// A shorter wait is not worth a line.
+/// Shortest wait that the user is told of.
 const UNSAID: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Why something could not be undone.
+/// The reason why something could not be undone yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The kernel says that it is in use, and so far nobody is seen who uses it.
+    /// The kernel says that the device is in use, and nobody is seen who uses it.
     Ending(String),
-    /// It may be over in a moment.
+    /// A use that may be over in a moment.
     Passing(String),
-    /// Time does not help.
+    /// A use or an error that does not pass.
     Lasting(String),
 }
 
-/// Tries again until it is done, or there is no hope. What is waited for is told, once.
+/// Tries again until `undo` succeeds, meets a lasting obstacle, or takes too long. Passes the
+/// reason of a long wait to `waits`, once.
 pub fn until_done<T>(
     waits: &mut dyn FnMut(&str),
     mut undo: impl FnMut() -> Result<T, Obstacle>,

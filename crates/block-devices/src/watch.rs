@@ -1,9 +1,9 @@
-//! What disks of this machine do during a trial: their counts at each mark, and, where the kernel
-//! can be asked for it, every request.
+//! The activity of this machine's disks during a trial: their counters at each mark and, if the
+//! kernel can trace them, all requests.
 //!
-//! While the trial runs, the kernel's own pages of events are copied to files and nothing else is
-//! done with them. What is in them is read when it is over ([`Watch::end`] says how; `merge` and
-//! `pairs` make requests of them).
+//! While the trial runs, the kernel's own pages of events are only copied to files. They are parsed
+//! when the trial is over ([`Watch::end`] describes them; `merge` and `pairs` turn them into
+//! requests).
 
 mod account;
 mod beginning;
@@ -46,7 +46,7 @@ pub struct Watch {
     disks: Vec<WatchedDisk>,
     counters: Arc<Counters>,
     before: Vec<Stat>,
-    /// Of the whole disks, and what they had done when it began.
+    /// Counters of the whole disks, and their values at the beginning.
     wholes: (Counters, Vec<Stat>),
     tracing: Tracing,
     marks: Mutex<Marks>,
@@ -56,7 +56,7 @@ pub struct Watch {
 #[derive(Debug)]
 enum Tracing {
     NotWanted,
-    /// It could not be begun; the reason.
+    /// Tracing could not begin, for this reason.
     Failed(String),
     On(Instance),
 }
@@ -64,14 +64,16 @@ enum Tracing {
 #[derive(Debug)]
 struct Marks {
     file: File,
-    /// Of the phase that was announced last, and has not ended.
+    /// The thread that waits for the beginning of the phase announced last, until that phase has
+    /// ended.
     phase: Option<Beginning>,
 }
 
 impl Watch {
-    /// Watches `disks`, in this order; what is seen goes to `folder`. With the name of an instance
-    /// ([`instance_name`]) requests are traced by one of that name, which is in nobody's journal
-    /// but the caller's: where that is not possible, [`WatchAccount::trace`] says why in the end.
+    /// Watches `disks`, in this order, and writes to `folder`. With the name of an instance
+    /// ([`instance_name`]), it traces requests in a tracing instance of that name, which only the
+    /// caller's journal lists. If that is impossible, [`WatchAccount::trace`] has the reason in the
+    /// end.
     pub fn start(folder: &Path, disks: &[Disk], instance: Option<&str>) -> Result<Self, Error> {
         let find = |disk: &Disk| {
             WatchedDisk::find(disk).map_err(|error| Error::Disk { disk: disk.name.clone(), error })
@@ -107,13 +109,13 @@ impl Watch {
         })
     }
 
-    /// Reads and writes that the disks have finished, since each is there.
+    /// Returns the reads and writes that the disks have finished, counted since each disk exists.
     pub fn finished(&self) -> io::Result<u64> {
         Ok(self.counters.read()?.iter().map(|stat| stat.reads.saturating_add(stat.writes)).sum())
     }
 
-    /// Takes what the first process says of the trial. As in a guest, a phase ends with an error if
-    /// no request came to a disk in it.
+    /// Takes a mark of the first process. As in a guest, a phase ends with an error if no request
+    /// came to a disk in it.
     #[expect(clippy::needless_pass_by_value, reason = "a mark is said once")]
     pub fn mark(&self, mark: Mark) -> Result<(), String> {
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +139,8 @@ impl Watch {
                 }
                 let arrived = |begun: &ObservedMark| {
                     let mut pairs = now.disks.iter().zip(&begun.disks);
-                    // Those that were there when it began count, too, as long as they end in it.
+                    // Requests that were at a disk when the phase began count too, if they end in
+                    // it.
                     pairs.any(|(now, before)| has_arrived(now, before) || now.in_flight > 0)
                 };
                 if begun.as_ref().is_some_and(arrived) { Ok(()) } else { Err(self.nothing_came()) }
@@ -156,11 +159,11 @@ impl Watch {
         format!("none of {} had a request", names.join(", "))
     }
 
-    /// Ends the watch, and says what it left in the folder.
+    /// Ends the watch, and returns the description of the files that it left in the folder.
     pub fn end(self) -> Result<WatchAccount, Error> {
-        // A request of the trial's may still be under way; its end is waited for by nobody.
+        // A request of the trial's may still be at a disk; the watch does not wait for its end.
         let ended_ns = monotonic();
-        // Before the trace ends: others go on, and it takes a moment.
+        // Reads the counters before the trace ends, because that takes a moment and others go on.
         let after = self.counters.read().map_err(counts)?;
         let (wholes, before) = &self.wholes;
         let wholes = wholes.read().map_err(counts)?;
@@ -191,7 +194,7 @@ impl Watch {
     }
 }
 
-/// What was done on each partition's disk but not on any that is watched.
+/// Returns, for each partition, the activity of its whole disk outside of all watched partitions.
 fn beside(disks: &[WatchedDisk], wholes: &[Stat], own: &[Stat]) -> Vec<Stat> {
     let of_one = |(disk, whole): (&WatchedDisk, &Stat)| {
         if !disk.is_part() {

@@ -1,5 +1,5 @@
-//! What disklab itself has made on a disk, found again by the disk's serial and taken away by the
-//! UUID that it was given.
+//! Removes the things that disklab itself made on a disk. It finds the disk by its serial, and the
+//! things by the UUID that disklab gave them.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -12,7 +12,7 @@ use crate::guard;
 use crate::program::{output, run};
 use crate::wait::{Obstacle, until_done};
 
-/// As wipefs lists it.
+/// A signature in wipefs's list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Signature {
     #[serde(rename = "type")]
@@ -22,14 +22,15 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Programs put hyphens and colons into UUIDs in ways of their own.
+    /// Whether the signature has this UUID. Programs format UUIDs with hyphens and colons in
+    /// different ways.
     pub fn has(&self, uuid: &str) -> bool {
         self.uuid.as_ref().is_some_and(|own| hex(own) == hex(uuid))
     }
 }
 
-/// Takes all marks off the disk that this was, whatever its name is now, if one of them is ours.
-/// False: nothing of ours is there; what is there is somebody's by now.
+/// Removes all signatures from the disk, whatever its name is now, if one of them is ours. Returns
+/// false if none is ours: the others are somebody else's by now.
 pub fn remove(
     disk: &Disk,
     is_ours: impl Fn(&Signature) -> bool,
@@ -60,13 +61,13 @@ pub fn remove(
     Ok(removed)
 }
 
-/// Those of this machine's disks that it may be: its name and number may be others after another
-/// boot.
+/// Returns the disks of this machine that may be `disk`. Its name and number may be others after
+/// another boot.
 fn again<'a>(disk: &Disk, all: &'a [Disk]) -> Vec<&'a Disk> {
     all.iter().filter(|now| now.serial == disk.serial && now.bytes == disk.bytes).collect()
 }
 
-/// Whether what is found now is the disk that was noted. One without a serial is told by its
+/// Whether the disk found now is the noted one. A disk without a serial is identified by its
 /// number.
 pub fn is_it(disk: &Disk, now: &Disk) -> bool {
     now.serial == disk.serial
@@ -74,7 +75,8 @@ pub fn is_it(disk: &Disk, now: &Disk) -> bool {
         && (disk.serial.is_some() || now.number == disk.number)
 }
 
-/// That the kernel gives it to one alone: what was mounted of it is written and gone.
+/// Checks that the kernel lets the disk be opened exclusively: its filesystems are written and
+/// gone.
 pub fn is_let_go(disk: &Disk, path: &Path) -> Result<(), Obstacle> {
     match open_alone(path) {
         Ok(_) => Ok(()),
@@ -93,9 +95,9 @@ pub fn is_let_go(disk: &Disk, path: &Path) -> Result<(), Obstacle> {
     }
 }
 
-/// All that wipefs knows on it. Unlike blkid it names each of several that contradict each other.
-/// Of a disk that cannot be read it knows nothing, and says so with the same words as of an empty
-/// one.
+/// Returns all signatures that wipefs knows on a disk. Unlike blkid, wipefs names each of several
+/// signatures that contradict each other. It finds none on an unreadable disk, with the same output
+/// as for an empty one, so this checks first that the disk can be read.
 fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
     #[derive(Default, Deserialize)]
     struct Listed {
@@ -118,7 +120,7 @@ fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
     Ok(listed.signatures)
 }
 
-/// Whether it gives what is at its beginning and at its end, where signatures are.
+/// Checks that the beginning and the end of the disk can be read, where signatures are.
 fn answers(path: &Path) -> io::Result<()> {
     let mut disk = File::open(path)?;
     let end = disk.seek(SeekFrom::End(0))?;
@@ -130,8 +132,8 @@ fn answers(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The device that md has made of the array with this UUID: `/dev/md127`. Its number may be another
-/// one since.
+/// Returns the md device of the array with this UUID: `/dev/md127`. Its number may have changed
+/// since.
 pub fn md_of(uuid: &str) -> Option<PathBuf> {
     let folders = std::fs::read_dir("/sys/block").ok()?.flatten();
     let mut devices = folders
@@ -146,7 +148,7 @@ pub fn md_of(uuid: &str) -> Option<PathBuf> {
     })
 }
 
-/// Stops it. udev and mdadm's own rules may have put it together again since it was stopped last.
+/// Stops an md device. udev and mdadm's own rules may have assembled it again since the last stop.
 pub fn stop_md(device: &Path, waits: &mut dyn FnMut(&str)) -> Result<(), String> {
     let disk = Disk::find(device).map_err(|error| error.to_string())?;
     until_done(waits, || {
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(again(&was, &now[..1]), [&was; 0]);
         let larger = [Disk { bytes: Bytes(2 << 30), ..was.clone() }];
         assert_eq!(again(&was, &larger), [&was; 0], "nobody's serial is that good");
-        // Without one it may be any of those that have none: what is on it tells.
+        // If it has no serial, it may be any disk without one; the signatures decide.
         let [one, other] = [disk("vda", 0, None), disk("vdb", 16, None)];
         assert_eq!(again(&one, &[one.clone(), other.clone()]).len(), 2);
         assert!(!is_it(&one, &other));

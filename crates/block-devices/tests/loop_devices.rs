@@ -1,5 +1,5 @@
-//! Real block devices: loop devices that each test makes and takes apart again. Where that cannot
-//! be done the reason is printed.
+//! Tests on real block devices: loop devices that each test makes and detaches again. If that is
+//! impossible, the test prints the reason.
 
 mod loops;
 
@@ -15,7 +15,7 @@ use disklab_testkit::skipped;
 
 use loops::{Lab, LoopDisk, attach, run};
 
-/// An allow file that lists these as they are now.
+/// Returns an allow file that lists `disks` as they are now.
 fn allow(lab: &Lab, disks: &[&Disk]) -> Allow {
     let file = lab.path("devices.toml");
     let lines: Vec<String> = disks.iter().map(|disk| allow::lines(disk)).collect();
@@ -27,7 +27,7 @@ fn find(device: &LoopDisk) -> Disk {
     Disk::find(&device.path).unwrap()
 }
 
-/// With the disk listed, so that it is not refused for that.
+/// Returns why a listed disk is refused, so that the missing entry is not the reason.
 fn why(lab: &Lab, disk: &Disk) -> Why {
     may_write(disk, &allow(lab, &[disk]), &[]).unwrap_err().why
 }
@@ -40,13 +40,13 @@ fn an_empty_listed_disk_may_be_written() {
     assert_eq!(disk.bytes.0, 256 << 20);
     assert!(disk.serial.as_ref().is_some_and(|serial| serial.starts_with("loop:")), "{disk:?}");
     assert_eq!(may_write(&disk, &allow(&lab, &[&disk]), &[]), Ok(()));
-    // Not listed; listed with another serial; listed by another device's path.
+    // The disk is not listed; listed with another serial; listed by another device's path.
     let none = allow(&lab, &[]);
     assert!(matches!(may_write(&disk, &none, &[]).unwrap_err().why, Why::NotAllowed { .. }));
     let other = Disk { serial: Some("loop:0:0:1:/other".to_owned()), ..disk.clone() };
     let wrong = may_write(&disk, &allow(&lab, &[&other]), &[]).unwrap_err();
     assert!(matches!(wrong.why, Why::WrongSerial { .. }), "{wrong}");
-    // It was another disk when it was looked at.
+    // The disk had another serial when it was looked at.
     assert!(matches!(
         may_write(&other, &allow(&lab, &[&disk]), &[]).unwrap_err().why,
         Why::Changed(_)
@@ -77,7 +77,7 @@ fn a_listed_link_that_leads_to_another_disk_now_permits_nothing() {
     assert!(matches!(may_write(&find(&two), &allow, &[]).unwrap_err().why, Why::NotAllowed { .. }));
     fs::remove_file(&link).unwrap();
     symlink(&two.path, &link).unwrap();
-    // What was found before, and what is found now.
+    // Both the disk found before and the disk found now are refused.
     assert!(matches!(may_write(&listed, &allow, &[]).unwrap_err().why, Why::Changed(_)));
     assert!(matches!(hold(&listed).unwrap_err().why, Why::Changed(_)));
     let now = Disk::find(&link).unwrap();
@@ -116,11 +116,11 @@ fn the_root_is_refused() {
     };
     let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME=")).unwrap();
     let disk = Disk::find(&Path::new("/dev").join(name)).unwrap();
-    // Even where the user lists it, and says that what it holds is not needed.
+    // It is refused even if the user lists it and gives up its contents.
     let refusal =
         may_write(&disk, &allow(&lab, &[&disk]), slice::from_ref(&disk.named)).unwrap_err();
     assert_eq!(refusal.why, Why::Mounted("/".to_owned()));
-    // Where not even root may open it, by the container's rules.
+    // A container's rules may forbid even root to open it.
     assert!(matches!(hold(&disk).unwrap_err().why, Why::Busy | Why::NoPermission));
 }
 
@@ -149,7 +149,7 @@ fn a_mounted_disk_and_one_that_holds_something_are_refused() {
     assert_eq!(hold(&disk).unwrap_err().why, Why::Busy);
 }
 
-/// Two partitions, by a table that is written here.
+/// Makes two partitions, with a table that this function writes.
 fn partitioned(lab: &Lab) -> Option<(LoopDisk, [PathBuf; 2])> {
     let mut table = [0; 512];
     for (at, (first, sectors)) in
@@ -213,7 +213,7 @@ fn a_disk_is_used_once() {
     let disks = [find(&one), find(&two), Disk::find(&link).unwrap()];
     assert_eq!(apart(&disks[..2]), Ok(()));
     assert_eq!(apart(&disks).unwrap_err().why, Why::Twice(one.path.clone()));
-    // The same file once more.
+    // A second loop device has the same file.
     let Some(again) = attach(&[], &lab.path("a")) else { return };
     assert!(matches!(apart(&[find(&one), find(&again)]).unwrap_err().why, Why::OneDisk { .. }));
     assert!(matches!(why(&lab, &find(&one)), Why::SameFile { .. }));
@@ -224,7 +224,7 @@ fn swap_and_disks_that_programs_write_are_refused() {
     let Some(lab) = Lab::new() else { return };
     let Some(device) = lab.disk("a", 256) else { return };
     let disk = find(&device);
-    // A program that has it open, not for itself alone.
+    // A program has the disk open, but not exclusively.
     let file = OpenOptions::new().write(true).open(&device.path).unwrap();
     let mut other = std::process::Command::new("sleep").arg("60").stdout(file).spawn().unwrap();
     let found = why(&lab, &disk);
@@ -234,7 +234,7 @@ fn swap_and_disks_that_programs_write_are_refused() {
         found.to_string(),
         format!("it is open in sleep (process {}); end that first", other.id())
     );
-    // Reading harms nobody.
+    // Readers do no harm.
     let _read = File::open(&device.path).unwrap();
     assert_eq!(may_write(&disk, &allow(&lab, &[&disk]), &[]), Ok(()));
     if !run("mkswap", &["-q"], &device.path) || !run("swapon", &[], &device.path) {
@@ -288,7 +288,7 @@ fn a_disk_that_is_gone_is_no_longer_what_it_was() {
     let listed = allow(&lab, &[&disk]);
     let path = one.path.clone();
     drop(one);
-    // The kernel takes it apart when nobody looks at it any more.
+    // The kernel detaches the device once nobody has it open any more.
     for _ in 0..500 {
         if Disk::find(&path).is_ok_and(|now| now.serial == disk.serial) {
             thread::sleep(Duration::from_millis(10));

@@ -50,8 +50,8 @@
 //! only read, and one such device. `ioprio` and `weight` apply to all jobs: see priority.rs.
 //!
 //! The suite says how long a workload runs. Instead of fio jobs, a workload can be the start of a
-//! program (startup.rs), a program that needs data by deadlines (player.rs), several phases one
-//! after the other (phases.rs), or threads that work on many files (fsload).
+//! program (startup.rs) or a program that needs data by deadlines (player.rs). It can also be
+//! several phases one after the other (phases.rs), or threads that work on many files (fsload).
 
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What to put into an allow file for a disk.
+//! The lines for a disk in an allow file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use toml::Value;
 
 use crate::disk::{Disk, number_of};
 
-/// Stands for the serial of a disk that has none.
+/// The serial of a disk that has none.
 pub(super) const NONE: &str = "none";
 
-/// The lines that permit a disk to be written. Its path is one that stays with it, where there is
-/// one.
+/// Returns the lines that permit a disk to be written. If the disk has a path that stays with it,
+/// the lines have that path.
 pub fn lines(disk: &Disk) -> String {
     let path = lasting(disk, Path::new("/dev/disk/by-id")).unwrap_or_else(|| disk.named.clone());
     let quoted = |text: &str| Value::from(text).to_string();
@@ -27,7 +27,8 @@ pub fn lines(disk: &Disk) -> String {
     format!("[[device]]\npath = {path}\nserial = {serial}\n{size}note = {note}\n")
 }
 
-/// Names by model and serial say more to people than those by a number of the world's.
+/// Returns a path that stays with the disk. Names by model and serial come before those by a
+/// worldwide number, because they say more to people.
 fn lasting(disk: &Disk, folder: &Path) -> Option<PathBuf> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .ok()?

@@ -15,7 +15,7 @@ fn disk(serial: Option<&str>) -> Disk {
     }
 }
 
-/// As if these paths led to sdb and sdc.
+/// Pretends that these paths lead to sdb and sdc.
 fn behind(path: &Path) -> Option<(u32, u32)> {
     match path.to_str().unwrap() {
         "/dev/disk/by-id/b" | "/dev/sdb" => Some((8, 16)),
@@ -50,13 +50,13 @@ fn a_disk_is_permitted_by_its_path_and_its_serial() {
     {
         assert_eq!(matches!(permits(text, &disk), Err(Why::NotAllowed { .. })), absent, "{text}");
     }
-    // A path that led to another disk when the file was written.
+    // The path led to another disk when the file was written.
     let why = permits(&listed("/dev/sdb", "S2"), &disk).unwrap_err();
     assert!(
         why.to_string().contains("gives the serial `S2` for /dev/sdb, but the disk there has `S1`"),
         "{why}"
     );
-    // One right entry is enough, in any order.
+    // A single right entry is enough, in any order.
     let both = [listed("/dev/sdb", "S2"), listed("/dev/disk/by-id/b", "S1")];
     assert_eq!(permits(&both.concat(), &disk), Ok(()));
     assert_eq!(permits(&[both[1].clone(), both[0].clone()].concat(), &disk), Ok(()));

@@ -1,4 +1,4 @@
-//! An allow file is believed only where nobody else can have written it.
+//! Reads an allow file only if nobody else can have written it.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -10,15 +10,15 @@ use rustix::process::geteuid;
 
 use crate::error::Error;
 
-/// Room for thousands of disks.
+/// Most bytes of an allow file: room for thousands of disks.
 const LONGEST: u64 = 1 << 20;
 const OTHERS: u32 = 0o022;
-/// Only owners may rename what is in such a folder.
+/// The sticky bit: only owners may rename the entries of such a folder.
 const STICKY: u32 = 0o1000;
 
 pub(super) fn read(path: &Path) -> Result<String, Error> {
     let fail = |error| unread(path, error);
-    // A pipe is not waited for.
+    // Opening a pipe does not wait for its writer.
     let mut file = OpenOptions::new()
         .read(true)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
@@ -52,7 +52,7 @@ fn check(path: &Path, file: &File) -> Result<(), Error> {
         let why = format!("others may write it (mode {:o})", metadata.mode() & 0o7777);
         return Err(untrusted(why, format!("look at it, and then chmod go-w {name}")));
     }
-    // Who may write the folder may put another file there.
+    // A user who may write to the folder may put another file there.
     let real = fs::canonicalize(path).map_err(|error| unread(path, error))?;
     let folder = real.parent().unwrap_or(Path::new("/"));
     let metadata = folder.metadata().map_err(|error| unread(path, error))?;

@@ -1,4 +1,4 @@
-//! A pool of ZFS that a run made: destroyed only where all that it is made of was given to that
+//! A ZFS pool that a run made. disklab destroys it only if all of its devices were given to that
 //! run.
 
 use std::path::{Path, PathBuf};
@@ -8,12 +8,13 @@ use crate::program::{output, run};
 use crate::wait::{Obstacle, until_done};
 use crate::wipe;
 
-/// Whether there is a pool of this name, and it is imported.
+/// Whether a pool of this name is imported.
 pub fn is_pool(name: &str) -> bool {
     run(&["zpool", "list", "-H", "-o", "name", name]).is_ok()
 }
 
-/// Destroys it, and takes the marks that it leaves off the disks. False: nothing of it is there.
+/// Destroys the pool, and removes the signatures that it leaves on the disks. Returns false if
+/// nothing of the pool is there.
 pub fn undo(name: &str, disks: &[Disk], waits: &mut dyn FnMut(&str)) -> Result<bool, String> {
     let mut undone = false;
     if is_pool(name) {
@@ -35,7 +36,7 @@ pub fn undo(name: &str, disks: &[Disk], waits: &mut dyn FnMut(&str)) -> Result<b
     result.map(|()| undone)
 }
 
-/// By what `zpool list -vHPL` says of it: each device that it names is one of these disks.
+/// Checks that each device in the output of `zpool list -vHPL` is one of `disks`.
 fn is_made_of(
     name: &str,
     said: &str,
@@ -83,7 +84,7 @@ mod tests {
         }
     }
 
-    /// As OpenZFS 2.3 prints it: groups between the pool and its devices.
+    /// Output of OpenZFS 2.3, with groups between the pool and its devices.
     const SAID: &str = "disklab-1\t1.98G\t110K\t1.98G\t-\t-\t0%\t0%\t1.00x\tONLINE\t-\n\
         \tmirror-0\t1.98G\t110K\t1.98G\t-\t-\t0%\t0.00%\t-\tONLINE\n\
         \t/dev/disklab-1/sdb\t2.00G\t-\t-\t-\t-\t-\t-\t-\tONLINE\n\
@@ -101,7 +102,7 @@ mod tests {
     fn a_pool_of_the_runs_own_disks_is_its_own() {
         let given = [disk("sdb", Some("b")), disk("sdc", Some("c"))];
         assert_eq!(made_of(SAID, &given, &given), Ok(()));
-        // Another boot gave them other numbers.
+        // Another boot gave the disks other numbers.
         let now = given.clone().map(|disk| Disk { number: (65, disk.number.1), ..disk });
         assert_eq!(made_of(SAID, &given, &now), Ok(()));
     }
@@ -114,7 +115,7 @@ mod tests {
             assert!(why.contains(word) && why.contains("zpool destroy disklab-1"), "{why}");
         };
         refused(SAID, &given[..1], &given, "/dev/disklab-1/sdc, which was not given");
-        // What is in the place of one is another.
+        // Another disk has replaced one of the given disks.
         refused(
             SAID,
             &given,
@@ -124,7 +125,7 @@ mod tests {
         refused(SAID, &given, &given[..1], "sdc, which was not given");
         refused("disklab-1\t1.98G\n\tmirror-0\t1.98G\n", &given, &given, "cannot be told");
         refused("", &given, &given, "cannot be told");
-        // Disks without a serial are told by their numbers.
+        // Disks without a serial are identified by their numbers.
         let [one, other] = [disk("sdb", None), Disk { number: (9, 9), ..disk("sdb", None) }];
         let said = "\t/dev/sdb\t2.00G\n";
         assert_eq!(made_of(said, std::slice::from_ref(&one), std::slice::from_ref(&one)), Ok(()));

@@ -1,16 +1,16 @@
-//! What a file of sysfs says that takes one of several choices, or a value.
+//! Reads files of sysfs that hold one of several choices, or a value.
 
 use std::fs;
 use std::path::Path;
 
-/// The active one of `pid [round-robin:262144] devid:1`.
+/// Returns the active choice of `pid [round-robin:262144] devid:1`.
 pub fn bracketed(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0)
 }
 
-/// Every value that was asked for must be active, and others may be: `devid:1` is what was asked
-/// for by `devid`.
+/// Whether every value that was asked for is active. Other values may be active too: `devid:1`
+/// agrees with `devid`.
 pub fn agrees(active: &str, asked: &str) -> bool {
     let values = |text| str::split_once(text, ':').map_or((text, ""), |parts| parts);
     let ((name, active), (wanted, asked)) = (values(active), values(asked));
@@ -19,7 +19,7 @@ pub fn agrees(active: &str, asked: &str) -> bool {
             || asked.split(',').all(|value| active.split(',').any(|own| own == value)))
 }
 
-/// What a file says, if it is not what it was given.
+/// Returns the value of a file if it is not the value that was written to it.
 pub fn other(path: &Path, gave: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();

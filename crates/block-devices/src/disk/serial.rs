@@ -1,5 +1,5 @@
-//! What tells a disk from others of its kind. It comes from firmware and from files: what is too
-//! long or holds control characters is nobody's serial.
+//! The serial that distinguishes a disk from others of its kind. It comes from firmware and from
+//! files, so a text that is too long or has control characters is refused.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,11 +10,11 @@ use rustix::fs::{major, minor};
 use crate::machine::{self, Machine};
 use crate::sysfs::SysfsBlock;
 
-/// No maker writes longer ones; names of NVMe namespaces have up to 223.
+/// Most bytes of a serial. No maker writes longer ones; names of NVMe namespaces have up to 223.
 const LONGEST: usize = 256;
 
-/// Of a whole disk its own; of a partition its disk's with the partition's number and, where it is
-/// known, its UUID.
+/// Returns the serial of a whole disk. For a partition, it is the disk's serial with the
+/// partition's number and, if known, its UUID.
 pub(super) fn serial(machine: &Machine, block: &SysfsBlock, number: (u32, u32)) -> Option<String> {
     if !block.is_part() {
         return of_disk(machine, block, number);
@@ -30,7 +30,7 @@ fn of_disk(machine: &Machine, block: &SysfsBlock, number: (u32, u32)) -> Option<
     if block.disk.join("loop").is_dir() {
         return of_file(machine, &block.disk);
     }
-    // The number on the label first; names that are made for the world only where there is none.
+    // The serial on the label comes first, and worldwide identifiers only if there is none.
     let word = |file: &str| clean(&block.disk_word(file)?);
     let serial = word("device/serial")
         .or_else(|| word("serial"))
@@ -38,13 +38,13 @@ fn of_disk(machine: &Machine, block: &SysfsBlock, number: (u32, u32)) -> Option<
         .or_else(|| word("wwid"))
         .or_else(|| word("device/wwid"))
         .or_else(|| udev(machine, number, &["ID_SERIAL_SHORT", "ID_SERIAL"]))?;
-    // All namespaces of an NVMe drive have its serial.
+    // All namespaces of an NVMe drive have the drive's serial.
     let namespace = block.disk_word("nsid").filter(|namespace| namespace != "1");
     Some(namespace.map_or_else(|| serial.clone(), |namespace| format!("{serial}-n{namespace}")))
 }
 
-/// A loop device is its file: by its filesystem and number, which a file that takes its name does
-/// not have.
+/// Identifies a loop device by its backing file: the number of the filesystem and the inode, which
+/// another file with the same name does not have.
 fn of_file(machine: &Machine, disk: &Path) -> Option<String> {
     let text = machine::text(&disk.join("loop/backing_file")).ok()?;
     let path = text.strip_suffix('\n').unwrap_or(&text);
@@ -53,7 +53,8 @@ fn of_file(machine: &Machine, disk: &Path) -> Option<String> {
     Some(format!("loop:{major}:{minor}:{}:{}", file.ino(), visible(path).replace('\n', "\\n")))
 }
 
-/// SCSI's page of vital product data: four bytes, the last two its length, and the serial.
+/// Parses SCSI's page of vital product data: four bytes, the last two with the length, then the
+/// serial.
 fn page_80(page: &[u8]) -> Option<String> {
     let length = usize::from(*page.get(2)?) << 8 | usize::from(*page.get(3)?);
     clean(std::str::from_utf8(page.get(4..)?.get(..length)?).ok()?)
@@ -65,7 +66,7 @@ fn uevent(block: &SysfsBlock, key: &str) -> Option<String> {
     clean(value)
 }
 
-/// The first of these properties that udev's database has.
+/// Returns the first of these properties that udev's database has.
 fn udev(machine: &Machine, (major, minor): (u32, u32), keys: &[&str]) -> Option<String> {
     let text = machine.text(format!("/run/udev/data/b{major}:{minor}")).ok()?;
     let value = |key: &&str| {
@@ -74,7 +75,7 @@ fn udev(machine: &Machine, (major, minor): (u32, u32), keys: &[&str]) -> Option<
     keys.iter().find_map(value).and_then(clean)
 }
 
-/// Without blanks and zeroes around it. `None` for what cannot be one.
+/// Removes blanks and zeroes around a serial. `None` if the text cannot be a serial.
 pub(super) fn clean(text: &str) -> Option<String> {
     let text = text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
     let odd = |letter: char| is_hidden(letter) || letter == char::REPLACEMENT_CHARACTER;

@@ -29,7 +29,7 @@ fn what_sysfs_says_of_a_disk() {
     assert_eq!(Disk::on(&fake.machine(), Path::new("/dev/none"), (8, 32)), None);
 }
 
-/// Where several are there, the first of these.
+/// If several places have a serial, the first place counts.
 #[test]
 fn a_serial_is_looked_for_in_all_places() {
     let fake = Fake::new();
@@ -98,7 +98,7 @@ fn a_loop_device_is_its_file() {
     let file = fake.path("/images/one").metadata().unwrap();
     let (major, minor) = (major(file.dev()), minor(file.dev()));
     assert_eq!(serial(&fake), Some(format!("loop:{major}:{minor}:{}:/images/one", file.ino())));
-    // Another of that name is another.
+    // Another file with that name has another serial.
     let was = serial(&fake);
     fs::rename(fake.path("/images/one"), fake.path("/images/kept")).unwrap();
     fake.put("/images/one", "");
@@ -139,7 +139,7 @@ fn what_is_no_block_device_is_told() {
     assert!(said(&file).contains("it is a file, not"));
     assert!(said(&place.path().join("none")).contains("there is no such device"));
     assert!(said(&link).contains("it is a link to nowhere, which is not there"));
-    // A link to a file is a file.
+    // A link to a file counts as a file.
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("file", &link).unwrap();
     assert!(said(&link).contains("link: it is a file, not"));

@@ -1,27 +1,27 @@
-//! Which filesystems are on which whole disks.
+//! The filesystems on whole disks.
 
 use std::fs;
 use std::path::Path;
 
 use crate::mountinfo::{mounts, unescaped};
 
-/// Disks below disks below disks: more is a circle.
+/// Deepest nesting of disks below disks. A deeper one is a circle.
 const DEEPEST: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskMount {
     pub place: String,
-    /// The kernel's names of the whole disks that it is on.
+    /// The kernel's names of the whole disks that the filesystem is on.
     pub disks: Vec<String>,
 }
 
-/// All that are mounted from a disk. Of a filesystem of several disks, the one that it was mounted
-/// by.
+/// Returns all filesystems that are mounted from a disk. For a filesystem of several disks, it
+/// knows only the disk by which the filesystem was mounted.
 pub fn read() -> Vec<DiskMount> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let found = mounts(&text).filter_map(|mount| {
         let number = mount.number;
-        // btrfs has a number of its own, and names a disk.
+        // btrfs has a number of its own, and its source names a disk.
         let path = if number.starts_with("0:") {
             unescaped(mount.source)
         } else {
@@ -34,8 +34,8 @@ pub fn read() -> Vec<DiskMount> {
     found.collect()
 }
 
-/// The whole disks that a disk is, is a part of, or is made of, by the kernel's names. None, if the
-/// kernel knows no such disk.
+/// Returns the kernel's names of the whole disks that a disk is, is a part of, or is made of. Empty
+/// if the kernel knows no such disk.
 pub fn wholes(name: &str) -> Vec<String> {
     let mut found = Vec::new();
     below(Path::new("/sys/class/block"), name, DEEPEST, &mut found);

@@ -1,4 +1,4 @@
-//! What others do on the disks of a trial while nothing of ours runs.
+//! Requests of others on the disks of a trial while nothing of ours runs.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use crate::disk::Disk;
 use crate::watch::stat::{Counters, Stat};
 
-/// Waits in steps of this, to be stopped in between.
+/// Length of one sleep; between two, the wait can be stopped.
 const STEP: Duration = Duration::from_millis(50);
-/// A disk that others keep busy for no more than one part in so many, with no more than so many
-/// requests a second, is at rest: a filesystem writes a line of its journal now and then.
+/// Most activity of a disk at rest: busy for one part in `BUSY_PART` of the time, and `REQUESTS`
+/// requests per second. A filesystem writes to its journal now and then.
 const BUSY_PART: u64 = 100;
 const REQUESTS: u64 = 5;
 
-/// What one disk did in a time of rest.
+/// The activity of a disk in a time of rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
-    /// The kernel's name.
+    /// The kernel's name of the disk.
     pub name: String,
     pub within: Nanos,
     pub requests: u64,
@@ -30,7 +30,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Of a disk that did `done` in this time.
+    /// Returns the activity of a disk whose counters grew by `done` in this time.
     pub fn new(name: &str, within: Nanos, done: &Stat) -> Self {
         Self {
             name: name.to_owned(),
@@ -41,7 +41,7 @@ impl Activity {
         }
     }
 
-    /// Whether a trial that begins now would measure others, too.
+    /// Whether a trial that begins now would measure requests of others too.
     pub fn disturbs(&self) -> bool {
         let allowed = self.within.0.saturating_mul(REQUESTS) / 1_000_000_000;
         self.requests > allowed.max(1)
@@ -49,7 +49,7 @@ impl Activity {
     }
 }
 
-/// Lets so much time pass, or less if it is stopped, and tells what each disk did in it.
+/// Waits for `time`, or less if `stop` is set, and returns each disk's activity in that time.
 pub fn rest(disks: &[Disk], time: Duration, stop: &AtomicBool) -> io::Result<Vec<Activity>> {
     let counters = Counters::open(disks.iter().map(|disk| disk.name.as_str()))?;
     let (begun, before) = (Instant::now(), counters.read()?);

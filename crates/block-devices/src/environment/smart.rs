@@ -1,4 +1,4 @@
-//! What a disk says of its health, by smartctl(8).
+//! The health of a disk, as smartctl(8) reports it.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::program::PATH;
 
-/// What of smartctl's report says whether a disk is as it was.
+/// The parts of smartctl's report that show whether a disk has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Smart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,12 +17,12 @@ pub struct Smart {
     pub celsius: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_on_hours: Option<u64>,
-    /// Counters by the disk's own names, as it has them: attributes of ATA, the health log of NVMe.
+    /// Counters by the disk's own names: attributes of ATA, the health log of NVMe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, i64>,
 }
 
-/// What a disk is asked by; its path comes behind it. Some disks never answer.
+/// The command that asks a disk; the disk's path follows. Some disks never answer.
 pub const COMMAND: [&str; 8] = [
     "timeout",
     "20",
@@ -34,8 +34,8 @@ pub const COMMAND: [&str; 8] = [
     "--attributes",
 ];
 
-/// Of a disk by the kernel's name. It is not woken if it sleeps. None where there is no smartctl,
-/// or where it learns nothing.
+/// Asks a disk by the kernel's name, without waking it if it sleeps. None if there is no smartctl,
+/// or if smartctl learns nothing.
 pub fn ask(name: &str) -> Option<Smart> {
     let device = format!("/dev/{name}");
     let [program, arguments @ ..] = COMMAND;
@@ -47,7 +47,7 @@ pub fn ask(name: &str) -> Option<Smart> {
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    // Its status tells of the disk's health, too.
+    // The exit status is ignored: it encodes the disk's health too.
     parse(&said.stdout)
 }
 

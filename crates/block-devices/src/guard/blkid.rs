@@ -1,21 +1,21 @@
-//! What util-linux's blkid finds on a disk, where it is there: it knows many more kinds, and where
-//! they contradict each other.
+//! Contents of a disk according to util-linux's blkid, if it is installed. It knows many more
+//! kinds, and detects those that contradict each other.
 
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Where it is on all systems that have it; users' PATH often leaves the folders of administrators
-/// out.
+/// Paths of blkid on all systems that have it. Users' PATH often lacks the folders of
+/// administrators.
 const PLACES: [&str; 5] =
     ["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid", "/bin/blkid", "blkid"];
 
-/// What it finds, if anything. An error is a reason not to write either: it is there and cannot
-/// tell.
+/// Returns the contents that blkid finds, if any. An error forbids writing too: blkid is installed
+/// and does not know.
 pub(super) fn find(device: &Path) -> Result<Option<String>, String> {
     for place in PLACES {
         let mut command = Command::new(place);
-        // Looks for all kinds, and asks no cache.
+        // Looks for all kinds, and bypasses the cache.
         command.args(["-p", "-o", "export", "--"]).arg(device);
         match command.env("LC_ALL", "C").stdin(Stdio::null()).output() {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound) => {}
@@ -29,10 +29,11 @@ pub(super) fn find(device: &Path) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// By blkid(8): 0 is something, 2 nothing, 8 several things that contradict each other.
+/// Interprets blkid's exit code: 0 is something, 2 nothing, 8 several things that contradict each
+/// other.
 fn meaning(code: Option<i32>, said: &str) -> Result<Option<String>, String> {
     match code {
-        // A partition is told to be one, whether anything is on it or not.
+        // blkid reports a partition as such, whether or not the partition holds anything.
         Some(0) => {
             let of_itself = |key: &str| {
                 key == "DEVNAME" || key.starts_with("PART_ENTRY_") || key.ends_with("_IO_SIZE")
@@ -52,7 +53,7 @@ fn meaning(code: Option<i32>, said: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// What it tells of the disk and not of what is on it.
+/// Keys about the disk itself and not about its contents.
 const GEOMETRY: [&str; 4] =
     ["LOGICAL_SECTOR_SIZE", "PHYSICAL_SECTOR_SIZE", "ALIGNMENT_OFFSET", "DAX"];
 
@@ -80,7 +81,7 @@ mod tests {
         }
     }
 
-    /// The program itself, where it is there: a kind that `super::signature` does not know.
+    /// Runs blkid itself, if it is installed, on a kind that `super::signature` does not know.
     #[test]
     fn it_finds_what_the_list_does_not() {
         if !PLACES.iter().any(|place| Path::new(place).exists()) {
@@ -90,7 +91,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(4 << 20).unwrap();
         assert_eq!(find(file.path()), Ok(None), "an empty file");
-        // VxFS, version 4: a magic number and nothing to check.
+        // VxFS, version 4: a magic number without anything else to check.
         let vxfs = b"\xf5\xfc\x01\xa5\x04\x00\x00\x00";
         std::os::unix::fs::FileExt::write_all_at(file.as_file(), vxfs, 1024).unwrap();
         assert_eq!(super::super::signature::find(file.as_file()).unwrap(), None);

@@ -1,4 +1,4 @@
-//! What a disk or a file holds.
+//! The contents of a disk or a file.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{blkid, signature};
 use crate::refusal::Why;
 
-/// What a disk or a file holds, by our list and by blkid's.
+/// Returns the contents of a disk or a file, by our list of signatures and by blkid's.
 pub(super) fn contents(file: &File, path: &Path) -> io::Result<Result<Option<String>, Why>> {
     if let Some(what) = signature::find(file)? {
         return Ok(Ok(Some(what.to_owned())));

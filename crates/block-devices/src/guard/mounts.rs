@@ -1,5 +1,5 @@
-//! What is mounted, by mountinfo: a line for each mount, with fields between spaces as proc(5) has
-//! them.
+//! Mounts according to mountinfo, which has a line per mount with fields between spaces: see
+//! proc(5).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::mountinfo::{mounts, unescaped};
 use crate::refusal::Why;
 use crate::sysfs;
 
-/// Where no list is, nothing is known to be free.
+/// Reads the list of mounts. Without it no disk is known to be free, so an error forbids writing.
 pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     let file = "/proc/self/mountinfo";
     let text = machine.text(file).map_err(|error| {
@@ -17,7 +17,7 @@ pub(super) fn read(machine: &Machine) -> Result<String, Why> {
             "{file}, which tells what is mounted, cannot be read: {error}; is /proc mounted?"
         ))
     })?;
-    // There is a root at least.
+    // The root is always mounted.
     if text.trim().is_empty() {
         Err(Why::Unknown(format!("{file}, which tells what is mounted, is empty")))
     } else {
@@ -25,13 +25,13 @@ pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     }
 }
 
-/// A list of mounts, and whose it is where it is not ours.
+/// A list of mounts, and the process that sees it if it is not this one.
 pub(super) struct List {
     pub text: String,
     pub whose: Option<String>,
 }
 
-/// The list of this process, and one for each other place where mounts are apart (containers,
+/// Returns the list of this process, and the list of each other mount namespace (containers,
 /// services, trials of another disklab), as far as this user may see them.
 pub(super) fn everywhere(machine: &Machine) -> Result<Vec<List>, Why> {
     let mut lists = vec![List { text: read(machine)?, whose: None }];
@@ -49,19 +49,19 @@ pub(super) fn everywhere(machine: &Machine) -> Result<Vec<List>, Why> {
     Ok(lists)
 }
 
-/// What is mounted, and which devices it may be on.
+/// A mount, and the devices that it may be on.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mounted {
     pub number: Option<(u32, u32)>,
     pub place: String,
-    /// Paths in /dev.
+    /// Paths of devices in /dev.
     pub devices: Vec<String>,
 }
 
 pub(super) fn all(mountinfo: &str) -> impl Iterator<Item = Mounted> {
     mounts(mountinfo).map(|mount| {
         let source = unescaped(mount.source);
-        // bcachefs has all of its devices in one word; XFS and ext4 have logs elsewhere among their
+        // bcachefs has all of its devices in one word; XFS and ext4 name external logs among their
         // options.
         let options = mount
             .options
@@ -75,8 +75,8 @@ pub(super) fn all(mountinfo: &str) -> impl Iterator<Item = Mounted> {
     })
 }
 
-/// Where a device is mounted, by its number, or by the name that a filesystem of several devices
-/// was mounted by.
+/// Returns the mount point of a device, found by its number, or by the name that a filesystem of
+/// several devices was mounted by.
 pub(super) fn of_device(
     mountinfo: &str,
     number: &str,
@@ -89,9 +89,10 @@ pub(super) fn of_device(
     found.map(|mount| unescaped(mount.place))
 }
 
-/// Where a file is mounted over another.
+/// Returns the place where a file is mounted over another.
 pub(super) fn of_file(mountinfo: &str, is_it: impl Fn(&str) -> bool) -> Option<String> {
-    // A whole filesystem is no file; and those that do not answer are not asked.
+    // A mount of a whole filesystem is no file. Skipping it also avoids filesystems that do not
+    // answer.
     let places =
         mounts(mountinfo).filter(|mount| mount.root != "/").map(|mount| unescaped(mount.place));
     places.into_iter().find(|place| is_it(place))

@@ -1,5 +1,5 @@
-//! Programs that have a disk open. The kernel gives a disk to several that do not ask for it alone:
-//! virtual machines and databases use whole disks so.
+//! Programs that have a disk open. The kernel lets several programs open a disk that none opens
+//! exclusively: virtual machines and databases use whole disks that way.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,12 @@ use crate::disk::{Disk, block_number};
 use crate::machine::{self, Machine, Process};
 use crate::refusal::Why;
 
-/// Programs that look in passing, as losetup does, are gone when they are looked for again.
+/// Pauses before further looks. Programs that open disks only briefly, such as losetup, are gone by
+/// then.
 const AGAIN: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
 
-/// Checks that nobody else has it open for writing, as far as this user may know.
+/// Checks that nobody else has the disk open for writing, as far as this user may know.
 pub(super) fn none(machine: &Machine, disk: &Disk) -> Result<(), Why> {
     let mut found = all(machine, disk);
     for pause in AGAIN {
@@ -38,10 +39,10 @@ fn all(machine: &Machine, disk: &Disk) -> Vec<String> {
 }
 
 /// Returns whether a process has the disk open for writing. False for other users' processes, and
-/// for those that have ended: nothing is known of them.
+/// for processes that have ended: their files are unknown.
 fn has_open(process: &Path, disk: &Disk) -> bool {
     fs::read_dir(process.join("fd")).into_iter().flatten().flatten().any(|descriptor| {
-        // What is not in /dev is not asked: it may be a filesystem that does not answer.
+        // Only paths in /dev are followed: others may be on a filesystem that does not answer.
         let is_device = fs::read_link(descriptor.path()).is_ok_and(|path| path.starts_with("/dev"));
         let opened = || block_number(&descriptor.path().metadata().ok()?);
         is_device
@@ -50,7 +51,7 @@ fn has_open(process: &Path, disk: &Disk) -> bool {
     })
 }
 
-/// By the flags that it was opened with, in octal.
+/// Whether a file is open for writing, by its flags, which are octal.
 fn writes(info: &Path) -> bool {
     let text = machine::text(info).unwrap_or_default();
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));

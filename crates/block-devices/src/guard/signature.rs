@@ -1,10 +1,10 @@
-//! What a disk or a file holds, by the marks that formats have at fixed places. Only kinds that are
-//! known here are seen: blkid knows more ([`super::blkid`]), but is not everywhere.
+//! The contents of a disk or a file, by the signatures of formats at fixed places. Only the kinds
+//! in these lists are found: blkid knows more ([`super::blkid`]), but is not everywhere.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// What begins with these bytes at this place.
+/// Kinds with these bytes at this offset from the start.
 const AT_START: [(&str, u64, &[u8]); 50] = [
     ("a partition table (GPT)", 512, b"EFI PART"),
     ("a partition table (GPT)", 4096, b"EFI PART"),
@@ -58,7 +58,7 @@ const AT_START: [(&str, u64, &[u8]); 50] = [
     ("a part of a RAID (DDF)", 0, DDF),
 ];
 
-/// As many bytes before the end there are these. A sector may have 512 bytes or 4096.
+/// Kinds with these bytes at this distance from the end. A sector may have 512 bytes or 4096.
 const AT_END: [(&str, u64, &[u8]); 13] = [
     ("a partition table (GPT)", 512, b"EFI PART"),
     ("a partition table (GPT)", 4096, b"EFI PART"),
@@ -67,7 +67,7 @@ const AT_END: [(&str, u64, &[u8]); 13] = [
     ("a part of a RAID (DDF)", 512, DDF),
     ("a part of a RAID (DDF)", 257 * 512, DDF),
     ("a part of a RAID (DDF)", 4096, DDF),
-    // In its superblock, 4 KiB before the end, behind 60 bytes: of versions 8.3, 8.4 (unclean) and
+    // In the superblock, 4 KiB before the end, after 60 bytes: of versions 8.3, 8.4 (unclean) and
     // 9.
     ("a DRBD volume", 4096 - 60, b"\x83\x74\x02\x6b"),
     ("a DRBD volume", 4096 - 60, b"\x83\x74\x02\x6c"),
@@ -81,16 +81,16 @@ const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
 const OCFS2: &[u8] = b"OCFSV2";
 const IMSM: &[u8] = b"Intel Raid ISM Cfg Sig. ";
 const DDF: &[u8] = b"\xde\x11\xde\x11";
-/// Of a ZFS label's superblocks, by either order of bytes, each at a multiple of 1 KiB. Two labels
-/// are at the start and two at the end, each of 256 KiB.
+/// Magic number of the superblocks in a ZFS label, in both byte orders, each at a multiple of 1
+/// KiB. Two labels are at the start and two at the end, each of 256 KiB.
 const ZFS: [&[u8]; 2] = [b"\x0c\xb1\xba\x00\x00\x00\x00\x00", b"\x00\x00\x00\x00\x00\xba\xb1\x0c"];
 
-/// As far as anything above is from the start, and as far as labels of ZFS reach from the end,
-/// which begin at a multiple of their length.
+/// Bytes to read from the start, up to the farthest signature above, and from the end, as far as
+/// labels of ZFS reach. Labels begin at a multiple of their length.
 const START: usize = (1 << 20) + 4096;
 const END: u64 = 3 * (256 << 10);
 
-/// What a disk or a file holds, as far as this knows its kind.
+/// Returns the contents of a disk or a file, if their kind is in the lists.
 pub(super) fn find(mut file: &File) -> io::Result<Option<&'static str>> {
     let size = file.seek(SeekFrom::End(0))?;
     let start = read(file, 0, START)?;
@@ -116,7 +116,7 @@ pub(super) fn find(mut file: &File) -> io::Result<Option<&'static str>> {
     if ZFS.iter().any(|mark| every(&start, 1024, mark) || every(&end, 1024, mark)) {
         return Ok(Some("a part of a ZFS pool"));
     }
-    // Old md arrays have theirs at the end, at a multiple of 4 KiB.
+    // Old md arrays have their superblock at the end, at a multiple of 4 KiB.
     Ok(every(&end, 4096, MD).then_some("a part of an md array"))
 }
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn whatever_may_be_somebodys_is_seen() {
-        // A file's length is any.
+        // A file may have any length.
         for size in [4 << 20, (4 << 20) + 512, 40_000_000] {
             for (what, at, bytes) in AT_START {
                 assert!(find(&with(size, bytes, at)).unwrap().is_some(), "{what}");

@@ -1,4 +1,4 @@
-//! What is swap space, by /proc/swaps: a line for each, with path, kind and KiB.
+//! Swap space according to /proc/swaps, which has a line for each with path, kind and KiB.
 
 use std::io::{self, ErrorKind};
 
@@ -10,8 +10,8 @@ pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     known(machine.text("/proc/swaps"))
 }
 
-/// The kernel's list of swap space. Where it knows of none it has no such list; /proc itself is
-/// there.
+/// Returns the kernel's list of swap space. A kernel without swap has no such file, though it has
+/// /proc.
 pub(super) fn known(read: io::Result<String>) -> Result<String, Why> {
     match read {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
@@ -23,7 +23,7 @@ pub(super) fn known(read: io::Result<String>) -> Result<String, Why> {
     }
 }
 
-/// Path and KiB of each.
+/// Returns path and KiB of each swap space.
 pub(super) fn listed(swaps: &str) -> impl Iterator<Item = (String, u64)> {
     swaps.lines().skip(1).map(|line| {
         let mut words = line.split_whitespace();

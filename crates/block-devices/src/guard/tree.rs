@@ -1,5 +1,5 @@
 //! Finds block devices of this machine that share a disk: partitions with their disk, and md,
-//! device mapper, bcache and loop devices with what they are made of.
+//! device mapper, bcache and loop devices with the devices that they are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -20,10 +20,11 @@ pub(super) struct DeviceTree {
 struct DeviceNode {
     number: (u32, u32),
     parts: Vec<String>,
-    /// Devices that are made of it.
+    /// Devices that are made of this one.
     holders: Vec<String>,
     loops: Vec<String>,
-    /// Both ways: its disk, its partitions, its holders, what it is made of.
+    /// Neighbours in both directions: its disk, its partitions, its holders, and the devices it is
+    /// made of.
     touches: BTreeSet<String>,
     /// The backing file of a loop device.
     file: Option<Backing>,
@@ -32,9 +33,9 @@ struct DeviceNode {
 /// The file behind a loop device.
 #[derive(Debug, PartialEq, Eq)]
 enum Backing {
-    /// By its filesystem's number and its own.
+    /// The numbers of its filesystem and its inode.
     File(u64, u64),
-    /// The name that it had, if nothing is there now.
+    /// The former name of a file that no longer exists.
     Gone(String),
 }
 
@@ -45,7 +46,7 @@ impl DeviceTree {
         let top = machine.path("/sys/block");
         for name in names(&top, |_| true)? {
             let folder = top.join(&name);
-            // Unplugged meanwhile.
+            // The disk may have been unplugged meanwhile.
             let is_part = |entry: &Path| entry.join("partition").exists();
             let Some(parts) = names_if_there(&folder, is_part)? else { continue };
             tree.add(&name, &folder)?;
@@ -89,7 +90,7 @@ impl DeviceTree {
         Ok(found)
     }
 
-    /// Checks that nothing is made of it, and that a loop device has its file for itself.
+    /// Checks that no device is made of this one, and that a loop device has its file for itself.
     pub(super) fn is_last(&self, name: &str) -> Result<(), Why> {
         let node = self.nodes.get(name).ok_or_else(|| absent(name))?;
         if !node.parts.is_empty() {
@@ -110,7 +111,7 @@ impl DeviceTree {
         }
     }
 
-    /// The name of the first device that is as wanted.
+    /// Returns the name of the first device that `wanted` accepts.
     fn find(&self, wanted: impl Fn(&DeviceNode) -> bool) -> Option<String> {
         self.nodes.iter().find(|(_, node)| wanted(node)).map(|(name, _)| name.clone())
     }
@@ -134,7 +135,7 @@ impl DeviceTree {
         for holder in &holders {
             self.join(name, holder);
         }
-        // A cache that is set up holds its disk before there is anything that it is a cache of.
+        // A bcache cache holds its disk before it is the cache of anything.
         if folder.join("bcache").exists() && holders.is_empty() {
             holders.push("bcache".to_owned());
         }
@@ -176,7 +177,7 @@ fn is_gone(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
 }
 
-/// Works as [`names`], and returns `None` if the folder is not there, or no longer.
+/// Lists like [`names`], and returns `None` if the folder does not exist or no longer does.
 fn names_if_there(
     folder: &Path,
     wanted: impl Fn(&Path) -> bool,

@@ -1,7 +1,7 @@
-//! A disk or a file that is named twice on the command line, as calibrating by writing wants it.
+//! A disk or a file that is named twice on the command line, as calibrating by writing requires.
 //!
-//! The kernel has the last word: the device is opened for nobody else (`O_EXCL`), which it refuses
-//! for what is mounted or a part of something.
+//! The kernel makes the last check: the device is opened exclusively (`O_EXCL`), which the kernel
+//! refuses if the device is mounted or a part of another.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -43,7 +43,7 @@ pub fn named_twice(device: &Path, again: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether two names are for one disk or file.
+/// Whether two names are of one disk or file.
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     match (block_number(one), block_number(other)) {
         (None, None) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
@@ -51,7 +51,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     }
 }
 
-/// Not mounted, without partitions, and no part of another device.
+/// Checks that a device is not mounted, has no partitions, and is no part of another device.
 fn device_is_free(number: (u32, u32), metadata: &Metadata, mountinfo: &str) -> Result<(), Why> {
     let (name, sysfs) = (format!("{}:{}", number.0, number.1), SysfsBlock::find(number));
     if let Some(place) = mounts::of_device(mountinfo, &name, |source| {
@@ -84,7 +84,7 @@ fn no_swap(device: &Path, metadata: &Metadata, swaps: &str) -> Result<(), Why> {
             Ok(swap) if is_same(metadata, &swap) => {
                 return Err(Why::Swap(device.display().to_string()));
             }
-            // A device is told by its number, and opened for nobody else; a file may have another
+            // A device is identified by its number, and opened exclusively. A file may have another
             // name.
             Err(error) if block_number(metadata).is_none() && kib * 1024 <= metadata.len() => {
                 return Err(Why::Unknown(format!(
@@ -122,21 +122,22 @@ fn no_loop_device(metadata: &Metadata) -> Result<(), Why> {
 /// A loop device, as sysfs describes it.
 struct LoopDevice<'a> {
     name: &'a str,
-    /// When it was attached; whether it is still there is another matter.
+    /// The file's path when it was attached; the file may be gone since.
     path: String,
     bytes: u64,
 }
 
 impl LoopDevice<'_> {
-    /// By the file itself, which may have several names.
+    /// Checks that the loop device has another file. It compares the files, because a file may have
+    /// several names.
     fn is_another(&self, metadata: &Metadata) -> Result<(), Why> {
         let Self { name, path, bytes } = self;
         let path = path.trim_end_matches('\n');
         match Path::new(path).metadata() {
             Ok(other) if is_same(metadata, &other) => Err(Why::Loop((*name).to_owned())),
             Ok(_) => Ok(()),
-            // Removed under that name, or of another namespace: it may be the same file, unless
-            // that is too short. Devices are not removed.
+            // The path is gone, or of another namespace. So it may be the same file, unless that
+            // one is too short. The path of a device does not go away.
             Err(_) if block_number(metadata).is_some() || *bytes > metadata.len() => Ok(()),
             Err(error) => Err(Why::Unknown(format!(
                 "/dev/{name} may be made of it: its file, {path}, cannot be looked at ({error}); \

@@ -14,11 +14,11 @@ pub(super) struct Use {
     pub number: (u32, u32),
     /// The reason to refuse the device itself.
     pub how: Why,
-    /// By what btrfs tells of its devices, and not by a list of mounts.
+    /// Whether btrfs's own list of devices shows the use, and not a list of mounts.
     pub is_btrfs: bool,
 }
 
-/// The same in words that follow "is".
+/// Returns the use in words that follow "is".
 pub(super) fn words(how: &Why) -> String {
     match how {
         Why::Mounted(place) => format!("mounted at {place}"),
@@ -54,7 +54,7 @@ pub(super) fn read(machine: &Machine) -> Result<Vec<Use>, Why> {
     Ok(uses)
 }
 
-/// All devices of each filesystem that is mounted, wherever: a list of mounts has but one of them.
+/// Returns all devices of each mounted btrfs. A list of mounts has only one of them.
 fn of_btrfs(machine: &Machine) -> Vec<Use> {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
@@ -71,7 +71,8 @@ fn of_btrfs(machine: &Machine) -> Vec<Use> {
     uses
 }
 
-/// The number of a device by its path; by the kernel's name if this process does not see the path.
+/// Returns the number of a device by its path, or by the kernel's name if this process does not see
+/// the path.
 pub(super) fn number_of(machine: &Machine, path: &Path) -> Option<(u32, u32)> {
     if let Ok(metadata) = machine.path(path).metadata() {
         return block_number(&metadata);

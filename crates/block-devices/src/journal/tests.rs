@@ -144,7 +144,7 @@ fn what_is_no_file_is_told_and_waited_for_by_nobody() {
     assert_eq!(fs::read_to_string(&theirs).unwrap(), "not ours");
 }
 
-/// Who only looks changes nothing.
+/// Only undoing mends the file; reading it changes nothing.
 #[test]
 fn a_line_that_is_cut_off_is_mended_by_who_undoes() {
     let place = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn a_line_that_is_cut_off_is_mended_by_who_undoes() {
     assert!(left.undo(&mut |_| ()).unwrap() && !path.exists());
 }
 
-/// Who undoes must not begin while a program of the trial still writes.
+/// Undoing must not begin while a program of the trial still writes.
 #[test]
 fn what_the_first_process_starts_holds_it_too() {
     let place = tempfile::tempdir().unwrap();
@@ -182,7 +182,7 @@ fn one_that_another_has_undone_is_done() {
     assert!(journal.undo(&mut |_| ()).unwrap());
 }
 
-/// One that looks for what was left takes what is made and not yet locked.
+/// Another disklab that looks for journals takes the one that is made and not yet locked.
 #[test]
 fn none_is_lost_while_others_look() {
     let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A folder that looks like a machine: /sys and /proc with what a test puts there.
+//! A folder that looks like a machine: /sys and /proc with the files of a test.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,11 +10,11 @@ pub(crate) struct Fake {
     place: tempfile::TempDir,
 }
 
-/// On a disk that has nothing else to do.
+/// Mount of the root, on a disk that no test uses otherwise.
 const ROOT: &str = "27 1 254:0 / / rw,relatime - ext4 /dev/root rw\n";
 
 impl Fake {
-    /// Its root filesystem is on vda; sdb is free.
+    /// Returns a machine with its root filesystem on vda; tests add other disks.
     pub(crate) fn new() -> Self {
         let fake = Self { place: tempfile::tempdir().unwrap() };
         fake.disk("vda", "254:0");
@@ -37,12 +37,12 @@ impl Fake {
         self.machine().path(path)
     }
 
-    /// More mounts than that of the root.
+    /// Adds mounts after that of the root.
     pub(crate) fn mounts(&self, more: &str) {
         self.put("/proc/self/mountinfo", format!("{ROOT}{more}"));
     }
 
-    /// One of 1 GiB.
+    /// Adds a disk of 1 GiB.
     pub(crate) fn disk(&self, name: &str, number: &str) {
         self.block(&format!("/sys/devices/{name}"), name, number);
         self.link("/sys/block", name, &format!("/sys/devices/{name}"));
@@ -63,7 +63,7 @@ impl Fake {
         self.link("/sys/class/block", name, folder);
     }
 
-    /// `above` is made of `below`, whose folder is given.
+    /// Records that `above` is made of `below`, the folder of a device.
     pub(crate) fn holds(&self, above: &str, below: &str) {
         let name = Path::new(below).file_name().unwrap().to_str().unwrap();
         self.link(

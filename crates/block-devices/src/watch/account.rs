@@ -1,4 +1,4 @@
-//! What a watch leaves.
+//! The results of a watch.
 
 use std::fs;
 use std::io;
@@ -31,19 +31,19 @@ impl Error {
     }
 }
 
-/// What a watch left in a trial's folder.
+/// The results of a watch, in a trial's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WatchAccount {
-    /// ns of the kernel's monotonic clock.
+    /// Beginning and end, in ns of the kernel's monotonic clock.
     pub began_ns: u64,
     pub ended_ns: u64,
     pub disks: Vec<WatchedDisk>,
-    /// What they had done when it began and when it ended.
+    /// Counters of the disks at the beginning and at the end.
     pub before: Vec<Stat>,
     pub after: Vec<Stat>,
-    /// Of each that is a partition: what was done meanwhile on its disk beside those that are
-    /// watched.
+    /// For each partition: the activity on its whole disk outside of all watched partitions. Zeroes
+    /// for whole disks.
     pub beside: Vec<Stat>,
     pub trace: WatchTrace,
 }
@@ -51,16 +51,16 @@ pub struct WatchAccount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchTrace {
-    /// Nobody asked for it.
+    /// No trace was wanted.
     None,
-    /// It could not be made, or not to its end.
+    /// The trace could not be made, or not to its end.
     Failed(String),
-    /// The files of these CPUs hold it, but for so many events that found no room.
+    /// The files of these CPUs hold the trace. `lost` events found no room in the kernel's buffers.
     Files { layout: TraceLayout, cpus: Vec<u32>, lost: u64 },
 }
 
 impl WatchAccount {
-    /// Reads what [`Watch::end`] left.
+    /// Reads the results that [`Watch::end`] wrote.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(names::WATCHED);
         let text = fs::read(&path).map_err(Error::io(&path))?;

@@ -1,4 +1,4 @@
-//! When a phase begins: so long behind the first request after its announcement.
+//! The beginning of a phase: the ramp time after the first request since the announcement.
 
 use std::io;
 use std::sync::Arc;
@@ -11,13 +11,14 @@ use crate::watch::stat::{Counters, Stat};
 use crate::watch::thread::WatchThread;
 use disklab_protocol::Mark;
 
-/// How often is looked for the first request.
+/// Interval between looks for the first request.
 const EVERY: Duration = Duration::from_millis(2);
 
-/// A thread that waits for the beginning of a phase; in the end, the mark of it, if it began.
+/// A thread that waits for the beginning of a phase. It returns the mark of the beginning, if the
+/// phase began.
 pub type Beginning = WatchThread<Option<ObservedMark>>;
 
-/// Waits for the phase that `announced` is of.
+/// Waits for the beginning of the phase in `announced`.
 pub fn await_begin(
     counters: Arc<Counters>,
     announced: ObservedMark,
@@ -30,7 +31,7 @@ pub fn await_begin(
             if disks.iter().zip(&announced.disks).any(|(now, before)| has_arrived(now, before)) {
                 let at_ns = monotonic();
                 if ramp.is_zero() {
-                    // All that has come since is of the phase.
+                    // All requests since the announcement belong to the phase.
                     return Ok(Some(ObservedMark { at_ns, mark: Mark::Begun, ..announced }));
                 }
                 if ended || over.within(ramp) {

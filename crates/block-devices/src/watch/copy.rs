@@ -1,5 +1,4 @@
-//! The kernel's pages to files, while a trial runs: nothing is looked at that can be looked at
-//! later.
+//! Copies the kernel's pages to files while a trial runs, and leaves all parsing for later.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,17 +11,17 @@ use crate::watch::layout::TraceLayout;
 use crate::watch::pages;
 use crate::watch::thread::WatchThread;
 
-/// How often pages are fetched. A CPU's buffer of 1 MiB holds what 150,000 requests a second leave
-/// in it.
+/// Interval between fetches of pages. A CPU's buffer of 1 MiB holds the events of 150,000 requests
+/// per second for that long.
 const EVERY: Duration = Duration::from_millis(50);
-/// So much room is left to the rest of the record; how much there is, is looked at every so many
-/// times.
+/// Free space that is left to the rest of the record, and how many fetches pass between two looks
+/// at the free space.
 const ROOM: u64 = 512 << 20;
 const LOOKS: u32 = 20;
-/// Written at a time.
+/// Most bytes of one write.
 const BUFFER: usize = 256 << 10;
 
-/// One CPU's pages, and where they go.
+/// The pages of a CPU, and the file for them.
 #[derive(Debug)]
 pub struct Cpu {
     pipe: File,
@@ -35,7 +34,8 @@ impl Cpu {
         Ok(Self { pipe, output: File::create(output)?, buffer: Vec::with_capacity(BUFFER) })
     }
 
-    /// Until there is nothing more, or so little that the CPU is still writing it.
+    /// Copies until the buffer is empty or, unless `all`, until a page is so little filled that the
+    /// CPU is still writing it.
     fn fetch(&mut self, layout: &TraceLayout, all: bool) -> io::Result<()> {
         loop {
             let from = self.buffer.len();
@@ -72,7 +72,7 @@ fn leave_room(output: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// A thread that copies until it is told that no more comes, and then what is left.
+/// Starts a thread that copies until it is ended, and then copies the rest.
 pub fn start(mut cpus: Vec<Cpu>, layout: TraceLayout) -> io::Result<WatchThread<()>> {
     WatchThread::start("block trace", move |over| {
         for look in 0u32.. {

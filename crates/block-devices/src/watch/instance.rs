@@ -1,5 +1,5 @@
-//! A trace of block requests that is nobody else's: an instance of the kernel's tracing with its
-//! own buffers, events and filters.
+//! A private trace of block requests: an instance of the kernel's tracing with its own buffers,
+//! events and filters.
 
 use std::fs;
 use std::io;
@@ -12,25 +12,25 @@ use crate::watch::layout::{EVENTS, EventLayout, TraceLayout};
 use crate::watch::thread::WatchThread;
 use crate::watch::tracefs::{self, Folder};
 
-/// What a CPU's buffer has at most; it is copied long before it is full.
+/// Most bytes of a CPU's buffer. The buffer is copied long before it is full.
 const MOST: u64 = 32 << 20;
 const LEAST: u64 = 1 << 20;
-/// All CPUs' buffers together take no more than this part of the memory that is free.
+/// Divisor of the available memory: all CPUs' buffers together take no more than that part.
 const PART: u64 = 16;
 
-/// The folder of instances, where tracefs is mounted as usual.
+/// The folder of instances, where tracefs is usually mounted.
 pub const TRACING: &str = "/sys/kernel/tracing/instances";
 /// The same folder within tracefs.
 const INSTANCES: &str = "instances";
 const CLOCK: &str = "mono";
 
-/// The name of the instance of a process. It has to be the process's number outside of all
-/// namespaces: instances are the whole machine's.
+/// Returns the name of the instance of a process. `process` is its number outside of all
+/// namespaces, because instances belong to the whole machine.
 pub fn instance_name(process: u32) -> String {
     format!("disklab-{process}")
 }
 
-/// Removes an instance that a killed process left. True if it was there.
+/// Removes an instance that a killed process left. Returns true if the instance existed.
 pub fn remove_instance(name: &str) -> io::Result<bool> {
     let instances = tracefs::open()?.folder(INSTANCES)?;
     match instances.remove(name) {
@@ -39,7 +39,7 @@ pub fn remove_instance(name: &str) -> io::Result<bool> {
     }
 }
 
-/// Events are on their way to files.
+/// A running trace of events to files.
 #[derive(Debug)]
 pub struct Instance {
     instances: Folder,
@@ -50,14 +50,14 @@ pub struct Instance {
     cpus: Vec<u32>,
 }
 
-/// The file of a CPU's pages.
+/// Returns the name of the file with a CPU's pages.
 pub fn file_name(cpu: u32) -> String {
     format!("block.{cpu}.raw")
 }
 
 impl Instance {
     /// Traces the disks with these numbers ([`crate::watch::pages::BlockEvent::dev`]) to files in
-    /// `folder`. An instance of that name must not be there (`AlreadyExists`).
+    /// `folder`. Fails with `AlreadyExists` if there is an instance of that name.
     pub fn start(name: &str, folder: &Path, numbers: &[u32]) -> io::Result<Self> {
         let instances = tracefs::open()?.folder(INSTANCES)?;
         let made = instances.make(name)?;
@@ -70,7 +70,7 @@ impl Instance {
             layout,
             cpus: Vec::new(),
         };
-        // If that fails, dropping it removes the instance.
+        // If this fails, dropping the instance removes it.
         instance.set_up(folder, numbers)?;
         Ok(instance)
     }
@@ -82,7 +82,8 @@ impl Instance {
         if !clock.contains("[mono]") {
             return Err(io::Error::other(format!("the trace's clock stays {}", clock.trim())));
         }
-        // What finds no room is lost, and counted; what is there stays whole.
+        // If the buffer is full, the kernel drops and counts new events, and keeps the old ones
+        // whole.
         self.folder.write("options/overwrite", "0")?;
         let bytes = (available()? / PART / self.cpus.len().max(1) as u64).clamp(LEAST, MOST);
         self.folder.write("buffer_size_kb", &(bytes >> 10).to_string())?;
@@ -106,7 +107,7 @@ impl Instance {
         })
     }
 
-    /// Ends the trace and removes the instance; what was traced is in the files.
+    /// Ends the trace and removes the instance; the files have the trace.
     pub fn end(mut self) -> io::Result<WatchTrace> {
         self.enable("0")?;
         if let Some(copier) = self.copier.take() {
@@ -122,7 +123,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // A copier's open files would keep it; what it says is of no use any more.
+        // The copier's open files would keep the instance. Its errors do not matter any more.
         let _ = self.enable("0");
         if let Some(copier) = self.copier.take() {
             let _ = copier.end();
@@ -146,9 +147,9 @@ fn read_layout(folder: &Folder) -> io::Result<TraceLayout> {
     Ok(layout)
 }
 
-/// Bytes of a page of the buffer.
+/// Returns the bytes of a page of the buffer.
 fn page(folder: &Folder) -> io::Result<usize> {
-    // Since Linux 6.8 it may be another than the processor's.
+    // Since Linux 6.8 it may differ from the processor's page.
     let Ok(kib) = folder.read("buffer_subbuf_size_kb") else {
         return Ok(rustix::param::page_size());
     };
@@ -156,7 +157,7 @@ fn page(folder: &Folder) -> io::Result<usize> {
     kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("buffer_subbuf_size_kb is no size"))
 }
 
-/// All that may come, even those that are off.
+/// Returns the numbers of all possible CPUs, including those that are offline.
 fn cpus(folder: &Folder) -> io::Result<Vec<u32>> {
     let names = folder.names("per_cpu")?;
     let mut cpus: Vec<u32> =
@@ -165,7 +166,7 @@ fn cpus(folder: &Folder) -> io::Result<Vec<u32>> {
     Ok(cpus)
 }
 
-/// Bytes of memory that programs can have.
+/// Returns the bytes of memory that are available to programs.
 fn available() -> io::Result<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo")?;
     memory(&meminfo, "MemAvailable")

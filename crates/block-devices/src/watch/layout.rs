@@ -1,9 +1,9 @@
-//! Where things are in what the kernel traces. Kernels differ, and say how in files beside the
-//! events (`events/header_page`, `events/*/format`).
+//! The layout of the kernel's trace. It differs between kernels, which describe it in files beside
+//! the events (`events/header_page`, `events/*/format`).
 
 use serde::{Deserialize, Serialize};
 
-/// What is watched, by the kernel's names.
+/// The traced events, by the kernel's names.
 pub const EVENTS: [(&str, EventKind); 3] = [
     ("block_rq_issue", EventKind::Issue),
     ("block_rq_complete", EventKind::Complete),
@@ -15,13 +15,13 @@ pub const EVENTS: [(&str, EventKind); 3] = [
 pub enum EventKind {
     /// A request is handed to the disk's driver.
     Issue,
-    /// All of it, or a part, has ended.
+    /// All of a request, or a part of it, has ended.
     Complete,
-    /// The driver gives it back: it will be issued again.
+    /// The driver gives a request back, which will be issued again.
     Requeue,
 }
 
-/// A place in a page or in an event: bytes from its beginning.
+/// A field of a page or of an event; the offset is in bytes from the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
     pub offset: usize,
@@ -32,8 +32,8 @@ pub struct Field {
 pub struct TraceLayout {
     /// Bytes of a page of the buffer.
     pub page: usize,
-    /// In a page: when its first event is reckoned from, how much of it is used, and where events
-    /// begin.
+    /// Fields of a page: the time from which its first event counts, the bytes in use, and the
+    /// beginning of the events.
     pub timestamp: Field,
     pub commit: Field,
     pub data: usize,
@@ -43,17 +43,17 @@ pub struct TraceLayout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventLayout {
     pub kind: EventKind,
-    /// The number that its events begin with.
+    /// The number at the beginning of these events.
     pub id: u16,
     pub dev: Field,
     pub sector: Field,
     pub sectors: Field,
-    /// What it does, by letters.
+    /// The request's operation, as letters.
     pub rwbs: Field,
 }
 
 impl TraceLayout {
-    /// From the text of `header_page`, of pages of so many bytes; the events are added later.
+    /// Parses the text of `header_page`, for pages of so many bytes; events are added later.
     pub fn of_page(text: &str, page: usize) -> Result<Self, String> {
         let field =
             |name| field(text, name).ok_or_else(|| format!("header_page names no field {name}"));
@@ -76,8 +76,7 @@ impl TraceLayout {
         Ok(Self { page, timestamp, commit, data, events: Vec::new() })
     }
 
-    /// From the text of `header_event`: only one form of it has been seen, and any other is
-    /// refused.
+    /// Checks the text of `header_event`. Only one form of it is known, and any other is refused.
     pub fn check_event_header(text: &str) -> Result<(), String> {
         let words: Vec<&str> = text.split_ascii_whitespace().filter(|word| *word != ":").collect();
         let known = [
@@ -98,7 +97,7 @@ impl TraceLayout {
 }
 
 impl EventLayout {
-    /// From the text of an event's `format`.
+    /// Parses the text of an event's `format`.
     pub fn parse(kind: EventKind, text: &str) -> Result<Self, String> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
         let id = id.ok_or("it has no `ID:` below 65536")?;
@@ -118,7 +117,7 @@ impl EventLayout {
             sectors: sized("nr_sector", 4)?,
             rwbs,
         };
-        // The number of the event comes first in each.
+        // The number of the event comes first in each event.
         match field(text, "common_type") {
             Some(Field { offset: 0, size: 2 }) => Ok(event),
             _ => Err("it does not begin with its number".to_owned()),
@@ -126,8 +125,8 @@ impl EventLayout {
     }
 }
 
-/// `field:u64 timestamp; offset:0; size:8; signed:0;`, with any blanks. An offset is that of a
-/// field in a page.
+/// Parses a field such as `field:u64 timestamp; offset:0; size:8; signed:0;`, with any blanks. For
+/// a field of a page, the offset is in the page.
 fn field(text: &str, name: &str) -> Option<Field> {
     text.lines().find_map(|line| {
         let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
@@ -154,7 +153,7 @@ pub(crate) mod tests {
         bits\n\ttime_delta  :   27 bits\n\
         \tarray       :   32 bits\n\n\tpadding     : type == 29\n\ttime_extend : type == 30\n\
         \ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
-    /// As Linux 6.18 says it.
+    /// The format file of Linux 6.18.
     const COMPLETE: &str = "name: block_rq_complete\nID: 2107\nformat:\n\
         \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
         \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\
@@ -169,7 +168,7 @@ pub(crate) mod tests {
         \tfield:__data_loc char[] cmd;\toffset:44;\tsize:4;\tsigned:0;\n\n\
         print fmt: \"%d,%d\", REC->dev\n";
 
-    /// Events numbered 1, 2 and 3, all of one form.
+    /// Returns a layout with events numbered 1, 2 and 3, all of one form.
     pub(crate) fn layout() -> TraceLayout {
         let mut layout = TraceLayout::of_page(HEADER_PAGE, 4096).unwrap();
         let event = |(id, (_, kind)): (u16, &(&str, EventKind))| {

@@ -1,4 +1,4 @@
-//! What was said of a trial's phases, when, and what the disks had done by then.
+//! Marks of a trial's phases, with their times and the disks' counters.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,13 +16,13 @@ use crate::watch::stat::Stat;
 pub struct ObservedMark {
     /// ns of the kernel's monotonic clock.
     pub at_ns: u64,
-    /// [`Mark::Begun`] is written when the phase is over, with the time of its begin.
+    /// The mark. [`Mark::Begun`] is written when the phase is over, with the time of its beginning.
     #[serde(rename = "text")]
     pub mark: Mark,
-    /// In the order of the disks that are watched.
+    /// Counters of the watched disks, in their order.
     pub disks: Vec<Stat>,
-    /// Bytes that the trial's own processes have read from any disk by then, where the kernel
-    /// counts them.
+    /// Bytes that the trial's own processes have read from all disks so far, if the kernel counts
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_read: Option<u64>,
 }
@@ -35,7 +35,7 @@ impl ObservedMark {
     }
 }
 
-/// Those of a trial, in the order in which they were written.
+/// Reads the marks of a trial, in the order in which they were written.
 pub fn read(folder: &Path) -> io::Result<Vec<ObservedMark>> {
     let path = folder.join(names::MARKS);
     let text = fs::read_to_string(&path).map_err(with_path(&path))?;

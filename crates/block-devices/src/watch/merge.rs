@@ -1,4 +1,4 @@
-//! The events of all CPUs, each of which has its own in order, as one.
+//! Merges the events of all CPUs into one sequence. The events of each CPU are in order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,11 +6,12 @@ use std::io::Read;
 
 use crate::watch::pages::{BlockEvent, Error, Pages};
 
-/// Events in the order of time; at one moment, in the order of CPUs. An error is the last item.
+/// Events in the order of time; at the same moment, in the order of CPUs. An error is the last
+/// item.
 #[derive(Debug)]
 pub struct Merge<'a, R> {
     cpus: Vec<Pages<'a, R>>,
-    /// Of each CPU that has more: when its next event is.
+    /// Time of the next event of each CPU that has more.
     next: BinaryHeap<Reverse<(u64, usize)>>,
     events: Vec<Option<BlockEvent>>,
     error: Option<Error>,

@@ -1,8 +1,8 @@
-//! Pages of the kernel's trace, as it has them in memory, to events.
+//! Parses the kernel's trace, in pages as the kernel has them in memory, into events.
 //!
-//! A page has a head, and then events: a word with a length (5 bits) and the time since the event
-//! before (27 bits), then what the length says. What an event is of is the number that its data
-//! begins with. Numbers are as this processor has them.
+//! A page has a head, and then events. An event begins with a word that has a length (5 bits) and
+//! the time since the event before (27 bits); the data of that length follow. The data begin with
+//! the number of the kind of event. Numbers have the byte order of this processor.
 
 use std::io::{self, Read};
 
@@ -14,21 +14,21 @@ const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 const DELTA_BITS: u32 = 27;
-/// The rest of the word with what is used of a page are flags, of which one tells that events were
-/// lost before it.
+/// Bits of the word that has the used bytes of a page. The other bits are flags, one of which says
+/// that the kernel lost events before this page.
 const USED: u64 = (1 << DELTA_BITS) - 1;
 const MISSED: u64 = 1 << 31;
 
-/// Something that happened to a request.
+/// An event of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEvent {
     /// ns of the kernel's monotonic clock.
     pub at: u64,
     pub kind: EventKind,
-    /// The disk's number as the kernel has it: the major one, and the minor one in the lower 20
-    /// bits.
+    /// The disk's number in the kernel's form: the major number, and the minor number in the lower
+    /// 20 bits.
     pub dev: u32,
-    /// Of the whole disk; of a flush, nothing.
+    /// First sector, on the whole disk; undefined for a flush.
     pub sector: u64,
     pub sectors: u32,
     pub op: Op,
@@ -46,18 +46,18 @@ pub enum Error {
     Missed { page: u64 },
 }
 
-/// The events of one CPU in the order of time. After an error there are no more.
+/// The events of one CPU in the order of time. No events follow an error.
 #[derive(Debug)]
 pub struct Pages<'a, R> {
     layout: &'a TraceLayout,
     input: R,
     page: Vec<u8>,
     number: u64,
-    /// What of the page has been read, and what of it is used.
+    /// The end of the parsed bytes of the page, and the end of its used bytes.
     from: usize,
     to: usize,
     now: u64,
-    /// No event is told of as before this one.
+    /// Time of the latest event. No later event gets an earlier time.
     latest: u64,
     ended: bool,
 }
@@ -68,7 +68,7 @@ impl<'a, R: Read> Pages<'a, R> {
         Self { layout, input, page, number: 0, from: 0, to: 0, now: 0, latest: 0, ended: false }
     }
 
-    /// False at the end of the input.
+    /// Reads the next page. Returns false at the end of the input.
     fn turn(&mut self) -> Result<bool, Error> {
         self.page.clear();
         let most = self.layout.page as u64;
@@ -110,7 +110,7 @@ impl<'a, R: Read> Pages<'a, R> {
                 // Nothing follows in this page.
                 PADDING if delta == 0 => self.from = self.to,
                 PADDING => {
-                    // An event that was taken back; the time of the next one is reckoned from it.
+                    // The kernel took this event back. The time of the next event counts from it.
                     self.now = self.now.saturating_add(delta.into());
                     let length = self.word()?;
                     self.take((length as usize).saturating_sub(4))?;
@@ -123,7 +123,7 @@ impl<'a, R: Read> Pages<'a, R> {
                 words => {
                     self.now = self.now.saturating_add(delta.into());
                     let length = match words {
-                        // The length counts its own word.
+                        // The length includes its own word.
                         0 => (self.word()? as usize)
                             .checked_sub(4)
                             .ok_or_else(|| self.damaged("an event is shorter than its length"))?,
@@ -143,7 +143,7 @@ impl<'a, R: Read> Pages<'a, R> {
         Ok(u32::from_ne_bytes(bytes))
     }
 
-    /// Where so many bytes of the page are.
+    /// Takes the next `length` bytes, and returns their place in the page.
     fn take(&mut self, length: usize) -> Result<std::ops::Range<usize>, Error> {
         // Events begin at multiples of four.
         let room = length.checked_next_multiple_of(4).and_then(|room| self.from.checked_add(room));
@@ -155,7 +155,7 @@ impl<'a, R: Read> Pages<'a, R> {
         Ok(taken)
     }
 
-    /// None, if it is of nothing that is asked about.
+    /// Parses the data of an event; None for a kind that is not in the layout.
     fn data(&mut self, length: usize) -> Result<Option<BlockEvent>, Error> {
         let data = self.take(length)?;
         let data = &self.page[data];
@@ -164,7 +164,7 @@ impl<'a, R: Read> Pages<'a, R> {
             return Ok(None);
         };
         let read = known.read(data).map_err(|what| self.damaged(what))?;
-        // The clock may be set right by some ns between two events.
+        // The clock may be corrected by some ns between two events.
         self.latest = self.latest.max(self.now);
         Ok(read.map(|event| BlockEvent { at: self.latest, ..event }))
     }
@@ -183,7 +183,7 @@ impl<R: Read> Iterator for Pages<'_, R> {
     }
 }
 
-/// The length, and the time since the event before.
+/// Splits a word into the length and the time since the event before.
 fn split(word: u32) -> (u32, u32) {
     if cfg!(target_endian = "little") {
         (word & 31, word >> 5)
@@ -192,7 +192,7 @@ fn split(word: u32) -> (u32, u32) {
     }
 }
 
-/// How many bytes of a page hold events.
+/// Returns how many bytes of a page hold events.
 pub fn used(layout: &TraceLayout, page: &[u8]) -> usize {
     (number(page, layout.commit).unwrap_or(0) & USED) as usize
 }
@@ -206,7 +206,7 @@ fn number(bytes: &[u8], field: Field) -> Option<u64> {
 }
 
 impl EventLayout {
-    /// Without its time. `None`: not of a request that moves or keeps data.
+    /// Parses an event without its time. `None` for requests that neither move nor flush data.
     fn read(&self, data: &[u8]) -> Result<Option<BlockEvent>, &'static str> {
         const SHORT: &str = "an event is shorter than its kind";
         let number = |field| number(data, field).ok_or(SHORT);
@@ -227,9 +227,9 @@ impl EventLayout {
     }
 }
 
-/// The letters of `blk_fill_rwbs()`: `F` before the operation is a flush that comes first, which is
-/// a request of its own; `F` behind it is FUA. Of what has no letter of its own (`N`), only
-/// write-zeroes has sectors.
+/// Parses the letters of `blk_fill_rwbs()`. `F` before the operation is a flush that comes first, a
+/// request of its own; `F` after it is FUA. Among operations without a letter of their own (`N`),
+/// only write-zeroes has sectors.
 fn operation(rwbs: &[u8], sectors: u32) -> Option<(Op, bool)> {
     let length = rwbs.iter().position(|&letter| letter == 0).unwrap_or(rwbs.len());
     let letters = match &rwbs[..length] {
@@ -241,7 +241,7 @@ fn operation(rwbs: &[u8], sectors: u32) -> Option<(Op, bool)> {
     let op = match (first, rest) {
         (b'R', _) => Op::Read,
         (b'W', [b'Z', ..]) => Op::WriteZeroes,
-        // Appended to a zone.
+        // Zone appends count as writes.
         (b'W', _) | (b'Z', [b'A', ..]) => Op::Write,
         (b'D', _) => Op::Discard,
         (b'N', _) if sectors > 0 => Op::WriteZeroes,
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use crate::watch::layout::tests::layout;
 
-    /// A page whose first event is reckoned from `begin`.
+    /// Returns a page whose first event counts from `begin`.
     fn page(begin: u64, words: &[u8], flags: u64) -> Vec<u8> {
         let mut page = [begin.to_ne_bytes(), (words.len() as u64 | flags).to_ne_bytes()].concat();
         page.extend_from_slice(words);
@@ -267,7 +267,7 @@ mod tests {
         (delta << 5 | length).to_ne_bytes().to_vec()
     }
 
-    /// The data of an event, as `layout()` has it: 48 bytes.
+    /// Returns the data of an event with the layout of `layout()`: 48 bytes.
     fn data(id: u16, sector: u64, sectors: u32, rwbs: &str) -> Vec<u8> {
         let mut data = vec![0; 48];
         data[..2].copy_from_slice(&id.to_ne_bytes());
@@ -289,8 +289,8 @@ mod tests {
     #[test]
     fn every_kind_of_entry_is_stepped_over_and_times_add_up() {
         let issue = event(5, &data(1, 800, 8, "RAM"));
-        // A length of its own word, as long events have it; 50 bytes, so that two fill up to the
-        // next word.
+        // The length is in a word of its own, as with long events. The 50 bytes are padded with two
+        // more to a whole word.
         let long = [&data(2, 800, 8, "R")[..], &[1, 1]].concat();
         let complete = [&head(0, 10)[..], &54_u32.to_ne_bytes(), &long, &[0, 0]].concat();
         let extend = [head(TIME_EXTEND, 3), 2_u32.to_ne_bytes().to_vec()].concat();
@@ -312,7 +312,7 @@ mod tests {
                 (1005, EventKind::Issue, 800, 8, Op::Read, false),
                 (1015, EventKind::Complete, 800, 8, Op::Read, false),
                 (third, EventKind::Requeue, 16, 8, Op::Write, true),
-                // Its stamp is before; time does not go backwards.
+                // Its time stamp is earlier, but time does not go backwards.
                 (third, EventKind::Issue, u64::MAX, 0, Op::Flush, false),
             ]
         );

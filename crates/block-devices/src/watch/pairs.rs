@@ -1,9 +1,9 @@
-//! Requests out of events: which completion is of which issue.
+//! Turns events into requests: finds the issue of each completion.
 //!
-//! Events carry no number of their request. Its disk, operation and place tell it; of requests that
-//! are equal in these, the first is taken to end first. A request that ends in parts is issued
-//! once, and ends with its last part. One that its driver gave back counts from when it was issued
-//! first.
+//! Events carry no number of their request. Its disk, operation and place identify it. If several
+//! requests are equal in these, the first is assumed to end first. A request that ends in parts is
+//! issued once, and ends with its last part. If its driver gave a request back, the request counts
+//! from its first issue.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,7 +12,7 @@ use disklab_disks::Op;
 use crate::watch::layout::EventKind;
 use crate::watch::pages::BlockEvent;
 
-/// A request at a disk, and what its watcher keeps with it.
+/// A request at a disk, with a value that the caller keeps with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Open<T> {
     pub disk: usize,
@@ -21,15 +21,15 @@ pub struct Open<T> {
     /// Counted from the start of the watched disk or partition; 0 for a flush.
     pub sector: u64,
     pub sectors: u32,
-    /// When it was issued.
+    /// Time of the issue.
     pub at: u64,
     pub kept: T,
-    /// So many sectors have not ended yet.
+    /// Sectors that have not ended yet.
     left: u32,
     given_back: bool,
 }
 
-/// An event of a request that users count.
+/// An arrival or an end of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestStep<T> {
     /// A request has come to its disk.
@@ -43,20 +43,19 @@ pub enum RequestStep<T> {
 pub struct WatchedRange {
     /// The number of the whole disk, as in [`BlockEvent::dev`].
     pub dev: u32,
-    /// In units of 512 bytes.
+    /// First sector, in units of 512 bytes.
     pub begin: u64,
     pub sectors: u64,
 }
 
 type Key = (usize, u8, u64);
 
-/// Requests under way.
+/// Requests that have been issued and have not ended.
 #[derive(Debug)]
 pub struct Pairs<T> {
     places: Vec<WatchedRange>,
     open: HashMap<Key, VecDeque<Open<T>>>,
-    /// Completions of requests that had been issued before the watch began, or whose issue was
-    /// lost.
+    /// Completions of requests whose issue came before the watch or was lost.
     pub unknown: u64,
 }
 
@@ -83,14 +82,14 @@ impl<T: Copy> Pairs<T> {
         }
     }
 
-    /// Requests that have not ended: the disk, and since when.
+    /// Returns the requests that have not ended: the disk, and the time of the issue.
     pub fn open(&self) -> impl Iterator<Item = (usize, u64)> {
         let open = self.open.values().flatten().filter(|open| !open.given_back);
         open.map(|open| (open.disk, open.at))
     }
 
-    /// Finds the disk of an event, and the place on it. A flush is of the whole disk: it is told of
-    /// the first part that is watched.
+    /// Finds the disk of an event, and the place on it. A flush concerns the whole disk: it counts
+    /// for the first watched part.
     fn find(&self, event: &BlockEvent) -> Option<(usize, u64)> {
         let mut own = self.places.iter().enumerate().filter(|(_, place)| place.dev == event.dev);
         if event.op == Op::Flush {
@@ -105,7 +104,7 @@ impl<T: Copy> Pairs<T> {
     fn issued(&mut self, key: Key, event: &BlockEvent, kept: T) -> Option<Open<T>> {
         let same = self.open.entry(key).or_default();
         if let Some(open) = same.iter_mut().find(|open| open.given_back) {
-            // It may have grown while it waited.
+            // A request may have grown while it waited.
             let grown = event.sectors.saturating_sub(open.left);
             (open.given_back, open.left) = (false, event.sectors);
             open.sectors = open.sectors.saturating_add(grown);
@@ -120,8 +119,8 @@ impl<T: Copy> Pairs<T> {
     }
 
     fn completed(&mut self, key: Key, event: &BlockEvent) -> Option<Open<T>> {
-        // The end of a flush that was asked for together with something else, or alone, but is no
-        // request of its own.
+        // This ends a flush that came with another operation, or alone, but is no request of its
+        // own.
         if event.sectors == 0 && event.op != Op::Flush {
             return None;
         }
@@ -154,7 +153,7 @@ mod tests {
     const DISK: u32 = 8 << 20 | 16;
     const OTHER: u32 = 8 << 20;
 
-    /// A whole disk, and two partitions of another.
+    /// Returns a whole disk, and two partitions of another.
     fn pairs() -> Pairs<u64> {
         let place = |dev, begin, sectors| WatchedRange { dev, begin, sectors };
         Pairs::new(vec![place(DISK, 0, 1000), place(OTHER, 100, 50), place(OTHER, 200, 50)])
@@ -164,7 +163,7 @@ mod tests {
         BlockEvent { at, kind, dev: DISK, sector, sectors, op, fua: false }
     }
 
-    /// Arrivals and ends: disk, sector, sectors, since when, until when.
+    /// Returns arrivals and ends: disk, sector, sectors, time of the arrival, time of the end.
     fn steps(
         pairs: &mut Pairs<u64>,
         events: &[BlockEvent],
@@ -198,7 +197,7 @@ mod tests {
         let events = [
             event(1, Issue, Op::Read, 0, 24),
             event(2, Complete, Op::Read, 0, 8),
-            // The rest is given back, and issued again from where it is.
+            // The driver gives the rest back, and it is issued again from its own beginning.
             event(3, Requeue, Op::Read, 8, 16),
             event(4, Issue, Op::Read, 8, 16),
             event(5, Complete, Op::Read, 8, 8),
@@ -224,7 +223,7 @@ mod tests {
         let events = [
             event(1, Issue, Op::Write, 0, 8),
             event(2, Issue, Op::Flush, 0, 0),
-            // As a write with a flush before it begins, and an fsync ends.
+            // A write with a preceding flush begins with such an event, and an fsync ends with one.
             event(3, Complete, Op::Write, 0, 0),
             event(4, Complete, Op::Flush, u64::MAX, 0),
             event(5, Complete, Op::Write, 0, 8),

@@ -1,5 +1,5 @@
-//! Where the disks that are watched are: a partition is a part of a whole disk, which is what
-//! requests are for.
+//! The places of the watched disks: a partition is a part of a whole disk, and requests have places
+//! on the whole disk.
 
 use std::fs;
 use std::io;
@@ -13,29 +13,30 @@ use crate::disk::Disk;
 use crate::sysfs::{self, SysfsBlock, file_name};
 use crate::watch::pairs::WatchedRange;
 
-/// A disk that is watched.
+/// A watched disk or partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WatchedDisk {
-    /// The kernel's name.
+    /// The kernel's name of the disk or partition.
     pub name: String,
     pub rotational: bool,
-    /// The whole disk's name and number: major, minor.
+    /// Name and number (major, minor) of the whole disk.
     pub disk: String,
     pub number: (u32, u32),
-    /// Where it begins there, and how long it is, in units of 512 bytes.
+    /// First sector on the whole disk, and the number of sectors, in units of 512 bytes.
     pub begin: u64,
     pub sectors: u64,
 }
 
 impl WatchedDisk {
-    /// Asks the kernel about a disk. `Err` if it counts no requests: nothing could be told of it.
+    /// Asks the kernel about a disk. Fails if the disk counts no requests, because nothing would be
+    /// known of its activity.
     pub fn find(disk: &Disk) -> io::Result<Self> {
         let (major, minor) = disk.number;
         let gone = || io::Error::other(format!("/sys/dev/block/{major}:{minor} is not there"));
         let block = SysfsBlock::find(disk.number).ok_or_else(gone)?;
         let whole_name = file_name(&block.disk);
-        // Drivers without requests, only bios, count by themselves.
+        // Drivers that handle bios without requests count by themselves.
         if block.disk.join("mq").exists() && number(&block.disk.join("queue/iostats"))? == 0 {
             return Err(io::Error::other(format!(
                 "{} counts no requests: write 1 to /sys/class/block/{whole_name}/queue/iostats",
@@ -58,7 +59,7 @@ impl WatchedDisk {
         self.disk != self.name
     }
 
-    /// As events have it.
+    /// Returns the place in the form that events use.
     pub fn place(&self) -> WatchedRange {
         let (major, minor) = self.number;
         WatchedRange { dev: major << 20 | minor, begin: self.begin, sectors: self.sectors }

@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::with_path;
 
-/// Since the disk is there. A sector has 512 bytes; of requests, those that have ended.
+/// Counters since the disk exists. A sector has 512 bytes. Only requests that have ended count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stat {
     pub reads: u64,
     pub read_sectors: u64,
-    /// Includes writes that carry nothing but a flush.
+    /// Writes, including those that carry nothing but a flush.
     pub writes: u64,
     pub write_sectors: u64,
-    /// At the disk now.
+    /// Requests at the disk now.
     pub in_flight: u64,
-    /// At least one request was at the disk, ms.
+    /// Time in which at least one request was at the disk, in ms.
     pub busy_ms: u64,
-    /// Sum over requests: their time at the disk, ms.
+    /// Sum over all requests of their time at the disk, in ms.
     pub queue_ms: u64,
-    /// 0 before Linux 4.18, which did not count them.
+    /// Discards; 0 before Linux 4.18, which did not count them.
     pub discards: u64,
-    /// 0 before Linux 5.5, which did not count them; and of a partition: a flush is of the whole
-    /// disk.
+    /// Flushes; 0 before Linux 5.5, which did not count them. 0 for a partition too, because a
+    /// flush concerns the whole disk.
     pub flushes: u64,
 }
 
 impl Stat {
-    /// Reads the file's text: 11 numbers, 15 since Linux 4.18, 17 since 5.5.
+    /// Parses the text of the file: 11 numbers, 15 since Linux 4.18, 17 since 5.5.
     pub fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> =
             text.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
@@ -49,7 +49,7 @@ impl Stat {
         })
     }
 
-    /// Returns what has been done since then, with `in_flight` as it is now.
+    /// Returns the activity since `before`, with `in_flight` as it is now.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Stat {
         }
     }
 
-    /// All that have ended.
+    /// Returns the number of all requests that have ended.
     pub fn requests(&self) -> u64 {
         let ended = [self.reads, self.writes, self.discards, self.flushes];
         ended.into_iter().fold(0, u64::saturating_add)
@@ -76,7 +76,7 @@ impl Stat {
     }
 }
 
-/// The open file of each disk: it is read often while a phase is waited for.
+/// The open file of each disk, because a wait for a phase reads it often.
 #[derive(Debug)]
 pub struct Counters(Vec<(PathBuf, File)>);
 

@@ -1,23 +1,23 @@
-//! Threads beside a trial, each of which works until it is told that it is over.
+//! Threads beside a trial. Each works until it is ended.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// A thread with what it has found out in the end.
+/// A thread that returns a value in the end.
 #[derive(Debug)]
 pub struct WatchThread<T> {
     over: Sender<()>,
     thread: JoinHandle<io::Result<T>>,
 }
 
-/// The thread's side: whether it is over.
+/// The thread's side of the end.
 #[derive(Debug)]
 pub struct Over(Receiver<()>);
 
 impl Over {
-    /// Waits for so long, or less if it is over by then.
+    /// Waits for `time`, or less if the thread is ended before. Returns whether it is ended.
     pub fn within(&self, time: Duration) -> bool {
         self.0.recv_timeout(time) != Err(RecvTimeoutError::Timeout)
     }
@@ -33,9 +33,9 @@ impl<T: Send + 'static> WatchThread<T> {
         Ok(Self { over, thread })
     }
 
-    /// Tells the thread that it is over, and waits for its end.
+    /// Ends the thread, and waits for its result.
     pub fn end(self) -> io::Result<T> {
-        // A thread that has ended by itself listens no more.
+        // A thread that has ended by itself no longer receives.
         let _ = self.over.send(());
         let name = self.thread.thread().name().unwrap_or_default().to_owned();
         let panicked = |_| Err(io::Error::other(format!("the thread `{name}` panicked")));

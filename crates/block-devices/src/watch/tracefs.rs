@@ -1,5 +1,5 @@
-//! The kernel's tracing files, mounted nowhere: a mount of our own that no path leads to, and that
-//! is gone with us.
+//! The kernel's tracing files, in a private mount that no path leads to and that ends with this
+//! process.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -9,17 +9,17 @@ use rustix::fs::{AtFlags, Dir, DirEntry, Mode, OFlags, mkdirat, openat, unlinkat
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-/// No file that is read here says more.
+/// Most bytes of a file that is read here.
 const MOST: usize = 64 << 10;
 
-/// A folder of tracing files, and what it is called in errors.
+/// A folder of tracing files, and its name in errors.
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
     name: String,
 }
 
-/// The folder that all instances are in.
+/// Opens the folder that contains all instances.
 pub fn open() -> io::Result<Folder> {
     let mounted = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).and_then(|context| {
         fsconfig_create(context.as_fd())?;
@@ -37,14 +37,14 @@ pub fn open() -> io::Result<Folder> {
 }
 
 impl Folder {
-    /// A folder in it.
+    /// Opens a folder inside this one.
     pub fn folder(&self, path: &str) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = openat(self.fd(), path, flags, Mode::empty()).map_err(self.failed_on(path))?;
         Ok(Self { fd, name: format!("{}/{path}", self.name) })
     }
 
-    /// Makes a folder, which must not be there.
+    /// Makes a folder, which must not exist.
     pub fn make(&self, path: &str) -> io::Result<Self> {
         let mode = Mode::RUSR | Mode::WUSR | Mode::XUSR;
         mkdirat(self.fd(), path, mode).map_err(self.failed_on(path))?;
@@ -56,7 +56,7 @@ impl Folder {
     }
 
     pub fn read(&self, path: &str) -> io::Result<String> {
-        // Some of these files give what fits into the first read, and no more.
+        // Some of these files give only as much as fits into the first read.
         let mut text = vec![0; MOST];
         let mut length = 0;
         let read = self.open(path, OFlags::RDONLY).and_then(|mut file| {
@@ -78,12 +78,12 @@ impl Folder {
         written.map_err(self.failed_on(path))
     }
 
-    /// Of a CPU: reading gives whole pages, and an error where there is nothing to read.
+    /// Opens the pipe of a CPU. Reads return whole pages, and an error if there is nothing to read.
     pub fn pipe(&self, path: &str) -> io::Result<File> {
         self.open(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(self.failed_on(path))
     }
 
-    /// What is in a folder in it.
+    /// Returns the names of the entries of a folder inside this one.
     pub fn names(&self, path: &str) -> io::Result<Vec<String>> {
         let folder = self.folder(path)?;
         let name = |entry: DirEntry| entry.file_name().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Loop devices, and mounts of them, that go away however a test ends.
+//! Loop devices, and mounts of them, that are removed however a test ends.
 
 use disklab_testkit::skipped_without_root;
 use std::fs::{self, File};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One test at a time: who looks for a free device has those of others open for a moment.
+/// Lock for one test at a time: a search for a free device briefly opens the devices of other
+/// tests.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A folder of a test's own, for the files behind its devices.
@@ -15,12 +16,12 @@ pub struct Lab {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// It is detached when it is dropped.
+/// A loop device that is detached when it is dropped.
 pub struct LoopDisk {
     pub path: PathBuf,
 }
 
-/// It is unmounted when it is dropped.
+/// A mount that is unmounted when it is dropped.
 pub struct Mount {
     pub path: PathBuf,
 }
@@ -39,7 +40,7 @@ impl Lab {
         self.place.path().join(name)
     }
 
-    /// A hole of so many MiB.
+    /// Makes a sparse file of so many MiB without data.
     pub fn file(&self, name: &str, mib: u64) -> PathBuf {
         let path = self.path(name);
         File::create(&path).unwrap().set_len(mib << 20).unwrap();
@@ -85,7 +86,7 @@ impl Drop for Mount {
     }
 }
 
-/// Whether it could be done; why not is printed.
+/// Runs a program and returns whether it succeeded; otherwise it prints why.
 pub fn run(program: &str, arguments: &[&str], last: &Path) -> bool {
     match Command::new(program).args(arguments).arg(last).output() {
         Ok(done) if done.status.success() => true,
