@@ -1,4 +1,5 @@
-//! `disklab array new --from-machine`: an array file from the disks of this machine. Looks only.
+//! `disklab array new --from-machine`: drafts an array file from the disks of this machine, and
+//! writes to no disk.
 
 mod draft;
 
@@ -19,7 +20,7 @@ use crate::home::Home;
 use crate::screen::Screen;
 use crate::whole_file;
 
-/// Draft an array of the lab.
+/// Draft an array from the disks of this machine.
 #[derive(Debug, clap::Args)]
 pub struct ArrayArgs {
     #[command(subcommand)]
@@ -31,19 +32,21 @@ enum ArrayVerb {
     New(NewArgs),
 }
 
-/// Draft an array file.
+/// Draft an array file from the disks of this machine.
 ///
-/// Asks lsblk for the disks, and btrfs, mdadm and zpool how they are joined, where these are there;
-/// run it as root for all of it. The group with most disks is drafted, others are named. Each disk
-/// becomes the device of the lab that is nearest in kind and size: a stand-in until `disklab
-/// calibrate` has measured it. Nothing is written to any disk.
+/// disklab asks lsblk for the disks, and btrfs, mdadm and zpool for their arrays, if these programs
+/// are installed. Run it as root to see all of them. It drafts the array with the most disks, and
+/// names the others. Each disk becomes the device of the lab that is nearest in kind and size,
+/// until `disklab calibrate` has measured the disk. Nothing is written to any disk.
 #[derive(Debug, clap::Args)]
 struct NewArgs {
-    /// From the disks of this machine.
+    /// Take the disks of this machine.
     #[arg(long, required = true)]
     from_machine: bool,
 
-    /// A new file instead of standard output; in lab/arrays, its name is the array's.
+    /// A new file to write, in place of standard output.
+    ///
+    /// In lab/arrays, its name is the name of the array.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -66,7 +69,7 @@ pub fn array(args: &ArrayArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What this machine's tools say.
+/// Drafts an array from the answers of this machine's tools.
 fn look(lab: &Lab) -> Result<Draft, Failure> {
     let columns = "PATH,TYPE,SIZE,ROTA,MODEL";
     let listed = ask("lsblk", &["--json", "--bytes", "--output", columns]);
@@ -99,9 +102,9 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     Draft::new(&lab.devices, &disks, &groups, unasked).map_err(Failure::cannot)
 }
 
-/// What a program says, or why it says nothing.
+/// Returns the standard output of a program, or the reason why there is none.
 fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
-    // In English, and with nothing to read.
+    // The locale makes the output English, and /dev/null gives the program no input.
     let output = Command::new(tool)
         .args(arguments)
         .env("LC_ALL", "C")

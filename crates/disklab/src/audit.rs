@@ -1,4 +1,4 @@
-//! `disklab audit`: what is wrong with somebody's results.
+//! `disklab audit`: finds contradictions in results, of any source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -18,25 +18,29 @@ use crate::{derived, records};
 
 /// Say which results cannot be true, and why.
 ///
-/// Each row is held against what must be: requests in flight are rate times latency (Little's law);
-/// bandwidth is IOPS times the size of a request; percentiles rise, and go with their mean; units
-/// are of this world; it ran as long as it was to. Reads what `import` reads, and records.
-/// The numbers of a record are derived again from the raw files of their trials. Each that differs
-/// is named with both values, and so is each raw file that was changed or removed. Ends with exit
-/// code 1 where a row cannot be true, or a number or raw file is not what was recorded.
+/// audit reads records and the files that `import` reads, and checks each row. The number of
+/// requests in flight is rate times latency (Little's law). Bandwidth is IOPS times request size.
+/// Percentiles rise, and agree with the mean. Units have plausible sizes. The run time is the time
+/// that was asked for.
+///
+/// The numbers of a record are also derived again from the raw files of its trials. audit names
+/// each number that differs, with both values, and each raw file that was changed or removed.
+///
+/// Exit status: 1 if a row cannot be true, or a number or raw file differs from the record.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files, folders, or records.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
 
-    /// Count the rows by the values of this axis too. Without it, by the first one with a few
-    /// values.
+    /// Count the rows by the values of this axis too.
+    ///
+    /// [default: the first axis with a few values]
     #[arg(long, value_name = "AXIS")]
     by: Option<String>,
 }
 
-/// A row, wherever it is from.
+/// A row of results from a file or a record.
 #[derive(Debug, Serialize)]
 struct Audited {
     file: String,
@@ -44,7 +48,7 @@ struct Audited {
     cell: BTreeMap<String, String>,
     #[serde(skip)]
     values: Vec<(String, String)>,
-    /// Why the row has no result at all; that is no contradiction.
+    /// The reason why the row has no result at all. A missing result is no contradiction.
     without_result: Option<String>,
     doubts: Vec<Doubt>,
 }
@@ -129,7 +133,7 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The folder of a record that is named like one: by path, or by name.
+/// Returns the folder of the record with this path or name.
 fn record_at(path: &Path) -> Option<PathBuf> {
     if records::is_record_or_damaged(path) {
         return Some(path.to_owned());
@@ -176,7 +180,7 @@ fn audited(
     }
 }
 
-/// The rows of a group: all of them, those that cannot be true, those without a result.
+/// Counts of a group of rows: all, those that cannot be true, and those without a result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Tally {
     rows: usize,
@@ -198,7 +202,7 @@ impl Tally {
     }
 }
 
-/// `87 of 120 rows cannot be true, 2 have no result`.
+/// Writes the counts as in `87 of 120 rows cannot be true, 2 have no result`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {} cannot be true", self.cannot_be_true, count(self.rows, "row"))?;
@@ -209,10 +213,10 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// More groups are no summary.
+/// Largest number of groups that a summary shows.
 const MOST_GROUPS: usize = 12;
 
-/// The rows by the values of an axis, in the order in which they come.
+/// Groups rows by the values of an axis, in order of appearance.
 fn by(rows: &[Audited], wanted: Option<&str>) -> Option<(String, Vec<(String, Tally)>)> {
     let groups = |axis: &str| {
         let mut groups: IndexMap<String, Tally> = IndexMap::new();

@@ -1,4 +1,4 @@
-//! A progress bar on standard error, or lines where no bar can be drawn.
+//! A progress bar on standard error, or plain lines if standard error is no terminal.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! `disklab bisect`: the first revision of a kernel with which a cell's results are others.
+//! `disklab bisect`: finds the first kernel revision that changes the results of a cell.
 //!
-//! - `asked`: what is looked for, kept in the bisection's folder so that it can be continued;
-//! - `bench`: a revision, built and measured;
-//! - `ends`: how the good and the bad end differ, and to which of them a step belongs;
-//! - here: the walk, and what is said of it.
+//! - `asked`: the question, kept in the bisection's folder so that it can be continued;
+//! - `bench`: builds and measures a revision;
+//! - `ends`: the difference of the good and the bad end, and the end that a step belongs to;
+//! - here: the walk and its messages.
 
 mod asked;
 mod bench;
@@ -26,19 +26,24 @@ use asked::{BisectionQuestion, JudgedRevision};
 use bench::{BuiltRevision, RevisionBench};
 use ends::{Ends, EndsSeen, StepSide};
 
-/// Find the revision of a kernel that made a cell of a suite better or worse, by git bisect.
+/// Find the kernel commit that changed a result, by git bisect.
 ///
-/// Each step builds a revision, runs the cell with it and says whether it is like the good end or
-/// like the bad one; where that is open, with more seeds. What does not build or boot is skipped.
+/// Each step builds a revision, runs the cell on it, and says whether the result is like that of
+/// the good end or like that of the bad end. If a step is undecided, more seeds run. A revision
+/// that does not build or boot is skipped. bisect first checks that the two ends differ. If all
+/// trials of the bad end fail and no trial of the good end does, bisect searches for the commit
+/// that introduced the failure.
+///
 /// The tree is never changed: git bisect works in a repository of its own that borrows the tree's
-/// objects. First it is seen that the ends differ at all; where all trials of the bad end fail and
-/// none of the good one's, what is looked for is the failure. Records of all steps are kept in
-/// ./records/bisect-<suite>-<date>-<time>. Exit status: 0 found, 2 the ends do not differ, 4 it
-/// could not be decided.
+/// objects. The records of all steps are in ./records/bisect-<suite>-<date>-<time>.
+///
+/// Exit status: 0 found, 2 the ends do not differ, 4 undecided.
 #[derive(Debug, clap::Args)]
 pub struct BisectArgs {
-    /// The kernel's git repository. The btrfs of each revision is left as it is, so that its own
-    /// read policies run; TREE:disklab adds disklab's beside them.
+    /// The git repository of the kernel.
+    ///
+    /// The btrfs of each revision stays as it is and runs its own read policies. TREE:disklab adds
+    /// disklab's read policies beside them.
     #[arg(long, value_name = "TREE", default_value = ".")]
     kernel: PathBuf,
 
@@ -46,24 +51,26 @@ pub struct BisectArgs {
     #[arg(long, value_name = "REV", required_unless_present = "resume")]
     good: Option<String>,
 
-    /// One after it.
+    /// A revision after the change.
     #[arg(long, value_name = "REV", required_unless_present = "resume")]
     bad: Option<String>,
 
-    /// A suite of the lab by its name, or the path of a suite's file.
+    /// A suite by its name in the lab, or by the path of its file.
     #[arg(long, required_unless_present = "resume")]
     suite: Option<String>,
 
-    /// A value of the cell; once for each axis of which the suite has several.
+    /// A value of the cell to run. Once for each axis that has several values in the suite.
     #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
     cell: Vec<(String, String)>,
 
-    /// What is compared [default: the first that the suite names and the cell has, or else what is
-    /// usual of its workload].
+    /// The metric to compare.
+    ///
+    /// [default: the first metric that the suite names and the cell has, or else the usual metric
+    /// of its workload]
     #[arg(long)]
     metric: Option<Metric>,
 
-    /// The most seeds of a step; fewer where they decide.
+    /// The largest number of seeds for a step. Fewer run if they decide.
     #[arg(
         long,
         value_name = "N",
@@ -72,18 +79,18 @@ pub struct BisectArgs {
     )]
     seeds: u32,
 
-    /// Chance that a step, or that the ends differ, is told wrongly.
+    /// The chance of a wrong answer, for each step and for the check that the ends differ.
     #[arg(long, default_value_t = 0.05, value_parser = chance)]
     alpha: f64,
 
-    /// By so much the ends have to differ.
+    /// The least difference between the ends, in per cent.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
     smallest_effect: f64,
 
     #[command(flatten)]
     jobs: Jobs,
 
-    /// The bisection's folder. One that exists is continued.
+    /// The folder of the bisection. An existing bisection is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -118,7 +125,8 @@ pub fn bisect(args: &BisectArgs, screen: &Screen) -> Result<Exit, Failure> {
     told?.tell(&bench, screen)
 }
 
-/// The folder, and what is looked for in it: as it was begun, or begun now.
+/// Returns the folder and its question. An existing bisection is continued; otherwise the folder is
+/// made.
 fn begin(
     args: &BisectArgs,
     home: &Home,
@@ -154,7 +162,7 @@ fn begin(
         smallest_effect: args.smallest_effect,
         btrfs,
     };
-    // Mistakes are told before there is a folder.
+    // Mistaken input is reported before the folder is made.
     Bisection::in_order(&good, &bad)?;
     asked.interim_analyses()?;
     let question = asked.question(home, &good.commit)?;
@@ -168,7 +176,7 @@ fn begin(
     Ok((folder, asked))
 }
 
-/// How it ended.
+/// The outcome of a bisection.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum BisectionEnd {
@@ -178,7 +186,7 @@ enum BisectionEnd {
     Among(Vec<String>),
     /// The ends are the same.
     Nothing(String),
-    /// Whether the ends differ could not be decided.
+    /// The seeds could not decide if the ends differ.
     Undecided(String),
 }
 
@@ -220,8 +228,8 @@ fn walk(bench: &RevisionBench) -> Result<BisectionEnd, Failure> {
     })
 }
 
-/// Both ends, with as many seeds as it takes to see how they differ; where they do not, that is the
-/// end of it.
+/// Measures both ends with as many seeds as are needed to decide how they differ. If they do not
+/// differ, the bisection ends.
 fn ends(bench: &RevisionBench) -> Result<Result<Ends, BisectionEnd>, Failure> {
     let asked = bench.asked;
     let [good, bad] = [("good", asked.good()?), ("bad", asked.bad()?)].map(|(side, revision)| {
@@ -272,7 +280,7 @@ fn judge(
             return Ok(judged(Answer::Skip, format!("it does not build: {first}"), ""));
         }
     };
-    // Most commits change nothing that a guest is built from.
+    // Most commits change no file that the guest kernel is built from.
     if let Some(same) = known.iter().find(|step| step.program == kernel.sha256) {
         let why = format!("the same program as {}", Revision::short(&same.commit));
         return Ok(judged(same.answer(), why, &kernel.sha256));

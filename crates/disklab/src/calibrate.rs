@@ -1,4 +1,4 @@
-//! `disklab calibrate`: a disk of this machine, measured, as a device of the lab.
+//! `disklab calibrate`: measures a disk of this machine, and writes it as a device of the lab.
 
 mod fitted_file;
 mod from_fio;
@@ -24,22 +24,22 @@ use crate::screen::Screen;
 use crate::words::command_line;
 use crate::{signals, whole_file};
 
-/// Measure a disk, and describe it as a device of the lab.
+/// Measure a disk, and write its model as a device of the lab.
 ///
-/// Finds out whether the disk turns; then, of a hard disk, its rotation, seek curve, zones, tracks,
-/// heads, cache, link and how it chooses among queued commands; of an SSD the latency of its pages,
-/// dies, channels and link. Each number comes with its error and how it was found; what cannot be
-/// seen from outside is named with the reason, and a default stands in its place.
+/// calibrate finds out whether the disk rotates. Of a hard disk it measures rotation, seek curve,
+/// zones, tracks, heads, cache, link, and the choice among queued commands. Of an SSD it measures
+/// the latency of pages, the dies, the channels and the link. Each number comes with its error and
+/// the method. Numbers that cannot be measured from outside get a default, and the file says why.
 ///
-/// Reads only. What shows by writing only (write buffer, programs, flushes) is measured where
-/// DEVICE is named twice, which destroys everything on it: see --write. Let nothing else use the
-/// disk meanwhile.
+/// calibrate only reads, unless --write names the disk a second time. Writing destroys all data on
+/// the disk, and shows its write buffer, programs and flushes. Let nothing else use the disk
+/// meanwhile.
 ///
 /// With --from-fio, no disk is needed: the device is fitted to published results of fio at several
-/// depths. The numbers that such results identify are searched for, until the modelled disk does
-/// what was measured; the others come from --sheet and from the device that is named by --like. The
-/// file says how well the device fits, and how fits to the first and last depth do at the others,
-/// and the other way round.
+/// depths. disklab searches for the numbers that such results identify until the modelled disk
+/// gives the measured results. The other numbers come from --sheet and from the device that --like
+/// names. The file says how well the device fits. It also says how well a fit to the first and last
+/// depth predicts the other depths, and the reverse.
 #[derive(Debug, clap::Args)]
 pub struct CalibrateArgs {
     /// A block device such as /dev/sdb, or a file of some GB on it.
@@ -49,26 +49,30 @@ pub struct CalibrateArgs {
     #[command(flatten)]
     published: FromFioArgs,
 
-    /// What the file calls the disk. Without it, what the kernel does.
+    /// The name of the disk in the file [default: the kernel's name for it].
     #[arg(long, value_parser = one_line)]
     name: Option<String>,
 
-    /// A new file instead of standard output; it is there once it is whole. In lab/devices, its
-    /// name is the device's.
+    /// A new file to write, in place of standard output.
+    ///
+    /// The file appears under its name once it is complete. In lab/devices, its name is the name of
+    /// the device.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// DEVICE again: it is written to all over, and everything on it is lost. Refused where it is
-    /// mounted, used by something, or has partitions, a filesystem or anything else of the kind.
+    /// DEVICE again: also measure writes, which destroys all data on the disk.
+    ///
+    /// calibrate refuses a disk that is mounted or in use, or that has partitions, a filesystem or
+    /// other known data.
     #[arg(long, value_name = "DEVICE")]
     write: Option<PathBuf>,
 
-    /// After so long, what can be left out is.
+    /// The time after which optional measurements are left out.
     #[arg(long, default_value = "5min", value_parser = time, value_name = "TIME")]
     time: Nanos,
 }
 
-/// Takes a name of one line.
+/// Accepts a name of one line.
 fn one_line(text: &str) -> Result<String, String> {
     if text.trim().is_empty() || text.chars().any(is_hidden) {
         return Err("write a name of one line, without control characters".to_owned());
@@ -76,7 +80,7 @@ fn one_line(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Parses a time as the lab has it, or in minutes.
+/// Parses a time in the lab's units, or in minutes.
 fn time(text: &str) -> Result<Nanos, String> {
     let minutes = text.strip_suffix("min").map(|number| number.trim().parse::<u32>());
     let time = match minutes {
@@ -121,7 +125,7 @@ fn measured(
             known.model
         ));
     }
-    // What is no disk, such as a file, is nobody's to claim.
+    // Only disks can be claimed. A file is measured without a claim.
     let _claim = match Disk::find(device) {
         Ok(disk) => {
             let claim = disklab_block_devices::claim_disks(&[disk]).map_err(Failure::cannot)?;
@@ -148,14 +152,15 @@ fn measured(
         found.summary = format!("{name} ({})", found.summary);
     }
     let file = found.file(&head(args, &known));
-    // What the lab would refuse helps nobody: measuring went wrong, and its numbers are told.
+    // If the lab refuses the file, measuring went wrong: the numbers are printed and no file is
+    // written.
     if let Err(mistakes) = read_back("measured", &file) {
         return Err(cannot!("what was measured makes no device:\n{mistakes}\nof:\n{file}"));
     }
     present(output, &file, &json(&found), &found, screen)
 }
 
-/// Writes the file, and says what came out.
+/// Writes the file, and prints the results.
 fn present(
     output: Option<&Path>,
     file: &str,
@@ -181,7 +186,7 @@ fn failure(device: &Path, error: Error) -> Failure {
     }
 }
 
-/// What the kernel says and measuring does not confirm.
+/// Lists facts from the kernel that the measurement contradicts.
 fn contradictions(known: &KnownDevice, found: &Calibration) -> Option<String> {
     let turns = found.family == "hdd";
     let said = known.rotational.filter(|&said| said != turns)?;
@@ -189,7 +194,7 @@ fn contradictions(known: &KnownDevice, found: &Calibration) -> Option<String> {
     Some(format!("the kernel says that it {}; by its latencies it {}", word(said), word(turns)))
 }
 
-/// What was measured, when, how and on what.
+/// Returns the head of the file: the disk, the date and the method of the measurement.
 fn head(args: &CalibrateArgs, known: &KnownDevice) -> Vec<String> {
     let system = rustix::system::uname();
     let mut head = vec![

@@ -1,4 +1,4 @@
-//! `disklab clean`: removes what can be made again, and says what takes how much room. Never
+//! `disklab clean`: removes files that disklab can rebuild, and prints their sizes. It never
 //! touches records.
 
 mod contents;
@@ -18,30 +18,31 @@ use crate::table::TextTable;
 use crate::{undo, words};
 use contents::{CacheContents, CacheItem, CacheKind};
 
-/// Undo what killed runs changed on this machine, remove what they left in the cache, and more if
-/// you say so.
+/// Undo the changes of killed runs, and empty the cache.
 ///
-/// Everything in the cache is made again when it is needed. Records are never touched.
+/// Without options, clean undoes what killed runs changed on this machine, and removes what they
+/// left in the cache. disklab rebuilds everything in the cache when it is needed. Records are never
+/// touched.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub struct CleanArgs {
-    /// Also remove the kernels that are built.
+    /// Also remove the built kernels.
     #[arg(long)]
     kernels: bool,
 
-    /// Also remove the disks that are prepared.
+    /// Also remove the prepared disks.
     #[arg(long)]
     disks: bool,
 
-    /// Also remove the kernel sources that were fetched.
+    /// Also remove the downloaded kernel sources.
     #[arg(long)]
     sources: bool,
 
-    /// Remove all of these.
+    /// Also remove all of these.
     #[arg(long)]
     all: bool,
 
-    /// Only say what would be removed.
+    /// Print what would be removed, and remove nothing.
     #[arg(long)]
     dry_run: bool,
 }

@@ -1,7 +1,8 @@
-//! What can be typed, and what it leads to.
+//! The command line: its verbs, and the function that runs each.
 
 use std::process::ExitCode;
 
+use clap::builder::Styles;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
@@ -13,96 +14,145 @@ use crate::{
     validate, watch,
 };
 
-/// The real Linux kernel, on disks you describe, in virtual time.
+/// Run the real Linux kernel on modelled disks, in virtual time.
 ///
-/// disklab boots the kernel in question as a process, gives it modelled disks, runs real fio on a
-/// real filesystem in it, and lets time advance only when a disk or a timer says so. The same
-/// experiment twice gives the same bytes.
+/// disklab boots the kernel as a process, gives it modelled disks, and runs real fio on a real
+/// filesystem in it. Time advances only when a disk or a timer says so. The same experiment gives
+/// the same bytes again.
 #[derive(Debug, Parser)]
 #[command(name = "disklab", version, max_term_width = 100, after_long_help = AFTER)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
 
-    /// Print JSON instead of tables.
+    /// Print JSON in place of tables.
     #[arg(long, global = true)]
     json: bool,
 
-    /// Colours: never also where NO_COLOR is set; auto asks whether standard output is a terminal.
+    /// When to use colours. auto: on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
     color: When,
 }
 
 const AFTER: &str = "\
 First steps:
-  disklab doctor                    what this machine lacks, and how to get it
-  disklab kernel build              the guest kernel, once
-  disklab plan read-policy-quick    what a suite would do
-  disklab run read-policy-quick     do it; the results are in ./records
+  disklab doctor                    check what this machine lacks
+  disklab kernel build              build the guest kernel, once
+  disklab plan read-policy-quick    show what a suite would do
+  disklab run read-policy-quick     run it; the results are in ./records
 
 Exit status:
-  0 all is well    1 a trial failed, two records differ, results cannot be true, or a model \
-  misses its bar
-  2 mistaken input
-  3 a regression   4 undecided
-  5 this machine cannot (yet)    130 interrupted; what was done is kept";
+  0    success
+  1    a trial failed, two records differ, results cannot be true, or a model misses its bar
+  2    mistaken input
+  3    a regression
+  4    undecided
+  5    this machine lacks something: `disklab doctor` says what
+  130  interrupted; completed work is kept";
 
-/// Declares the verbs: each has a module with its arguments and the function that runs it.
+/// Declares the verbs, in the groups in which `--help` lists them. Each verb has a module with its
+/// arguments and the function that runs it.
 macro_rules! verbs {
-    ($($verb:ident($module:ident::$args:ident) => $run:ident $(, $more:expr)?;)+) => {
+    ($($group:literal: {
+        $($(#[$attribute:meta])*
+        $verb:ident($module:ident::$args:ident) => $run:ident $(, $more:expr)?;)+
+    })+) => {
         #[derive(Debug, Subcommand)]
         enum Verb {
-            $($verb($module::$args),)+
+            $($($(#[$attribute])* $verb($module::$args),)+)+
         }
 
         impl Verb {
             fn run(&self, screen: &Screen) -> Result<Exit, Failure> {
                 match self {
-                    $(Self::$verb(args) => $module::$run(args, $($more,)? screen),)+
+                    $($(Self::$verb(args) => $module::$run(args, $($more,)? screen),)+)+
                 }
             }
         }
+
+        /// The headings of the groups, each with the number of its verbs.
+        const GROUPS: &[(&str, usize)] = &[$(($group, [$(stringify!($verb)),+].len())),+];
     };
 }
 
 verbs! {
-    Doctor(doctor::DoctorArgs) => doctor;
-    Kernel(kernel::KernelArgs) => kernel;
-    List(list::ListArgs) => list;
-    Plan(plan::PlanArgs) => plan;
-    Run(run::RunArgs) => run;
-    Show(show::Args) => show;
-    Watch(watch::Args) => watch;
-    Trace(trace::TraceArgs) => trace;
-    Compare(compare::Args) => compare;
-    History(history::HistoryArgs) => history;
-    Gate(gate::Args) => gate;
-    Bisect(bisect::BisectArgs) => bisect;
-    Report(report::Args) => report;
-    Export(export::ExportArgs) => export;
-    Import(import::ImportArgs) => import;
-    Audit(audit::Args) => audit;
-    Same(same::Args) => same;
-    Repair(repair::RepairArgs) => repair;
-    Merge(merge::Args) => merge;
-    Gather(gather::GatherArgs) => gather;
-    Predict(predict::PredictArgs) => predict;
-    Validate(validate::ValidateArgs) => validate;
-    Calibrate(calibrate::CalibrateArgs) => calibrate;
-    Array(array::ArrayArgs) => array;
-    Device(device::DeviceArgs) => device;
-    Devices(devices::DevicesArgs) => devices;
-    RecordStartup(record_startup::RecordStartupArgs) => record;
-    Clean(clean::CleanArgs) => clean;
-    Schema(schema::SchemaArgs) => schema;
-    Completions(completions::CompletionsArgs) => completions;
-    Man(man::ManArgs) => man, command();
+    "Measure": {
+        Doctor(doctor::DoctorArgs) => doctor;
+        List(list::ListArgs) => list;
+        Plan(plan::PlanArgs) => plan;
+        Run(run::RunArgs) => run;
+        Watch(watch::Args) => watch;
+        Show(show::Args) => show;
+        Trace(trace::TraceArgs) => trace;
+        Merge(merge::Args) => merge;
+        Repair(repair::RepairArgs) => repair;
+        RecordStartup(record_startup::RecordStartupArgs) => record;
+        Clean(clean::CleanArgs) => clean;
+    }
+    "Compare": {
+        Compare(compare::Args) => compare;
+        Report(report::Args) => report;
+        Gate(gate::Args) => gate;
+        History(history::HistoryArgs) => history;
+        Same(same::Args) => same;
+    }
+    "Disks": {
+        Device(device::DeviceArgs) => device;
+        Array(array::ArrayArgs) => array;
+        Validate(validate::ValidateArgs) => validate;
+    }
+    "Kernels": {
+        Kernel(kernel::KernelArgs) => kernel;
+        Bisect(bisect::BisectArgs) => bisect;
+    }
+    "Real disks": {
+        Devices(devices::DevicesArgs) => devices;
+        Calibrate(calibrate::CalibrateArgs) => calibrate;
+        #[command(about = "Predict the results of a record on models of its disks")]
+        Predict(predict::PredictArgs) => predict;
+    }
+    "Other programs": {
+        Import(import::ImportArgs) => import;
+        Audit(audit::Args) => audit;
+        Export(export::ExportArgs) => export;
+        Gather(gather::GatherArgs) => gather;
+        Schema(schema::SchemaArgs) => schema;
+        Completions(completions::CompletionsArgs) => completions;
+        Man(man::ManArgs) => man, command();
+    }
 }
 
-/// The command line with its examples, and with what a shell completes.
+/// The command line with its examples, its groups of verbs, and the values that a shell completes.
 pub fn command() -> Command {
-    completions::with_values(examples::with_examples(Cli::command()))
+    grouped(completions::with_values(examples::with_examples(Cli::command())))
 }
+
+/// Returns the command whose help lists its verbs in groups. clap lists them without any.
+fn grouped(command: Command) -> Command {
+    let style = Styles::styled();
+    let (header, literal) = (style.get_header(), style.get_literal());
+    let mut help = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    let about = |verb: &Command| verb.get_about().map(ToString::to_string).unwrap_or_default();
+    let verbs: Vec<(String, String)> =
+        command.get_subcommands().map(|verb| (verb.get_name().to_owned(), about(verb))).collect();
+    let mut verbs = verbs.into_iter();
+    for &(heading, count) in GROUPS {
+        help += &format!("\n{header}{heading}:{header:#}\n");
+        for (verb, about) in verbs.by_ref().take(count) {
+            help += &format!("  {literal}{verb:VERB$}{literal:#}{about}\n");
+        }
+    }
+    // clap adds this verb itself.
+    help += &format!("  {literal}{:VERB$}{literal:#}{HELP}\n", "help");
+    help += &format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}");
+    command.help_template(help)
+}
+
+/// Width of the column of verbs in the help.
+const VERB: usize = 16;
+
+/// The line of `disklab help` in the help.
+const HELP: &str = "Print this help, or the help of a verb";
 
 pub fn main() -> ExitCode {
     completions::answer_a_shell(command);
@@ -139,7 +189,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The verb and the verbs below it: `kernel-list`.
+/// Returns the names of the verb and of the verbs below it, joined: `kernel-list`.
 fn verb(matches: &ArgMatches) -> String {
     let mut names = Vec::new();
     let mut rest = matches;
@@ -150,7 +200,7 @@ fn verb(matches: &ArgMatches) -> String {
     names.join("-")
 }
 
-/// A mistake on the command line, without the usage that clap adds.
+/// Returns clap's message about a mistake, without the usage that clap adds.
 fn in_short(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.split("\n\nUsage:").next().unwrap_or_default();
@@ -166,7 +216,7 @@ fn report(failure: &Failure, screen: &Screen) -> Exit {
     }
     let message = failure.to_string();
     if matches!(failure, Failure::Diagnostics(_)) {
-        // Each line begins with its file.
+        // Each line begins with the name of its file.
         screen.remark(&message);
     } else {
         screen.complain(&message);

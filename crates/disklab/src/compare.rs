@@ -22,73 +22,84 @@ use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, left, right};
 use crate::words;
 
-/// Hold a run's cells against its suite's baseline, or runs against a first one.
+/// Compare the cells of a record with its baseline, or several records.
 ///
-/// Trials are paired by seed: one seed is the same phase of the disks and the same sequence of
-/// requests. Where no seed is on both sides, and of imported results, all are held against all. A
-/// verdict is better or worse where the whole interval of the change is on one side, the same where
-/// it is within the smallest effect of interest, else undecided; or there are too few seeds for any
-/// verdict. What would decide, and the command that adds seeds, is printed.
+/// With one record, every cell is compared with the cell of the suite's baseline. With several
+/// records, the others are compared with the first. Trials are paired by seed: a seed gives the
+/// same phase of the disks and the same sequence of requests. If two cells have no seed in common,
+/// or if results were imported, all trials of one are compared with all trials of the other.
+///
+/// A verdict is "better" or "worse" if the whole interval of the change is on one side. It is "the
+/// same" if the interval is within the smallest effect of interest. Otherwise it is "undecided", or
+/// there are too few seeds for any verdict. compare then prints what would decide, and the command
+/// that adds the seeds.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
     run: String,
 
-    /// Records to hold against it, of the same cells.
+    /// Records to compare with the first one. They must have the same cells.
     others: Vec<String>,
 
     #[command(flatten)]
     of: Of,
 
-    /// The least change that matters.
+    /// The least change that matters, in per cent.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
     smallest_effect: f64,
 
-    /// Whether alpha is the share of verdicts that may be wrong, or the chance that any is.
+    /// The error rate that alpha limits: the share of wrong verdicts, or the chance of any.
     #[arg(long, value_enum, default_value_t = LimitChoice::Share)]
     limit: LimitChoice,
 
-    /// The value that the others of its axis are held against, instead of the suite's baseline.
+    /// The value to compare with, in place of the suite's baseline.
     #[arg(long, value_name = "AXIS=VALUE", conflicts_with = "others", value_parser = axis_value)]
     baseline: Option<(String, String)>,
 
-    /// A cell counts so many times in the recommendation: of an array, a workload, or any axis
-    /// (array=hdd-raid1=3), several of them (array=hdd-raid1,workload=seqread-1m-qd16=3), or a
-    /// metric (metric=p99=2). 0 leaves it out. Can be repeated; a cell that several name counts
-    /// their product.
+    /// The weight of some cells in the recommendation. Can be repeated.
+    ///
+    /// The weight is for the cells with one value (array=hdd-raid1=3), for cells with several
+    /// values (array=hdd-raid1,workload=seqread-1m-qd16=3), or for a metric (metric=p99=2). The
+    /// default is 1, and 0 leaves cells out. If several weights fit a cell, they are multiplied.
     #[arg(long, value_name = "AXIS=VALUE,...=NUMBER")]
     weight: Vec<Weight>,
 
-    /// How the cells are printed.
+    /// The format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
-/// What is compared, and how certain the answer has to be: of `compare` and `gate`.
+/// Metrics and error rate of a comparison, shared by `compare` and `gate`.
 #[derive(Debug, clap::Args)]
 pub struct Of {
-    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read
-    /// p99"), or what a record calls its other numbers [default: what its suite says; or else iops,
-    /// or of phases their times].
+    /// The metrics to compare: iops, bandwidth, mean, p50, p99 or p99.9.
+    ///
+    /// A metric of latency can be limited to one direction ("read p99"). Other numbers have the
+    /// names that the record has for them. [default: the metrics that the suite names, or else
+    /// iops, or the times of the phases]
     #[arg(long, value_delimiter = ',')]
     pub metric: Vec<Metric>,
 
-    /// What of all verdicts may be wrong.
+    /// The share of wrong verdicts that is accepted (false discovery rate).
+    ///
+    /// With `--limit any`, and in `gate`, it is the chance that any verdict is wrong.
     #[arg(long, default_value_t = 0.05, value_parser = chance)]
     pub alpha: f64,
 
-    /// Take trials into account whose numbers contradict each other.
+    /// Include trials whose numbers contradict each other.
     #[arg(long)]
     pub with_doubtful: bool,
 
-    /// Compare as if the cells had no such axis: what differs in it alone is one cell. Repeats of
-    /// imported results are pooled; trials of a run are, unless they share a seed. Can be repeated.
+    /// Compare as if the cells had no such axis. Can be repeated.
+    ///
+    /// Cells that differ in this axis only become one cell. Repeats of imported results are pooled.
+    /// Trials of a run are pooled unless they share a seed.
     #[arg(long, value_name = "AXIS", value_delimiter = ',')]
     pub ignore: Vec<String>,
 }
 
 impl Of {
-    /// What is compared in these records.
+    /// Returns the metrics to compare in these records.
     pub fn metrics(&self, records: &[CellIndex]) -> Vec<Metric> {
         if self.metric.is_empty() {
             default_metrics(records, MetricUse::Verdicts)
@@ -102,13 +113,12 @@ impl Of {
     }
 }
 
-/// What alpha limits, where there are many cells; as it is typed.
+/// Error rate that alpha limits in a comparison of many cells, as typed on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LimitChoice {
-    /// Of the verdicts better and worse, this share is wrong on average at most (Benjamini and
-    /// Hochberg).
+    /// The share of wrong verdicts among "better" and "worse", on average (Benjamini and Hochberg).
     Share,
-    /// The chance that any of them is wrong (Holm); wants more seeds.
+    /// The chance that any verdict is wrong (Holm). Needs more seeds.
     Any,
 }
 
@@ -127,8 +137,8 @@ enum Format {
     Json,
     Csv,
     Markdown,
-    /// As MMTests prints comparisons: gains in per cent, certain ones between stars; numbers of
-    /// jobs are rows.
+    /// The tables of MMTests: gains in per cent, certain ones between stars, a row for each number
+    /// of jobs.
     Mmtests,
 }
 
@@ -160,8 +170,8 @@ pub fn axis_value(text: &str) -> Result<(String, String), String> {
     Ok((axis.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Refuses records of which some are of the fast model: it serves searches, and a difference
-/// between it and a kernel says nothing of either.
+/// Refuses to compare a record of the fast model with a record of a kernel. The fast model serves
+/// searches: a difference between the two says nothing about either.
 pub fn refuse_mixed(records: &[Record]) -> Result<(), Failure> {
     let is_of_model = |record: &&Record| record.manifest().is_of_model();
     let of_model = records.iter().find(is_of_model);
@@ -253,7 +263,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let settled = recommendation.as_ref().and_then(Recommendation::seeds_added);
         let more_seeds = more_seeds.map(|more| more.beside(settled));
         writeln!(out)?;
-        // Tables of MMTests begin with their metric.
+        // The tables of MMTests show the metric before the recommendation.
         let recommendation = recommendation.filter(|_| format == Format::Mmtests);
         for sentence in recommendation.iter().flat_map(Recommendation::sentences) {
             writeln!(out, "{sentence}.")?;
@@ -270,7 +280,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             let others = conclusion::other_axes(&indexes, &compared);
             print_sentences(modes.into_iter().chain(others).chain(rest), screen, &mut out)?;
         } else {
-            // What is pasted elsewhere is not broken here.
+            // These formats are pasted elsewhere, so that their lines are not wrapped.
             let more = more_seeds.map(|more| more.to_string());
             for sentence in sentences.into_iter().chain(turned).chain(more).chain(modes).chain(rest)
             {
@@ -282,7 +292,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Says of records with different seeds of one suite how to pool them.
+/// Explains how to pool records of one suite that have different seeds.
 fn remark_on_other_seeds(records: &[Record], screen: &Screen) {
     let mut others = records[1..].iter();
     if let Some(other) =
@@ -318,7 +328,7 @@ fn print_markdown(
     Ok(())
 }
 
-/// Prints the answer, and below it what else there is to say.
+/// Prints the answer, followed by the other remarks.
 pub fn print_recommendation(
     recommendation: &Recommendation,
     screen: &Screen,
@@ -332,11 +342,11 @@ pub fn print_recommendation(
     for detail in &recommendation.details {
         screen.prose(&format!("{detail}."), "  ", out)?;
     }
-    // A command is there to be copied.
+    // The command stays on one line, to be copied.
     recommendation.to_settle.iter().try_for_each(|command| Ok(writeln!(out, "    {command}")?))
 }
 
-/// A field of a table of Markdown, or a line of it.
+/// Returns text as a field of a Markdown table, or as a line of one.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
 }
@@ -349,8 +359,8 @@ fn print_sentences(
     sentences.into_iter().try_for_each(|sentence| screen.prose(&format!("{sentence}."), "", out))
 }
 
-/// Prints how many seeds would decide what is open, and each command that adds them on a line of
-/// its own, to be copied.
+/// Prints how many seeds would decide the undecided cells. Each command that adds seeds has a line
+/// of its own, to be copied.
 pub fn print_more_seeds(
     more: Option<&MoreSeeds>,
     screen: &Screen,
@@ -375,10 +385,10 @@ const HEAD: [(&str, Align); 10] = [
     left("verdict"),
 ];
 
-/// The place of the interval in [`HEAD`].
+/// Index of the interval in [`HEAD`].
 const INTERVAL: usize = 8;
 
-/// Numbers are IOPS, bytes a second or ns.
+/// Columns of the CSV table. Numbers are IOPS, bytes per second or ns.
 fn row(comparison: &Comparison) -> [String; 10] {
     let number = |value: Option<f64>| words::or_dash(value.map(|value| format!("{value:.6}")));
     let change = comparison.change;
@@ -398,7 +408,8 @@ fn row(comparison: &Comparison) -> [String; 10] {
     ]
 }
 
-/// `undecided (about 14 seeds)`: so many would decide.
+/// Returns a verdict with its number of seeds: `undecided (about 14 seeds)` means that 14 seeds
+/// would decide it.
 fn verdict(comparison: &Comparison) -> String {
     let verdict = comparison.verdict_in_words();
     match comparison.seeds_in_words() {
@@ -409,7 +420,7 @@ fn verdict(comparison: &Comparison) -> String {
 
 fn csv_table(comparisons: &[Comparison]) -> Result<Vec<u8>, Failure> {
     let mut table = csv::Writer::from_writer(Vec::new());
-    // The interval is two numbers there.
+    // The interval takes two columns here.
     let mut write = || -> csv::Result<()> {
         let heads = HEAD.map(|(name, _)| name);
         let ends = ["low, %", "high, %"];
@@ -442,13 +453,13 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
         writeln!(out, "{}", screen.paint(head, Paint::Strong))?;
         let heads = "|>trials|>estimate|>change|>interval|verdict";
         let mut table = TextTable::with_heads(heads, screen.color);
-        // A treatment without results has no number of the baseline beside it.
+        // A treatment without results has no baseline number beside it.
         let shown = own.iter().find(|comparison| comparison.change.is_some()).unwrap_or(&own[0]);
         let (baseline, (_, number)) = (shown.baseline.as_str(), shown.numbers_in_words());
         table.row([baseline, "", &number, "", "", "baseline"]);
         for comparison in own {
             let (change, interval) = comparison.change_and_interval();
-            // Where seeds are missing, the baseline's number is of others.
+            // If seeds are missing, the number of the baseline comes from other seeds.
             let (own, theirs) = comparison.numbers_in_words();
             let is_same = theirs == number || comparison.change.is_none();
             let of_others = if is_same { String::new() } else { format!(" (of {theirs})") };

@@ -1,5 +1,6 @@
-//! `disklab completions`: what a shell needs to complete our command line. The shell's script asks
-//! this program for each word, so that suites, axes, values and records are completed too.
+//! `disklab completions`: prints the script with which a shell completes disklab's command line.
+//! The script asks this program for each word, so that suites, axes, values and records are
+//! completed too.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,12 +20,12 @@ use crate::home::Home;
 use crate::records;
 use crate::screen::Screen;
 
-/// The variable by which a shell's script asks.
+/// The environment variable by which a shell's script asks.
 const ASKED_BY: &str = "DISKLAB_COMPLETE";
 
 /// Print completions for a shell.
 ///
-/// Completes verbs and options, suites, axes and their values, devices, records and their trials.
+/// They complete verbs, options, suites, axes and their values, devices, records and trials.
 #[derive(Debug, clap::Args)]
 pub struct CompletionsArgs {
     #[arg(value_enum)]
@@ -42,7 +43,7 @@ pub fn completions(args: &CompletionsArgs, screen: &Screen) -> Result<Exit, Fail
     Ok(Exit::Ok)
 }
 
-/// If a shell's script asks, prints what could stand in the place of a word, and ends.
+/// Answers a shell's script, if one asks: prints the candidates for a word, and ends the process.
 pub fn answer_a_shell(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(ASKED_BY).complete();
 }
@@ -50,7 +51,7 @@ pub fn answer_a_shell(command: fn() -> Command) {
 /// Returns the values of an argument that clap does not know itself.
 type Values = fn(&str) -> Vec<String>;
 
-/// The values of an argument, by its id.
+/// Returns the function that lists the values of an argument, by the argument's id.
 fn values_for(id: &str) -> Option<Values> {
     Some(match id {
         "run" | "runs" | "others" | "against" | "resume" => |_| records::names(),
@@ -67,7 +68,7 @@ fn values_for(id: &str) -> Option<Values> {
     })
 }
 
-/// The command line whose arguments complete themselves from the lab and the records.
+/// Returns the command line with arguments that are completed from the lab and the records.
 pub fn with_values(command: Command) -> Command {
     let names: Vec<String> =
         command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
@@ -87,7 +88,7 @@ fn with_completer(arg: Arg, values: Values) -> Arg {
     }))
 }
 
-/// The values behind the last comma of a list.
+/// Returns the values that complete the text behind the last comma of a list.
 fn listed(word: &str, values: &[String]) -> Vec<String> {
     let (before, _) = word.rfind(',').map_or(("", word), |comma| word.split_at(comma + 1));
     values.iter().map(|value| format!("{before}{value}")).collect()
@@ -110,13 +111,13 @@ fn lab(list: impl FnOnce(&Home) -> Vec<String>) -> Vec<String> {
     Home::open().map(|home| list(&home)).unwrap_or_default()
 }
 
-/// The words that are typed already.
+/// Returns the words of the command line that is being completed.
 fn words() -> Vec<String> {
     let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The trials of the record that is typed already.
+/// Returns the trials of the record on the command line that is being completed.
 fn trials() -> Vec<String> {
     let known: BTreeSet<String> = records::names().into_iter().collect();
     let is_record = |word: &String| known.contains(word) || records::is_record(word.as_ref());
@@ -125,8 +126,8 @@ fn trials() -> Vec<String> {
     record.map(|record| record.manifest().trials.clone()).unwrap_or_default()
 }
 
-/// `axis=` for each axis, and behind the sign the axis's values: those of the lab, and those of the
-/// suite that is typed already.
+/// Returns `axis=` for each axis, and `axis=value` once an axis is typed. The values are those of
+/// the lab and of the suite on the command line.
 fn axis_values(word: &str, is_list: bool) -> Vec<String> {
     lab(|home| {
         let lab = &home.lab;

@@ -1,4 +1,4 @@
-//! The numbers of a record's lines, derived again from the raw files of their trials.
+//! Derives the numbers of a record's lines again, from the raw files of their trials.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::question::Question;
 use crate::records::name_of;
 use crate::screen::Screen;
 
-/// So many differences are printed one by one.
+/// Number of differences that are printed one by one.
 pub const LISTED: usize = 20;
 
 /// A number of a line that does not follow from the raw files of its trial.
@@ -44,7 +44,7 @@ impl fmt::Display for DerivedDifference {
     }
 }
 
-/// The trials of a record by their ids, as its copy of the suite describes them.
+/// Trials of a record by their ids, as the record's copy of the suite describes them.
 pub struct Descriptions(Result<BTreeMap<String, Trial>, String>);
 
 impl Descriptions {
@@ -64,7 +64,7 @@ impl Descriptions {
         Self(read().map_err(|failure| failure.to_string()))
     }
 
-    /// The description of a trial, or of the trial whose second measurement this is.
+    /// Returns the description of a trial; for a second measurement, that of its first one.
     pub fn get(&self, id: &str) -> Result<&Trial, String> {
         let trials = self.0.as_ref().map_err(Clone::clone)?;
         let first = first_of(id);
@@ -74,7 +74,8 @@ impl Descriptions {
 }
 
 /// Derives every number of the record again from raw files that have their recorded digests, and
-/// returns those that differ. A remark says how many trials could not be derived, and why.
+/// returns the numbers that differ. A remark gives the number of trials that could not be derived,
+/// and the reason.
 pub fn differences(record: &Record, screen: &Screen) -> Result<Vec<DerivedDifference>, Failure> {
     let descriptions = Descriptions::read(record.folder(), record.manifest());
     let mut found = Vec::new();
@@ -85,7 +86,7 @@ pub fn differences(record: &Record, screen: &Screen) -> Result<Vec<DerivedDiffer
             continue;
         }
         let Some(raw) = record.raw(outcome).filter(|raw| raw.is_dir()) else { continue };
-        // What was changed is reported as that.
+        // Changed raw files are reported as such.
         if !changed_beside_trace(record, outcome)?.is_empty() {
             continue;
         }
@@ -107,7 +108,7 @@ pub fn differences(record: &Record, screen: &Screen) -> Result<Vec<DerivedDiffer
     Ok(found)
 }
 
-/// The numbers that a line states and that are others, or none, in `derived`.
+/// Returns the numbers of a line that differ from `derived`, or that `derived` lacks.
 fn between(
     record: &Record,
     outcome: &Outcome,
@@ -129,9 +130,9 @@ fn between(
     Ok(differing.map(difference).collect())
 }
 
-/// Every number of a line by its path.
+/// Returns every number of a line by its path.
 fn numbers(outcome: &Outcome) -> Result<BTreeMap<String, Value>, Failure> {
-    // As a reader of the line gets them: printed and parsed once.
+    // The numbers are printed and parsed once, as a reader of the line gets them.
     let printed = |value: Value| -> Result<Value, serde_json::Error> {
         serde_json::from_str(&value.to_string())
     };

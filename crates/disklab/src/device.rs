@@ -1,4 +1,4 @@
-//! `disklab device new`: a device of the lab from the numbers of a data sheet.
+//! `disklab device new`: writes a device of the lab from the numbers of a data sheet.
 
 mod measured;
 mod quantity;
@@ -23,7 +23,7 @@ use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::whole_file;
 
-/// Describe a device of the lab.
+/// Describe a disk by the numbers of its data sheet.
 #[derive(Debug, clap::Args)]
 pub struct DeviceArgs {
     #[command(subcommand)]
@@ -37,32 +37,32 @@ enum DeviceVerb {
 
 /// Write a device file from the numbers of a data sheet.
 ///
-/// What the sheet does not say is taken from a device of the lab (--like), scaled where physics
-/// says how; the file names those numbers with their ranges, in [estimated]. The model is then run,
-/// and each number of the sheet is shown beside the model's own. On a terminal, numbers that are
-/// not given are asked for.
+/// Numbers that the sheet lacks are taken from a device of the lab (--like), scaled if physics says
+/// how. The file lists these numbers with their ranges, in [estimated]. disklab then runs the
+/// model, and shows each number of the sheet beside the number of the model. On a terminal, disklab
+/// asks for the numbers that the command line lacks.
 #[derive(Debug, clap::Args)]
 struct NewArgs {
-    /// The name of the device.
+    /// The name of the new device.
     #[arg(value_parser = name)]
     name: String,
 
-    /// The device of the lab that it is like [default: the one that is nearest in kind and size].
+    /// A similar device of the lab [default: the nearest in kind and size].
     #[arg(long, value_name = "DEVICE")]
     like: Option<String>,
 
     #[command(flatten)]
     numbers: Numbers,
 
-    /// One line for people.
+    /// A description of the device, on one line.
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
 
-    /// A new file, or - for standard output [default: NAME.toml in the lab's devices].
+    /// A new file to write, or - for standard output [default: NAME.toml in the lab's devices].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(long)]
     overwrite: bool,
 }
@@ -110,7 +110,7 @@ pub fn device(args: &DeviceArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The path of the file, or None for standard output.
+/// Returns the path of the file, or None for standard output.
 fn output(args: &NewArgs, lab: &Lab) -> Result<Option<PathBuf>, Failure> {
     let own = || lab.folder.join("devices").join(format!("{}.toml", args.name));
     let output = match &args.output {
@@ -128,7 +128,7 @@ fn output(args: &NewArgs, lab: &Lab) -> Result<Option<PathBuf>, Failure> {
     Ok(Some(from_here(&output)))
 }
 
-/// The numbers that were given, and on a terminal those that are asked for.
+/// Returns the numbers of the command line. On a terminal, it asks for the missing ones.
 fn asked(args: &NewArgs) -> Result<Numbers, Failure> {
     let mut numbers = args.numbers.clone();
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
@@ -145,7 +145,7 @@ fn asked(args: &NewArgs) -> Result<Numbers, Failure> {
     Ok(numbers)
 }
 
-/// A line of the answer, without blanks around it; None if it is empty.
+/// Reads a line of the answer, without blanks around it. None is an empty answer.
 fn ask(question: &str, lines: &mut dyn BufRead) -> Result<Option<String>, Failure> {
     let _ = write!(io::stderr(), "{question}: ");
     let mut line = String::new();
@@ -158,7 +158,7 @@ fn ask(question: &str, lines: &mut dyn BufRead) -> Result<Option<String>, Failur
     Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty()))
 }
 
-/// The device that the new one is like.
+/// Returns the device that the new one is like.
 fn base<'a>(args: &NewArgs, numbers: &Numbers, lab: &'a Lab) -> Result<&'a Device, Failure> {
     if let Some(name) = &args.like {
         let known = lab.devices.get(name);
@@ -170,7 +170,7 @@ fn base<'a>(args: &NewArgs, numbers: &Numbers, lab: &'a Lab) -> Result<&'a Devic
     let apart = |device: &Device| {
         let size = (device.bytes.0.max(1) as f64 / size).ln().abs();
         match (&device.model, numbers.rpm) {
-            // A speed that is off counts for more than a size that is.
+            // A difference of speed counts for more than a difference of size.
             (Model::Hdd(hdd), Some(rpm)) => {
                 size + 10.0 * (f64::from(hdd.rpm) / f64::from(rpm.max(1))).ln().abs()
             }
@@ -193,7 +193,7 @@ fn base<'a>(args: &NewArgs, numbers: &Numbers, lab: &'a Lab) -> Result<&'a Devic
     })
 }
 
-/// The file's numbers: those of the sheet, in the words of the model.
+/// Drafts the file: the numbers of the sheet, by the keys of the model.
 fn draft(args: &NewArgs, numbers: &Numbers, base: &Device, lab: &Lab) -> Result<Draft, Failure> {
     let summary = args.summary.clone().unwrap_or_else(|| {
         let size = size(numbers.size.unwrap_or(base.bytes));
@@ -204,7 +204,7 @@ fn draft(args: &NewArgs, numbers: &Numbers, base: &Device, lab: &Lab) -> Result<
         let plain = read(&args.name, &draft.file(None), lab)?;
         draft.set_write_rate(&plain, wanted)?;
     }
-    // The latency of a page follows from what the model makes of the rest.
+    // The latency of a page depends on the rest of the model, and is set last.
     if let (Model::Ssd(_), Some(latency)) = (&base.model, numbers.read_latency) {
         let plain = read(&args.name, &draft.file(None), lab)?;
         draft.set_latency(&plain, lone_read(&plain), latency).map_err(Failure::mistaken)?;
@@ -212,7 +212,7 @@ fn draft(args: &NewArgs, numbers: &Numbers, base: &Device, lab: &Lab) -> Result<
     Ok(draft)
 }
 
-/// Reads a file as the lab would.
+/// Reads a file by the lab's rules.
 fn read(name: &str, file: &str, lab: &Lab) -> Result<Device, Failure> {
     let inherited = inherited_keys(file, &lab.texts.devices);
     let mut reader = TomlReader::new(name, file);

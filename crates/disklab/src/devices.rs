@@ -1,4 +1,5 @@
-//! `disklab devices`: the disks of this machine, and which of them may be written. Looks only.
+//! `disklab devices`: lists the disks of this machine, and which of them may be written. It writes
+//! to no disk.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,13 +15,14 @@ use crate::words::or_dash;
 
 /// List this machine's disks, and which of them may be written.
 ///
-/// `run` writes a disk, and destroys all on it, only where the allow file lists it, the command
-/// line names it, nothing uses it and it holds nothing that is known. For each disk that is not
-/// written the reason is told; for those that could be, the lines that the allow file wants.
-/// Nothing is written here. `calibrate --write` wants a disk named twice instead.
+/// `disklab run` writes a disk, and destroys all data on it, only if the allow file lists the disk,
+/// the command line names it, nothing uses it, and it holds no known data. For each disk that may
+/// not be written, devices prints the reason. If an entry in the allow file would permit a disk,
+/// devices prints the lines to add. It writes nothing. `disklab calibrate --write` does not read
+/// the allow file: its command line names the disk twice.
 #[derive(Debug, clap::Args)]
 pub struct DevicesArgs {
-    /// The list of disks that may be written, instead of ~/.config/disklab/devices.toml.
+    /// The list of disks that may be written [default: ~/.config/disklab/devices.toml].
     #[arg(long, value_name = "FILE")]
     allow: Option<PathBuf>,
 }
@@ -28,9 +30,9 @@ pub struct DevicesArgs {
 struct SeenDisk {
     disk: Disk,
     used_by: Vec<String>,
-    /// Why it would not be written as things are.
+    /// The reason why the disk would not be written now.
     why: Option<Why>,
-    /// For the allow file, where nothing but that is missing.
+    /// Lines to add to the allow file, if nothing else stands against the disk.
     lines: Option<String>,
 }
 
@@ -93,7 +95,7 @@ fn print(
         ]);
     }
     table.print(screen, "", out)?;
-    // That one is not listed is said by its lines.
+    // The lines for the allow file already say that the disk is not listed.
     let told = |seen: &&SeenDisk| {
         !(seen.lines.is_some() && matches!(seen.why, Some(Why::NotAllowed { .. })))
     };

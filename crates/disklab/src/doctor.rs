@@ -1,4 +1,4 @@
-//! `disklab doctor`: what this machine can do, what it lacks, and how to get that.
+//! `disklab doctor`: checks this machine, and says how to get missing parts.
 
 mod self_test;
 
@@ -14,9 +14,10 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 
-/// Check what this machine can do, and say how to get what is missing.
+/// Check this machine, and say how to get what is missing.
 ///
-/// Where a guest kernel is built, a guest is started too.
+/// If a guest kernel is built and all else is complete, doctor also starts a guest for about a
+/// second.
 #[derive(Debug, clap::Args)]
 pub struct DoctorArgs {}
 
@@ -64,7 +65,7 @@ fn print(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> Result<(), F
     }
     table.print(screen, "", out)?;
     writeln!(out)?;
-    // What several things lack is one line for all of them.
+    // A remedy that several checks share is printed once.
     let remedies = checks.iter().filter_map(|check| check.remedy.as_deref());
     let remedies: Vec<&str> = remedies.unique().collect();
     if remedies.is_empty() {

@@ -1,5 +1,5 @@
-//! The parts that all JSON documents have in common: the name and the version of their schema, and
-//! the document of an error.
+//! Parts that all JSON documents share: the name and version of their schema, and the error
+//! document.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 
-/// The version of all schemas. Documents get new keys without a new version.
+/// Version of all schemas. New keys do not change it.
 const VERSION: u32 = 1;
 
 /// A document with the name and version of its schema.
@@ -26,8 +26,8 @@ pub fn name(name: &str) -> Value {
     json!({ "name": name, "version": VERSION })
 }
 
-/// Prints an error as a document in one line. It goes past the lock of standard output, which the
-/// thread that was interrupted may hold.
+/// Prints an error as a document of one line. The function bypasses the lock of standard output,
+/// which an interrupted thread may hold.
 pub fn print_error(exit: Exit, failure: &Failure) {
     let details: Vec<Value> = match failure {
         Failure::Diagnostics(diagnostics) => diagnostics
@@ -50,7 +50,7 @@ pub fn print_error(exit: Exit, failure: &Failure) {
         error["details"] = details.into();
     }
     let document = json!({ "schema": name("error"), "error": error });
-    // Where standard output is closed, standard error still has the message.
+    // If standard output is closed, the message is on standard error only.
     if let Ok(out) = dup(rustix::stdio::stdout()) {
         let _ = writeln!(File::from(out), "{document}");
     }

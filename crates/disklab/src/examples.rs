@@ -1,132 +1,158 @@
-//! The examples in each verb's help. A test parses every one.
+//! Examples for the help of each verb. A test parses all of them.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 
-/// A verb, with the verbs above it, and its examples: a command line without `disklab`, and what it
-/// is for.
+/// Examples by verb, with the verbs above it: a command line without `disklab`, and its purpose.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
-    ("doctor", &[("doctor", "what this machine lacks")]),
+    ("doctor", &[("doctor", "Check this machine")]),
     (
         "kernel build",
         &[
-            ("kernel build", "the newest kernel that is supported"),
-            ("kernel build --source ~/linux@v7.4", "a revision of a tree of yours"),
+            ("kernel build", "Build the newest supported kernel"),
+            ("kernel build --source ~/linux@v7.4", "Build a revision of your own tree"),
         ],
     ),
-    ("kernel list", &[("kernel list", "the kernels that are built")]),
-    ("kernel patch", &[("kernel patch --kernel 7.3 --out patches", "patches for `git am`")]),
-    ("kernel path", &[("kernel path newest", "where the program is")]),
-    ("list", &[("list suites", "the suites of the lab"), ("list runs --json", "the records")]),
+    ("kernel list", &[("kernel list", "List the built kernels")]),
+    ("kernel patch", &[("kernel patch --kernel 7.3 --out patches", "Write patches for `git am`")]),
+    ("kernel path", &[("kernel path newest", "Print the path of the newest built kernel")]),
+    (
+        "list",
+        &[
+            ("list suites", "List the suites of the lab"),
+            ("list runs --json", "List the records as JSON"),
+        ],
+    ),
     (
         "plan",
         &[(
             "plan read-policy-quick --set array=hdd-raid1",
-            "the trials of one array, and their time",
+            "Show the trials of one array, and their time",
         )],
     ),
     (
         "run",
         &[
-            ("run read-policy-quick --set array=hdd-raid1 --seeds 6", "one array, six seeds"),
-            ("run read-policy --on model --seeds 20", "a fast model, to search for policies"),
-            ("run read-policy-quick --until-decided", "more seeds where a verdict is open"),
-            ("run --resume read-policy-quick-20260102-030405", "go on with a run that was stopped"),
+            (
+                "run read-policy-quick --set array=hdd-raid1 --seeds 6",
+                "Run one array with six seeds",
+            ),
+            ("run read-policy --on model --seeds 20", "Run the fast model, to search for policies"),
+            ("run read-policy-quick --until-decided", "Add seeds until every verdict is decided"),
+            ("run --resume read-policy-quick-20260102-030405", "Continue a run that was stopped"),
         ],
     ),
     (
         "show",
         &[
-            ("show read-policy-quick-20260102-030405", "the table of a record"),
-            ("show nightly hdd-raid1+randread-4k-qd1+pid+s1", "all about one trial"),
+            ("show read-policy-quick-20260102-030405", "Print the table of a record"),
+            ("show nightly hdd-raid1+randread-4k-qd1+pid+s1", "Print everything about one trial"),
         ],
     ),
-    ("watch", &[("watch read-policy-quick-20260102-030405", "see a run fill its record")]),
+    ("watch", &[("watch read-policy-quick-20260102-030405", "Watch a run")]),
     (
         "trace",
         &[(
             "trace nightly hdd-raid1+randread-4k-qd1+pid+s1 -o requests.csv",
-            "all requests of a trial",
+            "Write all requests of a trial to a file",
         )],
     ),
     (
         "compare",
         &[
-            ("compare nightly", "every choice against the suite's baseline"),
-            ("compare before after --metric iops,p99", "two records, in two metrics"),
-            ("compare nightly --format csv", "a table for a spreadsheet"),
+            ("compare nightly", "Compare every cell with the suite's baseline"),
+            ("compare before after --metric iops,p99", "Compare two records in two metrics"),
+            ("compare nightly --format csv", "Write a table for a spreadsheet"),
         ],
     ),
     (
         "history",
         &[
-            ("history read-policy-quick --metric p99", "all records of a suite, in one metric"),
-            ("history read-policy-quick --against previous -o history.svg", "a picture"),
-            ("history monday tuesday --by kernel --format csv", "two records, by their kernels"),
+            ("history read-policy-quick --metric p99", "Show one metric of all records of a suite"),
+            (
+                "history read-policy-quick --against previous -o history.svg",
+                "Draw a picture, each record against the previous one",
+            ),
+            (
+                "history monday tuesday --by kernel --format csv",
+                "Write a table of two records, by their kernels",
+            ),
         ],
     ),
     (
         "gate",
         &[(
             "gate after --against before --max-regression 3%",
-            "for CI: exit status 3 if it got worse",
+            "In CI: exit with status 3 if a cell is more than 3 % worse",
         )],
     ),
     (
         "bisect",
         &[(
             "bisect --kernel ~/linux --good v7.3 --bad v7.4 --suite smoke --cell policy=pid",
-            "the commit that changed a cell",
+            "Find the commit that changed a cell",
         )],
     ),
-    ("report", &[("report nightly -o nightly.html", "a page with verdicts and pictures")]),
+    ("report", &[("report nightly -o nightly.html", "Write a page with verdicts and pictures")]),
     (
         "export",
         &[
-            ("export nightly --flat --format csv -o tables", "one wide table: a row a trial"),
-            ("export nightly -o tables --table metrics,traces", "some tables, as Parquet"),
+            (
+                "export nightly --flat --format csv -o tables",
+                "Write one wide table, with a row for each trial",
+            ),
+            (
+                "export nightly -o tables --table metrics,traces",
+                "Write some of the tables, as Parquet",
+            ),
         ],
     ),
-    ("import", &[("import results/*.json --out theirs", "fio's own reports as a record")]),
-    ("audit", &[("audit results/", "results that cannot be true")]),
-    ("same", &[("same before after", "whether two records are the same, byte for byte")]),
-    ("repair", &[("repair nightly --dry-run", "which damaged lines can be made again")]),
-    ("merge", &[("merge part-1 part-2 --out whole", "parts of a suite as one record")]),
-    ("gather", &[("gather read-policy-quick --out whole", "for programs: trials that others run")]),
+    ("import", &[("import results/*.json --out theirs", "Make a record of fio's own reports")]),
+    ("audit", &[("audit results/", "List the results that cannot be true")]),
+    ("same", &[("same before after", "Compare two records byte for byte")]),
+    ("repair", &[("repair nightly --dry-run", "List the damaged lines that can be rebuilt")]),
+    ("merge", &[("merge part-1 part-2 --out whole", "Merge two parts of a suite")]),
+    (
+        "gather",
+        &[("gather read-policy-quick --out whole", "Collect trials that other machines run")],
+    ),
     (
         "predict",
         &[
             (
                 "predict measured --devices nas-4tb,nas-4tb",
-                "a record of real disks, on models of them",
+                "Predict a record of real disks on models of them",
             ),
-            ("predict nightly --on model", "a record of guests, in the fast model"),
+            ("predict nightly --on model", "Predict a record of guests in the fast model"),
         ],
     ),
     (
         "validate",
         &[
-            ("validate drives/", "the model beside drives that were measured"),
+            ("validate drives/", "Compare the models with measured drives"),
             (
                 "validate benchmark_data/ --device lab/devices/mine.toml",
-                "beside fio's results at each depth, as fio-plot leaves them",
+                "Compare a device with fio's results at each depth, as fio-plot makes them",
             ),
         ],
     ),
     (
         "calibrate",
         &[
-            ("calibrate /dev/sdb -o lab/devices/mine.toml", "a disk of this machine as a device"),
+            ("calibrate /dev/sdb -o lab/devices/mine.toml", "Measure a disk of this machine"),
             (
                 "calibrate --from-fio benchmark_data/x --like desktop-2tb -o x.toml",
-                "a device from published results of fio",
+                "Fit a device to published results of fio",
             ),
         ],
     ),
     (
         "array new",
-        &[("array new --from-machine -o lab/arrays/mine.toml", "an array of this machine's disks")],
+        &[(
+            "array new --from-machine -o lab/arrays/mine.toml",
+            "Draft an array of this machine's disks",
+        )],
     ),
     (
         "device new",
@@ -134,45 +160,51 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             (
                 "device new ironwolf-10tb --like nas-4tb --size 10TB --rpm 7200 --rate 210MB/s \
                  --seek 8ms --cache 256MiB",
-                "a hard disk from its data sheet",
+                "Describe a hard disk",
             ),
             (
                 "device new mx500-2tb --like sata-ssd-1tb --size 2TB --rate 560MB/s \
                  --write-rate 510MB/s --read-iops 95000",
-                "an SSD",
+                "Describe an SSD",
             ),
         ],
     ),
-    ("devices", &[("devices", "this machine's disks, and which may be written")]),
-    (
-        "record-startup",
-        &[("record-startup xterm -- xterm -e true", "a program's start as a workload")],
-    ),
-    ("clean", &[("clean --dry-run", "what would be removed")]),
+    ("devices", &[("devices", "List this machine's disks, and which may be written")]),
+    ("record-startup", &[("record-startup xterm -- xterm -e true", "Record the start of xterm")]),
+    ("clean", &[("clean --dry-run", "Print what would be removed")]),
     (
         "schema",
-        &[("schema", "the names of all documents"), ("schema compare", "the form of one of them")],
+        &[
+            ("schema", "List the names of all documents"),
+            ("schema compare", "Print the schema of one document"),
+        ],
     ),
     (
         "completions",
         &[
-            ("completions bash > ~/.local/share/bash-completion/completions/disklab", "for bash"),
-            ("completions zsh > ~/.zfunc/_disklab", "for zsh"),
-            ("completions fish > ~/.config/fish/completions/disklab.fish", "for fish"),
+            (
+                "completions bash > ~/.local/share/bash-completion/completions/disklab",
+                "Install completions for bash",
+            ),
+            ("completions zsh > ~/.zfunc/_disklab", "Install completions for zsh"),
+            (
+                "completions fish > ~/.config/fish/completions/disklab.fish",
+                "Install completions for fish",
+            ),
         ],
     ),
     (
         "man",
-        &[("man | man -l -", "read the manual"), ("man man1", "write all pages into a folder")],
+        &[("man | man -l -", "Read the manual"), ("man man1", "Write all pages into a folder")],
     ),
 ];
 
-/// The command line with the examples at the end of each verb's help.
+/// Returns the command line with examples at the end of each verb's help.
 pub fn with_examples(command: Command) -> Command {
     below(command, "")
 }
 
-/// `path`: the verbs above the command's own.
+/// Adds examples to a command; `path` names the command and the verbs above it.
 fn below(command: Command, path: &str) -> Command {
     let names: Vec<String> =
         command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
@@ -195,7 +227,7 @@ fn below(command: Command, path: &str) -> Command {
     command.after_help(short).after_long_help(long)
 }
 
-/// The examples of a verb; of one with verbs below it, the first example of each.
+/// Returns the examples of a verb. A verb with verbs below it has the first example of each.
 fn examples_of(path: &str) -> Vec<(&'static str, &'static str)> {
     let is_below = |known: &str| {
         let rest = known.strip_prefix(path).filter(|_| !path.is_empty());
@@ -223,7 +255,7 @@ mod tests {
     use super::EXAMPLES;
     use crate::cli::{Cli, command};
 
-    /// The paths of all verbs that have no verbs below them.
+    /// Returns the paths of all verbs that have no verbs below them.
     fn verbs(command: &clap::Command, path: &str) -> Vec<String> {
         let name = |below: &clap::Command| format!("{path} {}", below.get_name()).trim().to_owned();
         let below: Vec<String> = command
@@ -251,7 +283,7 @@ mod tests {
             assert!(!examples.is_empty(), "{verb}");
             for (line, _) in *examples {
                 assert!(line.starts_with(verb), "{line} is no example of {verb}");
-                // What stands behind is the shell's.
+                // The shell, and not disklab, parses a pipe or a redirection.
                 let own = line.split(['|', '>']).next().unwrap_or_default();
                 let words = shlex::split(&format!("disklab {own}")).expect(line);
                 let matches = command().try_get_matches_from(words);

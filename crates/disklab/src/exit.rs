@@ -1,4 +1,4 @@
-//! How the program ends: its exit status, and what it says when something went wrong.
+//! How the program ends: its exit statuses, and its messages about failures.
 
 use std::fmt::{self, Display, Formatter};
 use std::io;
@@ -13,21 +13,21 @@ use disklab_record::merge::MergeError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Ok = 0,
-    /// A trial failed, or two records that were compared differ.
+    /// A trial failed, or two compared records differ.
     Failed = 1,
-    /// What was typed, or a file that the user wrote, is mistaken.
+    /// The command line or a file that the user wrote is mistaken.
     Mistaken = 2,
-    /// Something got worse by more than was allowed.
+    /// A result got worse by more than was allowed.
     Regression = 3,
-    /// Whether it did cannot be said with these trials.
+    /// The trials cannot decide if a result got worse.
     Undecided = 4,
-    /// The input is right and this machine cannot do it: something is missing, full or broken.
+    /// The input is right, and this machine cannot do it: something is missing, full or broken.
     Cannot = 5,
     Interrupted = 130,
 }
 
 impl Exit {
-    /// The word for it in JSON.
+    /// Returns the status as JSON documents name it.
     pub const fn kind(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -47,16 +47,16 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a verb did not get to its end.
+/// The reason why a verb stopped early.
 #[derive(Debug)]
 pub enum Failure {
-    /// A message, and the exit status that goes with it.
+    /// A message and its exit status.
     Said { exit: Exit, message: String },
-    /// Each line of it begins with its file.
+    /// Messages about a file; each line begins with the name of the file.
     Diagnostics(Diagnostics),
-    /// Standard output, or a file that is written in its place, takes no more.
+    /// Standard output, or the file in its place, cannot be written.
     Output(io::Error),
-    /// Whoever read our output has seen enough.
+    /// The reader of standard output closed it. This is no error.
     NobodyReads,
 }
 
@@ -65,7 +65,7 @@ impl Failure {
         Self::Said { exit, message: message.to_string() }
     }
 
-    /// The exit status that goes with it.
+    /// Returns the exit status for this failure.
     pub const fn exit(&self) -> Exit {
         match self {
             Self::Said { exit, .. } => *exit,
@@ -95,19 +95,19 @@ impl Display for Failure {
     }
 }
 
-/// A [`Failure`] of what was typed, or of a file that the user wrote, with a formatted message.
+/// Returns a [`Failure`] about the command line or a user's file, with a formatted message.
 macro_rules! mistaken {
     ($($message:tt)*) => { $crate::exit::Failure::mistaken(format_args!($($message)*)) };
 }
 
-/// A [`Failure`] of this machine, with a formatted message.
+/// Returns a [`Failure`] about this machine, with a formatted message.
 macro_rules! cannot {
     ($($message:tt)*) => { $crate::exit::Failure::cannot(format_args!($($message)*)) };
 }
 
 pub(crate) use {cannot, mistaken};
 
-/// Says what becomes of each kind of an error of another crate.
+/// Converts errors of other crates to failures, kind by kind.
 macro_rules! from_error {
     ($($error:ty { $($arms:tt)+ })+) => {$(
         impl From<$error> for Failure {
@@ -119,7 +119,7 @@ macro_rules! from_error {
 }
 
 from_error! {
-    // Errors of writing a verb's output; errors of other files name them.
+    // These errors come from writing a verb's output. Errors of other files carry a name.
     io::Error {
         error if error.kind() == io::ErrorKind::BrokenPipe => Self::NobodyReads,
         error => Self::Output(error),

@@ -1,5 +1,4 @@
-//! `disklab export`: records as tables for pandas, polars, DuckDB, Spark and whatever else reads
-//! files.
+//! `disklab export`: writes records as tables for pandas, polars, DuckDB, Spark and other readers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +14,11 @@ use crate::home::from_here;
 use crate::screen::Screen;
 use crate::{records, words};
 
-/// Write the numbers of records as tables, each number exactly as the record has it.
+/// Write the numbers of records as tables (Parquet, CSV or JSON lines).
 ///
-/// DIR gets a folder for each table and in it suite=NAME/run=NAME for each record, as Hive
-/// partitions tables; docs/FORMAT.md has the columns. What is exported again replaces what was
-/// there of the same record.
+/// Each number is exactly the number of the record. The output folder gets a folder for each table.
+/// In it, each record is a partition as Hive names it: suite=NAME/run=NAME. A second export of the
+/// same record replaces the first. docs/FORMAT.md lists the columns.
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
     /// Records, by their names in ./records or by their paths.
@@ -29,11 +28,13 @@ pub struct ExportArgs {
     #[arg(long, value_enum, default_value_t = TableFormat::Parquet)]
     format: TableFormat,
 
-    /// Where the tables are put.
+    /// The folder for the tables.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Only these tables. Traces are every request of every disk.
+    /// The tables to write.
+    ///
+    /// The table `traces` has every request of every disk.
     #[arg(
         long = "table",
         value_name = "NAME,...",
@@ -43,7 +44,8 @@ pub struct ExportArgs {
     )]
     tables: Vec<String>,
 
-    /// Only one wide table: a row a trial, a column for each axis and each number, with its unit.
+    /// Write one wide table: a row for each trial, a column for each axis and number, with its
+    /// unit.
     #[arg(long, conflicts_with = "tables")]
     flat: bool,
 }
@@ -52,7 +54,7 @@ pub struct ExportArgs {
 enum TableFormat {
     Parquet,
     Csv,
-    /// An object a line.
+    /// A JSON object for each line.
     Jsonl,
 }
 

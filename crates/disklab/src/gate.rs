@@ -1,4 +1,4 @@
-//! `disklab gate`: whether a run got worse than another by more than is allowed. For CI.
+//! `disklab gate`: fails if a record is worse than another by more than is allowed. For CI.
 
 use std::io::Write;
 
@@ -22,24 +22,28 @@ use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::words::or_dash;
 
-/// Fail where a run got worse than another by more than is allowed.
+/// Fail if a record is worse than another by more than is allowed (for CI).
 ///
-/// A cell passes where it is certain that it did not get worse by as much, and is a regression
-/// where it is certain that it got worse by more. If any cell did get worse by as much, the chance
-/// that all pass is alpha at most; so is the chance that any cell is wrongly called a regression.
-/// A cell whose trials are the same to the byte in both runs passes with any number of seeds.
-/// Exit status: 0 all pass, 3 a regression, 4 undecided: more seeds may tell.
+/// A cell passes if it certainly did not get worse by the allowed amount. A cell is a regression if
+/// it certainly got worse by more. If some cell did get worse by that amount, the chance that all
+/// cells pass is at most alpha. The chance that any cell is wrongly called a regression is at most
+/// alpha too. A cell whose trials have the same bytes in both records passes with any number of
+/// seeds.
+///
+/// Exit status: 0 all cells pass, 3 a regression, 4 undecided (more seeds may decide).
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
     run: String,
 
-    /// The record that it is held against.
+    /// The record to compare with.
     #[arg(long, value_name = "RUN")]
     against: String,
 
-    /// The regression that is too much: for all metrics (3%), or for each its own
-    /// (iops=3%,p99=10%), which are then the metrics, or both (3%,p99=10%).
+    /// The largest regression that is allowed, in per cent.
+    ///
+    /// One number is for all metrics (3%). With a number for each metric (iops=3%,p99=10%), only
+    /// these metrics are compared. The two can be combined (3%,p99=10%).
     #[arg(
         long,
         value_name = "[METRIC=]PERCENT,...",
@@ -53,7 +57,7 @@ pub struct Args {
     of: Of,
 }
 
-/// The regression of a metric that is too much, as a share; without a metric, of all others.
+/// Largest allowed regression of a metric, as a share; without a metric, of all other metrics.
 #[derive(Debug, Clone, PartialEq)]
 struct Bound {
     metric: Option<Metric>,
@@ -73,7 +77,7 @@ fn bound(text: &str) -> Result<Bound, String> {
     }
 }
 
-/// The metrics at the gate, each with the regression that is too much.
+/// Returns the metrics of the gate, each with its largest allowed regression.
 fn bounds(args: &Args, records: &[CellIndex]) -> Result<Vec<(Metric, f64)>, Failure> {
     let mut plain = None;
     let mut named: Vec<(Metric, f64)> = Vec::new();
@@ -116,30 +120,32 @@ fn bounds(args: &Args, records: &[CellIndex]) -> Result<Vec<(Metric, f64)>, Fail
     Ok(all)
 }
 
-/// A cell in one metric, at the gate.
+/// Verdict of the gate on a cell in one metric.
 #[derive(Debug, Serialize)]
 struct Crossed {
     cell: Cell,
     metric: Metric,
     paired: bool,
     trials: (usize, usize),
-    /// The regression that is too much, as a share.
+    /// Largest allowed regression, as a share.
     max_regression: f64,
     #[serde(skip)]
     unit: String,
-    /// The two numbers that the change is between.
+    /// The two numbers from which the change is computed.
     baseline_estimate: Option<f64>,
     treatment_estimate: Option<f64>,
-    /// At 1 - 2 alpha: one side of it is certain to 1 - alpha.
+    /// The change with its interval at 1 - 2 alpha, so that one side is certain to 1 - alpha.
     change: Option<RelativeChange>,
-    /// Every trial is the same in both runs: to the byte, or in all numbers without raw output.
+    /// True if every trial is the same in both records: to the byte, or in all numbers without raw
+    /// output.
     identical: bool,
-    /// The seeds that would decide an undecided cell.
+    /// Number of seeds that would decide an undecided cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     seeds_to_decide: Option<usize>,
     #[serde(skip)]
     needed: Option<TrialsNeeded>,
-    /// What the same differs by from itself, where that was measured.
+    /// Noise of this machine: the difference between two measurements of a trial, if that was
+    /// measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
@@ -148,7 +154,7 @@ struct Crossed {
 }
 
 impl Crossed {
-    /// No more is certain of a cell than what its machine's noise leaves.
+    /// Weakens the verdict on a cell if the change is within the noise of its machine.
     fn heed_noise(&mut self, gate: &Gate, crossing: &GateTest) {
         let Some(noise) = self.noise else { return };
         let passage = gate.allow_for_noise(self.passage, crossing, answer::size(noise.percent));
@@ -184,7 +190,7 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let bounds = bounds(args, &indexes)?;
     let metrics: Vec<Metric> = bounds.iter().map(|(metric, _)| metric.clone()).collect();
     check_measured(&matched, &metrics)?;
-    // Seeds that were added by what was seen: each interim analysis has its part of alpha.
+    // Seeds may have been added after interim analyses. Each analysis has its part of alpha.
     let design = SequentialDesign::among(&records);
     let share = design.as_ref().map_or(1.0, SequentialDesign::last_share);
     let next = SequentialDesign::next_share(design.as_ref());
@@ -286,7 +292,7 @@ fn cross(
             crossed.push(cell);
         }
     }
-    // Which way is good does not matter to the family: it is in each cell's p-values already.
+    // The good direction does not matter to the family: each cell's p-values account for it.
     if let Some((_, gate, _)) = found.first() {
         let crossings: Vec<GateTest> = found.iter().map(|(.., crossing)| *crossing).collect();
         for ((at, ..), passage) in found.iter().zip(gate.family(&crossings)?) {
@@ -315,8 +321,7 @@ fn cross(
     Ok(crossed)
 }
 
-/// Lets those cells pass that are the same to the byte in every trial, whatever the number of
-/// seeds.
+/// Lets cells pass whose trials all have the same bytes, for any number of seeds.
 fn pass_identical(
     crossed: &mut [Crossed],
     matched: &[MatchedTrials],
@@ -346,7 +351,7 @@ fn pass_identical(
         };
         let mut own = differences.iter().filter(is_its_own);
         if let Some(first) = own.next() {
-            // Equal numbers of other files are rare: more often one of the files was damaged.
+            // Different raw files rarely give equal numbers; usually one of the files was damaged.
             let more = match own.count() {
                 0 => String::new(),
                 more => format!(", and {more} more"),
@@ -409,7 +414,7 @@ fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-/// Rounds per cent to the digits that somebody types.
+/// Rounds a percentage to the digits that a user types.
 fn plain(percent: f64) -> f64 {
     (percent * 1e6).round() / 1e6
 }
@@ -452,7 +457,7 @@ mod tests {
         (1..).zip(values).map(outcome).collect()
     }
 
-    /// Matches a cell's trials of two records, pair by pair.
+    /// Pairs a cell's trials in two records.
     fn matched<'a>(
         baselines: &'a [Outcome],
         treatments: &'a [Outcome],
@@ -470,8 +475,8 @@ mod tests {
         }
     }
 
-    /// Crosses a cell that changed by nearly nothing, and whose second measurements of the same are
-    /// off the first by these factors.
+    /// Returns the verdict on a cell with almost no change, whose second measurements differ from
+    /// the first by these factors.
     fn crossed(noise: &[f64]) -> Crossed {
         let baselines = outcomes(&[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 1000.0]);
         let treatments = outcomes(&[1001.0, 1000.0, 1000.0, 999.0, 1002.0, 1001.0]);
@@ -482,7 +487,7 @@ mod tests {
             .swap_remove(0)
     }
 
-    /// A cell that would decide by itself does not among many, and says why.
+    /// A cell that would be decided alone is undecided among many, and says why.
     #[test]
     fn a_cell_alone_is_more_certain_than_among_many() {
         let baselines = outcomes(&[1000.0; 6]);

@@ -1,5 +1,4 @@
-//! `disklab gather`: the record of a suite whose trials others run. What the Python package
-//! speaks to.
+//! `disklab gather`: collects a suite's trials that other machines run, for the Python package.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
@@ -25,18 +24,19 @@ use crate::run::ready;
 use crate::screen::Screen;
 use crate::{document, run, signals};
 
-/// Begin a record, or continue one, whose trials other machines carry out, and add what they hand
-/// in.
+/// Collect the trials that other machines ran into one record (for programs).
 ///
-/// For programs, such as the Python package: both sides say one thing a line, as JSON. First come
-/// the record, the trials that it lacks, and the kernels; then each set of prepared disks, as soon
-/// as it is there, with the trials that begin on it. A line of input names a record of some of the
-/// trials, whose raw output is moved into this one; the answer says which were added. The end of
-/// the input is the end. What was added is in the record whatever happens then, and `disklab run
-/// --resume` continues it too.
+/// The Python package uses this command. Both sides write one JSON document for each line. First,
+/// disklab prints the record, the trials that it lacks, and the kernels; then each set of prepared
+/// disks as soon as it is ready, with the trials that begin on it. Each line of input names a
+/// record of some of the trials. disklab moves the raw output of that record into this one, and
+/// answers with the trials that were added.
+///
+/// The end of the input ends the command. Added trials are in the record whatever happens later,
+/// and `disklab run --resume` can continue the record too.
 #[derive(Debug, clap::Args)]
 pub struct GatherArgs {
-    /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
+    /// A suite by its name in the lab (see `disklab list suites`), or by the path of its file.
     suite: String,
 
     #[command(flatten)]
@@ -45,11 +45,11 @@ pub struct GatherArgs {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// The record's folder. One that exists is continued.
+    /// The folder of the record. An existing record is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Of a record that is continued, also run again what failed.
+    /// Run failed trials of an existing record again.
     #[arg(long)]
     retry_failed: bool,
 }
@@ -58,9 +58,9 @@ pub struct GatherArgs {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HandedIn {
-    /// A record's folder, on the filesystem of the one that it is added to.
+    /// Folder of a record, on the filesystem of the record that its trials are added to.
     part: PathBuf,
-    /// Trials of it that are not wanted.
+    /// Trials of the record that are not wanted.
     #[serde(default)]
     without: BTreeSet<String>,
 }
@@ -93,9 +93,10 @@ pub fn gather(args: &GatherArgs, screen: &Screen) -> Result<Exit, Failure> {
             .spawn_scoped(scope, || prepare(&guests, &trials))
             .map_err(|error| cannot!("cannot prepare disks: {error}"))?;
         let taken = take(&writer);
-        // Nobody wants disks any more.
+        // Input has ended, so no more disks are needed.
         guests.stop.store(true, Ordering::Relaxed);
-        // It does not panic; if it did, what was taken counts all the same.
+        // The preparing thread does not panic. If it did, the trials that were added would still
+        // count.
         preparing.join().unwrap_or(Ok(())).and(taken)
     })?;
     Ok(Exit::Ok)
@@ -112,7 +113,7 @@ fn prepare(guests: &Run, trials: &[&Trial]) -> Result<(), Failure> {
             Ok(path) => (path, None),
             Err(reason) => (None, Some(reason)),
         };
-        // Who reads no more closes the input too, which ends all.
+        // A reader that stops also closes the input, which ends the command.
         let _ = say(&json!({ "disks": key, "path": path, "reason": reason, "trials": names }));
     });
     if let Err(error) = &told {
@@ -131,7 +132,8 @@ fn take(writer: &Writer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An error is one of our own record, which cannot be added to.
+/// Adds the trials of a record, and returns the answer. An error means that nothing can be added to
+/// this record.
 fn answer(writer: &Writer, part: &Path, without: &BTreeSet<String>) -> Result<Value, Failure> {
     let record = match Record::open(part) {
         Ok(record) => record,

@@ -1,4 +1,4 @@
-//! `disklab history`: many records of one suite, one metric a cell over them.
+//! `disklab history`: one metric of each cell over many records of a suite.
 
 mod entries;
 
@@ -31,22 +31,22 @@ use crate::words::{self, or_dash};
 use crate::{records, report, whole_file};
 use entries::{Entry, Order, sort};
 
-/// Show one metric of each cell over many records of a suite.
+/// Show one metric of each cell over all records of a suite.
 ///
-/// For suites that run every night: each record is compared with the first one, the one before it,
-/// or another, and places where a new level begins are marked: PELT over the medians, for steps of
-/// at least the smallest effect that last two records or more.
+/// The command is for suites that run every night. Each record is compared with the first one, the
+/// previous one, or a named one. Change points, at which a new level begins, are marked: PELT over
+/// the medians finds steps of at least the smallest effect that last two records or more.
 #[derive(Debug, clap::Args)]
 pub struct HistoryArgs {
-    /// A suite, of which all records in ./records are taken, or records.
+    /// A suite, for all of its records in ./records, or records.
     #[arg(required = true, value_name = "SUITE|RUN")]
     targets: Vec<String>,
 
-    /// The metric that is shown [default: what the suite names first, or else iops].
+    /// The metric to show [default: the first that the suite names, or else iops].
     #[arg(long)]
     metric: Option<Metric>,
 
-    /// The record that each is compared with: first, previous, or a name.
+    /// The record to compare each record with: first, previous, or a name.
     #[arg(long, value_name = "first|previous|RUN", default_value = "first")]
     against: String,
 
@@ -54,19 +54,19 @@ pub struct HistoryArgs {
     #[arg(long, value_enum, default_value_t = Order::Date)]
     by: Order,
 
-    /// The least change that matters.
+    /// The least change that matters, in per cent.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
     smallest_effect: f64,
 
-    /// The share of all verdicts of a record that may be wrong.
+    /// The share of wrong verdicts that is accepted within a record (false discovery rate).
     #[arg(long, default_value_t = 0.05, value_parser = chance)]
     alpha: f64,
 
-    /// How it is printed.
+    /// The format of the output.
     #[arg(long, value_enum, default_value_t = HistoryFormat::Table)]
     format: HistoryFormat,
 
-    /// A new file instead of standard output: a picture (.svg), or a table (.csv).
+    /// A new file to write, in place of standard output: a picture (.svg) or a table (.csv).
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -78,21 +78,21 @@ enum HistoryFormat {
     Csv,
 }
 
-/// A cell over all records.
+/// History of a cell over all records.
 struct CellHistory {
     cell: Cell,
-    /// The values of the axes in which cells differ.
+    /// Values of the axes in which the cells differ.
     name: String,
     points: Vec<CellPoint>,
 }
 
-/// A cell in one record.
+/// Result of a cell in one record.
 #[derive(Default)]
 struct CellPoint {
     value: Option<f64>,
-    /// How many trials have one.
+    /// Number of trials with a value.
     trials: usize,
-    /// With the cell of the record that it is compared with.
+    /// Comparison with the cell of the reference record.
     comparison: Option<Comparison>,
     begins_level: bool,
 }
@@ -112,14 +112,14 @@ impl CellPoint {
     }
 }
 
-/// Everything that is shown.
+/// Contents of the output.
 struct History {
     suite: String,
     metric: Metric,
     unit: String,
     entries: Vec<Entry>,
     cells: Vec<CellHistory>,
-    /// Why some records could not be compared.
+    /// Reasons why some records could not be compared.
     remarks: Vec<String>,
 }
 
@@ -144,7 +144,8 @@ pub fn history(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
             Some("svg") => history.picture(args),
             _ => history.csv()?,
         };
-        // A picture of before is replaced, as a report is; of a table nothing says whose it is.
+        // An old picture is replaced, as a report is. A table has no mark of its origin, and is
+        // kept.
         match ending.as_deref() {
             Some("svg") => report::write(output, text.as_bytes())?,
             _ => whole_file::write_text(output, &text)?,
@@ -221,7 +222,7 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
     for at in 0..number {
         let base = match (&fixed, args.against.as_str()) {
             (Some(fixed), _) => fixed,
-            // Nothing comes before the first.
+            // The first record has no previous one.
             (None, _) if at == 0 => continue,
             (None, "previous") => &indexes[at - 1],
             (None, _) => &indexes[0],
@@ -252,7 +253,7 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
 
 const KERNEL: &str = "kernel";
 
-/// The cells by the values of the axes in which they differ.
+/// Names cells by the values of the axes in which they differ.
 fn names<'c>(cells: impl Iterator<Item = &'c Cell>) -> Vec<String> {
     let cells: Vec<&Cell> = cells.collect();
     let differs =
@@ -265,7 +266,7 @@ fn names<'c>(cells: impl Iterator<Item = &'c Cell>) -> Vec<String> {
     cells.iter().map(name).collect()
 }
 
-/// Whether each record is of one kernel, so that the axis only tells the records apart.
+/// Returns true if each record has one kernel, so that the kernel axis only distinguishes records.
 fn is_kernel_apart(entries: &[Entry]) -> bool {
     entries.iter().all(|entry| {
         let values = counted(&entry.record).map(|outcome| outcome.cell.value(KERNEL));
@@ -273,7 +274,7 @@ fn is_kernel_apart(entries: &[Entry]) -> bool {
     })
 }
 
-/// The trials that count.
+/// Returns the trials that count.
 fn counted(record: &Record) -> impl Iterator<Item = &Outcome> {
     record.lines().iter().filter(|outcome| outcome.status == Status::Ok && outcome.is_sound())
 }
@@ -285,7 +286,7 @@ fn judged(
     apart: bool,
     args: &HistoryArgs,
 ) -> Result<Vec<Comparison>, String> {
-    // No cell has an axis of the second name.
+    // No cell has both axes.
     let axis = if apart { KERNEL } else { RECORD };
     let matched =
         match_across(base, index, axis, Trust::Sound).map_err(|error| error.to_string())?;
@@ -309,7 +310,7 @@ impl CellHistory {
         let Some(spread) = Spread::over(values.iter().copied()).filter(|_| values.len() > 1) else {
             return Ok(());
         };
-        // Equal medians have no noise, and then every rounding would be a step.
+        // Equal medians have no noise. Without a least noise, every rounding would be a step.
         let least = (spread.median * smallest_effect).powi(2);
         let penalty = penalty(&values).map_err(Failure::cannot)?.max(least);
         for cut in change_points(&values, penalty).map_err(Failure::cannot)? {
@@ -318,7 +319,7 @@ impl CellHistory {
         Ok(())
     }
 
-    /// The values as bars between the least and the greatest, which are at least 2 % apart.
+    /// Draws the values as bars between the least and the greatest, which differ by at least 2 %.
     fn trend(&self) -> String {
         let values = || self.points.iter().filter_map(|point| point.value);
         let (low, high) = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
@@ -333,7 +334,7 @@ impl CellHistory {
 }
 
 impl History {
-    /// The words below a picture: days, where each record is of its own.
+    /// Returns the labels below a picture. If each record has its own day, they are days.
     fn words(&self) -> Vec<String> {
         let days = || self.entries.iter().map(|entry| entry.word.split(' ').next());
         let is_apart = days().collect::<BTreeSet<_>>().len() == self.entries.len();
@@ -386,7 +387,7 @@ impl History {
             let (change, interval) = answer::change_and_interval(last.and_then(CellPoint::change));
             let words = last.and_then(|last| Some((last.verdict_in_words()?, last.verdict()?)));
             let verdict = words.map(|(words, verdict)| screen.paint(&words, verdict.into()));
-            // The estimates that the change is between, where there is one.
+            // The estimates of the comparison, if there is one.
             let (own, base) = match compared {
                 Some(comparison) => comparison.numbers_in_words(),
                 None => (value(last), "-".to_owned()),

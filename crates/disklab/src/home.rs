@@ -1,4 +1,4 @@
-//! What this installation comes with: its data, and the lab in it.
+//! The data of this installation, and the lab in it.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -17,12 +17,12 @@ pub struct Home {
 impl Home {
     pub fn open() -> Result<Self, Failure> {
         let share = Share::find()?;
-        // Messages name files as the user would.
+        // Messages then name files as the user would.
         let lab = Lab::load(&from_here(&share.lab()))?;
         Ok(Self { share, lab })
     }
 
-    /// The kernels that are supported, the most preferred first.
+    /// Returns the supported kernels, the most preferred first.
     pub fn series(&self) -> Vec<Series> {
         let series = |kernel: &disklab_config::Kernel| Series {
             series: kernel.series.clone(),
@@ -32,14 +32,14 @@ impl Home {
     }
 }
 
-/// `path` relative to the current folder where it is below it.
+/// Returns `path` relative to the current folder if it is below that folder.
 pub fn from_here(path: &Path) -> PathBuf {
     let below =
         env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     below.filter(|below| !below.as_os_str().is_empty()).unwrap_or_else(|| path.to_owned())
 }
 
-/// The paths of what a folder holds, in the order of their names.
+/// Returns the paths of a folder's entries, sorted by name.
 pub fn paths_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;

@@ -1,5 +1,5 @@
-//! `disklab import`: results of others as a record, so that they can be shown, compared and put to
-//! a gate.
+//! `disklab import`: makes a record of other programs' results, so that disklab can show, compare
+//! and gate them.
 
 mod pattern;
 pub mod walk;
@@ -26,10 +26,10 @@ use crate::screen::Screen;
 use pattern::Pattern;
 use walk::{FoundFiles, ReadFile, look};
 
-/// Make a record of results that are there already.
+/// Make a record of results that other programs wrote.
 ///
-/// Files are told apart by what is in them; docs/FORMAT.md says what of each is read. Rows whose
-/// numbers cannot be true together are kept, marked, and left out of verdicts.
+/// disklab recognizes each file by its contents; docs/FORMAT.md says which of its numbers are read.
+/// Rows whose numbers cannot all be true are kept, marked, and left out of verdicts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = formats())]
 pub struct ImportArgs {
@@ -37,20 +37,22 @@ pub struct ImportArgs {
     #[arg(required = true)]
     paths: Vec<PathBuf>,
 
-    /// What the paths of the files say, from the folder that is named:
-    /// '{scheduler}/{workload}-{seed}.json'. Each name becomes an axis; {seed} or {repeat} tells
-    /// repeats of a cell apart. Without it each file is a cell of its own.
+    /// A pattern that derives the cell of a file from its path.
+    ///
+    /// The path begins at the folder that is named. Example: '{scheduler}/{workload}-{seed}.json'.
+    /// Each name becomes an axis; {seed} or {repeat} numbers the repeats of a cell. Without a
+    /// pattern, each file is a cell of its own.
     #[arg(long, value_name = "PATTERN")]
     cell: Option<Pattern>,
 
-    /// The record's folder, a new one.
+    /// The folder of the record. It must be new.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// The suite's name in records that were imported.
+/// Name of the suite in imported records.
 const NAME: &str = "imported";
-/// What a pattern calls the repeat.
+/// Names of the repeat in a pattern.
 const REPEATS: [&str; 2] = ["seed", "repeat"];
 
 fn formats() -> String {
@@ -178,12 +180,12 @@ fn manifest(looked: &FoundFiles, outcomes: &[Outcome]) -> Manifest {
     manifest
 }
 
-/// The values of an axis; `None` stands for the outcomes that do not have it.
+/// Returns the values of an axis; `None` stands for outcomes without the axis.
 fn values<'o>(outcomes: &'o [Outcome], axis: &str) -> BTreeSet<Option<&'o str>> {
     outcomes.iter().map(|outcome| outcome.cell.value(axis)).collect()
 }
 
-/// In the order in which they are met.
+/// Returns the axes in order of appearance.
 fn axes(outcomes: &[Outcome]) -> Vec<&str> {
     let values = outcomes.iter().flat_map(|outcome| &outcome.cell.0);
     let axes: IndexSet<&str> = values.map(|(axis, _)| axis.as_str()).collect();
@@ -198,8 +200,8 @@ fn numbers(outcomes: &[Outcome]) -> Vec<&str> {
     of_fio.into_iter().chain(names).collect()
 }
 
-/// Axes whose values look like measurements, as they are broken numbers and few are equal, and how
-/// many values they have.
+/// Returns axes whose values look like measurements (fractions, and few equal), with their numbers
+/// of values.
 fn measured_perhaps(outcomes: &[Outcome]) -> Vec<(&str, usize)> {
     let measured = |axis: &&str| {
         let values: Vec<&str> =
@@ -213,7 +215,7 @@ fn measured_perhaps(outcomes: &[Outcome]) -> Vec<(&str, usize)> {
     axes(outcomes).into_iter().filter_map(|axis| Some((axis, measured(&axis)?))).collect()
 }
 
-/// Returns the outcomes, and how many rows could not have the number that they say.
+/// Returns the outcomes, and the number of rows whose repeat number could not be kept.
 fn outcomes(
     read: &[ReadFile],
     pattern: Option<&Pattern>,
@@ -221,7 +223,7 @@ fn outcomes(
     let mut renumbered = 0;
     let mut outcomes = Vec::new();
     let mut ids = Ids::default();
-    // How many repeats each cell has, and which numbers are taken.
+    // Repeats of each cell: their count, and the numbers in use.
     let mut repeats: BTreeMap<Vec<(String, String)>, Repeats> = BTreeMap::new();
     for (index, file) in read.iter().enumerate() {
         let (axes, seed) = of_path(file, pattern)?;
@@ -245,12 +247,12 @@ fn outcomes(
 #[derive(Default)]
 struct Repeats {
     taken: BTreeSet<u32>,
-    /// None below it is free.
+    /// No number below this one is free.
     free: u32,
 }
 
 impl Repeats {
-    /// The one that is wanted, if it is not taken; else the first that is free.
+    /// Returns the wanted number if it is free, or else the first free one.
     fn next(&mut self, wanted: Option<u32>) -> u32 {
         let repeat = wanted.filter(|repeat| !self.taken.contains(repeat)).unwrap_or_else(|| {
             self.free = (self.free.max(1)..=u32::MAX)
@@ -263,7 +265,7 @@ impl Repeats {
     }
 }
 
-/// The axes that a file's path gives, and the repeat.
+/// Axes and repeat that the path of a file gives.
 type OfPath = (Vec<(String, String)>, Option<u32>);
 
 fn of_path(file: &ReadFile, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
@@ -290,15 +292,15 @@ fn of_path(file: &ReadFile, pattern: Option<&Pattern>) -> Result<OfPath, Failure
     Ok((axes, repeat))
 }
 
-/// The names that rows have, and for each beginning that several of them would have the number
-/// that the next one may get.
+/// Names of the rows so far. For each name that several rows would have, `next` holds the number
+/// that the next row may get.
 #[derive(Default)]
 struct Ids {
     taken: BTreeSet<String>,
     next: BTreeMap<String, u32>,
 }
 
-/// Values and repeat as a name that a folder could have, and that no other row has.
+/// Builds a unique name from values and repeat that is valid as the name of a folder.
 fn id(cell: &Cell, repeat: u32, Ids { taken, next }: &mut Ids) -> String {
     let fit = |letter: char| {
         if disklab_record::is_fit_letter(letter) && letter != '+' { letter } else { '_' }

@@ -1,4 +1,4 @@
-//! `disklab kernel`: guest kernels, built once and kept.
+//! `disklab kernel`: builds guest kernels once, and keeps them.
 
 mod choice;
 mod patch;
@@ -23,7 +23,7 @@ use crate::{signals, words};
 use choice::{could_be, source, unknown_kernel};
 use progress::BuildProgress;
 
-/// Build guest kernels, list them, find them.
+/// Build, list, find and patch guest kernels.
 #[derive(Debug, clap::Args)]
 pub struct KernelArgs {
     #[command(subcommand)]
@@ -40,42 +40,49 @@ enum KernelVerb {
 }
 
 /// Build a guest kernel, unless it is built already.
+///
+/// disklab takes the source from Debian's source package, or from your own tree or tarball
+/// (--source), and keeps the built kernel in its cache.
 #[derive(Debug, clap::Args)]
 struct BuildArgs {
-    /// A series of the lab, or the newest that can be had; or what --source takes, as in a suite's
-    /// axis. A series gets disklab's read policies beside the kernel's own, as disklab-queue,
-    /// disklab-latency and so on.
+    /// The kernel to build: a series of the lab such as 7.3, or newest.
+    ///
+    /// newest is the newest series whose source can be had. The option also takes what --source
+    /// takes, as a suite's kernel axis does. A series gets disklab's read policies beside the
+    /// kernel's own policies, under names that begin with disklab-, such as disklab-queue.
     #[arg(long, value_name = "SERIES", default_value = NEWEST)]
     kernel: String,
 
-    /// A kernel tree, a git revision of one (TREE@REV) or a tarball of one, in place of the
-    /// distribution's source. None is ever written to. Its btrfs is left as it is, so that its own
-    /// read policies run; TREE:disklab adds disklab's beside them.
+    /// A kernel tree, a git revision of it (TREE@REV), or a tarball, as the source.
+    ///
+    /// disklab never writes to the tree. The btrfs of the tree stays as it is and runs its own read
+    /// policies; TREE:disklab adds disklab's read policies beside them.
     #[arg(long, value_name = "PATH", conflicts_with = "kernel")]
     source: Option<PathBuf>,
 
-    /// What the tarball's SHA-256 must be.
+    /// The SHA-256 that the tarball must have.
     #[arg(long, value_name = "HEX", requires = "source")]
     sha256: Option<String>,
 
-    /// Leave the btrfs of a series as it is, without disklab's read policies. The btrfs of a
-    /// --source is left so unless its name ends in :disklab.
+    /// Leave out disklab's read policies and build the btrfs of a series unchanged.
+    ///
+    /// The btrfs of a --source is unchanged anyway, unless the name ends in :disklab.
     #[arg(long, conflicts_with = "source")]
     mainline_btrfs: bool,
 
-    /// Compilers at a time; as many as there are processors unless said.
+    /// The number of compilers that run at a time [default: the number of processors].
     #[arg(long, value_name = "N")]
     jobs: Option<AtATime>,
 }
 
-/// Print where a built kernel is.
+/// Print the path of a built kernel.
 #[derive(Debug, clap::Args)]
 struct PathArgs {
-    /// A series such as 7.3, a version such as 7.3.4, or newest.
+    /// The kernel: a series such as 7.3, a version such as 7.3.4, or newest.
     #[arg(default_value = NEWEST)]
     kernel: String,
 
-    /// The kernel that was built with --mainline-btrfs.
+    /// Print the kernel that was built with --mainline-btrfs.
     #[arg(long)]
     mainline_btrfs: bool,
 }
@@ -128,7 +135,7 @@ fn build(args: &BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Warns of files of a source that disklab changes too.
+/// Warns of files that both the source and disklab change.
 pub fn warn_of_overlap(
     source: &KernelSource,
     btrfs: Btrfs,
@@ -186,8 +193,9 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What to type after `run SUITE` so that it is this kernel: its version where that finds it, else
-/// its folder, as for one of the user's own beside a packaged one of the same version.
+/// Returns the argument after `run SUITE` that selects this kernel. It is the version if that finds
+/// the kernel, and otherwise the folder. A user's own kernel beside a packaged one of the same
+/// version needs the folder.
 fn selection(cache: &Cache, share: &Share, kernel: &Kernel) -> String {
     let version = kernel.version.to_string();
     let found = find(cache, share, Btrfs::Policies, &version)

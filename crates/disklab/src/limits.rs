@@ -1,4 +1,4 @@
-//! What this machine has, where a user asks for more: refused before anything begins.
+//! Limits of this machine. Requests beyond them are refused before anything begins.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -12,29 +12,28 @@ use signal_hook::consts::SIGXFSZ;
 
 use crate::exit::{Failure, cannot, mistaken};
 
-/// More than this for each processor only take memory: each guest, and each compiler, keeps one
-/// busy.
+/// More guests or compilers for each processor only take memory: each keeps one processor busy.
 const FOR_EACH_PROCESSOR: usize = 4;
 
-/// Raises the soft limit of open files to the hard one, which every process may do: several guests
-/// and a trace need more than some shells allow.
+/// Raises the soft limit of open files to the hard limit, which every process may do. Several
+/// guests and a trace need more files than some shells allow.
 pub fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
-    // With fewer files the first trial that lacks one says so.
+    // With fewer files, the first trial that lacks one fails with that message.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Makes a write beyond the limit of the size of files (`ulimit -f`) an error, as on a full disk.
-/// Without a handler its signal would end the program without a word.
+/// Turns a write beyond the limit on file sizes (`ulimit -f`) into an error, as on a full disk.
+/// Without a handler, the signal would end the program without a message.
 pub fn survive_long_files() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// A guest has a file of the machine open for each file of the machine that a program in it has
-/// open. With fewer, programs in it fail as if the trial were wrong.
+/// Smallest limit of open files. A guest opens a file of the machine for each such file that its
+/// programs open. With fewer, the programs fail as if the trial were wrong.
 const OPEN_FILES: u64 = 256;
 
-/// Refuses to start guests where a process may have only few files open.
+/// Refuses to start guests if a process may have only few files open.
 pub fn check_open_files() -> Result<(), Failure> {
     match getrlimit(Resource::Nofile).maximum {
         Some(most) if most < OPEN_FILES => Err(cannot!(
@@ -45,8 +44,8 @@ pub fn check_open_files() -> Result<(), Failure> {
     }
 }
 
-/// Refuses trials with disks that are larger than files may be here: their data is one sparse file
-/// for each disk.
+/// Refuses trials with disks larger than the largest file allowed here: each disk is one sparse
+/// file.
 pub fn check_file_size(trials: &[Trial]) -> Result<(), Failure> {
     let Some(most) = getrlimit(Resource::Fsize).current.map(Bytes) else { return Ok(()) };
     let sizes = |trial: &Trial| trial.devices.iter().map(|device| device.used).max();
@@ -65,7 +64,7 @@ pub fn check_file_size(trials: &[Trial]) -> Result<(), Failure> {
     }
 }
 
-/// How many of something run at a time: what `--jobs` takes.
+/// Number of things that run at a time, as `--jobs` takes it.
 #[derive(Debug, Clone, Copy)]
 pub struct AtATime(usize);
 
@@ -75,7 +74,7 @@ impl AtATime {
     }
 }
 
-/// One for each processor.
+/// The default is the number of processors.
 impl Default for AtATime {
     fn default() -> Self {
         Self(processors())
@@ -101,8 +100,8 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// A guest that is to have more memory than the machine would run until that is full. `file` is the
-/// suite's.
+/// Refuses guests with more memory than the machine has. Such a guest would run until the memory is
+/// full. `file` is the suite's.
 pub fn check_memory(file: &str, wanted: Bytes) -> Result<(), Failure> {
     let system = rustix::system::sysinfo();
     let machine = Bytes(system.totalram.saturating_mul(u64::from(system.mem_unit)));

@@ -1,4 +1,4 @@
-//! `disklab list`: what the lab holds, and the records in `./records`.
+//! `disklab list`: lists the contents of the lab, and the records in `./records`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,10 +17,12 @@ use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, left, right};
 
-/// List what the lab holds, and the records in ./records.
+/// List suites, arrays, devices, workloads, policies, kernels and runs.
+///
+/// The lab holds the suites and their parts; the records of your runs are in ./records.
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
-    /// Only these; everything unless said.
+    /// The kind of thing to list [default: every kind].
     #[arg(value_enum)]
     what: Option<ListKind>,
 }
@@ -42,7 +44,7 @@ pub fn list(args: &ListArgs, screen: &Screen) -> Result<Exit, Failure> {
     let name = |what: ListKind| {
         what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     };
-    // Records can be listed where there is no lab.
+    // Listing records needs no lab.
     let home = if wanted == [ListKind::Runs] { None } else { Some(Home::open()?) };
     if screen.json {
         let lists: Map<String, Value> =
@@ -67,7 +69,7 @@ pub fn list(args: &ListArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Builds the table of a list, or returns None where there is no record.
+/// Builds the table of a list, or returns None if there is no record.
 fn table(what: ListKind, home: Option<&Home>, screen: &Screen) -> Option<TextTable> {
     let Some(home) = home.filter(|_| what != ListKind::Runs) else { return runs(screen) };
     let lab = &home.lab;
@@ -133,7 +135,7 @@ fn table(what: ListKind, home: Option<&Home>, screen: &Screen) -> Option<TextTab
     })
 }
 
-/// Sets a table of things: each has its name, facts in the columns of that name, and a summary.
+/// Builds a table: name, facts in the columns with their names, and summary.
 fn summaries<T, const N: usize>(
     facts: [(&str, Align); N],
     things: impl IntoIterator<Item = T>,
@@ -148,7 +150,7 @@ fn summaries<T, const N: usize>(
     table
 }
 
-/// What a workload does, its block size, its depth and the size of its files.
+/// Returns a workload's operation, block size, depth and file size.
 fn load(workload: &Workload) -> [String; 4] {
     let each = |column: fn(&Job) -> String| workload.jobs().iter().map(column).join(", ");
     let none = String::new;
@@ -187,7 +189,8 @@ fn runs(screen: &Screen) -> Option<TextTable> {
     is_any.then_some(table)
 }
 
-/// A suite with mistakes is listed with them: the others are as good as before.
+/// A suite in the list. A mistaken suite is listed with its mistakes, and does not affect the
+/// others.
 #[derive(Debug, Default, Serialize)]
 struct ListedSuite {
     name: String,
@@ -214,7 +217,7 @@ fn suites(lab: &Lab) -> Vec<ListedSuite> {
     lab.suites.iter().map(listed).collect()
 }
 
-/// Things as they were read, with all that their files say.
+/// Returns the listed things as read, with all keys of their files.
 fn as_json(what: ListKind, home: Option<&Home>) -> Value {
     let Some(home) = home else { return json!(records::list()) };
     let lab = &home.lab;

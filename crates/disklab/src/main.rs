@@ -1,4 +1,4 @@
-//! The command line: one file a verb. No other crate prints to users.
+//! The `disklab` command, with one file for each verb. No other crate prints to users.
 
 mod array;
 mod audit;
@@ -55,8 +55,8 @@ mod words;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // A guest starts this program as its first process, and each trial waits for it: nothing comes
-    // before.
+    // A guest starts this program as its first process, and each trial waits for it. Therefore this
+    // check comes first.
     if std::process::id() == 1
         && std::env::args_os().nth(1).is_some_and(|first| first == disklab_guest::init::ARGUMENT)
     {

@@ -1,4 +1,4 @@
-//! `disklab man`: the manual, made of the same words as `--help`.
+//! `disklab man`: the manual, made from the texts of `--help`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use clap_mangen::Man;
 use crate::exit::{Exit, Failure, cannot};
 use crate::screen::Screen;
 
-/// Print the manual page, or write the pages of all verbs into a folder.
+/// Print the manual page, or write the pages of all verbs.
 ///
-/// To read it: disklab man | man -l -
+/// To read the manual: disklab man | man -l -
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// Where to write disklab.1, disklab-run.1 and the others.
+    /// The folder for disklab.1, disklab-run.1 and the other pages.
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Published matrices of drives, read from files, and the devices that model the drives.
+//! Reads published matrices of drives from files, and finds the devices that model the drives.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,24 +17,24 @@ use serde_json::{Value, json};
 use crate::exit::{Failure, mistaken};
 use crate::home::paths_in;
 
-/// The first bytes of a file, as far as they are needed to know it.
+/// Number of first bytes that identify a file, at most.
 const HEAD: usize = 64 << 10;
-/// The end of the name of a device's file.
+/// Ending of the name of a device's file.
 const TOML: &str = ".toml";
-/// More folders within folders than results have.
+/// Depth of folders beyond which no results are looked for.
 const DEEPEST: usize = 32;
 
-/// The points of all files that were read, by drive, in the order in which they were found.
+/// Points of all files, by drive, in the order in which they were found.
 #[derive(Debug, Default)]
 pub struct FoundMatrices {
     pub drives: IndexMap<String, Vec<MatrixPoint>>,
-    /// Files that hold results and could not be read, each with the reason.
+    /// Files with results that could not be read, each with the reason.
     pub passed_over: Vec<String>,
 }
 
 impl FoundMatrices {
-    /// Reads a file, which must be a matrix, or all matrices at and below a folder. Returns whether
-    /// there was one, though it could not be read.
+    /// Reads a file, which must be a matrix, or all matrices at and below a folder. Returns true if
+    /// there was a matrix, readable or not.
     pub fn read(&mut self, path: &Path) -> Result<bool, Failure> {
         let mut found = Self::default();
         if path.is_dir() {
@@ -51,7 +51,7 @@ impl FoundMatrices {
         Ok(any)
     }
 
-    /// Whether nothing was found, neither points nor files that could not be read.
+    /// Returns true if there are neither points nor unreadable files.
     pub fn is_empty(&self) -> bool {
         self.drives.is_empty() && self.passed_over.is_empty()
     }
@@ -81,7 +81,7 @@ impl FoundMatrices {
         Ok(())
     }
 
-    /// `drive` is the name of those points that have none of their own.
+    /// Adds points. `drive` is the name for points without one.
     fn add(&mut self, points: Vec<MatrixPoint>, drive: &str) {
         for mut point in points {
             if point.drive.is_empty() {
@@ -92,8 +92,8 @@ impl FoundMatrices {
     }
 }
 
-/// The name of a drive whose reports are in a folder: the path from the folder that was named, or
-/// the name of that folder itself.
+/// Returns the name of a drive whose reports are in a folder: the path from the named folder, or
+/// the named folder's own name.
 fn drive_of(root: &Path, file: &Path) -> String {
     let folder = file.parent().unwrap_or(Path::new(""));
     let below = folder.strip_prefix(root).unwrap_or(Path::new(""));
@@ -104,7 +104,7 @@ fn drive_of(root: &Path, file: &Path) -> String {
     whole.file_name().map_or_else(|| "drive".to_owned(), |name| name.to_string_lossy().into())
 }
 
-/// Reads the points of a file; None if it is no matrix, which is an error only if it must be one.
+/// Reads the points of a file. None means that it is no matrix, which is an error only if `must`.
 fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String> {
     let shown = path.display();
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
@@ -127,7 +127,7 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
         return Ok(None);
     };
     let points = points.map_err(|error| format!("{shown}: {error}"))?;
-    // A table names files of devices from its own folder on.
+    // A table names device files relative to its own folder.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let beside = |device: String| {
@@ -142,7 +142,7 @@ fn points_of(path: &Path, must: bool) -> Result<Option<Vec<MatrixPoint>>, String
     Ok(Some(points.into_iter().map(placed).collect()))
 }
 
-/// A device, named for one drive or for all, and the array whose machine it is in.
+/// A device for one drive or for all drives, and the array whose machine it is in.
 #[derive(Debug, Clone)]
 pub struct DeviceChoice {
     drive: Option<String>,
@@ -170,7 +170,8 @@ impl std::str::FromStr for DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// Whether it is for this drive: its whole name, or the end of it from a `/` on.
+    /// Returns true if the device is for this drive: by its whole name, or by the end of it after a
+    /// `/`.
     fn is_for(&self, drive: &str) -> bool {
         let Some(wanted) = &self.drive else { return true };
         drive
@@ -179,7 +180,7 @@ impl DeviceChoice {
     }
 }
 
-/// Refuses choices for drives that are not there, and two for the same drive.
+/// Refuses choices for unknown drives, and two choices for the same drive.
 pub fn check_choices(choices: &[DeviceChoice], found: &FoundMatrices) -> Result<(), Failure> {
     for (index, choice) in choices.iter().enumerate() {
         if let Some(drive) = &choice.drive
@@ -197,9 +198,9 @@ pub fn check_choices(choices: &[DeviceChoice], found: &FoundMatrices) -> Result<
     Ok(())
 }
 
-/// The device of a drive: the last choice that is for it alone, else one for all drives, else what
-/// its points name; None without any. The machine that it was in is that of the array that its
-/// choice or its points name, if they do.
+/// Returns the device of a drive: the last choice for this drive, or else the choice for all
+/// drives, or else the device that its points name. The machine is that of the array which the
+/// choice or the points name. None means that nothing names a device.
 pub fn device_of(
     drive: &str,
     points: &[MatrixPoint],
@@ -225,13 +226,13 @@ pub fn device_of(
     Ok(Some(HostedDevice { device, host }))
 }
 
-/// The time of the machine that a drive was measured in, if its points name an array that has one.
+/// Returns the machine's time for a drive, if its points name an array that has such a time.
 pub fn host_of(points: &[MatrixPoint], lab: &Lab) -> Result<Option<HostTime>, Failure> {
     let Some(point) = points.iter().find(|point| point.array.is_some()) else { return Ok(None) };
     host_of_array(&point.place, point.array.as_deref().unwrap_or_default(), lab)
 }
 
-/// The `[host]` of an array; `place` is where it is named.
+/// Returns the `[host]` of an array; `place` is the place that names the array.
 pub fn host_of_array(place: &str, name: &str, lab: &Lab) -> Result<Option<HostTime>, Failure> {
     let array = lab.arrays.get(name).ok_or_else(|| {
         let known = lab.arrays.keys().map(String::as_str);
@@ -256,7 +257,7 @@ fn find_device(name: &str, lab: &Lab) -> Result<Device, Failure> {
     Ok(read_device(&stem.unwrap_or_default(), name, &text, lab)?)
 }
 
-/// Reads a device as the lab would; `file` is what messages call it.
+/// Reads a device by the lab's rules; messages call it `file`.
 pub fn read_device(name: &str, file: &str, text: &str, lab: &Lab) -> Result<Device, Diagnostics> {
     let inherited = inherited_keys(text, &lab.texts.devices);
     let mut reader = TomlReader::new(file, text);
@@ -266,7 +267,7 @@ pub fn read_device(name: &str, file: &str, text: &str, lab: &Lab) -> Result<Devi
     reader.read(|table| Device::read(name, table))
 }
 
-/// Says why the numbers of a point cannot be true together, and where they are; None if they can.
+/// Returns the contradiction in the numbers of a point, and its place; None if there is none.
 pub fn contradiction(point: &MatrixPoint) -> Option<String> {
     let doubts: Vec<String> = point.doubts.iter().map(ToString::to_string).collect();
     (!doubts.is_empty()).then(|| {
@@ -274,7 +275,7 @@ pub fn contradiction(point: &MatrixPoint) -> Option<String> {
     })
 }
 
-/// Errors as a document has them: parts of the measured numbers.
+/// Formats errors for a document, as shares of the measured numbers.
 pub fn parts_json(errors: &LoadNumbers) -> Value {
     let LoadNumbers { iops, mean, p50, p99, p99_9 } = errors;
     json!({ "iops": iops, "mean": mean, "p50": p50, "p99": p99, "p99_9": p99_9 })

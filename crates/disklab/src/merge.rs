@@ -1,4 +1,4 @@
-//! `disklab merge`: records of parts of a suite as one record.
+//! `disklab merge`: merges records of parts of a suite into one.
 
 use std::path::{Path, PathBuf};
 
@@ -13,22 +13,25 @@ use crate::home::from_here;
 use crate::screen::{Paint, Screen};
 use crate::{derived, records, words};
 
-/// Put records of parts of a suite together, as if one run had made them all.
+/// Merge records of parts of a suite into one record.
 ///
-/// The parts are what `disklab run --shard`, `--trial` and `--seeds 6-10` leave, on any machines.
-/// Refused are records of other kernels, other builds of disklab, other tools, other files of the
-/// lab, another suite, or other settings of it (--set). Seeds that were begun after a record with
-/// others had ended count as added after a look, as those of `disklab run --resume RUN --seeds N`.
-/// A trial that several records have is kept once where its results are the same, byte for byte;
-/// where they are not, that is an error, which names trial and file. Nothing is merged where a
-/// number of a line does not follow from the raw files of its trial.
+/// The merged record is the one that a single run would have made. The parts come from `disklab
+/// run` with --shard, --trial or --seeds 6-10, on any machines. merge refuses records with
+/// different kernels, builds of disklab, tools, files of the lab, suites, or settings (--set).
+///
+/// If several records have a trial with the same results, byte for byte, the trial is kept once. If
+/// the results differ, merge fails and names the trial and the file. merge also fails if a number
+/// of a line does not follow from the raw files of its trial.
+///
+/// Seeds that were begun after a record with other seeds had ended count as added after an interim
+/// analysis, as with `disklab run --resume RUN --seeds N`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Records, by their names in ./records or by their paths.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
 
-    /// The new record's folder [default: a new one in ./records].
+    /// The folder of the new record [default: a new folder in ./records].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

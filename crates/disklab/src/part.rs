@@ -1,4 +1,4 @@
-//! Some of a suite's trials: by name or key, or one of so many equal shares.
+//! Selects some of a suite's trials: by name, by key, or as one of several equal shares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -15,27 +15,29 @@ use crate::home::Home;
 use crate::question::Question;
 use crate::{signals, words};
 
-/// Most that a suite is cut into.
+/// Number of shares from which on `--shard` is refused.
 const MOST_SHARDS: u32 = 100_000;
 
-/// Which of a suite's trials; all of them unless said.
+/// Options that choose some of a suite's trials. By default all of them run.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Wanted {
-    /// Only these trials, by their keys (`disklab plan SUITE --json` has them) or by one's name.
-    /// Can be repeated.
+    /// Run only these trials, by their keys or by the name of one. Can be repeated.
+    ///
+    /// `disklab plan SUITE --json` prints the keys and the names.
     #[arg(long = "trial", value_name = "ID,...")]
     trials: Vec<String>,
 
-    /// Only the Kth of N shares of the trials. Each trial is in one of them, always the same; all
-    /// take about as long.
+    /// Run only the Kth of N shares of the trials.
+    ///
+    /// Each trial is in one share, which is always the same. All shares take about the same time.
     #[arg(long, value_name = "K/N", conflicts_with = "trials")]
     shard: Option<Shard>,
 }
 
-/// `2/3`: the second of three.
+/// A share of the trials: `2/3` is the second of three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1.
+    /// Number of the share, from 1.
     number: u32,
     of: u32,
 }
@@ -65,8 +67,8 @@ impl FromStr for Shard {
 }
 
 impl Wanted {
-    /// The question with the trials that are wanted of it. `kernels` are asked for where a trial is
-    /// named by its key.
+    /// Returns the question with the wanted trials only. `kernels` is called only for trials named
+    /// by keys.
     pub fn select(
         &self,
         question: Question,
@@ -90,8 +92,8 @@ impl Wanted {
 }
 
 impl Shard {
-    /// Where its trials are among all. The longest trial goes first, each to the share that has
-    /// least to do so far.
+    /// Returns the indices of the share's trials. The longest trial goes first, and each trial goes
+    /// to the share with the least work so far.
     fn places(self, trials: &[Trial]) -> Vec<usize> {
         let weight = |trial: &Trial| {
             if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) }
@@ -101,9 +103,9 @@ impl Shard {
 
     fn share_of(self, weights: &[Duration]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..weights.len()).collect();
-        // Stable: of trials that take as long, the first goes first.
+        // The sort is stable: equally long trials keep their order.
         order.sort_by_key(|&at| std::cmp::Reverse(weights[at]));
-        // What each share has to do, how many trials that is, and which share it is.
+        // Work of each share, the number of its trials, and the number of the share.
         let mut shares: BTreeSet<(Duration, usize, u32)> =
             (1..=self.of).map(|share| (Duration::ZERO, 0, share)).collect();
         let mut own = Vec::new();
@@ -119,7 +121,7 @@ impl Shard {
     }
 }
 
-/// The places of trials among all, each once, in rising order.
+/// Returns the indices of the named trials, each once, in rising order.
 fn named(
     wanted: &[String],
     trials: &[Trial],
@@ -129,7 +131,7 @@ fn named(
         trials.iter().enumerate().map(|(at, trial)| (trial.id.as_str(), at)).collect();
     let (mut at, mut others) = (BTreeSet::new(), Vec::new());
     for wanted in wanted {
-        // A name may have commas in it, keys have none.
+        // A name may contain commas; a key contains none.
         let is_name = names.contains_key(wanted.as_str());
         let words = if is_name { vec![wanted.as_str()] } else { wanted.split(',').collect() };
         for word in words {
@@ -168,10 +170,10 @@ fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
     mistaken!("--trial: the suite has no trial `{}`; {hint}", wanted.escape_debug())
 }
 
-/// A kernel by the name that trials have for it.
+/// A kernel, by the name that the trials use.
 pub type NamedKernel<'a> = (&'a str, Result<KernelLookup, KernelError>);
 
-/// Looks the trials' kernels up, in the order of their names. Nothing is built.
+/// Looks up the kernels of the trials, in the order of their names. Nothing is built.
 pub fn look_up<'a>(
     cache: &Cache,
     home: &Home,
@@ -184,7 +186,7 @@ pub fn look_up<'a>(
     Ok(names.into_iter().map(|name| (name, maker.look(name, &mut |_| {}))).collect())
 }
 
-/// The keys of those kernels that are there or could be built, by the trials' names for them.
+/// Returns the keys of the kernels that exist or could be built, by the names that the trials use.
 pub fn kernels_here(
     home: &Home,
     trials: &[Trial],
@@ -237,7 +239,7 @@ mod tests {
         assert_eq!(shard("1/3").share_of(&equal), [0, 3, 6]);
         assert_eq!(shard("2/3").share_of(&equal), [1, 4]);
         assert_eq!(shard("3/3").share_of(&equal), [2, 5]);
-        // Those that take no time are no reason to give all to one.
+        // Trials that take no time are still spread over the shares.
         assert_eq!(shard("2/2").share_of(&[Duration::ZERO; 4]), [1, 3]);
         let one_is_long = [9, 1, 1, 1].map(Duration::from_secs);
         assert_eq!(shard("1/2").share_of(&one_is_long), [0]);
@@ -245,8 +247,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each trial is in one share, and no share has more than the least one and one trial
-        /// beside.
+        /// Each trial is in one share. No share has more work than the least one plus one trial.
         #[test]
         fn shares_are_a_partition_and_even(
             weights in prop::collection::vec(0_u64..1_000_000, 0..60),

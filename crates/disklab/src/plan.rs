@@ -1,5 +1,4 @@
-//! `disklab plan`: what a suite would do, how long it would take, and what it would need. Runs
-//! nothing.
+//! `disklab plan`: shows the trials, the time and the needs of a suite, and runs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -25,10 +24,13 @@ use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, right};
 use crate::{records, words};
 
-/// Show what a suite would do and how long that would take; runs nothing.
+/// Show the trials of a suite and the time they take, and run nothing.
+///
+/// The plan has the number of trials, their virtual time and the expected wall time. With --json,
+/// it also has the key of each trial.
 #[derive(Debug, clap::Args)]
 pub struct PlanArgs {
-    /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
+    /// A suite by its name in the lab (see `disklab list suites`), or by the path of its file.
     suite: String,
 
     #[command(flatten)]
@@ -43,7 +45,9 @@ pub struct PlanArgs {
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Jobs {
-    /// Guests at a time; as many as there are processors unless said. Results do not depend on it.
+    /// The number of trials that run at a time [default: the number of processors].
+    ///
+    /// Results do not depend on it.
     #[arg(long, value_name = "N")]
     jobs: Option<AtATime>,
 }
@@ -59,36 +63,36 @@ struct SuitePlan {
     suite: String,
     question: String,
     set: Vec<String>,
-    /// In the order in which they would be run.
+    /// Trials in the order in which they would run.
     trials: Vec<PlannedTrial>,
     cells: Vec<PlannedCell>,
     jobs: usize,
     virtual_ns: Nanos,
-    /// An estimate, with `jobs` guests at a time.
+    /// Estimated time with `jobs` guests at a time.
     wall_ms: Millis,
-    /// The same, for disks that are not in the cache yet.
+    /// Estimated time to prepare the disks that are not in the cache yet.
     preparing_ms: Millis,
-    /// What the prepared disks take at most.
+    /// Largest size of the prepared disks.
     prepared: Bytes,
     kernels: Vec<PlannedKernel>,
     room: Vec<FreeRoom>,
-    /// What the suite says and some trials cannot do.
+    /// Remarks about trials that cannot do everything that the suite asks.
     remarks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct PlannedTrial {
-    /// Its name in the record.
+    /// Name of the trial in the record.
     id: String,
-    /// What `run --trial` takes; unknown as long as its kernel is.
+    /// Key that `run --trial` takes. None while its kernel is unknown.
     key: Option<String>,
     cell: Cell,
     seed_index: u32,
     virtual_ns: Nanos,
     wall_ms: Millis,
-    /// What it keeps busy.
+    /// Number of processors that the trial keeps busy.
     processors: u32,
-    /// What it takes at most.
+    /// Largest memory of the trial.
     memory: Bytes,
 }
 
@@ -102,21 +106,21 @@ struct PlannedCell {
 
 #[derive(Debug, Default, Serialize)]
 struct PlannedKernel {
-    /// As the suite names it.
+    /// Name of the kernel in the suite.
     name: String,
     key: Option<String>,
     version: Option<String>,
     path: Option<String>,
-    /// Why it cannot be used as it is.
+    /// The reason why the kernel cannot be used as it is.
     missing: Option<String>,
-    /// What `run` builds it from first.
+    /// The source from which `run` builds the kernel first.
     build: Option<PlannedBuild>,
 }
 
 #[derive(Debug, Serialize)]
 struct PlannedBuild {
     from: String,
-    /// As the last build did; none was done yet where it is unknown.
+    /// Time of the last build. None if no build was timed yet.
     wall_ms: Option<Millis>,
 }
 
@@ -138,7 +142,7 @@ pub fn plan(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Disks that trials share are prepared once; one trial for each such set of disks.
+/// Returns one trial for each set of disks. Disks that trials share are prepared once.
 pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     let mut seen = BTreeSet::new();
     let mut is_new = |trial: &&Trial| {
@@ -148,7 +152,8 @@ pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     trials.iter().filter(|trial| trial.unfit.is_none() && is_new(trial)).collect()
 }
 
-/// Measured and before it; nothing of a trial that cannot be.
+/// Returns the virtual time of a trial: measured time and the time before it. A trial that cannot
+/// run takes none.
 pub fn virtual_time(trial: &Trial) -> Nanos {
     if trial.unfit.is_some() { Nanos::ZERO } else { estimate::measured(trial) }
 }
@@ -162,7 +167,7 @@ impl SuitePlan {
             let without_zfs = || without_zfs(trial, there.get(&trial.kernel)?);
             facts::obstacle(trial).or_else(without_zfs)
         };
-        // Each looks for programs in several folders.
+        // Each obstacle looks for programs in several folders, so it is computed once.
         let obstacles: BTreeMap<&str, String> = trials
             .iter()
             .filter_map(|trial| Some((trial.id.as_str(), find_obstacle(trial)?)))
@@ -176,7 +181,7 @@ impl SuitePlan {
         let mut seen = BTreeSet::new();
         let planned = |(trial, key): (&Trial, Option<String>)| {
             let is_possible = obstacle(trial).is_none();
-            // The result of one trial is that of all of its key.
+            // All trials with the same key have the same result.
             let is_new = key.as_ref().is_none_or(|key| seen.insert(key.clone()));
             PlannedTrial {
                 id: trial.id.clone(),
@@ -234,7 +239,7 @@ impl SuitePlan {
             "{} ({} of {seeds}), {}{} of virtual time",
             words::count(self.trials.len(), "trial"),
             words::count(self.cells.len(), "cell"),
-            // A start-up may be over long before its limit.
+            // A start-up may end long before its limit.
             if question.trials.iter().any(|trial| trial.workload.startup().is_some()) {
                 "at most "
             } else {
@@ -260,8 +265,8 @@ impl SuitePlan {
         Ok(())
     }
 
-    /// A value that is the same as in the row above is not repeated, as long as those before it are
-    /// not either.
+    /// Builds the table. A value that equals the one above it is left out, as long as the values
+    /// before it are left out too.
     fn table(&self, color: bool) -> TextTable {
         let axes = self.cells.iter().take(1).flat_map(|cell| &cell.cell.0);
         let mut columns: Vec<_> = axes.map(|(axis, _)| (axis.as_str(), Align::Left)).collect();
@@ -297,7 +302,7 @@ fn cells(planned: &[PlannedTrial]) -> Vec<PlannedCell> {
     cells
 }
 
-/// A wall time that JSON has in whole milliseconds.
+/// A wall time, written to JSON in whole milliseconds.
 #[derive(Debug, Default, Clone, Copy)]
 struct Millis(Duration);
 
@@ -307,8 +312,9 @@ impl Serialize for Millis {
     }
 }
 
-/// And those that are there, by the same names. A kernel that has to be built first is part of the
-/// plan; a path that is no kernel, and one without what trials need, is a mistake.
+/// Returns the planned kernels, and by the same names the kernels that exist. A kernel that must be
+/// built first is part of the plan. A path without a kernel, or a kernel that lacks what trials
+/// need, is a mistake.
 fn kernels(
     cache: Result<&Cache, &KernelError>,
     home: &Home,

@@ -1,4 +1,4 @@
-//! A suite, with what the command line changed in it, and the trials that come of it.
+//! A suite with the changes of the command line, and its trials.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,35 +19,46 @@ use disklab_units::prose::listed;
 use crate::exit::{Failure, mistaken};
 use crate::{limits, words};
 
-/// What the command line may change in a suite.
+/// Options that change a suite.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct Overrides {
-    /// Replace the values of an axis: array, workload, background, jobs, policy, scheduler, kernel;
-    /// or of a number: memory, disks, device, runtime, ramp, metadata, device.KEY, disk.2.KEY,
-    /// policy.KEY, scheduler.KEY, workload.KEY, background.KEY. Can be repeated.
+    /// Replace the values of an axis, or a number of the suite. Can be repeated.
+    ///
+    /// The axes are array, workload, background, jobs, policy, scheduler and kernel. The numbers
+    /// are memory, disks, device, runtime, ramp, metadata, device.KEY, disk.2.KEY, policy.KEY,
+    /// scheduler.KEY, workload.KEY and background.KEY.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
 
-    /// The kernels, as `--set kernel=` does: series, versions, paths of built ones; or a kernel
-    /// tree or a git revision of it (TREE@REV), which `run` builds first. A path has a `/` in it
-    /// (./linux@v7.4). A tree's btrfs is left as it is, so that its own read policies run;
-    /// ./linux:disklab adds disklab's beside them, as disklab-queue, disklab-latency and so on.
+    /// The kernels to run, as with --set kernel=.
+    ///
+    /// A kernel is a series, a version, the path of a built kernel, a kernel tree, or a git
+    /// revision of a tree (TREE@REV); `disklab run` builds trees first. A path contains a `/`
+    /// (./linux@v7.4). The btrfs of a tree stays as it is and runs its own read policies;
+    /// ./linux:disklab adds disklab's read policies beside them, under names that begin with
+    /// disklab-, such as disklab-queue.
     #[arg(long, value_name = "KERNEL,...")]
     kernel: Option<String>,
 
-    /// Trials of each cell, each with a seed of its own: 5 are the first five seeds, 6-10 others.
+    /// The seeds of each cell: 5 means the first five seeds, 6-10 the next five.
+    ///
+    /// Each trial of a cell has its own seed. [default: the number that the suite says]
     #[arg(long, value_name = "N")]
     seeds: Option<Seeds>,
 
-    /// Run all cells also at both ends of the range of each parameter that the file of a disk says
-    /// is an estimate ([estimated]), and say which verdicts turn. --set
-    /// estimated=as-is,queue_patience-low,queue_patience-high does so for one of them.
+    /// Also run all cells at both ends of the range of each estimated parameter of the disks.
+    ///
+    /// The file of a disk lists its estimated parameters and their ranges in [estimated]. The
+    /// output says which verdicts depend on an estimate. For a single parameter, use --set
+    /// estimated=as-is,queue_patience-low,queue_patience-high.
     #[arg(long)]
     sensitivity: bool,
 
-    /// Run all cells on each drive of a class that the lab has, in the place of the disks of its
-    /// kind (that turn, or do not) in the suite's arrays, and say on which of them each verdict is
-    /// given. --set device=NAME,... does so for some of them.
+    /// Run all cells on each drive of a class that the lab has.
+    ///
+    /// Each drive replaces the disks of its kind (rotating or not) in the suite's arrays. The
+    /// output says on which drives each verdict is given. For some drives only, use --set
+    /// device=NAME,....
     #[arg(long, value_name = "CLASS", value_parser = PossibleValuesParser::new(FAMILIES))]
     drives: Option<String>,
 }
@@ -76,7 +87,7 @@ impl FromStr for Setting {
 }
 
 impl Overrides {
-    /// Settings as [`Self::listed`] lists them, with so many seeds.
+    /// Builds overrides from settings in the form of [`Self::listed`], with these seeds.
     pub fn from_settings(
         settings: impl IntoIterator<Item = String>,
         seeds: Seeds,
@@ -86,20 +97,20 @@ impl Overrides {
         Ok(Self { set, seeds: Some(seeds), ..Self::default() })
     }
 
-    /// With these values of an axis in the place of the suite's, or of those that the command line
-    /// gave.
+    /// Returns the overrides with these values of an axis, in place of the suite's or the command
+    /// line's.
     pub fn with(&self, axis: &str, values: &str) -> Result<Self, Failure> {
         let setting: Setting = format!("{axis}={values}").parse().map_err(Failure::mistaken)?;
         let others = self.set.iter().filter(|setting| setting.axis != axis).cloned();
         Ok(Self { set: others.chain([setting]).collect(), ..self.clone() })
     }
 
-    /// The seeds that the command line asks for.
+    /// Returns the seeds of the command line.
     pub const fn seeds(&self) -> Option<Seeds> {
         self.seeds
     }
 
-    /// Refuses what only modelled disks have, for this machine's own.
+    /// Refuses settings that only modelled disks have, for runs on this machine's disks.
     pub fn refuse_models(&self) -> Result<(), Failure> {
         let sets_drives = || self.set.iter().any(|setting| setting.axis == DRIVE);
         if self.drives.is_some() || sets_drives() {
@@ -117,12 +128,12 @@ impl Overrides {
         Ok(())
     }
 
-    /// With so many seeds where the command line does not say how many.
+    /// Returns the overrides with these seeds, unless the command line gives seeds.
     pub fn with_seeds(&self, seeds: Option<Seeds>) -> Self {
         Self { seeds: self.seeds.or(seeds), ..self.clone() }
     }
 
-    /// As a record keeps them.
+    /// Returns the settings in the form that a record keeps.
     fn listed(&self) -> Vec<String> {
         let set = self.set.iter().map(|Setting { axis, values }| format!("{axis}={values}"));
         let kernel = self.kernel.as_ref().map(|kernels| format!("kernel={kernels}"));
@@ -135,22 +146,21 @@ impl Overrides {
 #[derive(Debug)]
 pub struct Question {
     pub suite: Suite,
-    /// Of the suite's file.
+    /// Text of the suite's file.
     pub text: String,
-    /// What was changed in it, `policy=pid,devid` each.
+    /// Changes to the suite, each as `policy=pid,devid`.
     pub set: Vec<String>,
     pub trials: Vec<Trial>,
-    /// Where they are among all that the suite asks for, if they are not all.
+    /// The position of the trials among all trials of the suite, if they are not all.
     pub part: Option<Part>,
-    /// What of the matrix makes no sense, and why.
+    /// Combinations of the matrix that make no sense, with the reasons.
     pub left_out: Vec<String>,
 }
 
 impl Question {
-    /// A suite by its name in the lab or by its path.
+    /// Reads a suite by its name in the lab or by its path.
     pub fn ask(lab: &Lab, name_or_path: &str, overrides: &Overrides) -> Result<Self, Failure> {
-        // It is read twice because only the lab knows where suites are and what to say of one that
-        // is not there.
+        // The file is read twice, since only the lab can find suites and explain a missing one.
         let name = lab.suite(name_or_path)?.name;
         let path =
             lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
@@ -169,7 +179,7 @@ impl Question {
         Self::of_text(lab, &name, &file, text, set)
     }
 
-    /// The values of the axis over drives: those of a class.
+    /// Returns the values of the drive axis: the drives of a class.
     fn drives_of(&self, class: &str, lab: &Lab) -> Result<Vec<String>, Failure> {
         if self.suite.axes().iter().any(|axis| axis.axis.to_string() == DRIVE) {
             return Err(mistaken!(
@@ -186,8 +196,7 @@ impl Question {
         Ok(names)
     }
 
-    /// Says of the drives that the suite goes over which are smaller than what is used of the disks
-    /// that they replace.
+    /// Names the drives of the suite that are smaller than the used part of the disks they replace.
     fn smaller_drives(&self) -> Option<String> {
         let is_smaller = |trial: &&Trial| {
             let part = trial.array.partition_size;
@@ -203,7 +212,7 @@ impl Question {
         })
     }
 
-    /// The values of the axis over the estimates of the suite's disks.
+    /// Returns the values of the axis over the estimates of the suite's disks.
     fn ends_of_estimates(&self) -> Result<Vec<String>, Failure> {
         let axes: Vec<String> =
             self.suite.axes().iter().map(|axis| axis.axis.to_string()).collect();
@@ -214,7 +223,7 @@ impl Question {
         }
         let devices = self.trials.iter().flat_map(|trial| &trial.devices);
         let mut ends = RangeEnd::axis_values(devices);
-        // What the suite sets on all disks is no estimate.
+        // A value that the suite sets on all disks is no estimate.
         ends.retain(|end| match RangeEnd::parse(end) {
             Ok(Some(end)) => !axes.contains(&format!("device.{}", end.key)),
             _ => true,
@@ -230,7 +239,7 @@ impl Question {
         Ok(ends)
     }
 
-    /// Says in a sentence what `--sensitivity` adds to the suite.
+    /// Says in a sentence which trials `--sensitivity` adds to the suite.
     fn estimates(&self) -> Option<String> {
         let is_end = |trial: &&Trial| trial.value(ESTIMATED).is_some_and(|value| value != AS_IS);
         let trials = self.trials.iter().filter(is_end).count();
@@ -254,7 +263,7 @@ impl Question {
         })
     }
 
-    /// The one that a record was begun with.
+    /// Returns the question with which a record was begun.
     pub fn recorded(lab: &Lab, folder: &Path, manifest: &Manifest) -> Result<Self, Failure> {
         if manifest.imported.is_some() {
             return Err(mistaken!(
@@ -272,8 +281,8 @@ impl Question {
         })
     }
 
-    /// The one that a record was begun with, with these seeds instead of its own, which they begin
-    /// with.
+    /// Returns the question with which a record was begun, with these seeds in place of its own.
+    /// They must begin with its own seeds.
     pub fn with_seeds(
         lab: &Lab,
         folder: &Path,
@@ -323,14 +332,15 @@ impl Question {
         Self::of_text(lab, &suite.name, &suite_file(folder), suite.text().to_owned(), set)
     }
 
-    /// With only the trials at these places, which rise. A place where there is none has none.
+    /// Returns the question with only the trials at these indices, which rise. Indices without a
+    /// trial are ignored.
     #[must_use]
     pub fn only(self, at: &[usize]) -> Self {
         let of = self.trials.len() as u32;
         let at: Vec<usize> = at.iter().copied().filter(|&at| at < self.trials.len()).collect();
         let trials = at.iter().map(|&at| self.trials[at].clone()).collect();
         let part = Part { of, at: at.iter().map(|&at| at as u32).collect() };
-        // All of them are the whole.
+        // A part with all trials is the whole.
         let part = Some(part).filter(|part| part.at.len() < of as usize);
         Self { trials, part, ..self }
     }
@@ -352,8 +362,9 @@ impl Question {
         Ok(Self { suite, text, set, trials, part: None, left_out })
     }
 
-    /// What is compared where one number is: the one that is wanted, or the first of the suite's
-    /// that its workloads have, or what is usual of them. An error says what they have.
+    /// Returns the metric of a single number. It is `wanted`, or else the first metric of the suite
+    /// that the workloads have, or else their usual metric. An error lists the metrics that they
+    /// have.
     pub fn metric(&self, wanted: Option<&str>) -> Result<Metric, Failure> {
         let beside = self.trials.iter().filter_map(|trial| trial.background.as_ref());
         let snapshots = beside.clone().any(|background| background.snapshots.is_some());
@@ -374,8 +385,8 @@ impl Question {
         Ok(name.map_or(Metric::Iops, |name| Metric::of_name(&name)))
     }
 
-    /// What the suite says and some of its trials cannot do: they run without it, are skipped for
-    /// what `obstacle` says, or there are none of them.
+    /// Returns remarks about trials that cannot do everything that the suite asks. These trials run
+    /// without it, are skipped with the reason that `obstacle` gives, or do not exist.
     pub fn remarks(&self, obstacle: impl Fn(&Trial) -> Option<String>) -> Vec<String> {
         let bare = |trial: &&Trial| {
             trial.metadata == Metadata::Warm && trial.array.layout.filesystem().is_none()

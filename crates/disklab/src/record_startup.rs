@@ -21,9 +21,9 @@ pub use args::RecordStartupArgs;
 use here::{StartedServer, traced, warm};
 use needed::Needed;
 
-/// A replay that is further off, as a share, is warned of.
+/// Largest deviation of a replay, as a share, that causes no warning.
 const AGREES: f64 = 0.15;
-/// How many times the command is run for its time.
+/// Number of timed runs of the command.
 const TIMED: u32 = 3;
 
 pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -144,7 +144,7 @@ fn list(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ")
 }
 
-/// A string of TOML.
+/// Formats text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

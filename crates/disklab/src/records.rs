@@ -1,4 +1,4 @@
-//! Finding records: in `./records`, or wherever a path says.
+//! Finds records, in `./records` or at a path.
 
 use std::fs;
 use std::io::Write;
@@ -16,16 +16,16 @@ use crate::derived::{DerivedDifference, LISTED};
 use crate::exit::{Failure, mistaken};
 use crate::screen::Screen;
 
-/// How many of the latest runs are named where one is not found.
+/// Number of latest runs that a message names if a run is not found.
 const NAMED: usize = 5;
 
-/// The folder of a record, by its name in `./records` or by its path.
+/// Returns the folder of a record, by its name in `./records` or by its path.
 pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(run);
     if path.is_dir() && (run.contains('/') || is_record_or_damaged(path)) {
         return Ok(path.to_owned());
     }
-    // Shells complete names to this.
+    // Shells complete names to this form.
     let run = run.strip_prefix("./").unwrap_or(run);
     let run = run.strip_prefix(FOLDER).map_or(run, |name| name.trim_matches('/'));
     let run = run.strip_suffix('/').unwrap_or(run);
@@ -52,7 +52,7 @@ pub fn open(run: &str, screen: &Screen) -> Result<Record, Failure> {
     open_at(&find(run)?, screen)
 }
 
-/// Opens the record in a folder. A remark says if `disklab repair` made lines of it again.
+/// Opens the record in a folder. A remark says if `disklab repair` rebuilt lines of it.
 pub fn open_at(folder: &Path, screen: &Screen) -> Result<Record, Failure> {
     let record = Record::open(folder)?;
     if let Some(sentence) = record.made_again() {
@@ -61,7 +61,7 @@ pub fn open_at(folder: &Path, screen: &Screen) -> Result<Record, Failure> {
     Ok(record)
 }
 
-/// Remarks that a change of a record would not be seen, since an older disklab wrote it.
+/// Warns that an older disklab wrote the record, so that later changes of it cannot be detected.
 pub fn remark_if_unprotected(record: &Record, screen: &Screen) {
     let what = match record.manifest() {
         manifest if !manifest.is_protected() => {
@@ -75,7 +75,7 @@ pub fn remark_if_unprotected(record: &Record, screen: &Screen) {
     screen.remark(&format!("{} was written by an older disklab, {what}", name_of(record.folder())));
 }
 
-/// The raw files of a record that are not what was recorded, each behind its trial.
+/// Lists raw files of a record that differ from their recorded digests, each with its trial.
 pub fn changed_files(record: &Record) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     for (trial, outcome) in record.outcomes().into_iter().chain(record.again()) {
@@ -85,7 +85,7 @@ pub fn changed_files(record: &Record) -> Result<Vec<String>, Failure> {
     Ok(found)
 }
 
-/// Lists raw files that were changed, and numbers that do not follow from raw files.
+/// Prints changed raw files, and numbers that do not follow from raw files.
 pub fn print_damage(
     changed: &[String],
     differ: &[DerivedDifference],
@@ -105,8 +105,8 @@ pub fn print_damage(
     Ok(())
 }
 
-/// The record of which one trial is wanted: lines of others that cannot be read are told, and keep
-/// nobody from that.
+/// Opens a record for one of its trials. Unreadable lines of other trials are reported and do not
+/// matter.
 pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record, Failure> {
     let error = match open_at(folder, screen) {
         Ok(record) => return Ok(record),
@@ -123,12 +123,12 @@ pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record,
     }
 }
 
-/// The name of a record, or of a folder beside records, that is begun now.
+/// Returns the name of a new record, or of a new folder beside records.
 pub fn name_now(what: &str) -> String {
     format!("{what}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S"))
 }
 
-/// The folder of a record that is begun now, beside those that are in `./records` already.
+/// Returns the folder of a new record in `./records`, beside the existing ones.
 pub fn new_folder(what: &str) -> PathBuf {
     let first = name_now(what);
     let others = (2..=u32::MAX).map(|number| format!("{first}-{number}"));
@@ -137,17 +137,18 @@ pub fn new_folder(what: &str) -> PathBuf {
     folders.find(|folder| !folder.exists()).unwrap_or_default()
 }
 
-/// Whether a folder holds a record, or one that lost its manifest.
+/// Returns true if a folder holds a record, or a record that lost its manifest.
 pub fn is_record_or_damaged(folder: &Path) -> bool {
     is_record(folder) || folder.join(TRIALS).is_file()
 }
 
-/// Whether a folder holds a record.
+/// Returns true if a folder holds a record.
 pub fn is_record(folder: &Path) -> bool {
     folder.join(MANIFEST).is_file()
 }
 
-/// What `./records` holds, the oldest first: names end in when they were begun.
+/// Lists the names in `./records`, the oldest first: names end with the time at which the run
+/// began.
 pub fn names() -> Vec<String> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let records = entries.filter(|entry| is_record(&entry.path()));
@@ -169,11 +170,11 @@ pub struct ListedRecord {
     pub suite: Option<String>,
     pub created: Option<String>,
     pub trials: Option<Tally>,
-    /// Why it cannot be read.
+    /// The reason why the record cannot be read.
     pub error: Option<String>,
 }
 
-/// All of them, the oldest first.
+/// Lists all records, the oldest first.
 pub fn list() -> Vec<ListedRecord> {
     let listed = |name: String| match Record::open(&Path::new(FOLDER).join(&name)) {
         Ok(record) => ListedRecord {

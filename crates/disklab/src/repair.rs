@@ -1,4 +1,4 @@
-//! `disklab repair`: damaged lines of a record, made again from raw files.
+//! `disklab repair`: rebuilds damaged lines of a record from raw files.
 
 use std::path::Path;
 
@@ -15,20 +15,21 @@ use crate::home::from_here;
 use crate::records;
 use crate::screen::{Paint, Screen};
 
-/// Make damaged or removed lines of a record again, from the raw files of their trials.
+/// Rebuild damaged or removed lines of a record from its raw files.
 ///
-/// Every number of a line follows from raw files but its wall time and the digests of its disks,
-/// which are taken from the damaged line where they can be read. If the digests of the record prove
-/// that a line is the one that was written, nothing else changes. A line without such a proof gets
-/// a remark that says so, in every verb. Lines whose raw files are gone or were changed stay as
-/// they are, and are named. The damaged file is kept as trials.jsonl.damaged. Ends with exit code 1
-/// where a line could not be made again.
+/// Every number of a line follows from raw files, except its wall time and the digests of its
+/// disks. These are taken from the damaged line if they can be read. If the digests of the record
+/// prove that a rebuilt line is the one that was written, nothing else changes. A line without such
+/// a proof gets a remark that every verb shows. Lines whose raw files are gone or were changed stay
+/// as they are, and repair names them. The damaged file is kept as trials.jsonl.damaged.
+///
+/// Exit status: 1 if a line could not be rebuilt.
 #[derive(Debug, clap::Args)]
 pub struct RepairArgs {
     /// A record, by its name in ./records or by its path.
     run: String,
 
-    /// Only say what would be done.
+    /// Print the changes, and make none.
     #[arg(long)]
     dry_run: bool,
 }
@@ -73,7 +74,7 @@ pub fn repair(args: &RepairArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Says what was done, or would be: a sentence each.
+/// Describes the changes that were made, or would be made, one sentence each.
 fn sentences(done: &Repaired, dry_run: bool) -> Vec<String> {
     let be = |past: &str| if dry_run { format!("would be {past}") } else { past.to_owned() };
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! `disklab report`: records as a page, a text or a picture.
+//! `disklab report`: writes records as a page, a text or a picture.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::records;
 use crate::screen::Screen;
 use crate::{whole_file, words};
 
-/// Make a page of a record: verdicts, pictures, and how to repeat them.
+/// Write a page about a record: verdicts, pictures, and how to repeat it.
 ///
-/// One file that opens without a server and asks nobody for anything. Of a record that is being
-/// written, or damaged, it shows what can be read and says what cannot. With several records, the
-/// others are held against the first.
+/// The page is one file that opens without a server and loads nothing from the network. If a record
+/// is damaged or still being written, the page shows the readable part and names the rest. With
+/// several records, the others are compared with the first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = panels_in_words())]
 pub struct Args {
@@ -28,18 +28,22 @@ pub struct Args {
     #[arg(required = true)]
     run: Vec<String>,
 
-    /// The file to write; `-` is standard output. The ending chooses the format: .html, .md, .svg,
-    /// .png or .csv. By default the record's name in the current folder, such as
-    /// read-policy-20261121-210000.html. A file that is there is replaced only if it is a report.
+    /// The file to write; `-` is standard output.
+    ///
+    /// The ending chooses the format: .html, .md, .svg, .png or .csv. An existing file is replaced
+    /// only if it is a report. [default: the record's name in the current folder, such as
+    /// read-policy-20261121-210000.html]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read
-    /// p99"), or what an imported record calls its numbers. The first is what the matrix shows.
+    /// The metrics to compare: iops, bandwidth, mean, p50, p99 or p99.9.
+    ///
+    /// A metric of latency can be limited to one direction ("read p99"). Other numbers have the
+    /// names that the record has for them. The matrix of the page shows the first metric.
     #[arg(long, value_delimiter = ',')]
     metric: Vec<Metric>,
 
-    /// The value that the others of its axis are held against, instead of the suite's baseline.
+    /// The value to compare with, in place of the suite's baseline.
     #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
     baseline: Option<(String, String)>,
 
@@ -47,29 +51,32 @@ pub struct Args {
     #[arg(long, value_name = "AXIS", value_delimiter = ',')]
     ignore: Vec<String>,
 
-    /// A cell counts so many times in the recommendation, as in `compare`.
+    /// The weight of some cells in the recommendation, as in `compare`.
     #[arg(long, value_name = "AXIS=VALUE,...=NUMBER")]
     weight: Vec<Weight>,
 
-    /// A trial to be looked at closer, by its id; a second one stands beside it.
+    /// A trial to show in detail, by its id. A second trial is shown beside it.
     #[arg(long, value_name = "ID")]
     trial: Vec<String>,
 
-    /// The title of the report, instead of the suite's question or of one made of the axes.
+    /// The title of the page [default: the suite's question, or a title made of the axes].
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 
-    /// The format, where the ending of `--output` does not say it; html if nothing does.
+    /// The format, if the ending of --output does not say it [default: html].
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// For .svg and .png: the panel whose picture is wanted, and which of its pictures: `latency`,
-    /// `latency/tail`. The panels are named below. By default the forest plot of all cells.
+    /// For .svg and .png: the panel, and optionally the picture, to draw.
+    ///
+    /// Examples: `latency`, `latency/tail`. The panels are listed below. [default: the forest plot
+    /// of all cells]
     #[arg(long, value_name = "NAME")]
     panel: Option<String>,
 
-    /// The cell that the picture is of, by as many of its values as tell it from others; else the
-    /// one that the page shows first.
+    /// The cell to draw, by as many of its values as are needed to tell it from other cells.
+    ///
+    /// [default: the cell that the page shows first]
     #[arg(
         long,
         value_name = "AXIS=VALUE",
@@ -83,24 +90,24 @@ pub struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Html,
-    /// Tables and verdicts, for a thread or a pull request.
+    /// Tables and verdicts, for a mailing list or a pull request.
     #[value(alias = "md")]
     Markdown,
-    /// One picture.
+    /// A single picture, as vectors.
     Svg,
-    /// A picture in pixels, drawn with a font of the program's own.
+    /// A single picture, as pixels, drawn with a font that is part of disklab.
     Png,
-    /// The table of all numbers, with intervals as low and high.
+    /// A table of all numbers, with the intervals as columns low and high.
     Csv,
 }
 
-/// The panel of a picture where none is named.
+/// Panel of a picture if `--panel` names none.
 const FIRST_PANEL: &str = "question";
 
 impl Format {
     const ALL: [Self; 5] = [Self::Html, Self::Markdown, Self::Svg, Self::Png, Self::Csv];
 
-    /// The endings of its files, the usual one first.
+    /// Returns the file endings of a format, the usual one first.
     const fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Html => &["html", "htm"],
@@ -115,7 +122,7 @@ impl Format {
         matches!(self, Self::Svg | Self::Png)
     }
 
-    /// The format that `--format` or the ending of the file says.
+    /// Returns the format that `--format` or the ending of the file gives.
     fn chosen(args: &Args) -> Result<Self, Failure> {
         let output = args.output.as_deref().filter(|output| output.as_os_str() != "-");
         let ending = output.and_then(Path::extension).map(|ending| ending.to_string_lossy());
@@ -147,7 +154,7 @@ impl Format {
     }
 }
 
-/// At the end of `--help`.
+/// Returns the list of panels for the end of `--help`.
 fn panels_in_words() -> String {
     let row = |panel: Panel| {
         let pictures =
@@ -215,7 +222,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// A record that is held against itself tells nothing.
+/// Refuses to compare a record with itself.
 fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
     let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
     let all: Vec<PathBuf> = folders.iter().map(real).collect();
@@ -228,7 +235,7 @@ fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-/// The picture that is asked for; where it could have been of several cells, of which it is.
+/// Draws the requested picture. If it could show several cells, a remark names the cell.
 fn picture(args: &Args, source: &ReportSource, screen: &Screen) -> Result<String, Failure> {
     let panel = args.panel.as_deref().unwrap_or(FIRST_PANEL);
     let (panel, kind) =
@@ -261,7 +268,8 @@ fn default_output(folder: &Path, format: Format) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The way from a report's folder to a record's, where there is one; else the whole path.
+/// Returns the relative path from a report's folder to a record, if there is one, or else the whole
+/// path.
 fn link(folder: &Path, output: &Path) -> String {
     let from =
         output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -274,7 +282,7 @@ fn link(folder: &Path, output: &Path) -> String {
     up.chain([down]).collect::<PathBuf>().display().to_string()
 }
 
-/// Writes a report. A file that is there and is no report stays.
+/// Writes a report. An existing file that is no report is kept.
 pub fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() && !is_report(output) {
         return Err(mistaken!(
@@ -285,7 +293,7 @@ pub fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
     whole_file::write(output, |file| Ok(file.write_all(bytes)?))
 }
 
-/// How many bytes tell what a file is.
+/// Number of first bytes that identify a report.
 const BEGIN: u64 = 256;
 
 fn is_report(path: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! `disklab run`: carries a suite out, or what a record lacks of it.
+//! `disklab run`: runs a suite, or the trials that a record lacks.
 
 mod again;
 mod decide;
@@ -33,14 +33,14 @@ use crate::screen::{Paint, Screen};
 use crate::{signals, undo, words};
 use disklab_report::Tally;
 
-/// Run a suite and keep what comes of it in a record.
+/// Run a suite, and keep its results in a record.
 ///
-/// The record is a new folder ./records/<suite>-<date>-<time>. Whatever stops a run, trials that
-/// ended are kept, and --resume runs the others.
+/// The record is a new folder, ./records/<suite>-<date>-<time>. If a run is stopped, its completed
+/// trials are kept, and --resume runs the rest.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct RunArgs {
-    /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
+    /// A suite by its name in the lab (see `disklab list suites`), or by the path of its file.
     #[arg(required_unless_present = "resume")]
     suite: Option<String>,
 
@@ -53,26 +53,30 @@ pub struct RunArgs {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// Add seeds to cells whose verdict against the suite's baseline is open, and none where it is
-    /// given. --seeds is then the most, 30 unless said.
+    /// Add seeds to each cell until its verdict against the suite's baseline is decided.
+    ///
+    /// A decided cell gets no more seeds. --seeds is then the largest number of seeds, 30 by
+    /// default.
     #[arg(long, conflicts_with_all = ["resume", "trials", "shard"])]
     until_decided: bool,
 
     #[command(flatten)]
     verdicts: decide::VerdictArgs,
 
-    /// With --until-decided, or a record that was begun with it: no trial begins after so much
-    /// time, and what is open then is told.
+    /// With --until-decided: start no trial after this time, and list the undecided cells.
+    ///
+    /// The option also works for a record that was begun with --until-decided.
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
 
-    /// The record's folder. One that exists is continued.
+    /// The folder of the record. An existing record is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Continue a record, by its name in ./records or by its path, with the suite, the settings and
-    /// the disks it was begun with. With --seeds N, seeds are added to the record up to N; its
-    /// verdicts then account for the look that was taken at it before.
+    /// Continue a record, by its name in ./records or by its path.
+    ///
+    /// The suite, the settings and the disks are those of the record. With --seeds N, seeds up to N
+    /// are added; the verdicts then account for the interim analysis of the seeds before.
     #[arg(
         long,
         value_name = "RUN",
@@ -87,15 +91,19 @@ pub struct RunArgs {
     #[arg(long)]
     watch: bool,
 
-    /// Do not record each request of the disks: `disklab trace` and pictures over time have nothing
-    /// to show of these trials. In virtual time results are the same. On real disks a trace costs
-    /// 1.4 us of a processor a request, which only shows where requests take a few microseconds,
-    /// and what is written to the record meanwhile.
+    /// Do not record the requests of the disks.
+    ///
+    /// Without them, `disklab trace` and the pictures over time have no data for these trials. In
+    /// virtual time, the results are the same. On real disks, a trace costs 1.4 us of processor
+    /// time for each request, and the writes to the record. The time shows only if a request takes
+    /// a few microseconds.
     #[arg(long)]
     no_trace: bool,
 
-    /// Also run again what failed or was skipped, in a record that is continued. Trials that failed
-    /// by a fault of the machine, such as a guest that was killed, run again without this option.
+    /// In a record that is continued, also run failed and skipped trials again.
+    ///
+    /// Trials that failed by a fault of the machine, such as a killed guest, run again without this
+    /// option.
     #[arg(long)]
     retry_failed: bool,
 
@@ -148,7 +156,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     by.end_by(args.budget);
     let run = by.as_executor();
     question.remarks(|trial| by.obstacle(trial)).iter().for_each(|remark| screen.remark(remark));
-    // To the end of the run.
+    // The claim is held to the end of the run.
     let _claim = match &by {
         By::Host(host) => {
             let claim =
@@ -190,12 +198,12 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
         stopped: run.stop().load(std::sync::atomic::Ordering::Relaxed),
         budget: args.budget.filter(|_| run.is_past_deadline()),
     };
-    // Its lock goes before anybody is told that the run is over.
+    // The lock of the record is released before the end of the run is reported.
     drop(writer);
     ending.report(result, screen)
 }
 
-/// Returns the suite and trials to run, new or as a record has them, and the executor.
+/// Returns the suite and trials to run, new or from a record, and the executor.
 fn ask(
     args: &RunArgs,
     home: &Home,
@@ -254,7 +262,8 @@ fn ask(
     Ok((question, By::Host(host)))
 }
 
-/// The record in its folder, new or continued; without a folder, a new one named by suite and time.
+/// Opens the record in a folder, new or continued. Without a folder, a new one is named by suite
+/// and time.
 pub fn open(
     folder: Option<PathBuf>,
     manifest: &Manifest,
@@ -270,7 +279,7 @@ pub fn open(
     })
 }
 
-/// Runs trials of a suite of this program's own, and returns their record in `folder`.
+/// Runs trials of one of disklab's own suites, and returns their record in `folder`.
 pub fn own_suite(
     run: &Run,
     suite: disklab_record::manifest::Suite,
@@ -303,7 +312,7 @@ pub fn say_tidied(tidied: &Tidied, screen: &Screen) {
     }
 }
 
-/// What there is to say when no trial runs any more.
+/// The facts that are reported once no trial runs any more.
 #[derive(Debug)]
 struct Ending {
     folder: PathBuf,
@@ -311,7 +320,7 @@ struct Ending {
     fresh: Vec<String>,
     took: Duration,
     stopped: bool,
-    /// What was spent, where it was.
+    /// The budget, if it was spent.
     budget: Option<Nanos>,
 }
 
@@ -326,7 +335,7 @@ impl Ending {
         let document = self.document(&record, tally);
         let print = |out: &mut dyn Write| self.print(&record, tally, result.is_ok(), screen, out);
         match screen.present(&document, print) {
-            // What became of the trials does not depend on who reads about it.
+            // Trials keep their outcomes if standard output is closed.
             Ok(()) | Err(Failure::NobodyReads) => {}
             Err(failure) => return Err(failure),
         }
@@ -351,12 +360,12 @@ impl Ending {
         screen: &Screen,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        // Of a run that was stopped the table would be mostly empty.
+        // The table of a stopped run would be mostly empty.
         if whole && !self.stopped {
             summary::print(record, screen, out)?;
             writeln!(out)?;
         }
-        // What ended early is told by its error.
+        // A run that ended early reports an error in place of its speed.
         let speed = if whole { self.speed(record) } else { String::new() };
         writeln!(out, "{}{speed}", screen.paint(&tally.to_string(), Paint::Strong))?;
         let name = records::name_in_shell(&self.folder);
@@ -378,7 +387,7 @@ impl Ending {
         Ok(())
     }
 
-    /// `; 24 min of virtual time in 1 min 52 s`
+    /// Formats the speed: `; 24 min of virtual time in 1 min 52 s`.
     fn speed(&self, record: &Record) -> String {
         let fresh = record.lines().iter().filter(|outcome| self.fresh.contains(&outcome.trial));
         let time: Nanos = fresh.filter_map(|outcome| outcome.virtual_ns).sum();

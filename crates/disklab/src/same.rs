@@ -1,4 +1,4 @@
-//! `disklab same`: whether two records are the same, byte for byte; and if not, where they part.
+//! `disklab same`: compares two records byte for byte, and shows the first difference.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +11,23 @@ use crate::exit::{Exit, Failure, mistaken};
 use crate::screen::{Paint, Screen};
 use crate::{derived, records, trace, words};
 
-/// Compare the raw results of two records, byte for byte.
+/// Check that two records have the same raw results, byte for byte.
 ///
-/// The same suite, seeds and kernel must give the same bytes. Where they do not, the first
-/// difference is shown: of a trace of requests, the first request that differs. The numbers of both
-/// records are derived again from their raw files, and each that differs is named.
+/// The same suite, seeds and kernel must give the same bytes. If the bytes differ, the first
+/// difference is shown; in a trace of requests, that is the first request that differs. The numbers
+/// of both records are derived again from their raw files, and each number that differs is named.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
     first: String,
 
-    /// Another.
+    /// The record to compare it with, by its name or by its path.
     second: String,
 }
 
-/// Differences beyond the first are named, so many of them.
+/// Number of further differences that are named.
 const NAMED: usize = 20;
-/// How many bytes of a line are shown on each side of a difference.
+/// Number of bytes of a line that are shown on each side of a difference.
 const AROUND: usize = 60;
 
 pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
@@ -38,7 +38,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let [first, second] = &both;
     let differences = compare(first.folder(), second.folder())?;
     let fingerprint = fingerprint(first.folder())?;
-    // What explains a difference, or should have made one.
+    // Settings that explain a difference, or should have caused one.
     let settings: Vec<_> = first
         .manifest()
         .mismatches(second.manifest())
@@ -105,7 +105,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The difference, in the file's own terms.
+/// Describes the difference, in the terms of the file's format.
 fn first_difference(
     records: &[Record; 2],
     trial: &str,
@@ -149,7 +149,7 @@ fn first_request(
     Default::default()
 }
 
-/// What is around a byte, up to the ends of its line.
+/// Returns the text around a byte, up to the ends of its line.
 fn text_at(bytes: &[u8], at: usize) -> String {
     let at = at.min(bytes.len());
     let begin =

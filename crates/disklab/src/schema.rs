@@ -9,10 +9,10 @@ use crate::screen::Screen;
 /// The JSON Schema files, by the names of the documents.
 const SCHEMAS: &[(&str, &str)] = &include!("schema/files.rs");
 
-/// Print the JSON Schema of a document that `--json` prints.
+/// Print the JSON Schema of a document that --json prints.
 ///
-/// Each document has `schema`: its name and version. Without NAME, the names are listed. An
-/// installation has the same files in share/disklab/schemas.
+/// Each document has the key `schema`: its name and version. Without NAME, the command lists the
+/// names. An installation has the same files in share/disklab/schemas.
 #[derive(Debug, clap::Args)]
 pub struct SchemaArgs {
     /// The name of a document.

@@ -1,4 +1,4 @@
-//! Where words go: tables or JSON to standard output, complaints and progress to standard error.
+//! Output: tables or JSON on standard output, messages and progress on standard error.
 
 use std::env;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -22,24 +22,24 @@ pub enum When {
     Never,
 }
 
-/// How wide a table may be where nobody says: in a pipe or a file.
+/// Width of tables in a pipe or a file.
 const USUAL_WIDTH: usize = 120;
-/// Narrower terminals get lines that they wrap themselves: the words are longer than that.
+/// Width below which terminals wrap lines themselves: some words are longer.
 const LEAST_WIDTH: usize = 24;
 
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "they are answers to separate questions")]
 pub struct Screen {
     pub json: bool,
-    /// The verb that runs, which names its documents: `kernel-list`.
+    /// Running verb, which names its documents: `kernel-list`.
     verb: String,
-    /// On standard output.
+    /// True if standard output has colours.
     pub color: bool,
-    /// On standard error.
+    /// True if standard error has colours.
     color_errors: bool,
     /// Columns of standard output.
     pub width: usize,
-    /// Whether progress can be drawn on standard error.
+    /// True if progress can be drawn on standard error.
     pub progress: bool,
 }
 
@@ -83,30 +83,30 @@ impl Screen {
         }
     }
 
-    /// The screen of a verb, which names its documents.
+    /// Returns the screen for a verb, which names its documents.
     #[must_use]
     pub fn of_verb(self, verb: String) -> Self {
         Self { verb, ..self }
     }
 
-    /// Without colours.
+    /// Returns a screen of this width, without colours.
     #[cfg(test)]
     pub fn of_width(width: usize) -> Self {
         let verb = String::new();
         Self { json: false, verb, color: false, color_errors: false, width, progress: false }
     }
 
-    /// Standard output. Errors of it become the right exit status with `?`.
+    /// Returns standard output. Its errors become the right exit status with `?`.
     pub fn out(&self) -> BufWriter<TerminalText<StdoutLock<'static>>> {
         BufWriter::new(TerminalText::new(io::stdout().lock(), self.color))
     }
 
-    /// Prints one JSON document, an object that the verb gives its name.
+    /// Prints one JSON document, an object that the verb names.
     pub fn json(&self, document: &impl Serialize) -> Result<(), Failure> {
         self.json_named(&self.verb, document)
     }
 
-    /// Prints one JSON document of another name, for verbs that print several kinds.
+    /// Prints one JSON document with another name, for verbs that print several kinds.
     pub fn json_named(&self, name: &str, document: &impl Serialize) -> Result<(), Failure> {
         DOCUMENT_BEGUN.store(true, Ordering::Relaxed);
         let mut out = self.out();
@@ -116,7 +116,7 @@ impl Screen {
         Ok(out.flush()?)
     }
 
-    /// Prints `document` where JSON is wanted, and otherwise what `print` writes.
+    /// Prints `document` if JSON is wanted, and otherwise the output of `print`.
     pub fn present(
         &self,
         document: &impl Serialize,
@@ -125,7 +125,7 @@ impl Screen {
         if self.json { self.json(document) } else { self.print(print) }
     }
 
-    /// Prints what `print` writes.
+    /// Prints the output of `print`.
     pub fn print(
         &self,
         print: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -135,7 +135,7 @@ impl Screen {
         Ok(out.flush()?)
     }
 
-    /// Writes prose, broken to the screen's width, with all of its lines set in by `indent`.
+    /// Writes prose, wrapped at the screen's width, with each line indented by `indent`.
     pub fn prose(&self, text: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
         let width = self.width.saturating_sub(indent.len());
         for line in words::filled(text.split_whitespace(), width, "", "  ") {
@@ -148,12 +148,12 @@ impl Screen {
         painted(self.color, text, paint)
     }
 
-    /// For a progress bar, which is not standard output: names may be anybody's.
+    /// Makes text from outside safe for a progress bar: control characters are escaped.
     pub fn shown(&self, text: &str) -> String {
         shown(text, self.color)
     }
 
-    /// Says what went wrong. Where standard error is closed there is nobody to tell.
+    /// Prints an error. If standard error is closed, nobody can read it.
     pub fn complain(&self, message: &str) {
         let _ = writeln!(
             io::stderr(),
@@ -163,7 +163,7 @@ impl Screen {
         );
     }
 
-    /// Prints why there is no document, in place of it.
+    /// Prints an error document in place of the verb's document.
     #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
     pub fn json_error(&self, exit: Exit, failure: &Failure) {
         if !DOCUMENT_BEGUN.swap(true, Ordering::Relaxed) {
@@ -171,17 +171,17 @@ impl Screen {
         }
     }
 
-    /// A line on standard error that is no complaint.
+    /// Prints a line on standard error that is no error.
     #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
     pub fn remark(&self, message: &str) {
         let _ = writeln!(io::stderr(), "{}", visible(message));
     }
 }
 
-/// Whether a JSON document was begun, after which no other follows.
+/// True once a JSON document was begun. No second document may follow it.
 pub static DOCUMENT_BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Terminals that cannot move the cursor call themselves dumb.
+/// Returns true if the terminal can move the cursor. Terminals that cannot have TERM=dumb.
 fn can_paint() -> bool {
     env::var_os("TERM").is_some_and(|term| term != "dumb" && !term.is_empty())
 }

@@ -1,4 +1,4 @@
-//! `disklab show`: a record as a table of its cells, or everything about one of its trials.
+//! `disklab show`: prints a record as a table of its cells, or everything about one of its trials.
 
 mod cells;
 mod curve;
@@ -18,13 +18,17 @@ use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::Screen;
 
-/// Show the results of a run, or everything about one of its trials.
+/// Show the results of a record, or everything about one of its trials.
+///
+/// The table has a row for each cell: the median over seeds of each number.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
     run: String,
 
-    /// One of its trials: its cell's values and seed, such as hdd-raid1+randread-4k-qd1+pid+s1.
+    /// A trial of the record, by the values of its cell and its seed.
+    ///
+    /// Example: hdd-raid1+randread-4k-qd1+pid+s1.
     trial: Option<String>,
 }
 
@@ -48,12 +52,12 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The table of a record.
+/// Prints the table of a record.
 pub fn cells(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     cells::print(&merge::MergedRecord::new(&CellIndex::new(record)), screen, out)
 }
 
-/// What became of a trial of this record.
+/// Returns the outcome of a trial of this record.
 pub fn outcome<'a>(record: &'a Record, id: &str) -> Result<&'a Outcome, Failure> {
     let trials = &record.manifest().trials;
     match record.outcome(id) {

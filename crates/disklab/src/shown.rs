@@ -1,24 +1,24 @@
-//! What reaches a terminal: text may be out of anybody's record, and is shown, never obeyed.
+//! Makes text safe for a terminal. A record may come from anybody, so that control sequences in it
+//! are escaped.
 
 use std::io::{self, Write};
 
 use disklab_units::prose::is_hidden;
 
-/// The paints that we ourselves write ([`crate::screen::Paint`], and those of table heads); all
-/// else is spelled out.
+/// Control sequences that disklab itself writes ([`crate::screen::Paint`], and those of table
+/// heads). All others are escaped.
 const PAINTS: [&str; 5] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m"];
 
-/// Passes text on, with what would steer a terminal spelled out. Our own paints pass where there
-/// are colours.
+/// A writer that escapes control sequences. disklab's own paints pass if there are colours.
 #[derive(Debug)]
 pub struct TerminalText<W: Write> {
     inner: W,
     color: bool,
-    /// The beginning of a letter or of a paint whose rest is to come.
+    /// First bytes of a letter or of a paint whose rest has not arrived.
     begun: Vec<u8>,
 }
 
-/// Text that reaches a terminal by another way than standard output.
+/// Escapes text that reaches a terminal in another way than through standard output.
 pub fn shown(text: &str, color: bool) -> String {
     let mut out = TerminalText::new(Vec::new(), color);
     // Writing to a vector does not fail.
@@ -31,12 +31,12 @@ impl<W: Write> TerminalText<W> {
         Self { inner, color, begun: Vec::new() }
     }
 
-    /// All of `text` but what may be the beginning of something.
+    /// Escapes `text`, except for an incomplete sequence at its end.
     fn pass(&mut self, text: &[u8]) -> io::Result<Vec<u8>> {
         let whole = match std::str::from_utf8(text) {
             Ok(whole) => whole,
             Err(error) if error.error_len().is_none() => {
-                // The rest of the last letter is to come.
+                // The last letter is incomplete.
                 std::str::from_utf8(&text[..error.valid_up_to()]).unwrap_or_default()
             }
             Err(_) => {
@@ -78,7 +78,7 @@ impl<W: Write> TerminalText<W> {
 
 impl<W: Write> Write for TerminalText<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        // Nearly all of it: nothing to look for.
+        // Most text is plain and needs no escaping.
         let plain = |byte: &u8| (b' '..0x7f).contains(byte) || *byte == b'\n';
         if self.begun.is_empty() && text.iter().all(plain) {
             self.inner.write_all(text)?;
@@ -90,7 +90,7 @@ impl<W: Write> Write for TerminalText<W> {
         Ok(text.len())
     }
 
-    /// What was begun and has no rest is shown as it is.
+    /// Writes an incomplete sequence as it is, escaped.
     fn flush(&mut self) -> io::Result<()> {
         let begun = std::mem::take(&mut self.begun);
         self.show(&String::from_utf8_lossy(&begun))?;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the text is cut into pieces.
+        /// The cuts make no difference.
         #[test]
         fn pieces_make_no_difference(cuts in prop::collection::vec(0_usize..64, 0..6)) {
             let text = "plain \x1b[1mhead\x1b[0m ü€\u{1f600} \x1b[31m\x1b\x1b[32mok\x1b[0m\u{9b}\n";

@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives become a flag that long work looks at.
+//! Turns Ctrl-C and similar signals into a flag that long work checks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,11 +12,11 @@ use crate::screen::DOCUMENT_BEGUN;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Whether long work looks at [`STOP`].
+/// True if long work checks [`STOP`].
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Ends the program at the first signal that no long work looks at, with an error document: a
-/// program that reads our JSON gets some, however we end.
+/// Makes a signal end the program with an error document, unless long work checks for signals. A
+/// program that reads disklab's JSON then gets a document in any case.
 pub fn end_with_document() -> Result<(), Failure> {
     let mut signals = listen()?;
     wait(move || {
@@ -40,8 +40,8 @@ fn listen() -> Result<Signals, Failure> {
         .map_err(|error| cannot!("cannot wait for signals: {error}"))
 }
 
-/// From now on these signals end nothing by themselves; a second one changes nothing, since what is
-/// being written must be finished and takes no time.
+/// Makes signals set a flag in place of ending the program. A second signal changes nothing, since
+/// the write in progress must be finished and takes no time.
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
     let mut signals = listen()?;
     WATCHED.store(true, Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! A number for each disk as a bar of one letter each: `▁█▃▃`.
+//! Draws a number for each disk as a bar of one letter: `▁█▃▃`.
 
 const BARS: [char; 8] = [
     '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}',
 ];
 
-/// Parts of `whole`; a blank where there is no number.
+/// Draws parts of `whole`; a missing number is a blank.
 pub fn sparkline(parts: &[Option<f64>], whole: f64) -> String {
     let bar = |part: &Option<f64>| match part {
         Some(part) if whole > 0.0 => {

@@ -1,5 +1,4 @@
-//! Tables as they are all set here: no boxes, a bold head with a line below it, numbers to the
-//! right.
+//! The style of all tables: no boxes, a bold head with a line below it, numbers to the right.
 
 use std::io::Write;
 
@@ -14,43 +13,43 @@ use crate::screen::Screen;
 
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// Blanks between columns.
+/// Number of blanks between columns.
 const GAP: u16 = 2;
 
-/// A column of text.
+/// Declares a column of text.
 pub const fn left(head: &str) -> (&str, Align) {
     (head, Align::Left)
 }
 
-/// A column of numbers.
+/// Declares a column of numbers.
 pub const fn right(head: &str) -> (&str, Align) {
     (head, Align::Right)
 }
 
-/// A table in the making.
+/// A table that is being filled.
 #[derive(Debug)]
 pub struct TextTable {
     columns: Vec<(String, Align)>,
     rows: Vec<(Vec<String>, Option<Attribute>)>,
-    /// How many of the first columns tell rows apart.
+    /// Number of first columns that identify a row.
     keys: usize,
     color: bool,
 }
 
 impl TextTable {
-    /// A column's head may have several lines.
+    /// Begins a table. The head of a column may have several lines.
     pub fn new(columns: &[(&str, Align)], color: bool) -> Self {
         let columns = columns.iter().map(|&(name, side)| (name.to_owned(), side)).collect();
         Self { columns, rows: Vec::new(), keys: 1, color }
     }
 
-    /// A table with heads divided by `|`. A `>` before a head sets its column to the right.
+    /// Begins a table with heads divided by `|`. A `>` before a head sets its column to the right.
     pub fn with_heads(heads: &str, color: bool) -> Self {
         let column = |head| str::strip_prefix(head, ">").map_or_else(|| left(head), right);
         Self::new(&heads.split('|').map(column).collect::<Vec<_>>(), color)
     }
 
-    /// Says that it takes so many of the first columns to tell rows apart.
+    /// Sets the number of first columns that identify a row.
     #[must_use]
     pub fn with_keys(self, keys: usize) -> Self {
         Self { keys: keys.clamp(1, self.columns.len().max(1)), ..self }
@@ -64,7 +63,7 @@ impl TextTable {
         self.add(cells, None);
     }
 
-    /// A row that is there for whoever looks closer.
+    /// Adds a row in faint type, for details.
     pub fn faint_row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.add(cells, Some(Attribute::Dim));
     }
@@ -79,12 +78,12 @@ impl TextTable {
         self.rows.push((cells, attribute));
     }
 
-    /// The lines as wide as their contents want.
+    /// Returns the lines of the table in its natural width.
     pub fn lines(&self) -> Vec<String> {
         lines(&self.made(&self.all()))
     }
 
-    /// Columns that [`TextTable::lines`] take. Colours take none.
+    /// Returns the width of [`TextTable::lines`] in columns. Colours have no width.
     pub fn width(&self) -> usize {
         width(&self.made(&self.all()))
     }
@@ -93,9 +92,9 @@ impl TextTable {
         (0..self.columns.len()).collect()
     }
 
-    /// Prints it. Where it is too wide for the screen, texts are broken at blanks; where that is
-    /// not enough, it is several tables, each with the columns that tell rows apart: no word and no
-    /// number is broken, unless it is alone too wide.
+    /// Prints the table. If it is too wide for the screen, texts are broken at blanks. If that is
+    /// not enough, it becomes several tables, each with the columns that identify a row. Words and
+    /// numbers are broken only if one alone is too wide.
     pub fn print(self, screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
         let room = screen.width.saturating_sub(indent.len());
         for part in self.parts(room) {
@@ -116,7 +115,7 @@ impl TextTable {
         Ok(())
     }
 
-    /// The columns of each of the tables that fit into so much room.
+    /// Returns the columns of each table that fits into `room`.
     fn parts(&self, room: usize) -> Vec<Vec<usize>> {
         let least = |part: &[usize]| {
             part.iter().map(|index| self.least(*index) + usize::from(GAP)).sum::<usize>()
@@ -126,7 +125,8 @@ impl TextTable {
         if fits || self.columns.len() < self.keys + 2 {
             return vec![self.all()];
         }
-        // Where there is no room for them beside the widest of the others, the first one has to do.
+        // If there is no room for all of them beside the widest other column, only the first one is
+        // repeated.
         let beside = |index: usize| least(&(0..self.keys).chain([index]).collect::<Vec<_>>());
         let has_room = (self.keys..self.columns.len()).all(|index| beside(index) <= room);
         let keys = if has_room { self.keys } else { 1 };
@@ -142,8 +142,8 @@ impl TextTable {
         parts
     }
 
-    /// How narrow a column can be: words stay whole, and what stands at the right, numbers with
-    /// their units, too.
+    /// Returns the least width of a column. Words stay whole, and so do columns at the right, which
+    /// hold numbers with their units.
     fn least(&self, index: usize) -> usize {
         let (head, side) = &self.columns[index];
         let cells = || self.rows.iter().filter_map(|(cells, _)| cells.get(index));

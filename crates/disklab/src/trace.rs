@@ -1,4 +1,4 @@
-//! `disklab trace`: every request that a trial's disks served, as text for other programs.
+//! `disklab trace`: prints every request that a trial's disks served, for other programs.
 
 mod blkparse;
 pub mod csv;
@@ -16,31 +16,37 @@ use crate::screen::Screen;
 use crate::show;
 use crate::whole_file;
 
-/// Print every request that a trial's disks served.
+/// Print every request that the disks of a trial served.
 ///
-/// csv: a line for each request, in the order in which they ended, and one for each mark of a
-/// phase: disk, operation, FUA, first sector and number of sectors of 512 bytes, when it was
-/// submitted, started by the disk and ended (virtual ns since the guest's boot), the mark, and its
-/// depth: the requests that its disk had right after it arrived, itself included.
+/// csv has a line for each request, in the order in which the requests ended, and a line for each
+/// mark of a phase. The columns are: disk, operation, FUA, first sector and number of sectors (of
+/// 512 bytes), the times at which the request was submitted, started by the disk and ended (virtual
+/// ns since the guest's boot), the mark, and the depth. The depth is the number of requests that
+/// the disk had right after this request arrived, this request included.
 ///
-/// blkparse: what blkparse(1) prints unless told otherwise, in the order of time: Q when a request
-/// arrives at its disk, D when the disk begins with it, C when it ends; a mark is a message (m).
-/// What a trace does not have is 0: processor, process and its name, error. The device is 254,
-/// which is for local use, and the number of the disk: 254,0 is vda, or the first real disk that
-/// the run was given. Sequence numbers count a disk's lines. Times are s since the guest's boot.
-/// Programs that want blktrace's own binary files (seekwatcher, iowatcher, btt) cannot read this.
+/// blkparse prints the default lines of blkparse(1), in the order of time: Q when a request arrives
+/// at its disk, D when the disk begins to serve it, C when it ends; a mark is a message (m). Fields
+/// that a trace lacks are 0: processor, process and its name, error. The device is 254, a number
+/// for local use, and the number of the disk: 254,0 is vda, or the first real disk that the run was
+/// given. Each disk has sequence numbers of its own. Times are seconds since the guest's boot.
+/// Programs that need blktrace's own binary files (seekwatcher, iowatcher, btt) cannot read this
+/// output.
 #[derive(Debug, clap::Args)]
 pub struct TraceArgs {
     /// A record, by its name in ./records or by its path.
     run: String,
 
-    /// One of its trials: its cell's values and seed, such as hdd-raid1+randread-4k-qd1+pid+s1.
+    /// A trial of the record, by the values of its cell and its seed.
+    ///
+    /// Example: hdd-raid1+randread-4k-qd1+pid+s1.
     trial: String,
 
     #[arg(long, value_enum, default_value_t = TraceFormat::Csv)]
     format: TraceFormat,
 
-    /// A new file instead of standard output; it is there once it is whole.
+    /// A new file to write, in place of standard output.
+    ///
+    /// The file appears under its name once it is complete.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -85,14 +91,14 @@ pub fn trace(args: &TraceArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The kernel's name of a disk of a trial: of this machine's as it was then, or a guest's.
+/// Returns the kernel's name for a disk of a trial: of this machine at that time, or of a guest.
 fn name_of(record: &Record, index: usize) -> String {
     let disks =
         record.manifest().on_host.as_ref().map(|on| on.disks.as_slice()).unwrap_or_default();
     disks.get(index).map_or_else(|| disk_name(index), |disk| disk.name.clone())
 }
 
-/// Twice over the trace: what happened when, and for how long to wait for it.
+/// Reads the trace twice: once for the order of time, and once to find how long to wait for it.
 fn print(
     path: &Path,
     format: TraceFormat,
@@ -100,7 +106,7 @@ fn print(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let damaged = |error: disklab_trace::Error| unreadable(path, &error);
-    // Of a damaged trace, what there is of it is printed before that is said.
+    // The readable part of a damaged trace is printed before the error.
     let delay = delay(open(path)?.map_while(Result::ok).map(Ok)).map_err(damaged)?;
     let entries = open(path)?;
     match format {
@@ -110,12 +116,12 @@ fn print(
     .map_err(damaged)
 }
 
-/// Where a trial's raw output is.
+/// Returns the folder of a trial's raw output.
 pub fn raw(record: &Record, outcome: &Outcome) -> Result<PathBuf, Failure> {
     record.raw(outcome).ok_or_else(|| mistaken!("trial {} left no raw output", outcome.trial))
 }
 
-/// The trace in a trial's raw output.
+/// Finds the trace in a trial's raw output.
 fn find(raw: &Path) -> Result<PathBuf, Failure> {
     disklab_trace::find(raw).ok_or_else(|| {
         let why =

@@ -1,4 +1,4 @@
-//! What killed runs changed on this machine, undone by whoever comes next.
+//! Undoes the changes that killed runs left on this machine.
 
 use std::fmt::Write as _;
 
@@ -9,22 +9,22 @@ use serde::Serialize;
 use crate::exit::Failure;
 use crate::screen::Screen;
 
-/// What there was to undo.
+/// Outcome of undoing.
 #[derive(Debug, Default, Serialize)]
 pub struct UndoneChanges {
-    /// What was undone, or with `dry` would be.
+    /// Changes that were undone, or with `dry` would be.
     pub undone: Vec<Undone>,
-    /// Journals that say something and cannot be read.
+    /// Journals with entries that cannot be read.
     pub unread: Vec<String>,
 }
 
 impl UndoneChanges {
-    /// Whether something is still as a killed run left it.
+    /// Returns true if something is still as a killed run left it.
     pub fn is_open(&self) -> bool {
         !self.unread.is_empty() || self.undone.iter().any(|undone| undone.failed.is_some())
     }
 
-    /// A line each.
+    /// Describes the outcome, one line each.
     pub fn lines(&self, dry: bool) -> Vec<String> {
         let line = |undone: &Undone| {
             let mut line =
@@ -38,8 +38,8 @@ impl UndoneChanges {
     }
 }
 
-/// Undoes what runs left that are gone, or with `dry` only says what it would. What is waited for
-/// is said meanwhile.
+/// Undoes the changes of runs that are gone, or with `dry` only lists them. Messages say what is
+/// waited for.
 pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<UndoneChanges, Failure> {
     let folder = journal::folder().map_err(Failure::cannot)?;
     let mut found = UndoneChanges::default();

@@ -1,4 +1,4 @@
-//! `disklab validate`: the disk models against drives that were measured.
+//! `disklab validate`: compares the disk models with drives that were measured.
 
 mod at_depth;
 mod published;
@@ -22,38 +22,41 @@ use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::words::or_dash;
 
-/// Compare the disk models with drives that were measured, and say how near they come.
+/// Compare the disk models with drives that were measured.
 ///
-/// Reads two kinds of data. First, drives as DiskSim describes them, `NAME.parv` with the files
-/// that it names, and requests that were measured on the real drive, `NAME.trace` beside it. A
-/// closed replay (each request as long after the one before as it really was) gives the distance
-/// between the distributions of response times; a tracked one predicts each request from those
-/// before it. What the files do not say is estimated from the first 15 % of a trace and scored on
-/// the rest.
+/// validate reads two kinds of data. The first is drives as DiskSim describes them (`NAME.parv` and
+/// the files that it names) with requests that were measured on the real drive (`NAME.trace` beside
+/// it). A closed replay keeps the measured time between two requests, and gives the distance
+/// between the distributions of response times. A tracked replay predicts each request from the
+/// requests before it. Parameters that the files lack are estimated from the first 15 % of a trace,
+/// and scored on the rest.
 ///
-/// Second, matrices of results at several depths and numbers of jobs: folders of fio's reports
-/// (JSON) as fio-plot makes them, each folder a drive, and tables (.csv; docs/FORMAT.md has their
-/// columns). The modelled disk serves each load by itself, without a guest, and IOPS, mean, p50,
-/// p99 and p99.9 are shown beside the measured ones.
+/// The second kind is results at several depths and numbers of jobs: folders of fio's JSON reports
+/// as fio-plot makes them, one folder for each drive, and tables (.csv; docs/FORMAT.md has their
+/// columns). The modelled disk serves each load without a guest. IOPS, mean, p50, p99 and p99.9 are
+/// shown beside the measured values.
 ///
-/// Ends with exit code 1 where a bar is missed: DiskSim's own results where they are known; for
-/// matrices, over all drives and at each depth up to 32, a median error of IOPS of 10 %, a worst of
-/// 25 %, and medians of p50 and p99 of 20 %.
+/// Exit status: 1 if a model misses its bar. For DiskSim's drives, the bar is DiskSim's own result,
+/// if it is known. For results at several depths, it is a median error of IOPS of 10 %, a largest
+/// error of 25 %, and median errors of p50 and p99 of 20 %, over all drives and at each depth up to
+/// 32.
 #[derive(Debug, clap::Args)]
 pub struct ValidateArgs {
-    /// Folders, .parv files, reports of fio, or tables. Without any, lab/measured, and
-    /// ../shared/data/disksim beside this installation's lab.
+    /// Folders, .parv files, reports of fio, or tables.
+    ///
+    /// [default: lab/measured, and ../shared/data/disksim beside this installation's lab]
     paths: Vec<PathBuf>,
 
-    /// The device that models the drives: one of the lab, or a file. With DRIVE= for that drive
-    /// only, by its name or the end of it; with @ARRAY in the machine of that array of the lab,
-    /// whose [host] says what time it takes. Can be given several times; without it, the columns
-    /// `device` and `array` of a table decide.
+    /// The device that models the drives: a device of the lab, or a file. Can be repeated.
+    ///
+    /// DRIVE= limits it to that drive, by its name or the end of its name. @ARRAY puts it into the
+    /// machine of that array of the lab, whose [host] adds its time to each request. [default: the
+    /// columns `device` and `array` of a table]
     #[arg(long = "device", value_name = "[DRIVE=]DEVICE[@ARRAY]")]
     devices: Vec<DeviceChoice>,
 }
 
-/// Where such files are.
+/// The source of such files.
 const SOURCE: &str = "DiskSim 4.0 of Carnegie Mellon University's Parallel Data Laboratory comes \
     with such files, in its \
                       folder `valid`: https://www.pdl.cmu.edu/DiskSim/";
@@ -66,10 +69,10 @@ struct ValidatedDrive {
     #[serde(flatten)]
     validation: Option<Validation>,
     disksim: Option<PublishedScores>,
-    /// Whether both of DiskSim's scores are reached, where they are known.
+    /// True if both of DiskSim's scores are reached. None if they are not known.
     met: Option<bool>,
     not_modelled: Vec<String>,
-    /// Why there is nothing else.
+    /// The reason why there are no scores.
     failed: Option<String>,
 }
 
@@ -113,10 +116,10 @@ pub fn validate(args: &ValidateArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The drives and tables that the paths hold.
+/// Drives and tables that the paths hold.
 #[derive(Default)]
 struct Sources {
-    /// Drives of DiskSim's, in order of their names.
+    /// DiskSim's drives, sorted by name.
     parv: Vec<PathBuf>,
     matrices: FoundMatrices,
 }
@@ -133,7 +136,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// The folders of measured drives beside this installation's lab.
+    /// Adds the folders of measured drives beside this installation's lab.
     fn usual(mut self) -> Result<Self, Failure> {
         let lab = Share::find()?.lab();
         let measured = lab.join("measured");
@@ -207,7 +210,7 @@ fn read(file: &Path) -> Result<(Drive, Validation), String> {
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut files = |name: &str| {
         let path = Path::new(name);
-        // Files name their neighbours; what they name elsewhere is none of theirs.
+        // Files name others in the same folder. Paths that lead elsewhere are refused.
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(format!("not read: it is not below {}", folder.display()));
         }

@@ -1,4 +1,4 @@
-//! `disklab watch`: a record's matrix while it fills.
+//! `disklab watch`: shows a record's matrix while a run fills it.
 
 pub mod matrix;
 
@@ -15,13 +15,15 @@ use crate::records;
 use crate::screen::Screen;
 use crate::show;
 
-/// Between two looks.
+/// Interval between two drawings.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Watch a run fill its record, from another terminal or another machine that sees its folder.
+/// Watch a run while it fills its record.
 ///
-/// Each trial is a mark: ● ok, ✗ failed or skipped, ◐ running, · to come, - not needed. It ends
-/// when the run does, with the table of its results. Ctrl-C ends the watching, not the run.
+/// Watching works from another terminal, and from another machine that can read the record's
+/// folder. Each trial is a mark: ● ok, ✗ failed or skipped, ◐ running, · to come, - not needed.
+/// When the run ends, watch prints the table of its results and ends too. Ctrl-C ends the watching
+/// and not the run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
@@ -37,7 +39,7 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let folder = records::find(&args.run)?;
     let mut picture = Picture::new(screen);
     let record = loop {
-        // In this order: what ends between the two is in the record.
+        // A trial that ends between the two calls is then in the record.
         let goes_on = disklab_record::is_written(&folder)?;
         let record = Record::open(&folder)?;
         picture.draw(&record, screen);
@@ -61,7 +63,8 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(if tally.is_whole() { Exit::Ok } else { Exit::Failed })
 }
 
-/// The matrix on a terminal, drawn over itself; elsewhere a line whenever more trials have ended.
+/// Draws the matrix over itself on a terminal. Elsewhere, it prints a line whenever trials have
+/// ended.
 pub struct Picture {
     bar: Option<ProgressBar>,
     told: Option<Tally>,

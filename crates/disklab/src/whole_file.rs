@@ -1,4 +1,4 @@
-//! A file that is there whole or not at all.
+//! Writes files that appear complete or not at all.
 
 use std::fmt::Display;
 use std::fs::Permissions;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::{Failure, cannot, mistaken};
 
-/// The new file that `-o` names, or None where standard output is meant.
+/// Returns the new file that `-o` names, or None for standard output.
 pub fn new_file(output: Option<&PathBuf>) -> Result<Option<&Path>, Failure> {
     let output = output.map(PathBuf::as_path).filter(|output| *output != Path::new("-"));
     match output.filter(|output| output.symlink_metadata().is_ok()) {
@@ -19,8 +19,8 @@ pub fn new_file(output: Option<&PathBuf>) -> Result<Option<&Path>, Failure> {
     }
 }
 
-/// Writes what `fill` writes, and puts the file in its place once it is all there. What is there
-/// already is replaced: whether it may be is the caller's to ask.
+/// Writes the output of `fill`, and renames the complete file to its place. An existing file is
+/// replaced: the caller checks if it may be.
 pub fn write(
     output: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -28,7 +28,7 @@ pub fn write(
     let cannot = |error: &dyn Display| {
         cannot!("cannot write {}: {error}; name another file with -o", output.display())
     };
-    // In its folder, so that a rename can put it in its place.
+    // The temporary file is in the same folder, so that a rename can move it.
     let folder =
         output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {

@@ -1,4 +1,4 @@
-//! Numbers and amounts as people read them.
+//! Formats numbers and amounts for people.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use disklab_units::Nanos;
 use disklab_units::prose::in_shell;
 pub use disklab_units::prose::{count, filled};
 
-/// The command line as it was typed, to be typed again.
+/// Returns the command line as it was typed, to be typed again.
 pub fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
     std::iter::once("disklab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Wall time, to two units at most: `350 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+/// Formats wall time with at most two units: `350 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn wall(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     match seconds {
@@ -23,12 +23,12 @@ pub fn wall(time: Duration) -> String {
     }
 }
 
-/// Virtual time of whole runs, where minutes are easier to grasp than 1440 s.
+/// Formats the virtual time of whole runs: minutes are easier to read than 1440 s.
 pub fn virtual_time(time: Nanos) -> String {
     if time < Nanos::from_secs(60) { time.to_string() } else { wall(Duration::from_nanos(time.0)) }
 }
 
-/// A value, or a dash where there is none.
+/// Formats a value, or a dash for None.
 pub fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }

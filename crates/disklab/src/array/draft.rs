@@ -1,4 +1,4 @@
-//! An array file from what is known of a machine's disks.
+//! Drafts an array file from the facts known about a machine's disks.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use disklab_units::prose::{count, visible};
 #[derive(Debug)]
 pub struct Draft {
     layout: Layout,
-    /// Why this layout was chosen.
+    /// The reason for this layout.
     reason: String,
-    /// With the lab's device for each.
+    /// Disks of the array, each with the lab's device for it.
     disks: Vec<(ListedDisk, String)>,
-    /// Other groups, tools that said nothing.
+    /// Remarks about other groups, and about tools that gave no answer.
     remarks: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Draft {
             .map(|group| (group, members(group, disks)))
             .filter(|(_, members)| members.len() > 1)
             .collect();
-        // The first of equals.
+        // The first one of several groups of this size is chosen.
         let chosen = joined.iter().rev().max_by_key(|(_, members)| members.len());
         let guess = Layout::btrfs(Profile::Raid1);
         let (wanted, reason, chosen_disks) = if let Some((group, members)) = chosen {
@@ -108,7 +108,7 @@ impl Draft {
     }
 }
 
-/// The disks that a group's paths are on, each once, in the group's order.
+/// Returns the disks that hold a group's paths, each once, in the group's order.
 fn members(group: &DiskGroup, disks: &[ListedDisk]) -> Vec<ListedDisk> {
     let mut found: Vec<ListedDisk> = Vec::new();
     for path in &group.paths {
@@ -127,9 +127,9 @@ fn words(disk: &ListedDisk) -> String {
     format!("{}: {model}, {}, {kind}", disk.path, disk.bytes)
 }
 
-/// The lab's device of the same kind whose size is nearest by its ratio.
+/// Returns the lab's device of the same kind whose size is nearest, by ratio.
 fn nearest(devices: &BTreeMap<String, Device>, disk: &ListedDisk) -> Result<String, String> {
-    // What serves everything in one time is for theory.
+    // Devices with one constant service time serve theory and resemble no disk.
     let alike = devices.values().filter(|device| {
         device.model.rotational() == disk.rotational && !matches!(device.model, Model::Constant(_))
     });

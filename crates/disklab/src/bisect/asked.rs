@@ -1,5 +1,5 @@
-//! What a bisection looks for, and what its steps found: two files in its folder, from which it is
-//! continued.
+//! The question of a bisection, and the verdicts of its steps. Two files in the bisection's folder
+//! hold them, from which it is continued.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,27 +19,28 @@ use crate::whole_file;
 const ASKED: &str = "bisect.toml";
 const STEPS: &str = "steps.jsonl";
 
-/// `bisect.toml`.
+/// Contents of `bisect.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BisectionQuestion {
     pub suite: String,
     /// The cell, as settings of the suite.
     pub set: Vec<String>,
     pub repository: PathBuf,
-    /// Commits.
+    /// Commit ids of the two ends.
     pub good: String,
     pub bad: String,
     pub metric: Option<String>,
-    /// At most.
+    /// Largest number of seeds for a step.
     pub seeds: u32,
     pub alpha: f64,
     pub smallest_effect: f64,
-    /// The btrfs of the kernels.
+    /// The btrfs that the kernels are built with.
     #[serde(default = "untouched")]
     pub btrfs: Btrfs,
 }
 
-/// Of bisections that older programs began, too: what they built is built anew.
+/// The default for files of older programs, which had no such key. Kernels that those programs
+/// built are built again.
 fn untouched() -> Btrfs {
     Btrfs::Untouched
 }
@@ -50,7 +51,7 @@ pub struct JudgedRevision {
     pub commit: String,
     verdict: String,
     why: String,
-    /// SHA-256 of the kernel; empty where it did not build.
+    /// SHA-256 of the kernel; empty if it did not build.
     pub program: String,
 }
 
@@ -67,7 +68,7 @@ impl BisectionQuestion {
         toml::from_str(&text).map_err(|wrong| mistaken!("{}: {}", path.display(), wrong.message()))
     }
 
-    /// Begins a folder; one that has something else in it is refused.
+    /// Begins a folder. A folder that holds anything else is refused.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let used = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
         if used {
@@ -98,7 +99,7 @@ impl BisectionQuestion {
         Ok((at.collect(), analyses.alpha()))
     }
 
-    /// The cell with the kernel of a commit, and all seeds that a step may take.
+    /// Returns the cell with the kernel of a commit, and with all seeds that a step may take.
     pub fn question(&self, home: &Home, commit: &str) -> Result<Question, Failure> {
         let kernel = Axis::Kernel.as_str();
         if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
@@ -137,7 +138,7 @@ impl BisectionQuestion {
 }
 
 impl JudgedRevision {
-    /// What was judged before; a line that was not written whole is as if it were not there.
+    /// Reads the verdicts of earlier steps. A line that was not written completely is ignored.
     pub fn all(folder: &Path) -> Result<Vec<Self>, Failure> {
         let path = folder.join(STEPS);
         match disklab_files::read_text(&path, &disklab_files::BISECTION) {

@@ -1,4 +1,4 @@
-//! A revision on the bench: built, and measured in one cell with as many seeds as are asked for.
+//! Builds a revision, and measures it in one cell with a given number of seeds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,22 +20,22 @@ use crate::screen::Screen;
 pub struct RevisionBench<'a> {
     pub home: &'a Home,
     pub asked: &'a BisectionQuestion,
-    /// The bisection's; a record for each commit is below it.
+    /// The folder of the bisection. Each commit has a record below it.
     pub folder: &'a Path,
     pub jobs: usize,
     pub stop: &'static AtomicBool,
     pub screen: &'a Screen,
 }
 
-/// What came of a build.
+/// Outcome of a build.
 pub enum BuiltRevision {
     Kernel(Box<Kernel>),
-    /// Why it cannot be built.
+    /// The reason why the revision cannot be built.
     Not(String),
 }
 
 impl RevisionBench<'_> {
-    /// An error is one of this machine, and not of the revision.
+    /// Builds a revision. An error concerns this machine, and not the revision.
     pub fn build(&self, revision: &Revision) -> Result<BuiltRevision, Failure> {
         let cache = &Cache::open()?.held()?;
         let (jobs, stop) = (self.jobs, self.stop);
@@ -56,7 +56,7 @@ impl RevisionBench<'_> {
         }
     }
 
-    /// The record of a commit, with the seeds up to this one.
+    /// Measures a commit with the seeds up to `upto`, and returns its record.
     pub fn measure(
         &self,
         revision: &Revision,
@@ -81,7 +81,7 @@ impl RevisionBench<'_> {
         Ok(record)
     }
 
-    /// The record of an end, which was built before.
+    /// Measures an end, which was built before, and returns its record.
     pub fn measure_end(&self, revision: &Revision, upto: u32) -> Result<Record, Failure> {
         match self.build(revision)? {
             BuiltRevision::Kernel(kernel) => self.measure(revision, &kernel, upto),

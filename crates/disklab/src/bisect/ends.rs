@@ -1,9 +1,8 @@
-//! How the good and the bad end differ, and to which of them a step belongs.
+//! The difference between the good and the bad end, and the end that a step belongs to.
 //!
-//! In numbers: the middle between the ends, on the scale of ratios, is the border, and a step
-//! belongs to an end where it is certain on which side of the border it is. So a step that is
-//! neither like the one nor like the other is decided too, and what is left open are steps at the
-//! border itself.
+//! The border is the middle between the ends, on the scale of ratios. A step belongs to an end if
+//! it is certain on which side of the border it is. So a step that resembles neither end is decided
+//! too, and only steps at the border itself stay undecided.
 
 use disklab_compare::{
     CellIndex, MatchedTrials, Metric, RelativeChange, Trust, answer, check_measured, match_across,
@@ -16,16 +15,16 @@ use disklab_units::prose::count;
 use super::asked::BisectionQuestion;
 use crate::exit::{Failure, cannot};
 
-/// What a look at both ends has shown.
+/// Result of an interim analysis of both ends.
 pub enum EndsSeen {
     Apart(Ends),
-    /// The ends are the same with certainty.
+    /// The ends are certainly the same.
     Alike(String),
-    /// More seeds may tell.
+    /// More seeds may decide.
     Open(String),
 }
 
-/// How they differ.
+/// The difference between the ends.
 #[derive(Debug)]
 pub enum Ends {
     Numbers {
@@ -35,22 +34,22 @@ pub enum Ends {
         /// The border, as the logarithm of the ratio to the good end.
         middle: f64,
     },
-    /// All trials of the bad end fail, and none of the good one's.
+    /// All trials of the bad end fail, and no trial of the good end does.
     Failure { reason: String },
 }
 
-/// What a look at a step has shown.
+/// Result of an interim analysis of a step.
 #[derive(Debug, PartialEq)]
 pub enum StepSide {
     Like(Answer, String),
     Open(String),
 }
 
-/// What became of a record's trials so far.
+/// Counts of a record's finished trials by outcome.
 struct TrialCounts {
     ok: usize,
     failed: usize,
-    /// Why the first of those that failed did.
+    /// The reason of the first failed trial.
     reason: String,
 }
 
@@ -73,7 +72,7 @@ impl TrialCounts {
 }
 
 impl Ends {
-    /// Says how the ends differ, as far as their records show it.
+    /// Compares the ends, as far as their records go.
     pub fn compare(
         good: &Record,
         bad: &Record,
@@ -116,7 +115,7 @@ impl Ends {
         })
     }
 
-    /// For whoever waits for the steps.
+    /// Describes the difference for users who wait for the steps.
     pub fn in_words(&self, metric: &Metric) -> String {
         match self {
             Self::Numbers { change, better, .. } => {
@@ -181,7 +180,7 @@ fn comparisons<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<MatchedTri
     Ok(match_across(&CellIndex::new(good), &CellIndex::new(other), "kernel", Trust::Sound)?)
 }
 
-/// The trials of the one comparison, and what they show; `None` for too few trials.
+/// Returns the trials of the only comparison and their change; `None` if there are too few trials.
 fn found<'a, 'b>(
     comparisons: &'b [MatchedTrials<'a>],
     metric: &Metric,
@@ -193,7 +192,7 @@ fn found<'a, 'b>(
     Some((trials, finding(&values.treatment, &values.baseline, alpha).ok()?))
 }
 
-/// `+1.2 % (0.8 % to 1.6 %) against the good end, 4 seeds`
+/// Formats a change as `+1.2 % (0.8 % to 1.6 %) against the good end, 4 seeds`.
 fn in_words(change: RelativeChange, trials: &MatchedTrials) -> String {
     let (change, interval) = answer::change_and_interval(Some(change));
     format!(
@@ -220,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_step_belongs_to_the_end_on_whose_side_of_the_middle_it_is() {
-        // Bad is a fifth less, then a fifth more.
+        // The bad end is 20 % lower, then 20 % higher.
         for bad in [0.8_f64, 1.2] {
             let middle = bad.ln() / 2.0;
             assert_eq!(side(1.0, middle), Some(Answer::Good), "{bad}");

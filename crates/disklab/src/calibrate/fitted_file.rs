@@ -1,5 +1,4 @@
-//! The numbers of a fitted device, as its file has them: each with where it is from, and the ranges
-//! in which the numbers may be.
+//! The file of a fitted device: each number with its origin, and the ranges of the numbers.
 
 use std::fmt::Write;
 
@@ -10,19 +9,18 @@ use disklab_config::Lab;
 use disklab_units::Nanos;
 use toml::{Table, Value};
 
-/// A device that was fitted, and what its numbers were before.
+/// A fitted device and its numbers before the fit.
 pub struct FittedFile<'a> {
     fit: &'a MatrixFit,
     family: &'static str,
     like: &'a str,
-    /// The text of the file of the device that it is like.
+    /// Text of the file of the device that it is like.
     like_text: &'a str,
-    /// The numbers of the device that it is like, those from which the search began, and those that
-    /// were found.
+    /// Three tables of numbers: of the similar device, at the start of the search, and found.
     likes: Table,
     before: Table,
     found: Table,
-    /// The ranges from which the search began.
+    /// Ranges at the start of the search.
     ranges: Table,
     /// The keys that the data sheet states.
     stated: &'a [String],
@@ -55,7 +53,7 @@ impl<'a> FittedFile<'a> {
         }
     }
 
-    /// Every number of the device, with where it is from.
+    /// Returns every number of the device with its origin.
     pub fn sheet(&self) -> Sheet {
         let mut keys: Vec<(&String, &Value)> = self.found.iter().collect();
         let place = |key: &str| self.like_text.find(&format!("\n{key} ="));
@@ -107,21 +105,21 @@ impl<'a> FittedFile<'a> {
         self.stated.iter().any(|stated| stated == key)
     }
 
-    /// The number that this one kept its ratio to while it was searched for.
+    /// Returns the fitted number to which this number kept its ratio during the search.
     fn leader(&self, key: &str) -> Option<&FittedNumber> {
         let leads = |number: &&FittedNumber| number.with.contains(&key) && number.found.is_ok();
         let leader = self.fit.numbers.iter().find(leads)?;
-        // Not if it is where it was.
+        // A leader that did not change has no follower.
         (self.found.get(leader.key) != self.before.get(leader.key)).then_some(leader)
     }
 
-    /// How many times as large a time became.
+    /// Returns the ratio of a time after the fit to the time before it.
     fn factor(&self, key: &str) -> Option<f64> {
         let factor = nanos(self.found.get(key)?)? / nanos(self.before.get(key)?)?;
         factor.is_finite().then_some(factor)
     }
 
-    /// The number that the search began from, and whose it is.
+    /// Returns the number at the start of the search, and its source.
     fn origin(&self, key: &str) -> String {
         let Some(before) = self.before.get(key) else { return "none".to_owned() };
         let before = plain(before);
@@ -145,15 +143,15 @@ impl<'a> FittedFile<'a> {
         }
     }
 
-    /// The number of the device that it is like, if another was taken over: some are scaled to
-    /// those of the data sheet.
+    /// Returns the similar device's number, if a scaled one was taken over. Some numbers are scaled
+    /// to the data sheet.
     fn scaled(&self, key: &str) -> Option<String> {
         let own = self.likes.get(key).filter(|own| self.before.get(key) != Some(own));
         own.map(plain)
     }
 
-    /// The table of the ranges in which numbers may be: of those that were fitted by their bounds,
-    /// of the others as the device that it is like has them.
+    /// Returns the table of ranges: the bounds of fitted numbers, and the similar device's ranges
+    /// of the others.
     pub fn ranges(&self) -> String {
         let mut lines = String::new();
         for key in self.found.keys() {
@@ -179,7 +177,7 @@ impl<'a> FittedFile<'a> {
         match self.found.get(key)? {
             Value::Integer(_) => Some(ends.map(|end| Value::Integer(end.round() as i64))),
             Value::String(_) => Some(ends.map(|end| Value::String(time(end)))),
-            // A list has no range.
+            // Lists have no range.
             _ => None,
         }
     }
@@ -194,7 +192,7 @@ impl<'a> FittedFile<'a> {
         Some([low?, high?])
     }
 
-    /// Whether the device may have either value.
+    /// Returns true if the device is valid with either value.
     fn are_possible(&self, key: &str, ends: &[Value; 2]) -> bool {
         ends.iter().all(|end| {
             let mut table = self.fit.table.clone();
@@ -205,7 +203,7 @@ impl<'a> FittedFile<'a> {
         })
     }
 
-    /// The time of the machine that measured, if the results showed it.
+    /// Returns the machine's share of the time, if the results showed it.
     pub fn host(&self) -> String {
         let Some(host) = self.fit.host else { return String::new() };
         format!(
@@ -216,12 +214,12 @@ impl<'a> FittedFile<'a> {
     }
 }
 
-/// A time in ns; None if the value is another quantity.
+/// Parses a time in ns; None if the value is another quantity.
 fn nanos(value: &Value) -> Option<f64> {
     value.as_str()?.parse::<Nanos>().ok().map(|time| time.0 as f64)
 }
 
-/// A value as a file has it, with times in the largest unit that leaves them four digits.
+/// Formats a value as a file has it. Times are in the largest unit that leaves four digits.
 fn readable(value: &Value) -> String {
     match value {
         Value::String(text) => match text.strip_suffix(" ns").and_then(|ns| ns.parse().ok()) {
@@ -235,7 +233,7 @@ fn readable(value: &Value) -> String {
     }
 }
 
-/// A time with four digits.
+/// Formats a time with four digits.
 pub fn time(ns: f64) -> String {
     let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
     let (unit, size) = units.into_iter().find(|(_, size)| ns >= *size).unwrap_or(("us", 1e3));

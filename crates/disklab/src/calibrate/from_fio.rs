@@ -1,4 +1,4 @@
-//! A device from published results of fio.
+//! Fits a device to published results of fio.
 
 use std::path::{Path, PathBuf};
 
@@ -25,31 +25,35 @@ use crate::matrix::{
 use crate::screen::Screen;
 use crate::words::command_line;
 
-/// The results that a device is fitted to, and what is known of it besides.
+/// The published results that a device is fitted to, and other known numbers of the device.
 #[derive(Debug, clap::Args)]
 pub struct FromFioArgs {
-    /// Instead of a disk: published results at several depths, a folder of fio's reports as
-    /// fio-plot makes them, or a table (.csv; docs/FORMAT.md has its columns). The device is fitted
-    /// to them.
+    /// Fit the device to published results at several depths, in place of a disk.
+    ///
+    /// PATH is a folder of fio's reports as fio-plot makes them, or a table (.csv; docs/FORMAT.md
+    /// has its columns).
     #[arg(long, value_name = "PATH", conflicts_with_all = ["device", "write", "time"],
           requires = "like")]
     from_fio: Option<PathBuf>,
 
-    /// The device of the lab that has all numbers which neither the results nor --sheet give.
+    /// The device of the lab that gives the numbers which the results and --sheet lack.
     #[arg(long, value_name = "DEVICE")]
     like: Option<String>,
 
-    /// Numbers of the data sheet, by the keys of a device's file: size="1 TB" rpm=7200
-    /// seek_average="8.9 ms".
+    /// Numbers of the data sheet, by the keys of a device's file.
+    ///
+    /// Example: size="1 TB" rpm=7200 seek_average="8.9 ms".
     #[arg(long, value_name = "KEY=VALUE", num_args = 1..)]
     sheet: Vec<String>,
 
-    /// The drive of the results, if there are several: its name, or the end of it.
+    /// The drive of the results, if there are several: its name, or the end of its name.
     #[arg(long)]
     drive: Option<String>,
 
-    /// The array of the lab whose machine the drive was measured in: the time that its [host] takes
-    /// is no part of the device. Without it, the column `array` of a table decides.
+    /// The array of the lab whose machine the drive was measured in.
+    ///
+    /// The time that the array's [host] takes is subtracted from the results. [default: the column
+    /// `array` of a table]
     #[arg(long)]
     array: Option<String>,
 }
@@ -60,13 +64,13 @@ struct DriveResults {
     points: Vec<MatrixPoint>,
     /// Files that could not be read, each with the reason.
     unreadable: Vec<String>,
-    /// Points whose numbers cannot be true together, each with what contradicts.
+    /// Points whose numbers cannot be true together, each with the contradiction.
     impossible: Vec<String>,
 }
 
 impl FromFioArgs {
-    /// The path of the results, and the name of the device that is to be like; None if there are no
-    /// results, and an error if an option is given that needs some.
+    /// Returns the path of the results and the name of the similar device. Without results it
+    /// returns None, or an error if an option needs results.
     pub fn asked(&self) -> Result<Option<(&PathBuf, &str)>, Failure> {
         if let Some(asked) = self.from_fio.as_ref().zip(self.like.as_deref()) {
             return Ok(Some(asked));
@@ -130,7 +134,7 @@ impl FromFioArgs {
         }
     }
 
-    /// The file of the device before it is fitted, and the keys that the data sheet states.
+    /// Returns the device file before the fit, and the keys that the data sheet states.
     fn start(&self, name: &str, like: &str, lab: &Lab) -> Result<(Table, Vec<String>), Failure> {
         let base = lab.devices.get(like).ok_or_else(|| {
             mistaken!("--like: {}", unknown("device", like, lab.devices.keys().map(String::as_str)))
@@ -173,8 +177,8 @@ impl FromFioArgs {
         Ok((whole, stated))
     }
 
-    /// Says what is wrong with the numbers of the data sheet. They stand in no file: a message
-    /// names the option, and no line.
+    /// Reports mistaken numbers of the data sheet. These numbers stand in no file, so that the
+    /// message names the option in place of a line.
     fn unfit(&self, mistakes: &Diagnostics, like: &str, family: &str) -> Failure {
         let sentence = |mistake: &Diagnostic| {
             let key = &mistake.place.key;
@@ -193,12 +197,12 @@ impl FromFioArgs {
     }
 }
 
-/// A kind of device, in words.
+/// Returns the name of a kind of device for messages.
 fn kind(family: &str) -> &'static str {
     if family == "hdd" { "a hard disk" } else { "an SSD" }
 }
 
-/// A number of points, and the first of them.
+/// Counts points, and quotes the first one.
 fn points_such_as(reasons: &[String]) -> String {
     match reasons {
         [] => String::new(),
@@ -207,7 +211,7 @@ fn points_such_as(reasons: &[String]) -> String {
     }
 }
 
-/// Refuses results that are not of the kind of drive that `like` is.
+/// Refuses results of another kind of drive than `like` is.
 fn check_kind(
     points: &[MatrixPoint],
     like: &str,
@@ -231,14 +235,14 @@ fn check_kind(
     ))
 }
 
-/// A number, a truth value or a list as TOML has it, else a text.
+/// Parses a TOML number, boolean or list. Any other text becomes a string.
 fn toml_value(text: &str) -> Value {
     let table = format!("value = {text}").parse::<Table>();
     let parsed = table.ok().and_then(|mut table| table.remove("value"));
     parsed.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// A device that was fitted, as a file and as a document.
+/// A fitted device, as a file and as a document.
 pub struct FittedDevice {
     pub found: Calibration,
     pub file: String,
@@ -326,7 +330,7 @@ pub fn fitted(
     Ok(FittedDevice { found, file, document })
 }
 
-/// The head of the file: what was fitted, when, how, and to what.
+/// Returns the head of the file: the drive, the date, the method and the results.
 fn head(drive: &str, path: &Path, points: &[MatrixPoint], like: &str) -> Vec<String> {
     vec![
         format!("{drive}, fitted {} by `{}`", Zoned::now().strftime("%Y-%m-%d"), command_line()),
@@ -339,7 +343,8 @@ fn head(drive: &str, path: &Path, points: &[MatrixPoint], like: &str) -> Vec<Str
     ]
 }
 
-/// How well the device fits, how fits to some depths do at others, and what cannot be known.
+/// Says how well the device fits, how well fits to some depths predict the others, and which
+/// numbers cannot be known.
 fn remarks(fit: &MatrixFit, family: &str, hosted: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for (rw, score) in &fit.scores {
@@ -376,7 +381,7 @@ fn remarks(fit: &MatrixFit, family: &str, hosted: bool) -> Vec<String> {
     lines
 }
 
-/// A warning where the rate of a load is further off than the bar of `validate` for any point.
+/// Warns if the rate of a load differs by more than the bar that `validate` has for any point.
 fn does_not_describe(fit: &MatrixFit) -> Option<String> {
     let off: Vec<String> = fit
         .scores

@@ -1,5 +1,5 @@
-//! What the kernel knows of a disk, from sysfs. All of it may be missing: files have none, and
-//! neither has every disk.
+//! Facts about a disk that the kernel knows, from sysfs. Each may be missing: files have none, and
+//! some disks have only a few.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -10,11 +10,11 @@ use disklab_units::prose::visible;
 use rustix::fs::{major, minor};
 
 pub struct KnownDevice {
-    /// For people: vendor and model, or the path.
+    /// Vendor and model, or the path, for messages.
     pub model: String,
     pub hints: Hints,
     pub rotational: Option<bool>,
-    /// A partition, or a file.
+    /// True for a partition or a file.
     pub part: bool,
 }
 

@@ -1,7 +1,8 @@
-//! What the cache holds, and what of it somebody uses.
+//! The contents of the cache, and their users.
 //!
-//! Two rules tell what is in use. In `kernels`, `sources` and `disks`, `.tmp-<name>` belongs to
-//! whoever holds `<name>.lock`. A folder in `trials` belongs to whoever holds the `lock` in it.
+//! Two rules say which contents are in use. In `kernels`, `sources` and `disks`, `.tmp-<name>`
+//! belongs to the process that holds `<name>.lock`. A folder in `trials` belongs to the process
+//! that holds the `lock` in it.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,7 +19,7 @@ use crate::exit::{Failure, cannot};
 use crate::home::paths_in;
 
 const TEMPORARY: &str = ".tmp-";
-/// A folder in `trials` without a lock is about to get it, or will not get it any more.
+/// Age below which a folder in `trials` without a lock may be about to get one.
 const YOUNG: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -45,9 +46,9 @@ impl CacheKind {
 pub struct CacheItem {
     pub kind: CacheKind,
     pub path: PathBuf,
-    /// What it takes on its disk.
+    /// The space that the item occupies on its disk.
     pub bytes: Bytes,
-    /// Held until it is removed, so that nobody takes it for his own meanwhile.
+    /// The lock that keeps other processes from using the item until it is removed.
     #[serde(skip)]
     _lock: Option<File>,
 }
@@ -75,11 +76,11 @@ impl CacheItem {
 
 #[derive(Debug)]
 pub struct CacheContents {
-    /// Leftovers first.
+    /// Items of the cache, leftovers first.
     pub items: Vec<CacheItem>,
-    /// Somebody prepares disks or runs trials.
+    /// True while a process prepares disks or runs trials.
     pub in_use: bool,
-    /// Keeps runs from beginning while what they use is taken away.
+    /// The lock that keeps runs from beginning while their files are removed.
     _alone: Option<File>,
 }
 
@@ -104,7 +105,8 @@ impl CacheContents {
         for path in entries(folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.ends_with(".lock") {
-                // Locks stay: removing one would let two makers lock two files of the same name.
+                // Lock files stay: if one were removed, two processes could lock two files of the
+                // same name.
                 self.in_use |= kind == CacheKind::Disks && matches!(lock(&path)?, LockState::Held);
             } else if let Some(made) = name.strip_prefix(TEMPORARY) {
                 match lock(&folder.join(format!("{made}.lock")))? {
@@ -131,7 +133,7 @@ impl CacheContents {
 }
 
 enum LockState {
-    /// Somebody else holds the lock.
+    /// Another process holds the lock.
     Held,
     /// This process holds the lock now.
     Taken(File),
@@ -139,7 +141,7 @@ enum LockState {
 }
 
 impl LockState {
-    /// The lock's file, where this process holds it.
+    /// Returns the lock's file if this process holds it.
     fn file(self) -> Option<File> {
         match self {
             Self::Taken(file) => Some(file),
@@ -167,7 +169,7 @@ fn is_young(path: &Path) -> bool {
     made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < YOUNG))
 }
 
-/// In no folder there is nothing.
+/// Lists a folder. A missing folder has no entries.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     match paths_in(folder) {
         Ok(entries) => Ok(entries),
@@ -176,8 +178,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// What a file or a folder takes on its disk: holes take nothing. What vanishes meanwhile counts
-/// nothing.
+/// Returns the space that a file or a folder occupies on its disk, without holes. Files that vanish
+/// meanwhile count as 0.
 pub fn size(path: &Path) -> Bytes {
     let Ok(meta) = fs::symlink_metadata(path) else { return Bytes(0) };
     let own = Bytes(meta.blocks() * 512);

@@ -1,11 +1,11 @@
-//! Verdicts in the form of MMTests' `compare-mmtests.pl`: the baseline first, one column a
-//! treatment, gains in per cent; where numbers of jobs are crossed, a table for each of the other
-//! cells and a row for each number of jobs (clients).
+//! Verdicts in the form of MMTests' `compare-mmtests.pl`. The baseline comes first, then a column
+//! for each treatment, with gains in per cent. If the suite crosses numbers of jobs, each of the
+//! other cells has a table with a row for each number of jobs (clients).
 //!
-//! As there, a positive percentage is a gain, of rates and of times; `( 1.23%)` is not certain, `*
-//! 1.23%*` is. Unlike there, the percentage is the change by our methods, the verdict is told in a
-//! word too, and values are the two numbers that the change is between. MMTests ends with user,
-//! system and elapsed time, which code does not take in virtual time.
+//! As in MMTests, a positive percentage is a gain, for rates and for times; `( 1.23%)` is not
+//! certain, and `* 1.23%*` is. The differences to MMTests: the percentage is the change by
+//! disklab's methods, a word gives the verdict, and values are the two numbers of the change.
+//! MMTests ends with user, system and elapsed time; code takes no such time in virtual time.
 
 use std::io::{self, Write};
 
@@ -18,15 +18,15 @@ use itertools::Itertools;
 
 use crate::words::or_dash;
 
-/// Digits of a value, with two after the point.
+/// Width of a value, with two digits after the point.
 const VALUE: usize = 12;
-/// `(   1.23%)`
+/// Width of a percentage such as `(   1.23%)`.
 const PERCENT: usize = 11;
-/// `too few seeds`
+/// Width of a verdict such as `too few seeds`.
 const WORD: usize = 13;
 const COLUMN: usize = VALUE + 1 + PERCENT + 1 + WORD;
 
-/// `in_virtual_time`: the records are of guests, and not of real machines.
+/// Prints the tables. `in_virtual_time` is true for records of guests, and false for real machines.
 pub fn print(
     comparisons: &[Comparison],
     in_virtual_time: bool,
@@ -52,8 +52,8 @@ pub fn print(
     Ok(())
 }
 
-/// The table that a cell is a row of: its values without the number of jobs, or nothing for a cell
-/// without a number of jobs.
+/// Returns the table that holds a cell's row: the cell's values without the number of jobs. The
+/// result is empty for a cell without a number of jobs.
 fn table_of(cell: &Cell) -> Cell {
     let jobs = Axis::Jobs.as_str();
     if cell.value(jobs).is_none() {
@@ -101,7 +101,7 @@ fn table(comparisons: &[&Comparison], of_cell: &Cell, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Units that people read, with two digits after the point: which, and what one of them is.
+/// Returns a readable unit for a number with two digits after the point, and its size.
 fn scaled(unit: &str) -> (&str, f64) {
     match unit {
         "ns" => ("ms", 1e6),

@@ -1,4 +1,4 @@
-//! The numbers of a data sheet, measured on the model.
+//! Measures the numbers of a data sheet on the model.
 
 use disklab_config::device::{Device, Hdd, Model};
 use disklab_disks::{Completion, Disk, Op, Request, build};
@@ -7,25 +7,25 @@ use serde::Serialize;
 
 use super::sheet::Numbers;
 
-/// Requests of each measurement of random reads, of sequential ones, and MiB that are written.
+/// Sizes of the measurements: random reads, sequential reads, and MiB written.
 const RANDOM: usize = 4000;
 const SEQUENTIAL: usize = 128;
 const WRITTEN: usize = 4096;
-/// A request of sequential measurements.
+/// Size of a sequential request, in bytes.
 const MIB: u64 = 1 << 20;
-/// The queue of measurements with a deep one.
+/// Queue depth of the measurements with a deep queue.
 const DEEP: usize = 32;
 
-/// A number of the sheet beside the model's.
+/// A number of the sheet and the model's number for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SheetNumber {
     pub what: &'static str,
-    /// `1/s`, `bytes/s` or `ns`.
+    /// Unit: `1/s`, `bytes/s` or `ns`.
     unit: &'static str,
     /// The number of the sheet, or None if it was not given.
     sheet: Option<f64>,
     model: f64,
-    /// How far the model is off, in per cent of the sheet's.
+    /// Difference of the model's number from the sheet's, in per cent of the sheet's.
     off_percent: Option<f64>,
 }
 
@@ -35,7 +35,7 @@ impl SheetNumber {
         Self { what, unit, sheet, model, off_percent }
     }
 
-    /// Sheet, model, and how far it is off.
+    /// Returns the number of the sheet, the number of the model, and their difference.
     pub fn columns(&self) -> [String; 3] {
         let value = |value: f64| disklab_compare::answer::value(value, self.unit);
         let dash = || "-".to_owned();
@@ -106,31 +106,32 @@ pub fn measure(device: &Device, numbers: &Numbers) -> Vec<SheetNumber> {
     }
 }
 
-/// The mean time of a random read of 4 KiB alone.
+/// Returns the mean time of a single random read of 4 KiB.
 pub fn lone_read(device: &Device) -> Nanos {
     let mut disk = disk(device);
     let (_, waited) = closed_loop(&mut *disk, 1, RANDOM, random(device));
     Nanos(waited.0 / RANDOM as u64)
 }
 
-/// Random reads a second with [`DEEP`] under way.
+/// Returns the rate of random reads with [`DEEP`] of them in flight, per second.
 fn deep_reads(device: &Device) -> f64 {
     let mut disk = disk(device);
     let (took, _) = closed_loop(&mut *disk, DEEP, RANDOM, random(device));
     RANDOM as f64 * 1e9 / took.0.max(1) as f64
 }
 
-/// What is left of a random read without half a turn, the command, and the data under the head and
-/// on the link.
+/// Returns the average seek: the time of a random read without half a revolution, the command, and
+/// the transfer from the medium and over the link.
 fn seek(hdd: &Hdd, lone: Nanos) -> f64 {
     let turn = 60e9 / f64::from(hdd.rpm.max(1));
-    // Tracks are as likely as the data on them: more of a disk is outside.
+    // A track is chosen in proportion to the data on it, and outer tracks hold more.
     let media = 4096e9 * 2.0 / (hdd.rate_outer.0 + hdd.rate_inner.0).max(1) as f64;
     let link = 4096e9 / hdd.link.0.max(1) as f64;
     lone.0 as f64 - turn / 2.0 - hdd.command_overhead.0 as f64 - media - link
 }
 
-/// Bytes a second in order from a place, in MiB; several under way, as the kernel reads ahead.
+/// Returns the rate of sequential requests from an offset in MiB, in bytes per second. Several are
+/// in flight, as with the kernel's read-ahead.
 fn sequential(device: &Device, op: Op, from: u64, count: usize) -> f64 {
     let mut disk = disk(device);
     let room = device.bytes.0 / MIB;
@@ -150,11 +151,11 @@ fn request(op: Op, sector: u64, sectors: u64) -> Request {
     Request { id: 0, op, sector, sectors: sectors as u32, fua: false }
 }
 
-/// Random reads of 4 KiB all over the disk.
+/// Returns random reads of 4 KiB, spread over the whole disk.
 fn random(device: &Device) -> impl FnMut(usize) -> Request + use<> {
     let blocks = (device.bytes.0 / 4096).max(1);
     move |number| {
-        // SplitMix64: places that have nothing to do with each other.
+        // SplitMix64 gives independent positions.
         let mut mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -164,8 +165,8 @@ fn random(device: &Device) -> impl FnMut(usize) -> Request + use<> {
     }
 }
 
-/// Keeps `depth` requests under way until `count` are done. Returns how long that took, and how
-/// long all requests waited together.
+/// Keeps `depth` requests in flight until `count` are done. Returns the elapsed time, and the sum
+/// of the latencies.
 fn closed_loop(
     disk: &mut dyn Disk,
     depth: usize,
@@ -181,7 +182,7 @@ fn closed_loop(
             disk.submit(now, Request { id, ..next(submitted.len()) });
             submitted.push(now);
         }
-        // A disk with requests under way always has a next event.
+        // A disk with requests in flight always has a next event.
         let Some(at) = disk.next_event() else { break };
         now = at;
         disk.advance(now, &mut done);

@@ -9,39 +9,40 @@ use disklab_units::{Bytes, Nanos, Rate};
 use super::quantity::{rate, size, time};
 use crate::exit::{Failure, mistaken};
 
-/// The numbers of a data sheet. All of them can be left out.
+/// The numbers of a data sheet. All of them are optional.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Numbers {
-    /// The capacity: 10TB, 960GB.
+    /// The capacity, such as 10TB or 960GB.
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
 
-    /// Revolutions a minute, of a hard disk.
+    /// The speed of a hard disk, in revolutions per minute.
     #[arg(long, value_name = "N")]
     pub rpm: Option<u32>,
 
-    /// The sustained rate of sequential reads: of a hard disk at its outer edge ("max. sustained
-    /// transfer rate").
+    /// The sustained rate of sequential reads, such as 210MB/s.
+    ///
+    /// For a hard disk, it is the rate at the outer edge ("max. sustained transfer rate").
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Rate>,
 
-    /// The average seek of reads, of a hard disk.
+    /// The average read seek of a hard disk, such as 8ms.
     #[arg(long, value_name = "TIME")]
     pub seek: Option<Nanos>,
 
-    /// The memory of a hard disk.
+    /// The cache of a hard disk, such as 256MiB.
     #[arg(long, value_name = "SIZE")]
     pub cache: Option<Bytes>,
 
-    /// The sustained rate of sequential writes, of an SSD.
+    /// The sustained rate of sequential writes of an SSD, such as 510MB/s.
     #[arg(long, value_name = "RATE")]
     pub write_rate: Option<Rate>,
 
-    /// Random reads of 4 KiB a second with a deep queue, of an SSD.
+    /// Random reads of 4 KiB per second with a deep queue, of an SSD.
     #[arg(long, value_name = "N")]
     pub read_iops: Option<u32>,
 
-    /// The time of a random read of 4 KiB alone, of an SSD.
+    /// The latency of a single random read of 4 KiB, of an SSD, such as 80us.
     #[arg(long, value_name = "TIME")]
     pub read_latency: Option<Nanos>,
 }
@@ -93,7 +94,7 @@ fn fill<T: std::str::FromStr<Err: std::fmt::Display>>(
     Ok(())
 }
 
-/// A device file in the making.
+/// A device file that is not complete yet.
 #[derive(Debug)]
 pub struct Draft {
     name: String,
@@ -101,12 +102,12 @@ pub struct Draft {
     like: String,
     size: Option<Bytes>,
     family: &'static str,
-    /// Key, value as TOML, and where it is from.
+    /// Lines of the file: key, value as TOML, and origin.
     lines: Vec<(&'static str, String, &'static str)>,
 }
 
 impl Draft {
-    /// Refuses numbers that the kind of disk does not have.
+    /// Begins a draft. Numbers that this kind of disk does not have are refused.
     pub fn new(
         name: &str,
         summary: String,
@@ -143,7 +144,7 @@ impl Draft {
         })
     }
 
-    /// Makes the reads of pages take so long that a lone read takes `latency`; now it takes `lone`.
+    /// Scales the page read time so that a single read takes `latency` in place of `lone`.
     pub fn set_latency(
         &mut self,
         plain: &Device,
@@ -165,7 +166,8 @@ impl Draft {
         Ok(())
     }
 
-    /// The file; with the device that it makes, also the ranges of what it inherits.
+    /// Returns the text of the file. With the device that the file makes, the text has the ranges
+    /// of inherited numbers too.
     pub fn file(&self, made: Option<&Device>) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
@@ -211,8 +213,9 @@ fn hdd_lines(numbers: &Numbers) -> Vec<(&'static str, String, &'static str)> {
     all.into_iter().filter_map(|(key, value)| Some((key, value?, SHEET))).collect()
 }
 
-/// The rate of reads is the link's; that of writes is what all dies program; the reads a second
-/// with a deep queue are bounded by the link's time for each command.
+/// Returns the lines of an SSD. The rate of reads is that of the link. The rate of writes is that
+/// of all dies programming. The link's time for each command limits the reads per second with a
+/// deep queue.
 fn ssd_lines(
     numbers: &Numbers,
     base: &Ssd,
@@ -238,7 +241,7 @@ fn ssd_lines(
 }
 
 impl Draft {
-    /// Makes all dies together program at `wanted`.
+    /// Sets the program time so that all dies together write at `wanted`.
     pub fn set_write_rate(&mut self, plain: &Device, wanted: Rate) -> Result<(), Failure> {
         let Model::Ssd(ssd) = &plain.model else { return Ok(()) };
         let row = u128::from(ssd.row().0) * u128::from(ssd.dies());
@@ -257,12 +260,12 @@ impl Draft {
     }
 }
 
-/// The end of a range: a whole number as it is, all else in quotes.
+/// Formats the end of a range: a whole number as it is, everything else in quotes.
 fn value(text: &str) -> String {
     if text.parse::<u64>().is_ok() { text.to_owned() } else { quoted(text) }
 }
 
-/// A string of TOML.
+/// Formats text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.chars().filter(|letter| !letter.is_control()).collect()).to_string()
 }

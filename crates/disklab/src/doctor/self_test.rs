@@ -1,4 +1,4 @@
-//! One short trial on a bare disk, from boot to results: it takes about a second.
+//! Runs one short trial on a bare disk, from boot to results, which takes about a second.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,7 @@ workload = "smoke-randread"
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// What happened, or why nothing did.
+/// Boots a guest, and describes the result. An error gives the reason of the failure.
 pub fn boot(cache: Cache, installation: Installation) -> Result<String, Failure> {
     let home = Home::open().map_err(|_| cannot!("the lab cannot be read"))?;
     let trials = Suite::of_text(NAME, NAME, SUITE, &[])?.trials(&home.lab)?;

@@ -11,22 +11,22 @@ use crate::screen::Screen;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Order {
-    /// When each run began.
+    /// Time at which each run began.
     Date,
-    /// The version of the kernel.
+    /// Version of the kernel.
     Kernel,
 }
 
-/// A record among the others.
+/// A record of the history.
 pub struct Entry {
     pub name: String,
     pub record: Record,
     pub kernels: String,
-    /// The word for it in pictures: a date, or a kernel.
+    /// Label in pictures: a date or a kernel.
     pub word: String,
 }
 
-/// Finds the records that are named; a target that names a suite stands for all records of it.
+/// Finds the named records. The name of a suite stands for all of its records.
 pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>, Failure> {
     let mut all = Vec::new();
     for target in targets {
@@ -73,7 +73,7 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
     Ok(all)
 }
 
-/// Returns the records of a suite in ./records. One that cannot be read is left out with a remark.
+/// Returns the records of a suite in ./records. Unreadable records are left out with a remark.
 fn records_of_suite(suite: &str, by: Order, screen: &Screen) -> Vec<Entry> {
     let mut found = Vec::new();
     for name in records::names() {
@@ -93,7 +93,7 @@ fn entry(folder: &Path, by: Order) -> Result<Entry, Failure> {
         manifest.kernels.iter().map(|kernel| kernel.version.as_str()).collect();
     let kernels = kernels.join(", ");
     let word = match by {
-        // The day and the minute: `2026-01-02 03:04`.
+        // Day and minute: `2026-01-02 03:04`.
         Order::Date => manifest.created.replace('T', " ").chars().take(16).collect(),
         Order::Kernel if kernels.is_empty() => "unknown".to_owned(),
         Order::Kernel => kernels.clone(),
@@ -101,11 +101,11 @@ fn entry(folder: &Path, by: Order) -> Result<Entry, Failure> {
     Ok(Entry { name: records::name_of(folder), kernels, word, record })
 }
 
-/// Sorts records by date or by their kernels' versions.
+/// Sorts records by date, or by the versions of their kernels.
 pub fn sort(entries: &mut [Entry], by: Order) {
     entries.sort_by(|one, other| {
         let created = |entry: &Entry| entry.record.manifest().created.clone();
-        // Of the same second, in the order in which they were named.
+        // Records of the same second keep the order in which they were named.
         let by_date = created(one).cmp(&created(other));
         match by {
             Order::Date => by_date,
@@ -114,8 +114,7 @@ pub fn sort(entries: &mut [Entry], by: Order) {
     });
 }
 
-/// The numbers of a version, and the words between them: 7.10 comes after 7.9, and 7.4-rc1 before
-/// 7.4.
+/// Splits a version into numbers and words, so that 7.10 comes after 7.9, and 7.4-rc1 before 7.4.
 fn version(text: &str) -> Vec<(bool, u64, String)> {
     let parts = text.split(['.', '-', '+', ' ', ',']).filter(|part| !part.is_empty());
     let mut numbers: Vec<(bool, u64, String)> = parts

@@ -1,8 +1,8 @@
-//! What paths say: `{scheduler}/{workload}-{seed}.json`.
+//! Patterns that parse paths: `{scheduler}/{workload}-{seed}.json`.
 
 use std::collections::BTreeSet;
 
-/// A pattern over a path; each name in braces stands for some letters, none of them `/`.
+/// A pattern for a path. Each name in braces matches one or more characters except `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     parts: Vec<PatternPart>,
@@ -56,16 +56,16 @@ impl std::str::FromStr for Pattern {
 }
 
 impl Pattern {
-    /// (name, letters) in the order of the pattern, each as short as can be; `None` where the path
-    /// is not like that.
+    /// Returns (name, value) in the order of the pattern, each value as short as possible; `None`
+    /// if the path does not match.
     pub fn read(&self, path: &str) -> Option<Vec<(String, String)>> {
         let mut found = Vec::new();
         matched(&self.parts, path, &mut found, &mut BTreeSet::new()).then_some(found)
     }
 }
 
-/// `unlike` has the ends of the pattern and of the path, by their lengths, that were compared and
-/// are not alike: each pair is compared once, however many names are before it.
+/// Matches a path. `unlike` holds pairs of lengths, of the rest of the pattern and the rest of the
+/// path, that do not match. So each pair is compared once, for any number of names before it.
 fn matched(
     parts: &[PatternPart],
     path: &str,
@@ -95,7 +95,8 @@ fn matched_once(
             path.is_some_and(|path| matched(rest, path, found, unlike))
         }
         [PatternPart::Name(name), rest @ ..] => {
-            // Up to each place where what follows could begin; only the last name goes to the end.
+            // A name may end at each place where the next letters begin. The last name takes the
+            // rest.
             let ends: Vec<usize> = match rest.first() {
                 Some(PatternPart::Letters(letters)) => {
                     path.match_indices(letters.as_str()).map(|(at, _)| at).collect()
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(read("x-{a}", "y-1"), None);
     }
 
-    /// Without a memory of what was compared these are some 10^16 comparisons: the test hangs.
+    /// Without the memory of failed pairs, this takes about 10^16 comparisons, and the test hangs.
     #[test]
     fn many_names_in_a_long_path_come_to_an_end() {
         let path = "a_".repeat(2000);

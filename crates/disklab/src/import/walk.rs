@@ -1,4 +1,4 @@
-//! Which files there are below the paths that were named, and what is in them.
+//! Finds the files below the named paths, and reads their results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,34 +15,34 @@ use disklab_units::prose::visible;
 use crate::exit::{Failure, cannot, mistaken};
 use crate::home::paths_in;
 
-/// More folders within folders than results have.
+/// Depth of folders beyond which no results are looked for.
 const DEEPEST: usize = 32;
 
-/// A file that was read.
+/// A file whose results were read.
 pub struct ReadFile {
     pub path: PathBuf,
-    /// The path from the folder that was named, with `/`, or the name of a file that was named.
+    /// Path relative to the named folder, with `/`; for a named file its name.
     pub short: String,
     pub format: &'static ResultFormat,
     pub sha256: String,
-    /// With what is wrong with each.
+    /// Rows of the file, each with its contradictions.
     pub rows: Vec<ResultRow>,
 }
 
-/// What came of looking.
+/// Outcome of the search.
 #[derive(Default)]
 pub struct FoundFiles {
     pub read: Vec<ReadFile>,
-    /// Files that hold results, and could not be read: file and reason.
+    /// Files with results that could not be read: file and reason.
     pub unreadable: Vec<(PathBuf, String)>,
-    /// Files with the same bytes as one that was read, and that one: a copy is no repeat.
+    /// Files with the same bytes as a file that was read, and that file: a copy is no repeat.
     pub copies: Vec<(PathBuf, PathBuf)>,
-    /// Files that are none of the formats known here.
+    /// Files of no known format.
     pub unknown: Vec<PathBuf>,
 }
 
 impl FoundFiles {
-    /// What was passed over, each with the reason.
+    /// Lists the files that were left out, each with the reason.
     pub fn passed_over(&self) -> Vec<String> {
         let unreadable =
             self.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
@@ -53,7 +53,7 @@ impl FoundFiles {
     }
 }
 
-/// Reads all that holds results at and below `paths`, several files at a time.
+/// Reads all results at and below `paths`, several files at a time.
 pub fn look(paths: &[PathBuf]) -> Result<FoundFiles, Failure> {
     let mut looked = FoundFiles::default();
     let mut files = Vec::new();
@@ -87,20 +87,20 @@ pub fn look(paths: &[PathBuf]) -> Result<FoundFiles, Failure> {
 struct NamedFile {
     path: PathBuf,
     short: String,
-    /// Whether the user named it, and wants to hear about it whatever it is.
+    /// True if the user named the file, and is to get a message about it in any case.
     named: bool,
 }
 
-/// What a file is.
+/// Classification of a file.
 enum FileContent {
     Results(ReadFile),
     Unreadable(String),
     Unknown,
-    /// Read together with another one.
+    /// The file is read together with another one.
     Beside,
 }
 
-/// In the order of names; what is hidden, and links to folders, are left out.
+/// Lists files sorted by name, without hidden files and without links to folders.
 fn below(
     root: &Path,
     folder: &Path,
@@ -133,7 +133,7 @@ fn below(
     Ok(())
 }
 
-/// In the order of `files`.
+/// Reads the files. The results have the order of `files`.
 fn read_all(files: &[NamedFile]) -> Vec<FileContent> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::with_capacity(files.len()));
@@ -148,7 +148,7 @@ fn read_all(files: &[NamedFile]) -> Vec<FileContent> {
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // Without it there is less help.
+            // If no thread can be started, the remaining threads do the work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -158,7 +158,7 @@ fn read_all(files: &[NamedFile]) -> Vec<FileContent> {
     found.into_iter().map(|(_, what)| what).collect()
 }
 
-/// The error says why it cannot be read.
+/// Reads a file. The error gives the reason.
 fn read(there: &NamedFile) -> Result<FileContent, String> {
     let NamedFile { path, short, named } = there;
     let kind = if *named { RESULTS } else { RESULTS.inside(0) };
@@ -179,7 +179,7 @@ fn read(there: &NamedFile) -> Result<FileContent, String> {
     for row in &mut rows {
         let found = integrity::check(&row.claim);
         row.remarks.extend(found);
-        // What a terminal would obey.
+        // Control characters could command the terminal.
         for (axis, value) in &mut row.cell {
             *axis = one_line(axis);
             *value = one_line(value);

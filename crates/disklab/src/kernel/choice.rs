@@ -1,4 +1,4 @@
-//! Kernels and their sources, as the command line names them.
+//! Parses the names of kernels and sources on the command line.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use disklab_kernels::{Btrfs, KernelSource, split_policies};
 use crate::exit::{Failure, mistaken};
 use crate::home::Home;
 
-/// The source at a path, and the btrfs that its kernel is to have; `digest` is what a tarball's
-/// SHA-256 must be.
+/// Returns the source at a path, and the btrfs for its kernel; `digest` is the SHA-256 that a
+/// tarball must have.
 pub fn source(path: &Path, digest: Option<&str>) -> Result<(KernelSource, Btrfs), Failure> {
     let text = path.to_str();
     let (path, btrfs) = text.map_or((path, Btrfs::Untouched), |text| {
@@ -28,7 +28,7 @@ pub fn source(path: &Path, digest: Option<&str>) -> Result<(KernelSource, Btrfs)
     }
 }
 
-/// Whether there can be a kernel of this name, built or not.
+/// Returns true if a kernel of this name can exist, built or not.
 pub fn could_be(home: &Home, name: &str) -> bool {
     name == NEWEST
         || name.contains('/')

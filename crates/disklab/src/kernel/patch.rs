@@ -14,27 +14,29 @@ use crate::home::Home;
 use crate::screen::Screen;
 use crate::signals;
 
-/// Write the read policies as patches for a kernel of your own.
+/// Write the read policies as patches for your own kernel.
 ///
-/// The series is for `git am` on a vanilla tree: the policies, the hook in btrfs that asks them,
-/// the documentation. The kernel's own policies stay as they are; the others are named
-/// disklab-queue and so on. Turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES.
-/// Whether it fits is seen on the source before anything is written.
+/// The patches are for `git am` on a vanilla tree. They add the policies, the hook in btrfs that
+/// calls the policies, and the documentation. The kernel's own policies stay as they are; the new
+/// ones have names that begin with disklab-, such as disklab-queue.
+///
+/// disklab checks that the patches fit the source before it writes anything. To use the policies,
+/// turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES.
 #[derive(Debug, clap::Args)]
 pub struct PatchArgs {
-    /// A series of the lab, or the newest that can be had.
+    /// The kernel to patch: a series of the lab such as 7.3, or newest.
     #[arg(long, value_name = "SERIES", default_value = NEWEST)]
     kernel: String,
 
-    /// A kernel tree or a tarball of one, in place of the distribution's source.
+    /// A kernel tree, or a tarball of one, in place of the distribution's source.
     #[arg(long, value_name = "PATH", conflicts_with = "kernel")]
     source: Option<PathBuf>,
 
-    /// A new or empty folder for the patches.
+    /// The folder for the patches. It must be new or empty.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// Who sends them and signs them off; what git knows of you unless said.
+    /// The author who signs the patches off [default: the name and mail that git knows].
     #[arg(long, value_name = "NAME <MAIL>")]
     author: Option<String>,
 }
@@ -73,7 +75,7 @@ pub fn patch(args: &PatchArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Checks that the author is a line with a mail address at its end.
+/// Checks that the author is one line with a mail address at its end.
 fn check(author: &str) -> Result<String, Failure> {
     let sound = author.split_once(" <").is_some_and(|(name, mail)| {
         !name.trim().is_empty() && mail.contains('@') && mail.find('>') == Some(mail.len() - 1)

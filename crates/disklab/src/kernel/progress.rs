@@ -1,4 +1,4 @@
-//! How a kernel's build is told: a bar on a terminal, elsewhere a line now and then.
+//! Shows the progress of a kernel's build: a bar on a terminal, or a line every 20 s elsewhere.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use crate::bar::{Bar, style};
 use crate::screen::Screen;
 use crate::words;
 
-/// Between two lines about the same thing.
+/// Interval between two lines about the same step.
 const NOW_AND_THEN: Duration = Duration::from_secs(20);
-/// Parts of a bar; what is counted differs from step to step.
+/// Parts of a bar. Steps count different things.
 const PARTS: u64 = 1000;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl<'a> BuildProgress<'a> {
         Self { bar: Bar::new(screen, Some(PARTS), "{spinner} {msg}"), last: None }
     }
 
-    /// Shows the steps of `build` while it lasts.
+    /// Shows the steps of `build` while it runs.
     pub fn during<T>(screen: &'a Screen, build: impl FnOnce(&mut dyn FnMut(BuildStep)) -> T) -> T {
         let mut progress = Self::new(screen);
         let result = build(&mut |step| progress.step(step));
@@ -52,7 +52,7 @@ impl<'a> BuildProgress<'a> {
             BuildStep::Compiling { done, total, remaining } => {
                 let left = remaining
                     .map_or_else(String::new, |left| format!(", about {} left", words::wall(left)));
-                // Percent, because nobody counts commands and their total is a guess.
+                // Per cent, since the total number of commands is a guess.
                 let part = part(u64::from(done), u64::from(total));
                 self.go_on(part, &format!("compiling: {} %{left}", part * 100 / PARTS));
             }
@@ -63,7 +63,7 @@ impl<'a> BuildProgress<'a> {
         self.bar.end();
     }
 
-    /// Shows something new, of unknown length.
+    /// Shows a new step of unknown length.
     fn begin(&mut self, text: &str) {
         self.last = None;
         self.show("{spinner} {msg}", None, text);

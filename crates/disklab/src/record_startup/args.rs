@@ -1,38 +1,42 @@
-//! What is recorded, and what it is started with, as it is typed.
+//! Arguments of `disklab record-startup`: the command and its environment.
 
 use clap::builder::NonEmptyStringValueParser;
 use disklab_guest::init::startup::ENVIRONMENT;
 
-/// Make a start-up workload of a command: the files that it uses, in what order and which parts of
-/// them, and how long it computes between.
+/// Record the start of a program as a workload for start-up times.
 ///
-/// The command is run here four times, once under strace and then to take its time with all files
-/// in memory, of which the shortest counts, and in guests, on copies of its files, where the kernel
-/// tells which parts of them it reads, and which of its threads wait for which. It has to end by
-/// itself: what it takes until then is its start-up. The workload is a new file in the lab. It is
-/// replayed anywhere, with files of the same sizes; `NAME:program` as a workload runs the command
-/// itself, on copies of the files of the machine it is run on.
+/// The workload has the files that the program reads, their order and the parts that are read, and
+/// the computing time between the reads. The program must end by itself: the time until then is its
+/// start-up time.
 ///
-/// It is started with PATH, LC_ALL=C, TERM=dumb, a HOME without anything in it, and no other
-/// variables, here and in guests, and with /dev/null as its input and output. Not recorded: what is
-/// in /proc, /sys, /dev, /run and /tmp.
+/// disklab runs the program here four times: once under strace, and then with all files in memory,
+/// of which the shortest time counts. It also runs the program in guests, on copies of its files,
+/// where the kernel reports the parts of the files that are read, and which thread waits for which.
+/// The program gets PATH, LC_ALL=C, TERM=dumb, an empty HOME and no other variables, here and in
+/// guests, and /dev/null as its input and output. Files in /proc, /sys, /dev, /run and /tmp are not
+/// recorded.
+///
+/// The workload is a new file in the lab. Any machine can replay it, with files of the same sizes.
+/// The workload `NAME:program` runs the program itself, on copies of the files of the machine that
+/// runs the trial.
 #[derive(Debug, clap::Args)]
 pub struct RecordStartupArgs {
-    /// Of the workload.
+    /// The name of the new workload.
     #[arg(value_parser = name)]
     pub name: String,
 
-    /// A variable that it is started with, such as DISPLAY=:9; may be repeated.
+    /// An environment variable for the program, such as DISPLAY=:9. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<String>,
 
-    /// A program that has to be running, such as "Xvfb :9": its words are split at spaces. It is
-    /// started 2 s before, from this machine's files in guests too, and is no part of what is
-    /// recorded.
+    /// A program that must run beside it, such as "Xvfb :9". It is not recorded.
+    ///
+    /// The words of the command are split at spaces. The program is started 2 s earlier, in guests
+    /// too, where it runs from the files of this machine.
     #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
     server: String,
 
-    /// What is recorded, after `--`.
+    /// The program to record and its arguments, after `--`.
     #[arg(last = true, required = true, value_parser = NonEmptyStringValueParser::new())]
     pub command: Vec<String>,
 }
@@ -56,14 +60,14 @@ fn variable(text: &str) -> Result<String, String> {
 }
 
 impl RecordStartupArgs {
-    /// The variables that the command is started with, without HOME, which is new each time.
+    /// Returns the command's variables without HOME, which is new for each start.
     pub fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
         ENVIRONMENT
             .into_iter()
             .chain(self.env.iter().filter_map(|variable| variable.split_once('=')))
     }
 
-    /// The words of the server's command; none without a server.
+    /// Returns the words of the server's command; empty without a server.
     pub fn server_words(&self) -> Vec<String> {
         self.server.split_whitespace().map(str::to_owned).collect()
     }

@@ -1,4 +1,4 @@
-//! Runs what is recorded on this machine: under strace, and for its time.
+//! Runs the program to record on this machine: under strace, and for its time.
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,17 +13,17 @@ use super::args::RecordStartupArgs;
 use crate::exit::{Failure, cannot, mistaken};
 use crate::screen::Screen;
 
-/// A start that takes longer is none.
+/// Longest time that a start may take.
 const LIMIT: Duration = Duration::from_secs(120);
-/// What it leaves running has so long to end.
+/// Time that processes of the program get to end after it.
 const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
-/// After so long somebody wonders what is going on.
+/// Time after which a remark says what disklab waits for.
 const SOON: Duration = Duration::from_secs(5);
-/// The calls that strace shows; those with a ? are not on every machine.
+/// System calls that strace shows. Calls with a ? do not exist on every machine.
 const TRACED: &str = "trace=%file,getdents64,clone,?clone3,?fork,?vfork";
 
-/// What has to be running; it ends with this.
+/// The program that must run beside the recorded one. It ends when this is dropped.
 pub struct StartedServer(Option<Child>);
 
 impl StartedServer {
@@ -41,21 +41,22 @@ impl StartedServer {
 impl Drop for StartedServer {
     fn drop(&mut self) {
         if let Some(server) = &mut self.0 {
-            // It may have ended by itself.
+            // The server may have ended by itself.
             let _ = server.kill();
             let _ = server.wait();
         }
     }
 }
 
-/// Runs it under strace.
+/// Runs the program under strace, and returns strace's output.
 pub fn traced(args: &RecordStartupArgs, screen: &Screen) -> Result<Vec<u8>, Failure> {
     let file = tempfile::NamedTempFile::new().map_err(|e| cannot!("a temporary file: {e}"))?;
     let mut strace = Command::new("strace");
-    // With names of descriptors, times, and whole names.
+    // The options ask for names of descriptors, for times, and for complete names.
     strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", TRACED, "-o"]);
     strace.arg(file.path()).arg("--").args(&args.command);
-    // What it leaves running would keep our own output open, for whoever reads that to its end.
+    // Processes that the program leaves running would keep disklab's own output open, and its
+    // reader would wait for them.
     strace.stdin(Stdio::null()).stdout(Stdio::null());
     let home = home()?;
     strace.env_clear().envs(args.environment()).env("HOME", home.path());
@@ -90,16 +91,16 @@ pub fn traced(args: &RecordStartupArgs, screen: &Screen) -> Result<Vec<u8>, Fail
         .map_err(|e| cannot!("what strace wrote, {}: {e}", file.path().display()))
 }
 
-/// How the command came to its end.
+/// The way in which the command ended.
 enum TraceEnd {
     Well,
-    /// Well, but not all that it started.
+    /// The command ended successfully, and left processes running.
     Leaving,
     Badly(String),
     Never,
 }
 
-/// strace goes on until all that was started has ended; the command itself may end before.
+/// Waits for strace, which runs until all processes have ended. The command itself may end earlier.
 fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<TraceEnd, Failure> {
     let failed = |e| cannot!("waiting for strace: {e}");
     let of = |status: ExitStatus| {
@@ -124,7 +125,7 @@ fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<TraceEnd,
                     signal(pid, Signal::KILL);
                 }
             }
-            // It lets go of what it traces.
+            // strace detaches from the processes on this signal.
             signal(strace.id().cast_signed(), Signal::TERM);
             strace.wait().map_err(failed)?;
             return Ok(match left {
@@ -146,20 +147,20 @@ fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<TraceEnd,
     }
 }
 
-/// Sends a signal to a process, which may have ended in this moment.
+/// Sends a signal to a process, which may have ended at this moment.
 fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// A home without any settings, as the guest has it: what programs write there at their first start
-/// they write each time.
+/// Makes an empty home, as in the guest. Files that programs write at their first start are written
+/// each time.
 fn home() -> Result<TempDir, Failure> {
     tempfile::tempdir_in("/tmp").map_err(|e| cannot!("a temporary home in /tmp: {e}"))
 }
 
-/// How long it takes with all its files in memory.
+/// Returns the time that the program takes with all its files in memory.
 pub fn warm(args: &RecordStartupArgs) -> Result<Duration, Failure> {
     let [program, arguments @ ..] = args.command.as_slice() else { return Ok(Duration::ZERO) };
     let home = home()?;

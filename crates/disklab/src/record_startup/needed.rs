@@ -1,4 +1,4 @@
-//! The files, folders and links that a program used, as they are on this machine.
+//! Finds the files, folders and links that a program used, as they are on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,35 +8,35 @@ use disklab_config::startup::{EntryKind, StartupAction, StartupEntry};
 use disklab_results::strace::{self, Lineage, Use};
 use disklab_units::Bytes;
 
-/// What is there without a disk, or is somebody else's.
+/// Folders that are not on a disk, or belong to other programs.
 const ELSEWHERE: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
-/// The most links that the kernel follows.
+/// Largest number of links that the kernel follows.
 const MOST_LINKS: u32 = 40;
 
 #[derive(Debug, Default)]
 pub struct Needed {
     pub entries: Vec<StartupEntry>,
     pub uses: Vec<NameUse>,
-    /// A sentence on each kind of thing that cannot be recorded.
+    /// Kinds of things that cannot be recorded, each with a sentence.
     pub left_out: Vec<String>,
     numbers: BTreeMap<PathBuf, u32>,
 }
 
-/// The first use of an entry's name.
+/// First use of an entry's name.
 #[derive(Debug)]
 pub struct NameUse {
     pub entry: u32,
-    /// When, s.
+    /// Time of the use, in s.
     pub at: f64,
-    /// [`StartupAction::Look`], [`StartupAction::Miss`] or [`StartupAction::List`].
+    /// Kind of use: [`StartupAction::Look`], [`StartupAction::Miss`] or [`StartupAction::List`].
     pub act: StartupAction,
-    /// The thread that used it, and how many threads that one had started before.
+    /// Thread that used the name, and the number of threads that it had started before.
     pub thread: Lineage,
     pub started: u32,
 }
 
 impl Needed {
-    /// Finds what these uses need, on this machine.
+    /// Finds the entries for these uses on this machine.
     pub fn find(uses: &[Use]) -> Self {
         let mut needed = Self::default();
         let mut missed = BTreeSet::new();
@@ -57,12 +57,12 @@ impl Needed {
                 }
                 continue;
             }
-            // What it made and removed again.
+            // The program made this file and removed it again.
             let Some(number) = needed.add(&used.path, MOST_LINKS) else {
                 gone.insert(used.path.display().to_string());
                 continue;
             };
-            // Which the kernel opens, unseen by strace.
+            // The kernel opens the interpreter, which strace does not see.
             if let Some(interpreter) = used.runs.then(|| interpreter(&used.path)).flatten()
                 && let Some(number) = needed.add(&interpreter, MOST_LINKS)
                 && seen.insert((number, false))
@@ -99,9 +99,9 @@ impl Needed {
         self.uses.push(NameUse { entry, at: of.at, act, thread, started });
     }
 
-    /// The entry at the end of a path's links, with all that leads to it.
+    /// Adds the entry at the end of a path's links, with all links and folders on the way.
     fn add(&mut self, path: &Path, links: u32) -> Option<u32> {
-        // Where a link led.
+        // A link may lead to such a folder.
         if elsewhere(path).is_some() {
             return None;
         }
@@ -115,7 +115,7 @@ impl Needed {
                 let target = fs::read_link(&so_far).ok()?;
                 self.put(&so_far, EntryKind::Link(target.to_str()?.to_owned()))?;
                 let rest: PathBuf = parts.collect();
-                // It may be the first of a chain, of which each is needed.
+                // The link may be the first of a chain, of which each is needed.
                 let next = strace::plain(&so_far.parent()?.join(target).join(rest))?;
                 return self.add(&next, links.checked_sub(1)?);
             }
@@ -133,8 +133,8 @@ impl Needed {
         None
     }
 
-    /// What is in a folder that is listed, so that it is as long as here: files that are only names
-    /// are empty.
+    /// Adds the names in a listed folder, so that the folder is as long as here. Files without
+    /// other use are empty.
     fn add_names(&mut self, folder: &Path) {
         for name in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = name.path();
@@ -155,12 +155,12 @@ impl Needed {
 
     fn put(&mut self, path: &Path, kind: EntryKind) -> Option<u32> {
         if let Some(&number) = self.numbers.get(path) {
-            // It was a name only, so far.
+            // Until now, only the name of the file was needed.
             self.entries[number as usize].kind = kind;
             return Some(number);
         }
         let number = u32::try_from(self.entries.len()).ok()?;
-        // A path that is no text, or that would not be one entry's.
+        // Some paths are no text, or would be parsed as several entries.
         let text = path.to_str().filter(|text| !text.contains('\n') && !text.contains(" -> "))?;
         self.entries.push(StartupEntry { path: text.to_owned(), kind });
         self.numbers.insert(path.to_owned(), number);
@@ -176,7 +176,8 @@ fn elsewhere(path: &Path) -> Option<&'static str> {
     ELSEWHERE.into_iter().find(|place| path.starts_with(place))
 }
 
-/// What the kernel starts for a script, or loads beside a program: `/lib64/ld-linux-x86-64.so.2`.
+/// Returns the program that the kernel starts for a script, or loads beside a program, such as
+/// `/lib64/ld-linux-x86-64.so.2`.
 fn interpreter(program: &Path) -> Option<PathBuf> {
     let bytes = fs::read(program).ok()?;
     if let Some(line) = bytes.strip_prefix(b"#!") {

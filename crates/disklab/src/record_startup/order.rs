@@ -1,5 +1,5 @@
-//! Puts what a program used, by name, and what it read, by the kernel's account, into one order for
-//! each of its threads.
+//! Merges the uses of names, from strace, and the reads, from the kernel, into one sequence for
+//! each thread.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -14,9 +14,10 @@ use super::program::{FileAccess, ThreadAct, ThreadEvent};
 
 const PAGE: u64 = 4096;
 
-/// A file is read for the first time after its name is first used; what of it is in memory by then
-/// is not read again. `scale` makes the program's own time of strace's; `warm` is all of it. What
-/// several threads computed at the same time is shared out among them.
+/// Builds the steps of all threads. A file is read for the first time after the first use of its
+/// name, and pages that are in memory by then are not read again. `scale` converts strace's times
+/// to the program's own; `warm` is the program's whole time. Computing time of several threads at
+/// once is divided among them.
 pub fn threads(
     needed: &Needed,
     events: &[ThreadEvent],
@@ -42,7 +43,7 @@ pub fn threads(
         while lane.step(needed) {}
     }
     let mut threads = steps(lanes);
-    // What it computed after the last name.
+    // The program's computing time after the last name.
     let rest = (warm.as_nanos() as u64).saturating_sub(threads.computing().0);
     let last = threads.0.first_mut().and_then(|steps| {
         steps.iter_mut().rev().find_map(|step| match step {
@@ -62,12 +63,12 @@ pub fn by_one(events: Vec<ThreadEvent>) -> Vec<ThreadEvent> {
     accesses.map(|event| ThreadEvent { thread: 0, ..event }).collect()
 }
 
-/// The number of threads, with the first.
+/// Returns the number of threads, with the first.
 pub fn count(events: &[ThreadEvent]) -> usize {
     1 + events.iter().filter(|event| matches!(event.what, ThreadAct::Starts(_))).count()
 }
 
-/// The bytes that an action reads.
+/// Returns the number of bytes that an action reads.
 pub fn bytes(act: StartupAction) -> u64 {
     match act {
         StartupAction::Read { bytes, .. } | StartupAction::Map { bytes, .. } => bytes,
@@ -75,7 +76,7 @@ pub fn bytes(act: StartupAction) -> u64 {
     }
 }
 
-/// Which thread is where in the tree of all.
+/// Numbers of the threads, by their position in the tree of all threads.
 struct ThreadTree(BTreeMap<Lineage, u32>);
 
 impl ThreadTree {
@@ -95,8 +96,8 @@ impl ThreadTree {
         Self(lineages.into_iter().map(|(number, lineage)| (lineage, number)).collect())
     }
 
-    /// The thread, or the nearest above it, and whether it is itself: the guest has one processor,
-    /// for which programs may start fewer.
+    /// Returns the number of the thread or of its nearest known ancestor, and whether it is the
+    /// thread itself. The guest has one processor, for which programs may start fewer threads.
     fn number(&self, lineage: &Lineage) -> (u32, bool) {
         let mut above = (0..=lineage.len()).rev();
         let found = above
@@ -105,16 +106,16 @@ impl ThreadTree {
     }
 }
 
-/// What the kernel said of one thread, and what came of it so far.
+/// Events of one thread from the kernel, and its steps so far.
 #[derive(Default)]
 struct Lane<'a> {
     events: VecDeque<LaneEvent<'a>>,
-    /// Files that it reads at some time, and names that it will look for.
+    /// Files that the thread reads at some time, and names that it will look up.
     reads: BTreeSet<u32>,
     looks: BTreeSet<u32>,
-    /// Pages that it has read.
+    /// Pages that the thread has read.
     touched: BTreeMap<u32, BTreeSet<u64>>,
-    /// Threads that it has started so far.
+    /// Number of threads that it has started so far.
     started: u32,
     done: Vec<LaneStep>,
 }
@@ -127,21 +128,21 @@ enum LaneEvent<'a> {
     Sync(LaneStep),
 }
 
-/// A moment of a thread, by its number among all, in the order of time.
+/// A moment of a thread: its index among all events, in the order of time.
 type Moment = usize;
 
 enum LaneStep {
     Use(StartupStep),
     Moment(Moment),
-    /// The thread goes on after this moment of another.
+    /// The thread continues after this moment of another thread.
     After(Moment),
 }
 
 impl<'a> Lane<'a> {
-    /// A name is used when what came before the kernel looked for it, or before the first access to
-    /// that file, and before the last thread that was started by then, has been done. What it
-    /// waited for before this is not seen, if nothing else is between; `goes_on` is whether it may
-    /// be over by then.
+    /// Adds the use of a name. Before it come the events up to the kernel's lookup of the name, or
+    /// up to the first access to the file, and up to the start of the last thread that was started
+    /// by then. A wait directly before the use is invisible to strace; `goes_on` says whether the
+    /// wait may be over by then.
     fn name(
         &mut self,
         needed: &Needed,
@@ -173,7 +174,7 @@ impl<'a> Lane<'a> {
         self.done.push(LaneStep::Use(StartupStep::Use { think, entry: used.entry, act: used.act }));
     }
 
-    /// The next event. False: there is none.
+    /// Handles the next event. Returns false if there is none.
     fn step(&mut self, needed: &Needed) -> bool {
         match self.events.pop_front() {
             None => return false,
@@ -200,8 +201,8 @@ impl<'a> Lane<'a> {
         if access.how == PageAccess::Read && pages.clone().all(|page| touched.contains(&page)) {
             return;
         }
-        // A mapped page that is in memory is worth a step: the kernel reads ahead of a file whose
-        // pages it keeps missing less and less.
+        // A mapped page in memory is a step too: the kernel reads ahead less and less in a file
+        // whose pages it keeps missing.
         if access.how != PageAccess::Around {
             touched.extend(pages);
         }
@@ -213,7 +214,7 @@ impl<'a> Lane<'a> {
             }
             _ => None,
         };
-        // One goes on where the other ended.
+        // Adjacent accesses are merged.
         match (before, access.how) {
             (Some(StartupAction::Read { from: begun, bytes }), PageAccess::Read)
             | (Some(StartupAction::Map { from: begun, bytes }), PageAccess::Map)
@@ -233,12 +234,12 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// The lanes, from what the kernel said, and the moments at which one has ended.
+/// Returns the lanes of the kernel's events, and the moments at which a thread has ended.
 fn lanes<'a>(needed: &Needed, events: &'a [ThreadEvent]) -> (Vec<Lane<'a>>, BTreeMap<Moment, u32>) {
     let mut lanes: Vec<Lane<'a>> = Vec::new();
     lanes.resize_with(count(events), Lane::default);
     let mut moments: Moment = 0;
-    // Whom each has started, and who has ended and was not waited for yet.
+    // The threads that each thread has started, and ended threads that nobody has waited for yet.
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let mut ended: BTreeMap<u32, Moment> = BTreeMap::new();
     let mut ends = BTreeMap::new();
@@ -253,7 +254,7 @@ fn lanes<'a>(needed: &Needed, events: &'a [ThreadEvent]) -> (Vec<Lane<'a>>, BTre
             }
             ThreadAct::Look(path) => {
                 let Some(entry) = needed.number(path) else { continue };
-                // Of those that come again, the first is where it is not in memory.
+                // Only the first of several lookups misses the cache.
                 if lanes[lane].looks.insert(entry) {
                     lanes[lane].events.push_back(LaneEvent::Look(entry));
                 }
@@ -263,7 +264,7 @@ fn lanes<'a>(needed: &Needed, events: &'a [ThreadEvent]) -> (Vec<Lane<'a>>, BTre
                 lanes[*child as usize].events.push_back(LaneEvent::Sync(LaneStep::After(moments)));
                 children.entry(*thread).or_default().push(*child);
             }
-            // Its end wakes who waits for it.
+            // The end of a thread wakes the thread that waits for it.
             ThreadAct::Wakes(other) if other != thread => {
                 let has_ended = matches!(lanes[lane].events.back(), Some(LaneEvent::Ends(_)));
                 let item = if has_ended {
@@ -276,7 +277,7 @@ fn lanes<'a>(needed: &Needed, events: &'a [ThreadEvent]) -> (Vec<Lane<'a>>, BTre
                 lanes[*other as usize].events.push_back(LaneEvent::Sync(LaneStep::After(moments)));
             }
             ThreadAct::Wakes(_) => {}
-            // Of one that has not ended yet it is woken.
+            // A wait for a running thread ends with an event of its own, its wake-up.
             ThreadAct::Waits(whom) => {
                 let all = children.get(thread).into_iter().flatten();
                 let waited = all.filter(|child| whom.is_none_or(|whom| whom == **child));
@@ -295,7 +296,7 @@ fn lanes<'a>(needed: &Needed, events: &'a [ThreadEvent]) -> (Vec<Lane<'a>>, BTre
     (lanes, ends)
 }
 
-/// Where one is in a lane, its uses so far, and what it has waited for since the last.
+/// Position in a lane, its uses so far, and the waits since the last use.
 #[derive(Clone, Default)]
 struct LaneReader {
     at: usize,
@@ -303,15 +304,15 @@ struct LaneReader {
     since: Past,
 }
 
-/// How many uses of which threads are over at a moment.
+/// Number of uses that each thread has completed at a moment.
 type Past = BTreeMap<u32, u32>;
 
-/// The steps of each lane, once all its events are done. One who waits for a thread that only
-/// waited itself waits for what that one waited for.
+/// Returns the steps of each lane, once all its events are handled. A wait for a thread that was
+/// itself only waiting becomes a wait for that thread's cause.
 fn steps(lanes: Vec<Lane<'_>>) -> StartupThreads {
     let mut pasts: BTreeMap<Moment, Past> = BTreeMap::new();
     let mut readers = vec![LaneReader::default(); lanes.len()];
-    // Moments are known in the order of time, whichever lanes they are of.
+    // Moments are numbered in the order of time, across all lanes.
     let mut places: BTreeMap<Moment, usize> = BTreeMap::new();
     for (number, lane) in lanes.iter().enumerate() {
         places.extend(lane.done.iter().filter_map(|done| match done {
@@ -386,13 +387,13 @@ mod tests {
         })
     }
 
-    /// 0 starts 1 after two uses; 1 does nothing but start 2 and wait for it, then wakes 0.
+    /// Thread 0 starts 1 after two uses. Thread 1 only starts 2, waits for it, and then wakes 0.
     #[test]
     fn who_waits_for_one_that_waited_waits_for_what_that_one_waited_for() {
         let mut first: Vec<LaneStep> = looks(2).collect();
         first.extend([LaneStep::Moment(1), LaneStep::After(4)]);
         first.extend(looks(1));
-        // What it has waited for already.
+        // The thread has waited for this already.
         first.push(LaneStep::After(3));
         let second =
             vec![LaneStep::After(1), LaneStep::Moment(2), LaneStep::After(3), LaneStep::Moment(4)];

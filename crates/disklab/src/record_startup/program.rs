@@ -1,5 +1,5 @@
-//! Runs the program in a guest, on copies of its files, to see what it reads of them; and its
-//! replay, to see whether that takes as long.
+//! Runs the program in a guest, on copies of its files, to see which parts it reads. Also runs its
+//! replay, to see if the replay takes as long.
 
 use std::collections::BTreeMap;
 
@@ -29,14 +29,14 @@ memory = "2 GiB"
 kernel = "newest"
 [axes]
 "#;
-/// A disk that takes 50 us for everything.
+/// Array with a disk that takes 50 us for every request.
 const SWIFT: &str = "constant-ext4";
-/// Where the program and its replay are compared: where the order matters most, and where waiting
-/// does.
+/// Disks on which program and replay are compared: on one the order matters most, on the other the
+/// waits.
 pub const COMPARED: [(&str, &str); 2] = [("a hard disk", "bfq-hdd"), ("an SSD", "bfq-ssd")];
 
-/// What one of the program's threads or processes did; they are numbered in the order in which they
-/// were started.
+/// Action of a thread or process of the program. They are numbered in the order in which they
+/// started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadEvent {
     pub thread: u32,
@@ -46,11 +46,11 @@ pub struct ThreadEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThreadAct {
     Access(FileAccess),
-    /// A name of which nothing was in memory, by its path.
+    /// A lookup of a name, by its path, with nothing in memory.
     Look(String),
     Starts(u32),
     Wakes(u32),
-    /// For the end of this one, or of any that it started.
+    /// A wait for the end of this thread, or of any thread that it started.
     Waits(Option<u32>),
     Ends,
 }
@@ -64,13 +64,13 @@ pub struct FileAccess {
     pub end: u64,
 }
 
-/// The program's start in a guest.
+/// Start of the program in a guest.
 pub struct Start {
-    /// What it did on a disk that takes 50 us for everything, in order.
+    /// Events on a disk that takes 50 us for every request, in order.
     pub events: Vec<ThreadEvent>,
-    /// How long it took there.
+    /// Time of the start on that disk.
     pub ready: Nanos,
-    /// How long it took on the disks of [`COMPARED`], which do nothing else.
+    /// Times of the start on the otherwise idle disks of [`COMPARED`].
     pub compared: [Nanos; 2],
 }
 
@@ -90,8 +90,8 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     Ok(Start { events: events(&text), ready, compared })
 }
 
-/// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a
-/// guest.
+/// Returns the times of the replay on the disks of [`COMPARED`], without computing. Computing takes
+/// no time in a guest.
 pub fn replayed(
     home: &Home,
     name: &str,
@@ -151,7 +151,7 @@ impl StartRecord {
         Ok([hard_disk?.1, ssd?.1])
     }
 
-    /// How long it took on this array.
+    /// Returns the outcome on this array, and the time of the start.
     fn start(&self, array: &str) -> Result<(&Outcome, Nanos), Failure> {
         let outcome = self
             .record
@@ -171,7 +171,7 @@ impl StartRecord {
     }
 }
 
-/// Reads the lines that the guest's first process writes; lines that make no sense are left out.
+/// Parses the lines that the guest's first process writes. Malformed lines are left out.
 fn events(text: &str) -> Vec<ThreadEvent> {
     let mut files: BTreeMap<u64, &str> = BTreeMap::new();
     let mut events = Vec::new();

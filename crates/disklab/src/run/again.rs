@@ -1,5 +1,5 @@
-//! Trials that are measured a second time in the same run, among all others: how far two
-//! measurements of the same are apart is the noise of this machine.
+//! Trials that are measured a second time in the same run. The difference between two measurements
+//! of the same trial is the noise of this machine.
 
 use disklab_compare::index::default_baseline;
 use disklab_config::Trial;
@@ -7,8 +7,8 @@ use disklab_record::outcome::again;
 
 use crate::question::Question;
 
-/// The second measurements: of every trial of the baseline, which everything else is held against;
-/// of a suite without one, of the first cell.
+/// Returns the second measurements: of every trial of the baseline, or of the first cell if the
+/// suite has no baseline.
 pub fn second_measurements(question: &Question) -> Vec<Trial> {
     let baseline = default_baseline(&question.suite);
     let is_twice = |trial: &&Trial| match (&baseline, question.trials.first()) {

@@ -1,8 +1,8 @@
-//! A run that adds seeds where a verdict is open, and none where it is given.
+//! Adds seeds to cells whose verdict is undecided.
 //!
 //! Interim analyses are made at planned numbers of seeds only ([`InterimAnalyses`]). Each has its
-//! part of alpha, so that analysing early costs no certainty (crates/stats/src/interim.rs). A trial
-//! runs if any cell that it is compared with is open.
+//! part of alpha, so that an early analysis costs no certainty (crates/stats/src/interim.rs). A
+//! trial runs if any comparison of its cell is undecided.
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,22 +31,23 @@ use crate::question::Question;
 use crate::screen::Screen;
 use crate::words;
 
-/// Seeds of a cell whose verdict stays open, unless `--seeds` says how many.
+/// Seeds of a cell whose verdict stays undecided, unless `--seeds` gives a number.
 pub const MOST_SEEDS: Seeds = Seeds::first_ones(30);
 
-/// What is to be decided, and how certainly.
+/// Options for --until-decided: the metrics to decide, and the error rate.
 #[derive(Debug, clap::Args)]
 pub struct VerdictArgs {
-    /// What is to be decided: iops, bandwidth, mean, p50, p99, p99.9 [default: what the suite says,
-    /// or else iops].
+    /// The metrics to decide: iops, bandwidth, mean, p50, p99 or p99.9.
+    ///
+    /// [default: the metrics that the suite names, or else iops]
     #[arg(long, value_delimiter = ',', requires = "until_decided")]
     metric: Vec<Metric>,
 
-    /// What of all verdicts may be wrong.
+    /// The share of wrong verdicts that is accepted (false discovery rate).
     #[arg(long, default_value_t = 0.05, value_parser = chance, requires = "until_decided")]
     alpha: f64,
 
-    /// The least change that matters.
+    /// The least change that matters, in per cent.
     #[arg(
         long,
         value_name = "PERCENT",
@@ -56,7 +57,7 @@ pub struct VerdictArgs {
     )]
     smallest_effect: f64,
 
-    /// Whether alpha is the share of verdicts that may be wrong, or the chance that any is.
+    /// The error rate that alpha limits: the share of wrong verdicts, or the chance of any.
     #[arg(long, value_enum, default_value_t = LimitChoice::Share, requires = "until_decided")]
     limit: LimitChoice,
 }
@@ -108,7 +109,7 @@ impl VerdictArgs {
 }
 
 /// Runs the trials that each interim analysis needs, and records the others as not needed. If the
-/// budget ends first, returns the open verdicts.
+/// budget ends first, returns the undecided verdicts.
 pub fn run(
     run: &dyn Executor,
     trials: &[Trial],
@@ -117,13 +118,14 @@ pub fn run(
     events: &(dyn Fn(Event<'_>) + Sync),
     screen: &Screen,
 ) -> Result<Vec<String>, Failure> {
-    // What is left out is so whatever the seed: then the other side's seeds would decide nothing.
+    // A skipped cell is skipped for every seed. Then the seeds of the other side would decide
+    // nothing.
     let first = trials.iter().map(|trial| trial.seed_index).min();
     let of_first: Vec<Trial> =
         trials.iter().filter(|trial| Some(trial.seed_index) == first).cloned().collect();
     run.run_trials(&of_first, writer, events)?;
     let possible = possible(&Record::open(writer.folder())?)?;
-    // Before the first analysis everything is open.
+    // Before the first analysis, every verdict is undecided.
     let mut open: Option<Vec<OpenVerdict>> = None;
     for &upto in &until.analyses {
         let is_needed = |trial: &&Trial| {
@@ -139,13 +141,13 @@ pub fn run(
             return Ok(Vec::new());
         }
         if run.is_past_deadline() && is_missing(&now, writer) {
-            // Before the first analysis everything is open.
+            // Before the first analysis, every verdict is undecided.
             let first = || undecided(&Record::open(writer.folder())?, until, upto);
             let known = open.map_or_else(first, Ok)?;
             return Ok(known.iter().map(ToString::to_string).collect());
         }
         let mut still = undecided(&Record::open(writer.folder())?, until, upto)?;
-        // Where one side has no result at all, more seeds would not bring one.
+        // If one side has no result at all, more seeds would not give one.
         still.retain(|open| open.has_both);
         screen.remark(&format!("{} open after seed {upto}", count(still.len(), "verdict")));
         if still.is_empty() {
@@ -170,7 +172,7 @@ fn is_missing(trials: &[Trial], writer: &Writer) -> bool {
     trials.iter().any(|trial| remaining.contains(&trial.id))
 }
 
-/// What a run ends with whose budget was spent first.
+/// Returns the last messages of a run whose budget was spent before all verdicts were decided.
 pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> {
     let (spent, name) = (words::wall(Duration::from_nanos(budget.0)), name_in_shell(folder));
     let (verdicts, are) =
@@ -182,17 +184,17 @@ pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> 
     [head].into_iter().chain(lines).chain([rest]).collect()
 }
 
-/// Two values of an axis that are compared.
+/// Two compared values of an axis.
 struct ComparedSides {
-    /// What is equal on both.
+    /// Values of the other axes, which are equal on both sides.
     cell: Cell,
-    /// What differs, with its two values.
+    /// Axis in which the sides differ, with its two values.
     axis: String,
     values: [String; 2],
 }
 
 impl ComparedSides {
-    /// Whether such a trial is of one of them.
+    /// Returns true if a trial belongs to one of the sides.
     fn concern(&self, trial: &Trial) -> bool {
         self.cell.0.iter().all(|(axis, wanted)| trial.value(axis) == Some(wanted))
             && self.values.iter().any(|side| {
@@ -200,14 +202,14 @@ impl ComparedSides {
             })
     }
 
-    /// The same of a trial that has ended.
+    /// Returns true if an ended trial belongs to this side.
     fn has(&self, side: &str, outcome: &Outcome) -> bool {
         self.cell.0.iter().all(|(axis, wanted)| outcome.cell.value(axis) == Some(wanted))
             && uncombined(&self.axis, side).all(|(axis, own)| outcome.cell.value(axis) == Some(own))
     }
 }
 
-/// Those of which neither side was left out.
+/// Returns the comparisons of which neither side was skipped.
 fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
     let indexes = index_records(std::slice::from_ref(record), None, &[])?;
     let (axis, matched) = match_trials(&indexes, None, Trust::Sound)?;
@@ -226,11 +228,11 @@ fn possible(record: &Record) -> Result<Vec<ComparedSides>, Failure> {
     Ok(sides.filter(is_possible).collect())
 }
 
-/// A comparison that has no verdict yet.
+/// A comparison without a verdict.
 struct OpenVerdict {
     sides: ComparedSides,
     metric: String,
-    /// Both sides have results.
+    /// True if both sides have results.
     has_both: bool,
 }
 

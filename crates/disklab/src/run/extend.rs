@@ -1,4 +1,4 @@
-//! Seeds that are added to a record whose results could be seen (`run --resume RUN --seeds N`).
+//! Adds seeds to a record whose results could be seen (`run --resume RUN --seeds N`).
 
 use disklab_config::Suite;
 use disklab_record::manifest::{Extension, UntilDecided};
@@ -6,7 +6,7 @@ use disklab_record::outcome::seed_of_id;
 use disklab_record::{Manifest, Record};
 use disklab_stats::InterimAnalyses;
 
-/// Returns what is added to a record whose trials will be those of `now`; None if it has them all.
+/// Returns the extension of a record to the trials of `now`; None if the record has them all.
 pub fn extension(record: &Record, now: &Manifest) -> Option<Extension> {
     let last = |trials: &[String]| trials.iter().filter_map(|trial| seed_of_id(trial)).max();
     let (after, upto) = (last(&record.manifest().trials)?, last(&now.trials)?);
@@ -14,8 +14,8 @@ pub fn extension(record: &Record, now: &Manifest) -> Option<Extension> {
     (upto > after).then_some(Extension { created, command, after, upto })
 }
 
-/// Returns the rule by which seeds are added only where verdicts are open, with the analyses of the
-/// seeds that are added now.
+/// Returns the rule by which seeds are added only to undecided cells, with the analyses of the new
+/// seeds.
 pub fn until_decided(
     recorded: &Manifest,
     suite: &Suite,
@@ -23,7 +23,7 @@ pub fn until_decided(
 ) -> Option<UntilDecided> {
     let mut until = recorded.until_decided.clone()?;
     if let Some(extension) = extension {
-        // Analyses count seeds from the first of the suite's.
+        // Analyses count seeds from the first seed of the suite.
         let before = suite.seeds().first() - 1;
         let trials = |seed: u32| (seed - before.min(seed)) as usize;
         let later = InterimAnalyses::later(trials(extension.after), trials(extension.upto));
@@ -32,7 +32,7 @@ pub fn until_decided(
     Some(until)
 }
 
-/// A remark on what adding seeds costs.
+/// Describes the cost of adding seeds.
 pub fn in_words(extension: &Extension) -> String {
     let Extension { after, upto, .. } = extension;
     let added = match after + 1 {

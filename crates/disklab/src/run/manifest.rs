@@ -1,4 +1,4 @@
-//! What a record says of the run before its first trial.
+//! Facts about a run that a record holds before the first trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -25,7 +25,7 @@ use crate::home::Home;
 use crate::question::Question;
 use crate::run::on_host;
 
-/// What carries the trials out.
+/// The executor of the trials.
 pub enum By {
     Guests(Run),
     Host(Host),
@@ -41,7 +41,8 @@ impl By {
         }
     }
 
-    /// Why a trial will be left out, as far as it is known before it begins.
+    /// Returns the reason why a trial will be skipped, as far as it is known before the trial
+    /// begins.
     pub fn obstacle(&self, trial: &Trial) -> Option<String> {
         match self {
             Self::Guests(run) => run.obstacle(trial),
@@ -50,7 +51,7 @@ impl By {
         }
     }
 
-    /// No trial begins when so much time has passed.
+    /// Sets the time after which no trial begins.
     pub fn end_by(&mut self, budget: Option<Nanos>) {
         let deadline = budget.map(|budget| Instant::now() + Duration::from_nanos(budget.0));
         match self {
@@ -96,7 +97,7 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
                 {
                     return Err(needed(&error, &program, question));
                 }
-                // The trials that need it are left out, each with its reason.
+                // Trials that need the missing tool are skipped, each with this reason.
                 Err(Error::Tool { cause, .. }) if cause.kind() == ErrorKind::NotFound => {
                     Fact::new(&program, NOT_THERE)
                 }
@@ -106,7 +107,7 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
         }
     }
     match by {
-        // The disk models are in there: other models, other results.
+        // The library contains the disk models, and other models give other results.
         By::Guests(run) => {
             let gap = gap(landlock_version());
             let may = gap.map_or_else(|| "whole".to_owned(), |gap| format!("guests can {gap}"));
@@ -125,7 +126,7 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
     complete(manifest, home, question, by)
 }
 
-/// Adds the files of the lab and the machine.
+/// Adds the files of the lab and facts about the machine.
 fn complete(
     mut manifest: Manifest,
     home: &Home,
@@ -138,7 +139,7 @@ fn complete(
     Ok(manifest)
 }
 
-/// The numbers of devices that are another device's.
+/// Lists the numbers that devices take from other devices.
 fn inherited(trials: &[Trial]) -> Vec<Fact> {
     let devices = trials.iter().flat_map(|trial| &trial.devices);
     let all: BTreeMap<&str, String> = devices
@@ -155,7 +156,7 @@ fn keys(trials: &[Trial], kernels: &[Kernel]) -> Result<Vec<String>, Failure> {
     Ok(key::of_all(trials, &kernels)?.into_iter().flatten().collect())
 }
 
-/// The keys of this machine's kernel, by the trials' names for it.
+/// Returns the keys of this machine's kernel, by the trials' names for it.
 pub fn own_kernels(trials: &[Trial]) -> BTreeMap<String, String> {
     trials.iter().map(|trial| (trial.kernel.clone(), own_kernel(&trial.kernel).key)).collect()
 }
@@ -174,12 +175,13 @@ fn guest_kernel((name, kernel): (&String, &disklab_kernels::Kernel)) -> Kernel {
     }
 }
 
-/// The keys of no kernel, by the trials' names for kernels.
+/// Returns keys for trials without a kernel, by the trials' names for kernels.
 pub fn no_kernels(trials: &[Trial]) -> BTreeMap<String, String> {
     trials.iter().map(|trial| (trial.kernel.clone(), no_kernel(&trial.kernel).key)).collect()
 }
 
-/// The model stands in the place of a kernel. Its key keeps its trials apart from a kernel's.
+/// Returns the entry of the fast model, which takes the place of a kernel. Its key keeps its trials
+/// apart from a kernel's trials.
 fn no_kernel(name: &str) -> Kernel {
     Kernel {
         name: name.to_owned(),
@@ -194,7 +196,7 @@ fn no_kernel(name: &str) -> Kernel {
     }
 }
 
-/// The one that runs, of which only its own words are known.
+/// Returns the entry of the running kernel, of which only the version that it reports is known.
 fn own_kernel(name: &str) -> Kernel {
     let system = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
@@ -211,7 +213,7 @@ fn own_kernel(name: &str) -> Kernel {
     }
 }
 
-/// Of a program that is not there: what it is for, and what to do.
+/// Reports a missing program: its purpose, and how to get it.
 fn needed(error: &disklab_runner::Error, program: &str, question: &Question) -> Failure {
     let needs = |trial: &&Trial| facts::programs(trial).iter().any(|name| name == program);
     let trials: Vec<&Trial> = question.trials.iter().filter(needs).collect();
@@ -231,12 +233,12 @@ fn needed(error: &disklab_runner::Error, program: &str, question: &Question) -> 
     )
 }
 
-/// The files of the lab that the trials were made of.
+/// Lists the files of the lab that the trials were made of.
 fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failure> {
     let mut files = BTreeSet::new();
     let real = matches!(by, By::Host(_));
     for trial in &question.trials {
-        // A filesystem that is there is no array of the lab's.
+        // A mounted filesystem is no array of the lab.
         files.extend(
             Some(("arrays", trial.array.name.as_str()))
                 .filter(|(_, name)| home.lab.arrays.contains_key(*name)),
@@ -244,12 +246,11 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
         files.insert(("workloads", trial.workload.name.as_str()));
         if !real {
             files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
-            // The devices that these take numbers from.
+            // These devices take numbers from other devices, whose files count too.
             let inherited = trial.devices.iter().filter_map(|device| device.inherited.as_ref());
             files.extend(inherited.map(|inherited| ("devices", inherited.from.as_str())));
         }
-        // A background's own file, the workload that runs in it, or a workload that is one by its
-        // name.
+        // A background has its own file, or runs a workload by its name or in its file.
         if let Some(background) = &trial.background {
             let workload = background.workload.as_ref().map(|workload| workload.name.as_str());
             files.extend(workload.map(|name| ("workloads", name)));
@@ -257,7 +258,7 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
             files.extend(own.map(|name| ("backgrounds", name)));
         }
         let policy = trial.policy.iter().map(|policy| policy.policy.as_str());
-        // One of disklab's by its name in sysfs has the file of its plain name.
+        // A policy of disklab's with a prefixed name in sysfs has the file of its plain name.
         let has_file = |name: &str| home.lab.folder.join(format!("policies/{name}.toml")).is_file();
         files.extend(policy.map(|name| {
             ("policies", if has_file(name) { name } else { name.trim_start_matches(PREFIX) })

@@ -1,4 +1,4 @@
-//! `run --on host`: the same suite, on disks of this machine or on a filesystem that it has.
+//! `run --on host`: runs a suite on disks of this machine, or in one of its mounted filesystems.
 
 pub mod here;
 mod place;
@@ -23,23 +23,22 @@ use crate::words;
 pub use place::made_of;
 use place::{HostQuestion, on_disks};
 
-/// Where trials run.
+/// The system that runs the trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum ExecutorChoice {
-    /// In guests, on modelled disks, in virtual time.
+    /// Guests on modelled disks, in virtual time.
     #[default]
     Kernel,
-    /// By this machine's kernel, on its own disks.
+    /// This machine's kernel, on its own disks.
     Host,
-    /// In a fast model of the stack without a kernel, for searches: direct reads of btrfs's
-    /// mirrors, with the policies that this program was built with.
+    /// A fast model of the stack without a kernel, for searches. It models direct reads of btrfs's
+    /// mirrors, with the read policies that this program was built with.
     Model,
 }
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct HostArgs {
-    /// Carry trials out in guests on modelled disks, on this machine's own, or in a fast model
-    /// without a kernel.
+    /// The system that runs the trials.
     #[arg(
         long,
         value_enum,
@@ -49,18 +48,21 @@ pub struct HostArgs {
     )]
     pub on: ExecutorChoice,
 
-    /// Disks of this machine, in the order of the array's, which lose all that is on them. Each has
-    /// to be in the allow file too: see `disklab devices`.
+    /// The disks of this machine to use, in the order of the array. All their data is lost.
+    ///
+    /// Each disk must be in the allow file too: see `disklab devices`.
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', help_heading = ON)]
     pub devices: Vec<PathBuf>,
 
-    /// Which of the suite's arrays to make of them, or another of the lab [default: all of the
-    /// suite's that have so many disks].
+    /// The arrays to build from the disks: arrays of the suite, or others of the lab.
+    ///
+    /// [default: all arrays of the suite that have this number of disks]
     #[arg(long, value_name = "NAME,...", help_heading = ON)]
     pub array: Option<String>,
 
-    /// Instead of disks: a folder of a mounted filesystem, where a folder is made and removed
-    /// again, or one file, which is only read.
+    /// Run in a mounted filesystem in place of disks: in a folder, or on one file.
+    ///
+    /// In a folder, disklab makes a folder and removes it again. A file is only read.
     #[arg(long, value_name = "PATH", conflicts_with = "devices", help_heading = ON)]
     pub at: Option<PathBuf>,
 
@@ -68,40 +70,43 @@ pub struct HostArgs {
     #[arg(long, value_name = "FILE", help_heading = ON)]
     pub allow: Option<PathBuf>,
 
-    /// A disk of --devices, named again, that may be written although it holds something.
+    /// Disks of --devices that may be written although they hold data.
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', help_heading = ON)]
     pub overwrite: Vec<PathBuf>,
 
-    /// Before each trial nothing of ours runs for so long; what then uses the disks disturbs
-    /// [default: 1 s].
+    /// The idle time before each trial; use of the disks in it counts as a disturbance [default: 1
+    /// s].
     #[arg(long, value_name = "TIME", help_heading = ON)]
     pub rest: Option<Nanos>,
 
-    /// A load runs before it is measured until its rate is steady, for so long at most; 0 s: not at
-    /// all [default: five times as long as it is measured].
+    /// The longest time that a load runs before it is measured.
+    ///
+    /// The load runs until its rate is steady; 0 s measures at once. [default: five times the
+    /// measured time]
     #[arg(long, value_name = "TIME", help_heading = ON)]
     pub warm_up: Option<Nanos>,
 
-    /// The order of trials is drawn by this number [default: another for each run].
+    /// The seed of the order of trials [default: a new one for each run].
     #[arg(long, value_name = "N", help_heading = ON)]
     pub order: Option<u32>,
 
-    /// Do not measure the baseline's trials twice: what two measurements of the same differ by
-    /// stays unknown.
+    /// Do not measure the trials of the baseline twice.
+    ///
+    /// The second measurement shows how much two measurements of the same trial differ.
     #[arg(long, help_heading = ON)]
     pub no_pairs: bool,
 
-    /// Print every command and every write, in order, and do none of it.
+    /// Print every command and every write, in order, and do none of them.
     #[arg(long, help_heading = ON)]
     pub dry_run: bool,
 }
 
-/// Long enough to see what writes every second.
+/// Long enough to see programs that write every second.
 const REST: Nanos = Nanos::from_secs(1);
 const ON: &str = "On this machine's own disks";
 
 impl HostArgs {
-    /// Refuses options that only go with `--on host` where it is not said.
+    /// Refuses options that need `--on host` without it.
     pub fn check(&self) -> Result<(), Failure> {
         let where_to = [("--devices", !self.devices.is_empty()), ("--at", self.at.is_some())];
         let how = [
@@ -119,7 +124,7 @@ impl HostArgs {
         Err(mistaken!("{option} is for this machine's own disks: add --on host, or leave it out"))
     }
 
-    /// Options that only go with `--devices`, and whether they are given.
+    /// Lists options that need `--devices`, and whether each is given.
     fn for_disks(&self) -> [(&'static str, bool); 3] {
         [
             ("--array", self.array.is_some()),
@@ -128,7 +133,7 @@ impl HostArgs {
         ]
     }
 
-    /// Refuses options that only go with disks, where a filesystem was named.
+    /// Refuses options for disks if a filesystem was named.
     fn check_at(&self) -> Result<(), Failure> {
         match self.for_disks().iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(mistaken!(
@@ -139,8 +144,8 @@ impl HostArgs {
         }
     }
 
-    /// The same as a record has it, for one that is continued. Which list of disks counts has to be
-    /// typed again: a record may be somebody else's.
+    /// Returns the arguments of a record that is continued. The list of allowed disks must be typed
+    /// again, since the record may be somebody else's.
     pub fn recorded(&self, on: &OnHost) -> Result<Self, Failure> {
         if let (None, Some(list)) = (&self.allow, &on.allow)
             && Allow::load(None).map_or(true, |usual| usual.file != *list)
@@ -161,7 +166,7 @@ impl HostArgs {
         })
     }
 
-    /// Finds what is named, and puts it in the place of what the lab's arrays are made of.
+    /// Finds the named disks or filesystem, and builds the lab's arrays from them.
     pub fn ask(
         &self,
         lab: &Lab,
@@ -186,7 +191,7 @@ impl HostArgs {
         let disks = found?;
         guard::apart(&disks).map_err(Failure::mistaken)?;
         let allow = Allow::load(self.allow.as_deref())?;
-        // What another disklab has in use is not to be taken for somebody's.
+        // A disk that another disklab uses is reported as such, and not as a disk in use.
         drop(disklab_block_devices::claim_disks(&disks).map_err(Failure::cannot)?);
         for disk in &disks {
             guard::may_write(disk, &allow, &self.overwrite).map_err(Failure::mistaken)?;
@@ -234,7 +239,7 @@ impl HostArgs {
     }
 }
 
-/// Root has them; users where the machine lets them.
+/// Checks that this process may make namespaces: root may, and users may on some machines.
 fn check_namespaces() -> Result<(), Failure> {
     let program = program()?;
     disklab_guest::init::host::probe(&program).map_err(|why| {
@@ -252,18 +257,18 @@ fn program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| cannot!("cannot find this program itself: {error}"))
 }
 
-/// Another one each time.
+/// Returns a new random number.
 fn drawn() -> u32 {
     RandomState::new().hash_one("order of trials") as u32
 }
 
-/// Those that a record was begun with, by the settings of its suite.
+/// Returns the arrays with which a record was begun, from the settings of its suite.
 pub fn arrays(set: &[String]) -> Option<Vec<String>> {
     let values = set.iter().find_map(|setting| setting.strip_prefix("array="))?;
     Some(values.split(',').map(str::to_owned).collect())
 }
 
-/// The arrays of a suite that have so many disks.
+/// Returns the arrays of a suite that have this number of disks.
 fn fitting(
     lab: &Lab,
     suite: &str,
@@ -290,7 +295,7 @@ fn fitting(
     Ok(fit)
 }
 
-/// What a record keeps of it.
+/// Returns the facts about the machine's disks that a record keeps.
 pub fn recorded(host: &Host) -> OnHost {
     let (at, allow) = match &host.place {
         HostPlace::At { path, .. } => (Some(path.clone()), None),
@@ -315,8 +320,8 @@ pub fn recorded(host: &Host) -> OnHost {
     }
 }
 
-/// What a record on the filesystem that is measured adds to it: pages of the trace, tens of MB a
-/// minute.
+/// Warns if the record is on the filesystem that is measured. The trace then writes tens of MB a
+/// minute there.
 pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
     let HostPlace::At { path, .. } = &host.place else { return None };
     let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|stat| stat.f_fsid);
@@ -331,7 +336,7 @@ pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
     })
 }
 
-/// What cannot be asked of the kernel that runs already.
+/// Refuses settings that the running kernel cannot have.
 pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
     match trials.iter().find(|trial| trial.kernel != NEWEST) {
         Some(trial) => Err(mistaken!(
@@ -344,8 +349,8 @@ pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
     }
 }
 
-/// Prints what the trials would do, in order; of seeds that are added where a verdict is open,
-/// those that are not.
+/// Prints the actions of the trials, in order. If seeds are added to undecided cells only, the
+/// first seeds are printed.
 pub fn dry_run(
     host: &Host,
     trials: &[Trial],

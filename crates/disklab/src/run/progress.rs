@@ -1,5 +1,5 @@
-//! How far a run is, over virtual time, and how long it may still take: a bar on a terminal,
-//! elsewhere a line now and then.
+//! Shows the progress of a run in virtual time, and the expected time left: as a bar on a terminal,
+//! and as a line now and then elsewhere.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,59 +22,59 @@ use crate::screen::Screen;
 use crate::watch::matrix;
 use crate::words;
 
-/// The estimate from the models counts like this much of measured time: the first trials say little
-/// about the others.
+/// Weight of the estimate from the models, as measured time: the first trials say little about the
+/// rest.
 const TRUST: Duration = Duration::from_secs(5);
-/// Between two drawings of the matrix: the record is read for each.
+/// Interval between two drawings of the matrix. Each drawing reads the record.
 const MATRIX_PAUSE: Duration = Duration::from_millis(300);
-/// Between two lines, where there is no terminal: at least, when a tenth is done; at most, whatever
-/// is done.
+/// Intervals between two lines without a terminal: the shortest, for each tenth of the work, and
+/// the longest.
 const SELDOM: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 
 #[derive(Debug)]
 pub struct Progress<'a> {
     screen: &'a Screen,
     bar: Bar<'a>,
-    /// The record whose matrix is drawn above the bar.
+    /// Record whose matrix is drawn above the bar.
     watched: Option<&'a Path>,
     start: Instant,
     jobs: usize,
     trials: usize,
-    /// Virtual ns of all trials.
+    /// Virtual time of all trials, in ns.
     total: u64,
     state: Mutex<ProgressState>,
 }
 
 #[derive(Debug, Default)]
 struct ProgressState {
-    /// Those that do not run yet.
+    /// Trials that do not run yet.
     waiting: BTreeMap<String, TrialWork>,
     running: BTreeMap<String, RunningTrial>,
     ended: Vec<String>,
-    /// Of ended trials.
+    /// Virtual time of the ended trials.
     virtual_time: Nanos,
-    /// All of it, in processor time.
+    /// Expected wall time of all trials, in processor time.
     wall: Duration,
-    /// Of that, what is behind us.
+    /// Part of `wall` that is done.
     behind: Duration,
     preparing: Vec<Duration>,
     failed: usize,
     skipped: usize,
     last_line: LastLine,
-    /// When the matrix was drawn.
+    /// Time at which the matrix was drawn last.
     matrix: Option<Instant>,
 }
 
-/// The last line, where lines are printed.
+/// The last printed line.
 #[derive(Debug, Default)]
 struct LastLine {
     tenths: u64,
-    /// Since the run began.
+    /// Time of the line since the run began.
     at: Duration,
 }
 
 impl LastLine {
-    /// Whether it is time for another line, which is then taken for printed.
+    /// Returns true if another line is due, and records it as printed.
     fn again(&mut self, tenths: u64, now: Duration) -> bool {
         let since = now.saturating_sub(self.at);
         let due = since >= SELDOM.1 || since >= SELDOM.0 && tenths > self.tenths;
@@ -85,11 +85,11 @@ impl LastLine {
     }
 }
 
-/// What a trial is expected to take.
+/// Expected work of a trial.
 #[derive(Debug, Clone, Copy)]
 struct TrialWork {
     virtual_time: Nanos,
-    /// Of that, before anything is measured.
+    /// Virtual time before the measurement.
     ramp: Nanos,
     wall: Duration,
 }
@@ -97,10 +97,10 @@ struct TrialWork {
 #[derive(Debug)]
 struct RunningTrial {
     work: TrialWork,
-    /// The guest's clock when measuring began. What a guest does before that takes virtual time
-    /// that nobody asked for.
+    /// The guest's clock at the begin of the measurement. The time before that is no part of the
+    /// work.
     begun: Option<Nanos>,
-    /// Of the trial's virtual time.
+    /// Virtual time of the trial that has passed.
     moved: Nanos,
 }
 
@@ -110,7 +110,7 @@ impl RunningTrial {
         self.moved = (self.work.ramp + now.saturating_sub(begun)).min(self.work.virtual_time);
     }
 
-    /// Wall time that is behind it, by the estimate.
+    /// Returns the wall time of the trial that is done, by the estimate.
     fn behind(&self) -> Duration {
         let all = self.work.virtual_time.0;
         let part = if all == 0 { 0.0 } else { self.moved.0 as f64 / all as f64 };
@@ -119,7 +119,8 @@ impl RunningTrial {
 }
 
 impl<'a> Progress<'a> {
-    /// Of those of `trials` that are in `remaining`; with the matrix of the record in `watched`.
+    /// Begins the progress of those of `trials` that are in `remaining`. `watched` is the record
+    /// whose matrix is drawn.
     pub fn new(
         screen: &'a Screen,
         trials: &[Trial],
@@ -214,7 +215,7 @@ impl<'a> Progress<'a> {
         self.bar.end();
     }
 
-    /// Trials that ended, by id.
+    /// Returns the trials that have ended, by id.
     pub fn ended(&self) -> Vec<String> {
         self.state().ended.clone()
     }
@@ -250,14 +251,14 @@ impl<'a> Progress<'a> {
             return;
         }
         state.matrix = Some(Instant::now());
-        // What cannot be read now is drawn the next time.
+        // A record that cannot be read now is drawn the next time.
         if let Ok(record) = Record::open(folder) {
             bar.set_prefix(matrix::lines(&record, self.screen, 1).join("\n"));
         }
     }
 
     fn state(&self) -> MutexGuard<'_, ProgressState> {
-        // Only for looks: half an update does no harm.
+        // The state is only displayed, so that half an update does no harm.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -266,7 +267,7 @@ impl ProgressState {
     fn end(&mut self, outcome: &Outcome) {
         let work = self.running.remove(&outcome.trial).map(|running| running.work);
         let work = work.or_else(|| self.waiting.remove(&outcome.trial));
-        // What was interrupted is begun again: nothing of it is done.
+        // An interrupted trial starts again, so that none of its work counts.
         if outcome.status == Status::Interrupted {
             return;
         }
@@ -279,7 +280,7 @@ impl ProgressState {
         self.skipped += usize::from(outcome.status == Status::Skipped);
     }
 
-    /// What is ahead by the estimate, corrected by how right that was so far.
+    /// Returns the time left: the estimate, corrected by its error so far.
     fn left(&self, elapsed: Duration, jobs: usize) -> Duration {
         let behind =
             self.behind + self.running.values().map(RunningTrial::behind).sum::<Duration>();
@@ -333,7 +334,7 @@ mod tests {
             state.left(Duration::from_secs(elapsed), 2).as_secs()
         };
         assert_eq!(left(&state(100, 0), 0), 50);
-        // Half is done, in twice the time that was expected.
+        // Half of the work is done, in twice the expected time.
         let seen = left(&state(1000, 500), 500);
         assert!((480..500).contains(&seen), "{seen}");
     }

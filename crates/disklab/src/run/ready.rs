@@ -1,4 +1,4 @@
-//! All that must be there before the first trial: better said now than after an hour.
+//! Checks before the first trial that everything is there, in place of a failure after an hour.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ use crate::limits;
 use crate::screen::Screen;
 use crate::words;
 
-/// A kernel that is a tree or a revision is built first, which is told.
+/// Checks the trials' needs. A kernel that is a tree or a revision is built first, with a message.
 pub fn check(
     home: &Home,
     trials: &[Trial],
@@ -26,7 +26,7 @@ pub fn check(
     stop: &'static AtomicBool,
     screen: &Screen,
 ) -> Result<Run, Failure> {
-    // Before the kernels are looked for, so that nobody removes what is found.
+    // The cache is held before the kernels are looked up, so that nobody removes them.
     let cache = Cache::open()?.held()?;
     let maker = Build { cache: &cache, share: &home.share, jobs, stop };
     let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
@@ -42,7 +42,7 @@ pub fn check(
 }
 
 fn named(maker: Build, name: &str, screen: &Screen) -> Result<Kernel, Failure> {
-    // Only paths are ever built; a bar for what is found at once would only flash.
+    // Only paths are ever built. A bar for kernels that are found at once would flash.
     let mut progress = name.contains('/').then(|| BuildProgress::new(screen));
     let built = maker.named(name, &mut |step| {
         if let Some(progress) = &mut progress {
@@ -66,7 +66,7 @@ fn named(maker: Build, name: &str, screen: &Screen) -> Result<Kernel, Failure> {
     Ok(kernel)
 }
 
-/// With these kernels, by the trials' names for them.
+/// Makes a run with these kernels, by the trials' names for them.
 pub fn with(
     kernels: BTreeMap<String, Kernel>,
     cache: Cache,
@@ -84,8 +84,8 @@ pub fn with(
     Ok(Run { kernels, installation, cache, timeouts, jobs, trace: true, deadline: None, stop })
 }
 
-/// Refuses a kernel that was built without what trials need. Trials whose read policy it lacks are
-/// left out instead, each with its reason: what is missing may be one policy of several.
+/// Refuses a kernel without options that trials need. If it lacks a read policy, the trials of that
+/// policy are skipped with this reason, since other policies may exist.
 pub fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<(), Failure> {
     let own: Vec<&Trial> = trials.iter().filter(|trial| trial.kernel == name).collect();
     let has = |option: &str| option == OPTION || kernel.has_option(option);
@@ -97,7 +97,7 @@ pub fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<()
     Err(Failure::mistaken(without(&kernel, &lacking, &own)))
 }
 
-/// Options that these trials need and a kernel does not have.
+/// Returns the options that these trials need and the kernel lacks.
 fn lacking<'a>(
     has: impl Fn(&str) -> bool,
     trials: impl IntoIterator<Item = &'a Trial>,
@@ -106,7 +106,7 @@ fn lacking<'a>(
     needed.into_iter().filter(|need| !has(need)).cloned().collect()
 }
 
-/// Every option that is lacking, and one trial for each that needs it.
+/// Lists every missing option, and a trial for each that needs it.
 fn without(kernel: &str, lacking: &[String], trials: &[&Trial]) -> String {
     let line = |option: &String| {
         let who = trials.iter().find(|trial| trial.needs.contains(option));

@@ -1,4 +1,4 @@
-//! What a run ends with: a line for each cell, and the verdicts in words.
+//! The summary at the end of a run: a line for each cell, and the verdicts in sentences.
 
 use std::io::Write;
 
@@ -28,14 +28,14 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let records = Records { all: vec![record.clone()], lost: Vec::new() };
     let index = CellIndex::new(record);
     let wanted = options(&index);
-    // Without a baseline there is nothing to judge, and the numbers are told all the same.
+    // Without a baseline there are no verdicts, and the numbers are printed alone.
     let source = ReportSource::new(&records, &wanted).ok();
-    // All columns of a row are by one estimator, whichever of them is judged.
+    // All columns of a row use one estimator, whichever metric has the verdict.
     let of_columns: Vec<Metric> = columns().iter().filter_map(SummaryColumn::metric).collect();
     let of_columns = ReportOptions { metrics: of_columns, ..ReportOptions::default() };
     let numbers = ReportSource::new(&records, &of_columns).ok();
     let sources = source.as_ref().zip(numbers.as_ref().or(source.as_ref()));
-    // The ends of estimates are told in sentences.
+    // Sentences, and no rows, give the results at the ends of estimates.
     let mut as_they_are = CellIndex::new(record);
     as_they_are.trials.retain(|trial| !sensitivity::is_at_end(&trial.cell));
     let report = MergedRecord::new(&as_they_are);
@@ -64,7 +64,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         print_recommendation(recommendation, screen, out)?;
         writeln!(out)?;
     }
-    // Estimates are made for every number, since most of them show in latencies only.
+    // Estimates are computed for every number, since most of them show in latencies only.
     let on_other_disks = sources.map(|(_, numbers)| numbers.on_other_disks()).unwrap_or_default();
     let sentences = source.iter().flat_map(ReportSource::sentences).chain(on_other_disks);
     for sentence in sentences {
@@ -105,20 +105,20 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-/// The recommendation of a record, as its summary has it.
+/// Returns the recommendation of a record, as its summary shows it.
 pub fn recommendation(record: &Record) -> Option<Recommendation> {
     let records = Records { all: vec![record.clone()], lost: Vec::new() };
     let wanted = options(&CellIndex::new(record));
     ReportSource::new(&records, &wanted).ok()?.recommendation
 }
 
-/// The metrics of verdicts. The first is that of the table.
+/// Returns the metrics of verdicts. The first is that of the table.
 fn options(index: &CellIndex) -> ReportOptions {
     let metrics = default_metrics(std::slice::from_ref(index), MetricUse::Verdicts);
     ReportOptions { metrics, ..ReportOptions::default() }
 }
 
-/// What makes numbers above doubtful: a sentence for each kind.
+/// Lists reasons to doubt the numbers above, a sentence for each kind.
 fn in_doubt(record: &Record) -> Vec<String> {
     let mut notes = Notes::default();
     for (_, outcome) in record.outcomes() {
@@ -132,10 +132,11 @@ fn in_doubt(record: &Record) -> Vec<String> {
     sentences.map(|sentence| format!("In doubt, and in no verdict: {sentence}.")).collect()
 }
 
-/// The verdicts of a record, and the numbers of all columns.
+/// Sources of the verdicts of a record, and of the numbers of all columns.
 type Sources<'s, 'r> = (&'s ReportSource<'r>, &'s ReportSource<'r>);
 
-/// On a narrow screen without the numbers that say least; and whether bars are among the others.
+/// Builds the rows, without the least important numbers on a narrow screen. Also returns whether
+/// bars are among the columns.
 fn rows(group: &CellGroup, sources: Option<Sources<'_, '_>>, screen: &Screen) -> (TextTable, bool) {
     let all = columns();
     let judged = judged(sources.map(|(source, _)| source));
@@ -159,7 +160,7 @@ fn rows(group: &CellGroup, sources: Option<Sources<'_, '_>>, screen: &Screen) ->
                             numbers?.number(group, choice, metric)
                         };
                         let number = || number().or_else(|| own(measured?)).map(in_words);
-                        // `> 60 s`, or beside other seeds.
+                        // The number is `> 60 s`, for example, or comes from other seeds.
                         judged.map(|(_, number)| number.clone()).or_else(number)
                     }
                     Shown::Bars(bars) => measured.map(bars),
@@ -182,7 +183,7 @@ fn rows(group: &CellGroup, sources: Option<Sources<'_, '_>>, screen: &Screen) ->
     (0..most).map(kept).find(fits).unwrap_or_else(|| kept(most))
 }
 
-/// With the head of a column of verdicts, where there are any.
+/// Returns the source with the head of the verdict column, if there are verdicts.
 fn judged<'s, 'r>(source: Option<&'s ReportSource<'r>>) -> Option<(&'s ReportSource<'r>, String)> {
     let source = source.filter(|source| !source.comparisons.is_empty())?;
     Some((source, format!("{} against baseline", source.metrics.first()?.name())))
@@ -190,17 +191,17 @@ fn judged<'s, 'r>(source: Option<&'s ReportSource<'r>>) -> Option<(&'s ReportSou
 
 struct SummaryColumn {
     head: &'static str,
-    /// Bars are at the left.
+    /// Side of the column. Bars are at the left.
     side: Align,
-    /// Where there is no room for all, the least go first.
+    /// Importance of the column: the least important ones are left out on a narrow screen.
     importance: u8,
     shown: Shown,
 }
 
 enum Shown {
-    /// A metric, by the estimate of a comparison or else the median over the cell's seeds.
+    /// A metric: the estimate of a comparison, or else the median over the cell's seeds.
     Number { metric: Metric, own: fn(&CellNumbers) -> Option<f64>, in_words: fn(f64) -> String },
-    /// The cell's disks side by side.
+    /// A bar for each disk of the cell.
     Bars(fn(&CellNumbers) -> String),
 }
 
@@ -246,7 +247,7 @@ fn medians(measured: &CellNumbers, of: fn(&DiskNumbers) -> Option<Spread>) -> Ve
     measured.disks.iter().map(|disk| of(disk).map(|spread| spread.median)).collect()
 }
 
-/// `+12 % better`, `baseline`.
+/// Formats a verdict: `+12 % better`, or `baseline`.
 fn verdict(cell: &CellRow, source: &ReportSource, screen: &Screen) -> String {
     let Some(((group, choice), metric)) = place(cell, source).zip(source.metrics.first()) else {
         return String::new();
@@ -258,7 +259,7 @@ fn verdict(cell: &CellRow, source: &ReportSource, screen: &Screen) -> String {
     screen.paint(&comparison.change_and_verdict(), comparison.verdict.into())
 }
 
-/// The group and the choice of a report that a row shows.
+/// Returns the group and the choice of a report that a row shows.
 fn place<'s, 'r>(
     cell: &CellRow,
     source: &'s ReportSource<'r>,
@@ -270,14 +271,14 @@ fn place<'s, 'r>(
     source.groups.iter().find_map(|group| Some((group, group.choices.iter().find(is_its)?)))
 }
 
-/// The metric that is judged, and the number of a cell that its change is from or to.
+/// Returns the metric with the verdict, and the cell's number in the comparison.
 fn number<'s>(cell: &CellRow, source: &'s ReportSource) -> Option<(&'s Metric, String)> {
     let (group, choice) = place(cell, source)?;
     let metric = source.metrics.first()?;
     Some((metric, source.number_in_words(group, choice, metric)?))
 }
 
-/// The verdicts on a group whose numbers are not fio's.
+/// Returns the verdicts of a group whose numbers are not fio's.
 fn judged_cells(group: &CellGroup, source: &ReportSource, screen: &Screen) -> Option<JudgedCells> {
     let (source, head) = judged(Some(source))?;
     let cells = || group.cells.iter();
@@ -328,7 +329,7 @@ mod tests {
         assert!((60..200).map(shown).is_sorted());
         for width in 60..200 {
             let text = printed(width);
-            // Commands are there to be copied.
+            // Commands are on lines of their own, to be copied.
             let is_copied =
                 |line: &&str| line.contains("disklab run ") || line.contains("records/old");
             let mut lines = text.lines().filter(|line| !is_copied(line));
@@ -336,7 +337,7 @@ mod tests {
         }
     }
 
-    /// A row's numbers are by one estimator, whichever of its metrics is judged.
+    /// All numbers of a row use one estimator, whichever metric has the verdict.
     #[test]
     fn all_numbers_of_a_row_are_estimates() {
         let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/records/old");

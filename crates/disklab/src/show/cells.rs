@@ -1,4 +1,5 @@
-//! A record's cells as tables: one for each array and workload, a row for each of what is compared.
+//! Prints a record's cells as tables: one for each array and workload, with a row for each compared
+//! value.
 
 mod layout;
 
@@ -92,7 +93,8 @@ fn head(report: &MergedRecord, screen: &Screen, out: &mut dyn Write) -> Result<(
     screen.prose(&format!("{}; begun {}", facts.join(", "), report.created), "", out)
 }
 
-/// `vda-vdb nas-4tb, vdc laptop-1tb`, where all rows have the same.
+/// Names the disks of a group, as in `vda-vdb nas-4tb, vdc laptop-1tb`, if all rows have the same
+/// disks.
 fn disks(group: &CellGroup) -> String {
     let of = |cell: &CellRow| -> Vec<(String, String)> {
         let disks = cell.measured.iter().flat_map(|measured| &measured.disks);
@@ -137,8 +139,8 @@ fn several_seeds(cell: &CellRow) -> bool {
     cell.measured.as_ref().is_some_and(|measured| measured.seeds > 1)
 }
 
-/// The row whose worst seed is better than every other's best. Without several seeds nobody can
-/// tell.
+/// Returns the row whose worst seed is better than the best seed of every other row. It needs
+/// several seeds.
 fn best(group: &CellGroup) -> Option<usize> {
     let cells = group.cells.iter().enumerate();
     let measured: Vec<(usize, &CellNumbers)> =
@@ -153,7 +155,7 @@ fn best(group: &CellGroup) -> Option<usize> {
     measured.iter().find(is_clear).map(|(at, _)| *at)
 }
 
-/// What became of the trials that have no result.
+/// Describes the trials that have no result.
 fn not_ok(trials: &[TrialRow], goes_on: bool) -> Vec<(String, Paint)> {
     let painted =
         |TrialFailure { text, failed }| (text, if failed { Paint::Bad } else { Paint::Faint });

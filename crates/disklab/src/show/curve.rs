@@ -1,4 +1,4 @@
-//! A trial's latencies as a curve over percentiles, in text.
+//! Draws a trial's latencies as a curve over percentiles, in text.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,12 +10,13 @@ use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 
 const ROWS: usize = 14;
-/// Wider than this a curve says no more.
+/// Width beyond which a curve shows no more detail.
 const WIDEST: usize = 100;
-/// On less, the numbers beside the axes are cut off.
+/// Width below which the numbers at the axes are cut off.
 const NARROWEST: usize = 56;
 
-/// Nothing where fio's report in `raw` has no histogram, or cannot be read.
+/// Prints the curve. It prints nothing if fio's report in `raw` has no histogram, or cannot be
+/// read.
 pub fn print(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let histogram = histogram_in(raw, RequestKind::All).ok().flatten();
     let points: Vec<(f64, f64)> = histogram

@@ -1,5 +1,5 @@
-//! Numbers that are not all of fio's: a column for each name, a row for each cell; the other way
-//! round where there are many names.
+//! Prints numbers that come not only from fio: a column for each name and a row for each cell, or
+//! the reverse if there are many names.
 
 use std::io::Write;
 
@@ -12,20 +12,20 @@ use crate::screen::Screen;
 use crate::table::{Align, TextTable};
 use crate::words::or_dash;
 
-/// More names than that are rows: as columns they would not fit on any screen.
+/// Largest number of names that are columns. More columns would fit on no screen.
 const MOST_COLUMNS: usize = 10;
 
-/// The verdicts on the cells in one of the numbers.
+/// Verdicts on the cells in one of the numbers.
 pub struct JudgedCells {
     pub head: String,
-    /// The name of the number.
+    /// Name of the number.
     pub metric: String,
-    /// For each cell the number that its change is from or to, if it was compared.
+    /// For each compared cell, the number that its change is computed from.
     pub numbers: Vec<Option<String>>,
     pub verdicts: Vec<String>,
 }
 
-/// Verdicts are another column; with many names, another row.
+/// Prints the table. Verdicts are one more column, or with many names one more row.
 pub fn print(
     group: &CellGroup,
     labels: &[String],
@@ -48,7 +48,7 @@ fn table(
         let found = measures.iter().find(|known| known.name == name);
         let judged = judged.filter(|judged| judged.metric == name);
         let shown = judged.and_then(|judged| judged.numbers.get(at)?.clone());
-        // A sum says more than the number of one trial.
+        // A sum over all trials says more than the number of one trial.
         let shown = shown.filter(|_| found.is_some_and(|known| known.sum.is_none()));
         or_dash(shown.or_else(|| found.map(NamedNumbers::median)))
     };
@@ -119,10 +119,10 @@ mod tests {
     fn many_names_are_rows() {
         let few = lines(10);
         assert!(few.len() == 4 && few[2].trim_start().starts_with("one"), "{few:#?}");
-        // The number that was judged is the one that the verdict is about.
+        // The verdict's number is the one in the table.
         assert!(few[2].contains(" 2.5 ") && !few[3].contains(" 2.5 "), "{few:#?}");
         let many = lines(11);
-        // A head, a line below it, the names, and the verdicts.
+        // The lines are a head, a rule, the names, and the verdicts.
         assert_eq!(many.len(), 14, "{many:#?}");
         assert!(many[2].trim_start().starts_with("measure 0"), "{many:#?}");
         assert!(many[13].contains("better") && many[13].contains("worse"), "{many:#?}");

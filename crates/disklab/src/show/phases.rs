@@ -1,4 +1,4 @@
-//! A trial's phases: how long each took, and what of it each disk did.
+//! Prints a trial's phases: their times, and each disk's share.
 
 use disklab_compare::answer;
 use disklab_config::suite::metric::BANDWIDTH;
@@ -11,8 +11,8 @@ use itertools::Itertools;
 use crate::table::TextTable;
 use crate::words::or_dash;
 
-/// A row for each phase that began; none where the workload has no phases. Shares are of all disks
-/// in their order, per cent.
+/// Returns a row for each phase that began; none if the workload has no phases. Shares are in per
+/// cent, for all disks in their order.
 pub fn table(
     steps: &[Step],
     outcome: &Outcome,
@@ -37,14 +37,14 @@ pub fn table(
             or_dash(bandwidth.map(|measure| answer::value(measure.value, &measure.unit))),
             shares(disks, |disk| disk.read_bytes),
             shares(disks, |disk| disk.write_bytes),
-            // Nothing is known of disks that no request reached.
+            // No numbers exist for disks without a request.
             or_dash((!disks.is_empty()).then_some(seeks)),
         ]);
     }
     table
 }
 
-/// `50 0 50 0`
+/// Formats each disk's share in per cent, as in `50 0 50 0`.
 fn shares(disks: &[DeviceCounts], of: fn(&DeviceCounts) -> u64) -> String {
     let all: u64 = disks.iter().map(of).fold(0, u64::saturating_add);
     if all == 0 {

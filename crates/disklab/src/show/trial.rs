@@ -1,5 +1,5 @@
-//! Everything about one trial: its numbers, what its guest did and read back, what its disks did,
-//! where its raw output is.
+//! Prints everything about one trial: its numbers, the steps of its guest, the settings that were
+//! read back, the work of its disks, and the place of its raw output.
 
 use std::fmt::Display;
 use std::fs;
@@ -30,15 +30,15 @@ use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::words::{self, or_dash};
 
-/// So many of a failed guest's last words are shown.
+/// Number of last lines of a failed guest's console that are shown.
 const LAST_WORDS: usize = 12;
 
-/// What a trial left, as far as it can be read.
+/// Raw output of a trial, as far as it can be read.
 struct Left {
-    /// What the guest's first process did, in order.
+    /// Steps of the guest's first process, in order.
     steps: Vec<Step>,
     closing: Result<Closing, String>,
-    /// The end of the guest's console.
+    /// End of the guest's console.
     console: Vec<String>,
 }
 
@@ -189,7 +189,7 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
     table_section(title, read_stats(sample, screen.color), screen, out)
 }
 
-/// What btrfs counted of each device's reads, where it did.
+/// Returns btrfs's own counts of each device's reads, if it counted any.
 fn read_stats(sample: &Sample, color: bool) -> TextTable {
     let heads = "disk|>ios|>mean wait|>checkpoints|>ignored|>age|>checkpoint avg";
     let mut table = TextTable::with_heads(heads, color);
@@ -284,7 +284,7 @@ impl Left {
                 out,
             )?;
             phase_table(closing, phase, screen).print(screen, "", out)?;
-            // Records of before that have none of it.
+            // Older records have no depths.
             if phase.devices.iter().any(|disk| disk.depth.is_some()) {
                 arrivals_table(phase, screen).print(screen, "", out)?;
             }
@@ -352,7 +352,7 @@ fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> TextT
     table
 }
 
-/// In which order requests came to each disk: what its policy and scheduler made of them.
+/// Returns the order in which requests came to each disk, as policy and scheduler made it.
 fn arrivals_table(phase: &PhaseCounts, screen: &Screen) -> TextTable {
     let heads = "disk|>mean depth|>not sequential, %|>mean distance";
     let mut table = TextTable::with_heads(heads, screen.color);
@@ -372,7 +372,7 @@ fn percent(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.1}", part as f64 * 100.0 / whole as f64) }
 }
 
-/// `seeks 118, cache.hits 7`: what only this kind of model counts, where it counted any.
+/// Lists counts that only this kind of model has, as in `seeks 118, cache.hits 7`.
 fn model_counts(model: &Value) -> Vec<String> {
     fn collect(prefix: &str, value: &Value, into: &mut Vec<String>) {
         match value {

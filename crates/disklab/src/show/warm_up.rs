@@ -1,11 +1,11 @@
-//! How a load came to be steady before it was measured, or did not.
+//! Describes the warm-up of a load: whether it became steady before it was measured.
 
 use disklab_protocol::step::Step;
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
 use itertools::Itertools;
 
-/// `None` where there was no warm-up.
+/// Returns the sentence, or `None` if there was no warm-up.
 pub fn sentence(steps: &[Step]) -> Option<String> {
     steps.iter().find_map(|step| {
         let Step::Warmed { steady, took_ns, every_ns, rates, .. } = step else { return None };

@@ -1,6 +1,5 @@
-//! A trace in the words of blkparse(1), as it prints without options: `%D %2c %8s %5T.%9t %5p %2a
-//! %3d`, then `sector + sectors` where there are any, then the process or, at the end of a request,
-//! the error.
+//! Prints a trace in blkparse(1)'s default format, `%D %2c %8s %5T.%9t %5p %2a %3d`. Then comes
+//! `sector + sectors`, if there are any, and the process or, at the end of a request, the error.
 
 use std::io::{self, Write};
 
@@ -10,7 +9,7 @@ use disklab_trace::{ByTime, Delay, Error, MOST_DISKS, Served, TraceEntry, TraceE
 /// Linux keeps 240 to 254 for local use.
 const MAJOR: u32 = 254;
 
-/// What could be written; then what of the trace could not be read.
+/// Writes the readable part of the trace. An error then says which part could not be read.
 pub fn write(
     entries: impl Iterator<Item = Result<TraceEntry, Error>>,
     delay: &Delay,
@@ -50,7 +49,7 @@ pub fn write(
     Ok(Ok(()))
 }
 
-/// The field RWBS. Zeroes to be written are a write; a flush moves no data (N).
+/// Returns the field RWBS. Writing zeroes is a write; a flush moves no data (N).
 fn kind(served: &Served) -> &'static str {
     match (served.op, served.fua) {
         (Op::Read, false) => "R",
@@ -66,8 +65,8 @@ fn kind(served: &Served) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The first and the last line as blkparse 1.3.0 prints such events, but for what a trace does
-    /// not know.
+    /// The first and the last line are blkparse 1.3.0's for such events, except for fields that a
+    /// trace lacks.
     #[test]
     fn lines_are_as_blkparse_prints_them() {
         let read = Served {

@@ -1,14 +1,14 @@
-//! A trace as CSV, by RFC 4180.
+//! Prints a trace as CSV, by RFC 4180.
 
 use std::io::{self, Write};
 
 use disklab_trace::{Delay, Error, Served, TraceEntry, WithDepth, word};
 use disklab_units::prose::visible;
 
-/// The names of the fields. A mark is a row without a disk.
+/// Names of the fields. A mark is a row without a disk.
 const HEAD: &str = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,mark,depth";
 
-/// What could be written; then what of the trace could not be read.
+/// Writes the readable part of the trace. An error then says which part could not be read.
 pub fn write(
     entries: impl Iterator<Item = Result<TraceEntry, Error>>,
     delay: &Delay,
@@ -32,7 +32,7 @@ pub fn write(
     Ok(Ok(()))
 }
 
-/// An entry as a row, but for its depth; `name` is that of a disk.
+/// Formats an entry as a row without its depth; `name` gives the name of a disk.
 pub fn row(entry: &TraceEntry, name: &dyn Fn(usize) -> String) -> String {
     match entry {
         TraceEntry::Served(Served {
@@ -53,7 +53,7 @@ pub fn row(entry: &TraceEntry, name: &dyn Fn(usize) -> String) -> String {
     }
 }
 
-/// On one line; what could mislead a terminal is spelled out.
+/// Quotes text on one line, and escapes characters that could mislead a terminal.
 fn quoted(text: &str) -> String {
     let plain = visible(text).replace('\n', r"\u{a}");
     if plain.contains(['"', ',']) { format!("\"{}\"", plain.replace('"', "\"\"")) } else { plain }

@@ -1,4 +1,4 @@
-//! Drives that were measured at several depths and numbers of jobs, beside the modelled disk.
+//! Compares drives that were measured at several depths and numbers of jobs with their models.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::words::or_dash;
 
-/// A drive, beside the device that models it.
+/// A drive and the device that models it.
 struct ScoredDrive {
     drive: String,
     device: String,
@@ -30,7 +30,7 @@ struct ScoredDrive {
     passed_over: Vec<String>,
 }
 
-/// All drives, and what their errors come to.
+/// All drives, and the summary of their errors.
 pub struct ScoredMatrices {
     drives: Vec<ScoredDrive>,
     summary: Vec<SummaryRow>,
@@ -39,15 +39,15 @@ pub struct ScoredMatrices {
     left_out: Vec<LeftOutDrive>,
 }
 
-/// A drive that is in no score, and why.
+/// A drive without a score, and the reason.
 struct LeftOutDrive {
     drive: String,
     reason: String,
 }
 
-/// The errors of all drives, or those of a class, under one load at one depth.
+/// Errors of all drives, or of the drives of a class, under one load at one depth.
 struct SummaryRow {
-    /// The class of the drives, or None for all drives, to which the bars apply.
+    /// Class of the drives. None is all drives, to which the bars apply.
     class: Option<&'static str>,
     rw: String,
     block: u64,
@@ -130,19 +130,20 @@ impl ScoredMatrices {
         Ok(matrices)
     }
 
-    /// Files that could not be read, and drives that are in no score, each with the reason.
+    /// Returns the files that could not be read, and the drives without a score, each with the
+    /// reason.
     pub fn left_out_json(&self) -> (&[String], Vec<Value>) {
         let left_out = self.left_out.iter();
         let left_out = left_out.map(|out| json!({ "drive": out.drive, "reason": out.reason }));
         (&self.passed_over, left_out.collect())
     }
 
-    /// Whether a bar is missed.
+    /// Returns true if a bar is missed.
     pub fn missed(&self) -> bool {
         self.summary.iter().any(|row| !row.missed().is_empty())
     }
 
-    /// The drives, and what their errors come to at each depth.
+    /// Returns the drives, and the summary of their errors at each depth.
     pub fn json(&self) -> (Vec<Value>, Vec<Value>) {
         let drive = |drive: &ScoredDrive| {
             json!({
@@ -219,7 +220,8 @@ impl ScoredMatrices {
     }
 }
 
-/// A row for each load and depth over all drives, and one for each class where there are several.
+/// Returns a row for each load and depth over all drives, and one for each class if there are
+/// several.
 fn summary(drives: &[ScoredDrive]) -> Vec<SummaryRow> {
     let mut loads: Vec<(String, u64)> = drives
         .iter()
@@ -255,7 +257,7 @@ fn summary(drives: &[ScoredDrive]) -> Vec<SummaryRow> {
     rows
 }
 
-// Each column has its whole name, for a table that is split on a narrow screen.
+// Each head is complete, since a narrow screen splits the table.
 const HEADS: &str = "load|>depth\nx jobs|>IOPS\nmeasured|>IOPS\nmodel|>IOPS\noff|\
                      >p50, ms\nmeasured|>p50, ms\nmodel|>p50\noff|\
                      >p99, ms\nmeasured|>p99, ms\nmodel|>p99\noff|>p99.9\noff|>mean\noff";
@@ -296,7 +298,7 @@ fn print_drive(drive: &ScoredDrive, screen: &Screen, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// A number with four digits.
+/// Formats a number with four digits.
 fn digits(value: f64) -> String {
     let places = (3.0 - value.abs().max(1e-3).log10().floor()).clamp(0.0, 3.0) as usize;
     format!("{value:.places$}")

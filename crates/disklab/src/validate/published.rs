@@ -1,19 +1,19 @@
-//! What DiskSim itself scores on the traces that come with it.
+//! DiskSim's own scores on the traces that come with it.
 
-/// In milliseconds.
+/// Scores of a drive, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct PublishedScores {
-    /// Root mean square of the horizontal distance between the distributions, of the response times
-    /// of a closed replay.
+    /// Root mean square of the horizontal distance between the distributions of response times, in
+    /// a closed replay.
     pub rms: f64,
-    /// Standard deviation of the difference between measured and simulated response time, request
-    /// by request.
+    /// Standard deviation of the difference between measured and simulated response time of a
+    /// request.
     pub deviation: f64,
 }
 
-/// Scores in microseconds by the drive's name in its files, for the seven whose files we have. The
-/// RMS is that of the validation results that come with DiskSim 4.0 (`valid/`); the deviation is
-/// computed from the simulated times of the same runs.
+/// Scores in microseconds by the drive's name in its files, for the seven drives whose files we
+/// have. The RMS is that of the validation results that come with DiskSim 4.0 (`valid/`). The
+/// deviation is computed from the simulated times of the same runs.
 const PUBLISHED: [(&str, u32, u32); 7] = [
     ("QUANTUM_QM39100TD-SW", 378, 3054),
     ("SEAGATE_ST32171W", 348, 2440),
@@ -24,7 +24,8 @@ const PUBLISHED: [(&str, u32, u32); 7] = [
     ("DEC_RZ26", 340, 3586),
 ];
 
-/// `name` as the file has it; those meant for validation say so at its end.
+/// Finds the scores of a drive by its name in the file. Names of files for validation end with a
+/// mark.
 pub fn find(name: &str) -> Option<PublishedScores> {
     let known = PUBLISHED.iter().find(|(known, ..)| *known == name.trim_end_matches("_validate"));
     let millis = |micros: u32| f64::from(micros) / 1000.0;

@@ -1,4 +1,4 @@
-//! The matrix of a record as lines of text: a row for each cell, a mark for each of its trials.
+//! The matrix of a record as lines of text: a row for each cell, and a mark for each of its trials.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,10 +13,10 @@ use rustix::termios::tcgetwinsize;
 
 use crate::screen::{Paint, Screen};
 
-/// Of a terminal that does not say.
+/// Height of a terminal that does not report it.
 const USUAL_HEIGHT: usize = 24;
 
-/// As many lines as the terminal of standard error has room for besides `others`.
+/// Returns as many lines as the terminal of standard error has room for, besides `others`.
 pub fn lines(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let height = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_row));
     let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1 + others) };
@@ -27,8 +27,8 @@ pub fn lines(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     lines
 }
 
-/// Groups fold into a line each, those first that say least: the ones that are done, then those not
-/// begun, then all.
+/// Folds groups into a line each, the least informative ones first: complete groups, then groups
+/// that have not begun, then all.
 fn fitting(
     groups: &[CellGroup],
     running: &BTreeSet<String>,
@@ -75,7 +75,7 @@ fn is_to_come(group: &CellGroup) -> bool {
     trials(group).all(|trial| trial.status.is_none())
 }
 
-/// `hdd-raid1, randread-4k-qd1: 12 of 80`
+/// Formats the head of a group: `hdd-raid1, randread-4k-qd1: 12 of 80`.
 fn head(group: &CellGroup) -> String {
     let values = group.head.0.iter().map(|(_, value)| value).join(", ");
     let ended = trials(group).filter(|trial| trial.status.is_some()).count();
@@ -83,7 +83,7 @@ fn head(group: &CellGroup) -> String {
     if group.head.0.is_empty() { tally } else { format!("{values}: {tally}") }
 }
 
-/// Its head, with a mark for each cell.
+/// Formats a folded group: its head, with a mark for each cell.
 fn folded_row(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> String {
     let mark = |cell: &CellRow| {
         let states: Vec<TrialMark> =
@@ -116,7 +116,7 @@ fn rows(group: &CellGroup, running: &BTreeSet<String>, screen: &Screen) -> Vec<S
         .collect()
 }
 
-/// How far a trial is.
+/// Progress of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TrialMark {
     Ok,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::screen::When;
 
-    /// Three cells of three seeds: done, under way with a failure, to come.
+    /// Three cells with three seeds each: done, running with a failure, and not begun.
     fn record(folder: &std::path::Path) -> Record {
         let ids: Vec<String> = ["pid", "queue", "devid"]
             .iter()

@@ -11,7 +11,7 @@ fn devices() -> BTreeMap<String, Device> {
         .devices
 }
 
-/// The file that is drafted, after the lab has taken it.
+/// Returns the drafted file as parsed by the lab.
 fn drafted(listing: &str, groups: &[DiskGroup], unasked: &[&str]) -> (Array, String) {
     let disks = lsblk::read(listing).unwrap();
     let unasked = unasked.iter().map(|&tool| tool.to_owned()).collect();

@@ -1,4 +1,4 @@
-//! A filesystem that is mounted: which it is, and which disks are below it.
+//! Finds a mounted filesystem and the disks below it.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::place::{HostQuestion, device, name_of};
 use crate::exit::{Failure, cannot, mistaken};
 use crate::question::Overrides;
 
-/// The array's name in records.
+/// Name of the array in records.
 pub const HERE: &str = "here";
 
 #[derive(Debug, Deserialize)]
@@ -24,7 +24,7 @@ struct FindmntOutput {
     filesystems: Vec<MountedFilesystem>,
 }
 
-/// As findmnt tells it.
+/// A mounted filesystem, as findmnt prints it.
 #[derive(Debug, Deserialize)]
 struct MountedFilesystem {
     source: Option<String>,
@@ -73,7 +73,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
             mounted.fstype
         )));
     }
-    // As much of each disk as leaves what is free, which is told once for all copies.
+    // Each disk is as large as is needed for the free space, which counts once for all copies.
     let copies = u64::from(join.copies(disks.len()));
     let part = Bytes(free.0.saturating_mul(copies) / disks.len() as u64);
     let bytes = if path.is_dir() { part } else { Bytes(u64::MAX >> 8) };
@@ -97,13 +97,13 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
     Ok(HostQuestion { place: HostPlace::At { path, disks, uuid }, lab, overrides })
 }
 
-/// Where a file's first hole begins, or blocks that are reserved and not written.
+/// Returns the offset of a file's first hole, or of blocks that are reserved and not written.
 fn hole(path: &Path) -> std::io::Result<Option<Bytes>> {
     let file = fs::File::open(path)?;
     let all = file.metadata()?.len();
     match seek(&file, SeekFrom::Hole(0)) {
         Ok(at) if at < all => Ok(Some(Bytes(at))),
-        // Some filesystems do not know.
+        // Some filesystems do not support the query.
         Ok(_) | Err(_) => Ok(None),
     }
 }
@@ -127,7 +127,7 @@ fn mounted(path: &Path) -> Result<MountedFilesystem, Failure> {
         .ok_or_else(|| cannot("knows no such filesystem".to_owned()))
 }
 
-/// The kernel's names of its disks: of all of btrfs's devices, or of the one that is mounted.
+/// Returns the kernel's names of the filesystem's devices: all of btrfs's, or the mounted one.
 fn below(sysfs: &Path, mounted: &MountedFilesystem) -> Vec<String> {
     let devices = if mounted.fstype == Filesystem::Btrfs.as_str()
         && let Some(uuid) = &mounted.uuid
@@ -139,8 +139,9 @@ fn below(sysfs: &Path, mounted: &MountedFilesystem) -> Vec<String> {
     devices.iter().flat_map(|device| made_of(sysfs, device)).unique().collect()
 }
 
-/// The disks or partitions that a device is made of, by md, LUKS, LVM or several of them one on the
-/// other: there requests can be traced, and schedulers be set. Itself, where it is made of nothing.
+/// Returns the disks or partitions below a device made by md, LUKS, LVM, or a stack of these. Their
+/// requests can be traced, and their schedulers set. A device without others below it is its own
+/// result.
 fn made_of(sysfs: &Path, device: &str) -> Vec<String> {
     let below = names_in(&sysfs.join("class/block").join(device).join("slaves"));
     if below.is_empty() {
@@ -157,22 +158,23 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The UUID of the filesystem that has this device. findmnt reads it from the device, which a user
-/// may not; the kernel tells all.
+/// Returns the UUID of the btrfs that has this device. findmnt reads the device, which a user may
+/// not; sysfs is readable for all.
 fn btrfs_with(sysfs: &Path, device: &str) -> Option<String> {
     let filesystems = fs::read_dir(sysfs).ok()?.flatten();
     let mut with = filesystems.filter(|entry| entry.path().join("devices").join(device).exists());
     with.next().map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
-/// `sdb1` of `/dev/sdb1`, `/dev/disk/by-id/...` or `/dev/sdb1[/subvolume]`.
+/// Returns `sdb1` for `/dev/sdb1`, `/dev/disk/by-id/...` or `/dev/sdb1[/subvolume]`.
 fn device_name(mounted: &MountedFilesystem) -> Option<String> {
     let source = mounted.source.as_deref()?.split('[').next()?;
     let path = fs::canonicalize(source).ok()?;
     path.strip_prefix("/dev").ok()?.to_str().map(str::to_owned)
 }
 
-/// As near as the lab's words come: what matters is whether btrfs has mirrors to choose from.
+/// Returns the nearest layout of the lab. Only one fact matters: whether btrfs can choose among
+/// mirrors.
 fn join(mounted: &MountedFilesystem) -> Layout {
     if mounted.fstype == Filesystem::Btrfs.as_str() {
         let uuid = mounted.uuid.clone().unwrap_or_default();
@@ -200,7 +202,7 @@ fn join(mounted: &MountedFilesystem) -> Layout {
 mod tests {
     use super::*;
 
-    /// btrfs on LUKS on two partitions, and on a logical volume over md.
+    /// btrfs is on LUKS on two partitions, and on a logical volume over md.
     #[test]
     fn disks_are_found_below_whatever_is_on_them() {
         let place = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Disks of this machine as devices of the lab, and arrays that are made of them.
+//! Describes disks of this machine as devices of the lab, and arrays made of them.
 
 use disklab_block_devices::Disk;
 use disklab_config::device::Constant;
@@ -12,11 +12,11 @@ use crate::question::Overrides;
 pub struct HostQuestion {
     pub place: HostPlace,
     pub lab: Lab,
-    /// For the question, in the place of those of the command line.
+    /// Overrides for the question, in place of those of the command line.
     pub overrides: Overrides,
 }
 
-/// The lab with arrays whose disks are these.
+/// Returns the lab with arrays made of these disks.
 pub fn on_disks(lab: &Lab, arrays: &[String], disks: &[Disk]) -> Lab {
     let mut lab = lab.clone();
     let names: Vec<String> = disks.iter().map(name_of).collect();
@@ -24,7 +24,7 @@ pub fn on_disks(lab: &Lab, arrays: &[String], disks: &[Disk]) -> Lab {
     made_of(&lab, arrays, &names)
 }
 
-/// The lab with arrays whose disks have these names, in the order of a trial's.
+/// Returns the lab with arrays whose disks have these names, in the order of a trial's disks.
 pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
     let mut lab = lab.clone();
     for name in arrays {
@@ -53,7 +53,7 @@ pub fn name_of(disk: &Disk) -> String {
     disk.named.display().to_string()
 }
 
-/// Describes a real disk as a device of the lab. Only its size and whether it turns count.
+/// Describes a real disk as a device of the lab. Only its size and its rotation matter.
 pub fn device(disk: &Disk, bytes: Bytes) -> Device {
     let model = Model::Constant(Constant {
         latency: Nanos::from_micros(if disk.rotational { 10_000 } else { 100 }),

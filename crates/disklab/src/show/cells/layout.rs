@@ -1,5 +1,5 @@
-//! How a group's numbers are set: in one table where the screen is wide enough for it, else in
-//! several with the same rows.
+//! Lays a group's numbers out: in one table if the screen is wide enough, or else in several tables
+//! with the same rows.
 
 use std::io::Write;
 
@@ -18,18 +18,18 @@ const MIB: f64 = 1024.0 * 1024.0;
 /// Nanoseconds in each unit of time.
 const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// What a row is called, and what is said below it.
+/// A row's label, and the remarks below it.
 #[derive(Debug)]
 pub struct Row {
     pub label: String,
     pub below: Vec<(String, Paint)>,
 }
 
-/// Which of a spread's numbers a line shows.
+/// Number of a spread that a line shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Median,
-    /// `min..max`
+    /// A range, printed as `min..max`.
     Range,
     Min,
     Max,
@@ -42,7 +42,7 @@ enum Block {
     Busy,
 }
 
-/// What numbers are of.
+/// Operations that a block of columns counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
@@ -50,7 +50,7 @@ enum Part {
     Write,
 }
 
-/// Tables below one another, each with some of the blocks; and how a range is shown.
+/// Tables below one another, each with some of the blocks, and the way to show a range.
 #[derive(Debug)]
 pub struct Layout<'a> {
     group: &'a CellGroup<'a>,
@@ -58,7 +58,7 @@ pub struct Layout<'a> {
     lines: &'static [Line],
 }
 
-/// A column with the texts of its rows: for each line, for each row.
+/// A column's texts, by line and row.
 struct Column {
     head: String,
     side: Align,
@@ -69,7 +69,7 @@ const RANGES: &[Line] = &[Line::Median, Line::Range];
 const EXTREMES: &[Line] = &[Line::Median, Line::Min, Line::Max];
 
 impl<'a> Layout<'a> {
-    /// The best of those that fit; the narrowest where none does.
+    /// Returns the best layout that fits, or the narrowest if none fits.
     pub fn fitting(group: &'a CellGroup<'a>, rows: &[Row], screen: &Screen) -> Self {
         let mixed =
             group.cells.iter().filter_map(|cell| cell.measured.as_ref()).any(CellNumbers::mixed);
@@ -97,8 +97,8 @@ impl<'a> Layout<'a> {
         for (index, blocks) in self.tables.iter().enumerate() {
             let (table, heights) = self.table(blocks, rows, screen.color);
             if table.width() > screen.width.saturating_sub(INDENT.len()) {
-                // Not even this one fits: it is several, and what is said below rows is below them
-                // all.
+                // Even the narrowest layout is too wide. It is split into several tables, with all
+                // remarks below them.
                 table.print(screen, INDENT, out)?;
                 rows.iter().filter(|_| index == 0).try_for_each(|row| below(row, screen, out))?;
                 continue;
@@ -116,12 +116,12 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// A table, and how many lines each row takes in it.
+    /// Builds a table, and returns it with the number of lines of each row.
     fn table(&self, blocks: &[Block], rows: &[Row], color: bool) -> (TextTable, Vec<usize>) {
         let measured: Vec<_> = self.group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
         let columns: Vec<Column> =
             blocks.iter().flat_map(|&block| columns(block, &measured, self.lines)).collect();
-        // Heads have two lines; what needs one stands in the lower.
+        // Heads have two lines; a short head is in the lower one.
         let label = format!("\n{}", self.group.axes.join(", "));
         let heads: Vec<_> = std::iter::once((label.as_str(), Align::Left))
             .chain(columns.iter().map(|column| (column.head.as_str(), column.side)))
@@ -151,7 +151,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What became of trials without a result stands below their row, as wide as the screen.
+/// Prints the outcomes of trials without a result below their row, as wide as the screen.
 fn below(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     for (text, paint) in &row.below {
         let indent = INDENT.repeat(2);
@@ -219,8 +219,8 @@ impl Part {
     }
 }
 
-/// The unit in which the shortest of a group's times has a whole digit, so that all can be compared
-/// at a glance.
+/// Returns the unit in which the group's shortest time has a whole digit. One unit makes all times
+/// easy to compare.
 fn unit(measured: &[Option<&CellNumbers>]) -> (&'static str, f64) {
     let times = measured
         .iter()
@@ -235,7 +235,7 @@ fn unit(measured: &[Option<&CellNumbers>]) -> (&'static str, f64) {
     TIMES.into_iter().rev().find(|&(_, ns)| shortest >= ns).unwrap_or(TIMES[0])
 }
 
-/// One column with a number for each disk, each below the disk's name.
+/// Builds one column with a number for each disk, each below the disk's name.
 fn disks(
     head: &str,
     measured: &[Option<&CellNumbers>],
@@ -248,7 +248,7 @@ fn disks(
         .flat_map(|measured| &measured.disks)
         .map(|disk| disk.name.as_str())
         .collect();
-    // By line, row and disk.
+    // Texts by line, row and disk.
     let texts: Vec<Vec<Vec<String>>> = lines
         .iter()
         .map(|&line| {
@@ -275,7 +275,7 @@ fn disks(
     }
 }
 
-/// Of a part of one. A difference of one percent is not worth a line.
+/// Formats a share in per cent. A range of one per cent gets no line.
 fn percent(spread: Option<Spread>, line: Line) -> String {
     let whole = |part: f64| (part * 100.0).round();
     let wide = spread.is_some_and(|spread| whole(spread.max) - whole(spread.min) > 1.0);
@@ -286,7 +286,7 @@ fn percent(spread: Option<Spread>, line: Line) -> String {
     }
 }
 
-/// A number in units of `scale`; but for the median, nothing where all seeds look the same.
+/// Formats a number in units of `scale`. A range whose ends look the same is left out.
 fn in_line(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String) -> String {
     let Some(Spread { min, median, max }) = spread else {
         return if line == Line::Median { "-".to_owned() } else { String::new() };
