@@ -13,7 +13,7 @@ fn main() {
     }
 }
 
-/// Nothing where these sources are no work tree of git's, but a copy, perhaps within another.
+/// Returns the commit of these sources. None if they are a copy without a git tree of their own.
 fn commit() -> Option<String> {
     let home = Path::new("../..").canonicalize().ok()?;
     if Path::new(&git(&["rev-parse", "--show-toplevel"])?).canonicalize().ok()? != home {

@@ -22,7 +22,7 @@ use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, left, right};
 use crate::words;
 
-/// Compare the cells of a record with its baseline, or several records.
+/// Compare cells with the baseline, or several records.
 ///
 /// With one record, every cell is compared with the cell of the suite's baseline. With several
 /// records, the others are compared with the first. Trials are paired by seed: a seed gives the

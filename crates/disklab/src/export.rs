@@ -14,7 +14,7 @@ use crate::home::from_here;
 use crate::screen::Screen;
 use crate::{records, words};
 
-/// Write the numbers of records as tables (Parquet, CSV or JSON lines).
+/// Write records as tables: Parquet, CSV or JSON lines.
 ///
 /// Each number is exactly the number of the record. The output folder gets a folder for each table.
 /// In it, each record is a partition as Hive names it: suite=NAME/run=NAME. A second export of the

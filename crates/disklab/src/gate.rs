@@ -22,7 +22,7 @@ use crate::screen::{Paint, Screen};
 use crate::table::TextTable;
 use crate::words::or_dash;
 
-/// Fail if a record is worse than another by more than is allowed (for CI).
+/// Fail if a record is worse than another one (for CI).
 ///
 /// A cell passes if it certainly did not get worse by the allowed amount. A cell is a regression if
 /// it certainly got worse by more. If some cell did get worse by that amount, the chance that all

@@ -17,7 +17,7 @@ use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, left, right};
 
-/// List suites, arrays, devices, workloads, policies, kernels and runs.
+/// List suites, arrays, devices, workloads, kernels and records.
 ///
 /// The lab holds the suites and their parts; the records of your runs are in ./records.
 #[derive(Debug, clap::Args)]

@@ -24,7 +24,7 @@ use crate::screen::{Paint, Screen};
 use crate::table::{Align, TextTable, right};
 use crate::{records, words};
 
-/// Show the trials of a suite and the time they take, and run nothing.
+/// Show the trials of a suite and their time, and run nothing.
 ///
 /// The plan has the number of trials, their virtual time and the expected wall time. With --json,
 /// it also has the key of each trial.

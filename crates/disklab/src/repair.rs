@@ -15,7 +15,7 @@ use crate::home::from_here;
 use crate::records;
 use crate::screen::{Paint, Screen};
 
-/// Rebuild damaged or removed lines of a record from its raw files.
+/// Rebuild damaged or removed lines of a record.
 ///
 /// Every number of a line follows from raw files, except its wall time and the digests of its
 /// disks. These are taken from the damaged line if they can be read. If the digests of the record

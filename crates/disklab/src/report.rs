@@ -16,11 +16,11 @@ use crate::records;
 use crate::screen::Screen;
 use crate::{whole_file, words};
 
-/// Write a page about a record: verdicts, pictures, and how to repeat it.
+/// Write a page with the verdicts and pictures of a record.
 ///
-/// The page is one file that opens without a server and loads nothing from the network. If a record
-/// is damaged or still being written, the page shows the readable part and names the rest. With
-/// several records, the others are compared with the first.
+/// The page also says how to repeat the run. It is one file that opens without a server and loads
+/// nothing from the network. If a record is damaged or still being written, the page shows the
+/// readable part and names the rest. With several records, the others are compared with the first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = panels_in_words())]
 pub struct Args {

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure, mistaken};
 use crate::screen::{Paint, Screen};
 use crate::{derived, records, trace, words};
 
-/// Check that two records have the same raw results, byte for byte.
+/// Check that two records are the same, byte for byte.
 ///
 /// The same suite, seeds and kernel must give the same bytes. If the bytes differ, the first
 /// difference is shown; in a trace of requests, that is the first request that differs. The numbers

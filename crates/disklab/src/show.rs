@@ -18,9 +18,10 @@ use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::Screen;
 
-/// Show the results of a record, or everything about one of its trials.
+/// Show the results of a record, or of one of its trials.
 ///
-/// The table has a row for each cell: the median over seeds of each number.
+/// The table has a row for each cell: the median over seeds of each number. With TRIAL, everything
+/// about that trial is shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.

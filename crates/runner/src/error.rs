@@ -1,4 +1,4 @@
-//! Errors before a trial's guest has said anything. A failure in a trial is an outcome, not an
+//! Errors before a trial's guest has written anything. A failure in a trial is an outcome, not an
 //! error.
 
 use disklab_record::RecordError;
@@ -104,8 +104,8 @@ fn advice(cause: &io::Error) -> &'static str {
 }
 
 impl Error {
-    /// Whether no other trial can be run either: the machine has no room left, files may not grow
-    /// (`ulimit -f`), or the kernel was replaced.
+    /// Returns true if no other trial can run either: the machine has no room left, files may not
+    /// grow (`ulimit -f`), or the kernel was replaced.
     pub fn is_of_all_trials(&self) -> bool {
         let is_full = |error: &io::Error| {
             matches!(
@@ -126,7 +126,7 @@ impl Error {
         }
     }
 
-    /// For `map_err` on I/O.
+    /// Wraps an I/O error, for `map_err`.
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |cause| Self::Io { doing, path, cause }

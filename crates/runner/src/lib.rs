@@ -1,10 +1,10 @@
-//! Carries trials out on the kernel executor: the guest kernel as a process, modelled disks,
-//! virtual time; or on this machine's own disks.
+//! Runs trials with the kernel executor (the guest kernel as a process, modelled disks, virtual
+//! time), on this machine's own disks, or in the fast model.
 //!
 //! [`Run`] and [`host::Host`] are the entries: trials in, outcomes in a record. A trial passes
-//! three stages: [`describe`] makes its machine and its list of actions, [`execute`] runs them,
-//! and [`interpret`] reads what they left. `describe` uses neither of the others, and `interpret`
-//! does not use `execute`.
+//! three stages. [`describe`] makes its machine and its list of actions, [`execute`] runs them, and
+//! [`interpret`] reads the output. `describe` uses neither of the others, and `interpret` does not
+//! use `execute`.
 
 mod describe;
 mod error;

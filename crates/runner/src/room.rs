@@ -5,7 +5,7 @@ use disklab_units::Bytes;
 use rustix::fs::statvfs;
 use std::path::Path;
 
-/// An error unless `needed` bytes are free where `folder` is.
+/// Returns an error unless `needed` bytes are free in `folder`.
 pub fn check_room(what: &str, folder: &Path, needed: Bytes) -> Result<()> {
     let stat = statvfs(folder).map_err(|e| Error::io("look at", folder)(e.into()))?;
     let free = Bytes(stat.f_bavail * stat.f_frsize);

@@ -1,5 +1,5 @@
-//! `disklab bisect`: its mistakes without a guest; its walk with real guests, over a repository
-//! whose "kernels" are the user's kernel, or a program that ends at once.
+//! Tests `disklab bisect`: mistaken input without a guest, and its walk with real guests. The
+//! repository holds "kernels" that are the user's kernel, or a program that exits at once.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,8 +32,8 @@ fn git(tree: &Path, arguments: &[&str]) -> String {
     done.out.trim().to_owned()
 }
 
-/// A repository in `here` with a commit for each of these scripts, which make the kernel; their
-/// ids.
+/// Makes a repository in `here` with a commit for each of these scripts, which build the kernel.
+/// Returns the commit ids.
 fn repository(here: &Path, scripts: &[String]) -> Vec<String> {
     let tree = here.join("linux");
     fs::create_dir(&tree).expect("a folder");
@@ -91,7 +91,7 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
     }
     let told = bisect(here.path(), &["--good", "a", "--bad", "b", "--suite", "smoke"]);
     assert!(told.err.contains("is not the folder of a git repository"), "{}", told.err);
-    // A repository, and of no kernel, whatever lies in its folder besides.
+    // This is a repository, and not one of a kernel, whatever else its folder holds.
     let makefile = here.path().join("linux/Makefile");
     let tree = here.path().join("linux");
     let commit = || {
@@ -119,7 +119,7 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
     assert!(!here.path().join("records").exists());
 }
 
-/// A home whose guest-kernel inserts nothing, since these trees are none.
+/// Makes a home whose guest-kernel inserts nothing, since these trees are no kernels.
 fn home(here: &Path) {
     let home = here.join("home");
     fs::create_dir_all(home.join("guest-kernel/btrfs")).expect("a folder");
@@ -145,7 +145,7 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
         |number: u32| format!("cp {} $1\nchmod u+w $1\necho {number} >> $1\n", real.display());
     let ends = |number: u32| format!("printf '#!/bin/sh\\nexit {number}\\n' > $1\nchmod +x $1\n");
     let broken = "echo 'fs/x.c:1: error: what is this'; exit 1\n".to_owned();
-    // The fourth builds what the third does, in another way.
+    // The fourth script builds the same as the third, in another way.
     let scripts = [
         boots(1),
         boots(2),
@@ -160,7 +160,7 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     let cell = ["--suite", "mine.toml", "--kernel", "linux", "--seeds", "3", "--out", "b"];
     let found = bisect(here, &[&cell[..], &["--good", &commits[0], "--bad", "HEAD"]].concat());
     let told = found.out.clone() + &found.err;
-    // The one that does not build may be the first bad one as well as the one after it.
+    // The first bad commit may be the one that does not build, or the one after it.
     assert_eq!(found.status, Some(4), "{told}");
     assert!(found.out.contains(&commits[4]) && found.out.contains(&commits[5]), "{told}");
     assert!(!found.out.contains(&commits[3]) && !found.out.contains(&commits[6]), "{told}");
@@ -170,12 +170,12 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
         "{told}"
     );
 
-    // Continued where its last step was lost, whatever happens in the tree meanwhile.
+    // The bisection continues after its last step was lost, while the tree has changed.
     fs::write(here.join("linux/build.sh"), ends(9)).expect("room");
     let steps = fs::read_to_string(here.join("b/steps.jsonl")).expect("steps");
     fs::write(here.join("b/steps.jsonl"), &steps[..steps.len() - 20]).expect("room");
     let again = bisect(here, &["--resume", "./b"]);
-    // It names the folder as it was told.
+    // The output names the folder by its argument.
     let told = again.out.replace("./b", "b");
     assert_eq!((again.status, &told), (Some(4), &found.out), "{}", again.err);
     let lines = |text: &str| {

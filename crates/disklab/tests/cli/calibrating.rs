@@ -1,5 +1,5 @@
-//! `disklab calibrate` on files and what it does not do to them, and on published results;
-//! `disklab array new`.
+//! Tests `disklab calibrate` on files, which it must not change, and on published results. Also
+//! tests `disklab array new`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -10,19 +10,20 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Done, disklab, done, run};
 
-/// Not in /tmp, which may be a tmpfs: that cannot be read past the page cache.
+/// Makes a folder that is not in /tmp. /tmp may be a tmpfs, which cannot be read past the page
+/// cache.
 fn place() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// A hole of 1 GiB, with these bytes at a place.
+/// Makes a sparse file of 1 GiB with these bytes at an offset.
 fn disk(here: &Path, bytes: &[u8], at: u64) {
     let file = File::create(here.join("disk")).unwrap();
     file.set_len(1 << 30).unwrap();
     file.write_all_at(bytes, at).unwrap();
 }
 
-/// That the file is what [`disk`] made.
+/// Asserts that the file is unchanged since [`disk`] made it.
 fn assert_untouched(here: &Path, bytes: &[u8], at: u64) {
     let held = fs::read(here.join("disk")).unwrap();
     let (before, rest) = held.split_at(at as usize);
@@ -45,8 +46,8 @@ fn a_file_is_measured_and_left_alone() {
         assert_untouched(here, b"mine", 4096);
         done
     };
-    // The machine's own disk is measured here, and whatever else runs on the machine uses it too.
-    // That is said then, and no file is written.
+    // The test measures the machine's own disk, and other programs use that disk too. In that case,
+    // calibrate says so and writes no file.
     let busy = |done: &Done| done.err.contains("is something else using");
     let mut done = measure();
     for _ in 0..5 {
@@ -66,7 +67,7 @@ fn a_file_is_measured_and_left_alone() {
     let device = disklab_calibrate::read_back("hole", &text)
         .unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
     assert!(device.bytes.0 == 1 << 30 && device.summary.starts_with("a \"hole\" ("), "{device:?}");
-    // What is not seen is told, and a file that is there stays.
+    // Numbers that cannot be measured are named, and an existing file is kept.
     assert!(
         done.out.contains("write_buffer was not seen: it was only read (--write)"),
         "{}",
@@ -125,7 +126,7 @@ fn what_is_no_disk_is_refused() {
     }
 }
 
-/// However slow the machine is just now.
+/// Waits until the child handles interrupts, however slow the machine is.
 fn wait_until_it_catches_interrupts(child: &std::process::Child) {
     let catches = || {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -161,14 +162,14 @@ fn an_interrupted_one_leaves_nothing() {
     assert_eq!(fs::read_dir(here).unwrap().count(), 1, "the disk alone");
 }
 
-/// Random reads of an ST2000DM006, as lumir-sliva/ublk-disksim's docs/VALIDATION.md has them.
+/// Random reads of an ST2000DM006, from docs/VALIDATION.md of lumir-sliva/ublk-disksim.
 const PUBLISHED: &str = "drive,rw,depth,iops,source\n\
     ST2000DM006,randread,1,57.6,ublk-disksim\n\
     ST2000DM006,randread,4,71.2,ublk-disksim\n\
     ST2000DM006,randread,8,78.6,ublk-disksim\n\
     ST2000DM006,randread,32,93.6,ublk-disksim\n";
 
-/// A file with each of its comments in one line.
+/// Returns the file with each comment on one line.
 fn with_whole_comments(file: &str) -> String {
     let mut whole = String::new();
     for line in file.lines() {
@@ -200,7 +201,7 @@ fn a_device_is_made_of_published_results() {
     let seek = number("seek_average");
     assert!(seek["error"].as_f64().unwrap() < 0.5 && seek["seen"] == true, "{seek}");
     assert!(number("zones")["why"].as_str().unwrap().ends_with("as desktop-1tb"));
-    // Four rates tell no more than two numbers: the others are those of the class.
+    // Four rates determine only two numbers. The other numbers are those of the class.
     let unknown = document["fit"]["not_determined"].as_array().unwrap();
     let unknown: Vec<&str> = unknown.iter().map(|number| number["key"].as_str().unwrap()).collect();
     assert!(unknown.contains(&"write_window") && unknown.len() > 3, "{unknown:?}");
@@ -218,7 +219,7 @@ fn a_device_is_made_of_published_results() {
         "; instead of the data sheet's 8.5 ms",
         "cache = \"64 MiB\"",
         "# [est] not determined: no random writes were measured; as desktop-1tb",
-        // The ranges of what was fitted, and of what was not.
+        // The file has ranges of fitted numbers, and of others.
         "\nseek_average = [\"",
         "\nqueue_error = [\"",
         "\nqueue_patience = [\"",
@@ -227,19 +228,19 @@ fn a_device_is_made_of_published_results() {
     ] {
         assert!(file.contains(said), "{said}: {file}");
     }
-    // The device does what was measured.
+    // The device gives the measured results.
     let scored = run(here, &["validate", "published.csv", "--device", "./st2000.toml"]);
     assert_eq!((scored.status, scored.err.as_str()), (Some(0), ""), "{}", scored.out);
 }
 
-/// Files that were passed over and numbers that are far off are named on the terminal, in the
-/// document and in the file.
+/// The terminal, the document and the file name the files that were left out, and the numbers that
+/// differ much.
 #[test]
 fn a_device_that_does_not_describe_its_drive_is_said_to() {
     let place = tempfile::tempdir().unwrap();
     let here = place.path();
     fs::create_dir(here.join("found")).unwrap();
-    // Two depths, of which the second does not fit: a fit of more takes longer and says the same.
+    // The second of two depths does not fit. A fit of more depths takes longer and says the same.
     let two: Vec<&str> = PUBLISHED.split_inclusive('\n').take(3).collect();
     fs::write(here.join("found/points.csv"), two.concat().replace("71.2", "9.5")).unwrap();
     let whole = crate::validating::report(16, 1, 90.0);
@@ -314,7 +315,7 @@ fn published_results_that_do_not_fit_are_refused() {
     }
 }
 
-/// Messages name the option that was typed, or the file and the row, and what contradicts it.
+/// Messages name the typed option, or the file and the row, and the contradiction.
 #[test]
 fn results_and_options_that_contradict_each_other_are_refused() {
     let place = tempfile::tempdir().unwrap();
@@ -365,7 +366,7 @@ fn results_and_options_that_contradict_each_other_are_refused() {
     }
 }
 
-/// A machine whose lsblk and btrfs say what they are told to, and that has no other tool.
+/// Makes a command for a machine whose only tools are an lsblk and a btrfs with given output.
 fn with_tools(here: &Path) -> std::process::Command {
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/src/array/draft");
     for (tool, said) in [("lsblk", "lsblk.json"), ("btrfs", "btrfs.txt")] {

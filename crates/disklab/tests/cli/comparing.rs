@@ -1,4 +1,4 @@
-//! `compare`, on records made here.
+//! Tests `compare` on records made here.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn cells_against_the_baseline() {
     );
 }
 
-/// Lines to be copied hold in a shell, whatever a record is called.
+/// Printed command lines are valid in a shell, for any name of a record.
 #[test]
 fn printed_commands_are_quoted() {
     let here = tempfile::tempdir().expect("a folder");
@@ -51,7 +51,7 @@ fn printed_commands_are_quoted() {
     assert_eq!(run(here.path(), &["show", "a b/"]).status, Some(0));
 }
 
-/// What is a tenth slower in every trial is worse by a tenth, to the digit.
+/// A run that is 10 % slower in every trial is worse by 10 %, to the digit.
 #[test]
 fn a_run_against_a_run() {
     let here = tempfile::tempdir().expect("a folder");
@@ -76,7 +76,8 @@ fn a_run_against_a_run() {
     );
 }
 
-/// Round-robin and devid are as good on hard disks, and nothing differs from them on the others.
+/// Round-robin and devid are equally good on hard disks, and nothing differs from them on the
+/// others.
 #[test]
 fn a_value_is_recommended_with_its_cost() {
     let here = tempfile::tempdir().expect("a folder");
@@ -89,7 +90,8 @@ fn a_value_is_recommended_with_its_cost() {
     assert_eq!(found["regrets"][2]["worst"]["cell"]["array"], "ssd-raid10", "{found}");
     assert_eq!(found["parts"].as_array().expect("parts").len(), 2, "{found}");
     assert!(found["rule"].as_str().is_some_and(|rule| rule.contains("mean regret")), "{found}");
-    // Every format begins with it but CSV, which is rows alone, and that of MMTests.
+    // Every format begins with the answer, except CSV, which has rows only, and the format of
+    // MMTests.
     let answer =
         "For these disks and loads: round-robin:4096. It is best or as good in all 2 cells";
     let text = |format: &str| run(here.path(), &["compare", "eight", "--format", format]).out;
@@ -108,7 +110,7 @@ fn a_value_is_recommended_with_its_cost() {
         let said = refused(run(here.path(), &["compare", "eight", option, value]));
         assert!(said.contains(message), "{option} {value}: {said}");
     }
-    // One seed decides nothing, and says what would.
+    // One seed decides nothing, and the output says how many would.
     fixture::seeds_record(here.path(), "one", 1, 1.0);
     let one = json(here.path(), &["compare", "one", "--json"]);
     let headline = one["recommendation"]["headline"].as_str().expect("words");
@@ -127,7 +129,7 @@ fn too_few_seeds_are_said_to_be() {
     let said = compare.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let command = format!("disklab run --resume {} --seeds 11", fixture::NAME);
     let report = json(here.path(), &["compare", fixture::NAME, "--json"]);
-    // One command is there to be copied: the recommendation's, which runs more.
+    // Only one command is there to be copied: the recommendation's, which runs more seeds.
     let settling = report["recommendation"]["to_settle"][0].as_str().expect("a command");
     assert!(said.contains(settling), "{settling}: {said}");
     assert_eq!(said.matches("disklab run --resume").count(), 1, "{said}");

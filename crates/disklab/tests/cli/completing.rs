@@ -1,11 +1,11 @@
-//! Completions of shells: the tests ask the program as their scripts do.
+//! Tests completions: the tests ask the program as the shells' scripts do.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::{disklab, done, fixture, run};
 
-/// The candidates for the last word.
+/// Returns the candidates for the last word.
 fn candidates(here: &Path, words: &[&str]) -> Vec<String> {
     let mut command = disklab(here);
     command.env("DISKLAB_COMPLETE", "fish").args(["--", "disklab"]).args(words);
@@ -52,7 +52,7 @@ fn scripts_of_shells_ask_the_program() {
         let script = run(here.path(), &["completions", shell]).out;
         assert!(script.contains("DISKLAB_COMPLETE"), "{shell}: {script}");
     }
-    // bash is everywhere: its own machinery, with the real script.
+    // bash is installed everywhere, so that its own completion runs the real script.
     let script = run(here.path(), &["completions", "bash"]).out;
     let program = Path::new(env!("CARGO_BIN_EXE_disklab")).parent().expect("a folder");
     let asks = format!(

@@ -1,4 +1,5 @@
-//! Records that were damaged after they were written: numbers that do not follow from raw files.
+//! Tests records that were damaged after they were written: their numbers do not follow from raw
+//! files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +10,7 @@ use disklab_record::Record;
 use crate::derived::derived_record;
 use crate::{HOME, disklab, done, run};
 
-/// Changes the lines of a record, and gives them digests that fit.
+/// Changes the lines of a record, and gives them valid digests.
 fn change_lines(record: &Path, change: impl Fn(&str) -> String) {
     let lines = record.join("trials.jsonl");
     let text = fs::read_to_string(&lines).expect("lines");
@@ -21,7 +22,7 @@ fn change_lines(record: &Path, change: impl Fn(&str) -> String) {
 
 const TRIAL: &str = "hdd-raid1+randread-4k-qd1+pid+s1";
 
-/// The verbs that read the record `run`, some beside the record `base`; they write the folder
+/// Verbs that read the record `run`, some together with the record `base`. They write the folder
 /// `made` or the page `made.md`.
 pub const READERS: [&[&str]; 12] = [
     &["audit", "run"],
@@ -38,7 +39,7 @@ pub const READERS: [&[&str]; 12] = [
     &["same", "run", "base"],
 ];
 
-/// Every verb that reads a record says which of its own files is gone, and what can be done.
+/// Every verb that reads a record names a missing file of the record, and a remedy.
 #[test]
 fn a_file_of_a_record_that_is_gone_is_named() {
     let here = tempfile::tempdir().expect("a folder");
@@ -103,7 +104,7 @@ fn a_number_that_does_not_follow_from_its_raw_files_is_named() {
     assert_eq!(document["not_derived"][0]["measure"], "sample.iops");
     assert_eq!(document["not_derived"][0]["recorded"], 68400.0);
     assert_eq!(document["not_derived"][0]["derived"], iops);
-    // A raw file that was changed is that, and its numbers are not derived.
+    // A changed raw file is reported as such, and its numbers are not derived.
     let raw = here.join("records/true/raw/hdd-raid1+randread-4k-qd1+devid+s1/fio.json");
     let report = fs::read_to_string(&raw).expect("fio's report");
     fs::write(&raw, report.replacen("iops", "ipos", 1)).expect("room");
@@ -117,7 +118,7 @@ fn a_number_that_does_not_follow_from_its_raw_files_is_named() {
     );
 }
 
-/// Words of which every message about a damaged record has one.
+/// Words of which every message about a damaged record contains one.
 const SAYS: [&str; 18] = [
     "TOML parse error",
     "not the outcome of a trial",
@@ -175,7 +176,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Damages one of the chosen files of a record: a bit, a digit, a line, its end, or all of it.
-/// Returns the damage in words.
+/// Returns a description of the damage.
 pub fn damage(record: &Path, draws: &mut Draws, chosen: impl Fn(&Path) -> bool + Copy) -> String {
     let mut all = files(record);
     all.retain(|path| !path.ends_with("lock") && chosen(path));
@@ -217,7 +218,7 @@ pub fn damage(record: &Path, draws: &mut Draws, chosen: impl Fn(&Path) -> bool +
     format!("{}: {what} at {place}", path.display())
 }
 
-/// A home with only those files of the lab that the record is made of: reading all of them takes
+/// Makes a home with only those files of the lab that the record needs. Reading all of them takes
 /// most of a verb's time.
 fn small_home(here: &Path) {
     let home = here.join("home");
@@ -243,7 +244,7 @@ fn small_home(here: &Path) {
     }
 }
 
-/// Runs a verb, and returns its exit status, its words, and the files that it writes.
+/// Runs a verb, and returns its exit status, its output, and the files that it writes.
 fn given(here: &Path, verb: &[&str]) -> (Option<i32>, String, Vec<Vec<u8>>) {
     let (made, page) = (here.join("made"), here.join("made.md"));
     let _ = fs::remove_dir_all(&made);
@@ -252,13 +253,13 @@ fn given(here: &Path, verb: &[&str]) -> (Option<i32>, String, Vec<Vec<u8>>) {
     let output = disklab(here).env("DISKLAB_HOME", home).args(verb).output();
     let done = done(output.expect("it starts"));
     let words = format!("{}{}", done.out, done.err);
-    // A merged manifest has the time.
+    // The manifest of a merged record holds the time.
     let made = files(&made).into_iter().filter(|path| !path.ends_with("manifest.toml"));
     let made = made.chain(page.exists().then_some(page));
     (done.status, words, made.map(|path| fs::read(path).expect("a file")).collect())
 }
 
-/// All trials of the record: two seeds of six cells.
+/// Number of trials of the record: two seeds of six cells.
 const TRIALS: usize = 12;
 
 /// `audit` names every damage. Every other verb gives what it gave before, or says that the record
@@ -281,7 +282,7 @@ fn no_random_damage_is_silent() {
     let kept = here.join("kept");
     copy(&whole, &kept);
     let before = READERS.map(|verb| given(here, verb));
-    // A verb that is refused, or leaves trials out, would say the same of every damage.
+    // A verb that is refused, or leaves trials out, would say the same for every damage.
     for (verb, (status, words, _)) in READERS.iter().zip(&before) {
         assert_eq!(*status, Some(0), "{verb:?}: {words}");
         for out in ["left out", "cannot be derived"] {

@@ -1,4 +1,5 @@
-//! `disklab devices`: what it lists, what it permits, and which lists it believes.
+//! Tests `disklab devices`: the disks that it lists and permits, and the allow files that it
+//! trusts.
 
 use disklab_testkit::skipped_without_root;
 use std::fs::{self, File};
@@ -8,7 +9,7 @@ use std::process::Command;
 
 use crate::{json, run};
 
-/// It is detached when it is dropped.
+/// An image on a loop device, which is detached on drop.
 struct AttachedImage(String);
 
 impl AttachedImage {
@@ -64,7 +65,7 @@ fn the_lines_that_it_prints_are_those_that_permit_a_disk() {
     let after = listed();
     assert_eq!(after["writable"], true, "{after}");
     assert!(after["why_not"].is_null() && after["allow_lines"].is_null(), "{after}");
-    // What it holds is seen, though it is listed.
+    // The data on the disk is detected although the disk is listed.
     fs::write(here.join("mark"), b"_BHRfS_M").unwrap();
     let mark = ["conv=notrunc,fsync", "oflag=seek_bytes", "seek=65600"];
     let dd = Command::new("dd")

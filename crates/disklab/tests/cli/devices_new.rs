@@ -1,4 +1,4 @@
-//! `device new`: a device from the numbers of a data sheet.
+//! Tests `device new`: a device from the numbers of a data sheet.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ const IRONWOLF: [&str; 15] = [
     "256MiB",
 ];
 
-/// A copy of the installation's data, whose lab may be written.
+/// Makes a copy of the installation's data with a lab that may be written.
 fn home(here: &Path) -> std::path::PathBuf {
     let home = here.join("home");
     fs::create_dir(&home).expect("a folder");
@@ -63,7 +63,7 @@ fn a_device_is_written_to_the_lab_and_fits_its_sheet() {
     assert!(file.contains("queue_patience = [\"2 s\", \"10 s\"]"), "{file}");
     let listed = own(&["list", "devices"]);
     assert!(listed.out.contains("ironwolf-10tb"), "{}{}", listed.out, listed.err);
-    // Never a second time, unless that is said.
+    // A second run does not replace the file without --overwrite.
     let again = own(&IRONWOLF);
     assert_eq!(again.status, Some(2));
     assert!(again.err.contains("is there already") && again.err.contains("--overwrite"));

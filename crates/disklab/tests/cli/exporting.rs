@@ -1,4 +1,4 @@
-//! `export`: a record's numbers as files that other programs read.
+//! Tests `export`: the numbers of a record as files for other programs.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::input::refused;
 use crate::{fixture, json, run};
 
-/// Of trials whose load was not fio's: the fixture's reports of it are empty.
+/// Makes a record of trials with a load other than fio: the fixture's fio reports are empty.
 fn record(here: &Path) {
     let folder = fixture::record(here);
     for trial in fs::read_dir(folder.join("raw")).expect("a folder").flatten() {
@@ -54,7 +54,7 @@ fn a_record_becomes_tables() {
     let place = format!("suite=quick/run={}/data.csv", fixture::NAME);
     let metrics =
         fs::read_to_string(here.path().join("tables/metrics").join(&place)).expect("a table");
-    // As the record has it: 1e9 / 8,500,000 ns.
+    // The number equals the record's: 1e9 / 8,500,000 ns.
     let iops = metrics.lines().find(|line| line.contains(",iops,")).expect("a row");
     assert!(
         iops.starts_with("hdd-raid1+randread-4k-qd1+pid+s1,,hdd-raid1,randread-4k-qd1,,,pid,"),
@@ -76,7 +76,7 @@ fn a_record_becomes_tables() {
     let told = json(here.path(), &arguments);
     let traces =
         told["files"].as_array().into_iter().flatten().find(|file| file["table"] == "traces");
-    // Two requests and a mark of each trial that is ok.
+    // Each trial that is ok has two requests and a mark.
     assert_eq!(traces.expect("a table")["rows"], 3 * 8, "{told}");
 }
 

@@ -1,5 +1,5 @@
-//! Seeds that are added to a record, records that are pooled, and suites at the ends of estimates,
-//! with real guests.
+//! Tests seeds that are added to a record, records that are pooled, and suites at the ends of
+//! estimates, with real guests.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn seeds_are_added_to_a_record() {
     ok(here, &["run", "mine.toml", "--out", "few"]);
     let told = ok(here, &["run", "--resume", "./few", "--seeds", "5"]);
     assert!(told.contains("seeds 4 to 5 are added after a look"), "{told}");
-    // The same line again finds nothing to do, and adds no look.
+    // The same command again finds nothing to do, and adds no interim analysis.
     let again = ok(here, &["run", "--resume", "./few", "--seeds", "5"]);
     assert!(again.contains("nothing left to run"), "{again}");
     ok(here, &["run", "mine.toml", "--seeds", "5", "--out", "whole"]);
@@ -169,7 +169,7 @@ fn verdicts_are_held_against_the_ends_of_estimates() {
     refused(here, &["plan", "mine.toml", "--sensitivity"], "no disk of the suite has an estimate");
     let hard = "array=hdd-raid1";
     let plan = json(here, &["plan", "mine.toml", "--sensitivity", "--set", hard, "--json"]);
-    // As it is, and both ends of each estimate of the disks.
+    // The cells are the suite's, and both ends of each estimate of the disks.
     let trials = plan["trials"].as_array().expect("trials").len();
     let estimates = (trials / (2 * 3) - 1) / 2;
     assert_eq!(trials, 2 * 3 * (1 + 2 * estimates));

@@ -1,4 +1,4 @@
-//! A small record with one trial of each status, made without any guest.
+//! Makes a small record with one trial of each status, without any guest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ workload = ["randread-4k-qd1"]
 policy = ["pid", "round-robin:4k", "devid"]
 "#;
 
-/// The values of the cells, in the order of the suite.
+/// Values of the cells, in the order of the suite.
 const CELLS: [[&str; 3]; 6] = [
     ["hdd-raid1", "randread-4k-qd1", "pid"],
     ["hdd-raid1", "randread-4k-qd1", "round-robin:4096"],
@@ -41,8 +41,8 @@ fn id(cell: [&str; 3], seed: u32) -> String {
     format!("{}+s{seed}", cell.join("+").replace(':', "="))
 }
 
-/// In `here/records`: all of it, except that one trial failed, one could not be run and two never
-/// began.
+/// Makes a complete record in `here/records`, in which one trial failed, one could not run and two
+/// never began.
 pub fn record(here: &Path) -> PathBuf {
     let writer = begin(here, NAME, 2);
     for (number, id) in writer.remaining().iter().enumerate() {
@@ -74,25 +74,26 @@ pub fn record(here: &Path) -> PathBuf {
     writer.folder().to_owned()
 }
 
-/// One trial, whose one request begins at `sector`.
+/// Makes a record of a single trial, whose only request begins at `sector`.
 pub fn small_record(here: &Path, name: &str, sector: u64) -> PathBuf {
     let writer = begin(here, name, 2);
     finish(&writer, &id(CELLS[0], 1), outcome(CELLS[0], 1), sector);
     writer.folder().to_owned()
 }
 
-/// A record that is being written, with nothing in it yet.
+/// Begins a record that is still being written, with nothing in it.
 pub fn begun(here: &Path, name: &str) -> Writer {
     begin(here, name, 2)
 }
 
-/// Records the next good trial of a record that [`begun`] has made.
+/// Records the next successful trial of a record that [`begun`] has made.
 pub fn go_on(writer: &Writer, number: usize) {
     let (cell, seed) = (CELLS[number % CELLS.len()], (number / CELLS.len()) as u32 + 1);
     finish(writer, &id(cell, seed), outcome(cell, seed), 0);
 }
 
-/// Every trial of so many seeds is good; latencies are `factor` times those of [`record`].
+/// Makes a record with this number of seeds, in which every trial succeeds. Latencies are `factor`
+/// times those of [`record`].
 pub fn seeds_record(here: &Path, name: &str, seeds: u32, factor: f64) -> PathBuf {
     let writer = begin(here, name, seeds);
     for seed in 1..=seeds {
@@ -128,8 +129,8 @@ fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
     }
 }
 
-/// The numbers of `pid` depend on the seed; round-robin is a little better on hard disks,
-/// whatever the seed.
+/// Returns the numbers of a trial. Those of `pid` depend on the seed; round-robin is a little
+/// better on hard disks for every seed.
 fn sample(cell: [&str; 3], seed: u32) -> Sample {
     let seeded = f64::from(seed);
     let (disks, device, latency) = match cell[0] {

@@ -1,6 +1,6 @@
-//! Runs with real guests, as users start and end them: the signals that reach a run, what a killed
-//! one leaves, two at once. They want a kernel in the user's cache and are skipped without one,
-//! unless DISKLAB_NEED_GUEST is set.
+//! Tests runs with real guests as users start and end them: signals to a run, the remains of a
+//! killed run, and two runs at once. They need a kernel in the user's cache. Without one they are
+//! skipped, unless DISKLAB_NEED_GUEST is set.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,8 +29,8 @@ array = ["constant-raid1"]
 workload = ["smoke-randread"]
 "#;
 
-/// A folder with a suite, and a cache that has the user's kernel and nothing else. None where there
-/// is no kernel.
+/// Makes a folder with a suite, and a cache with the user's kernel and nothing else. Returns None
+/// if there is no kernel.
 pub fn place() -> Option<tempfile::TempDir> {
     let share = Share::open(Path::new(HOME)).expect("this work tree");
     let kernel = Cache::open()
@@ -65,7 +65,7 @@ pub fn start(here: &Path, arguments: &[&str]) -> Child {
         .expect("it starts")
 }
 
-/// Waits until a record has so many lines; the run must not be over by then.
+/// Waits until a record has this many lines. The run must not end before.
 pub fn wait_for_lines(run: &mut Child, record: &Path, lines: usize) {
     let asked = Instant::now();
     let count =
@@ -86,7 +86,7 @@ pub fn end(run: Child, signal: Signal) -> Output {
     run.wait_with_output().expect("it ends")
 }
 
-/// Processes that work in a folder below `here`, after some seconds in which they may leave.
+/// Lists processes that work in a folder below `here`, after some seconds in which they may exit.
 fn processes(here: &Path) -> Vec<PathBuf> {
     let now = || {
         let all = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
@@ -149,9 +149,9 @@ fn so_does_an_ordinary_kill() {
     stopped_by(Signal::TERM);
 }
 
-/// Killed three times without warning, then left alone: every trial ran to its end once.
-/// A machine without memory kills a guest's kernel, which is not the trial's fault: the trial runs
-/// again without being asked for, and nothing contradicts its result.
+/// A guest is killed three times and then runs undisturbed; every trial completes once. A machine
+/// without memory may kill a guest's kernel, which is not the trial's fault. The trial runs again
+/// without being asked for, and nothing contradicts its result.
 #[test]
 fn a_killed_guest_is_a_fault_of_the_machine() {
     let Some(here) = place() else { return };
@@ -160,7 +160,7 @@ fn a_killed_guest_is_a_fault_of_the_machine() {
     let long = SUITE.replace("20ms", "1 s").replace("seeds = 16", "seeds = 2");
     fs::write(here.join("mine.toml"), long).expect("a file");
     let run_one = start(here, &["run", "mine.toml", "--jobs", "1", "--out", "record"]);
-    // Once it measures: a guest that prepares works elsewhere.
+    // The guest must be measuring: a guest that prepares works in another folder.
     let raw = record.join("raw");
     let kernel = |process: &PathBuf| {
         let is_kernel = fs::read_to_string(process.join("cmdline"))
@@ -183,7 +183,7 @@ fn a_killed_guest_is_a_fault_of_the_machine() {
     let [failed] = &failed[..] else { panic!("{failed:?}") };
     assert_eq!(failed.fault, Some(Fault::Machine), "{failed:?}");
     assert!(failed.reason.as_deref().is_some_and(|reason| reason.contains("signal: 9")));
-    // A record in which the trial went well and this one are no contradiction.
+    // This record and one in which the trial succeeded at once do not contradict each other.
     let whole = run(here, &["run", "mine.toml", "--out", "whole"]);
     assert_eq!(whole.status, Some(0), "{}{}", whole.out, whole.err);
     let merged = run(here, &["merge", "./record", "./whole", "--out", "merged"]);
@@ -193,7 +193,7 @@ fn a_killed_guest_is_a_fault_of_the_machine() {
     assert_eq!(run(here, &["same", "./record", "./whole"]).status, Some(0));
 }
 
-/// A shell that allows few files has a hard limit of more, which the program takes.
+/// A shell with a low limit of open files has a higher hard limit, which the program takes.
 #[test]
 fn the_soft_limit_of_open_files_is_raised() {
     let Some(here) = place() else { return };
@@ -208,7 +208,7 @@ fn the_soft_limit_of_open_files_is_raised() {
     assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
 }
 
-/// A full filesystem ends the run at once, and the trials that it left run later.
+/// A full filesystem ends the run at once, and the remaining trials run later.
 #[test]
 fn a_full_filesystem_ends_a_run_that_is_continued() {
     let Some(here) = place() else { return };
@@ -250,7 +250,7 @@ fn a_killed_run_is_continued() {
             if round == 0 { &first } else { &["run", "--jobs", "2", "--resume", "record/"] },
         );
         wait_for_lines(&mut run, &record, lines);
-        // Somewhere in the life of the next two guests.
+        // The kill comes at some time during the next two guests.
         sleep(Duration::from_millis(70 * (round as u64 + 1)));
         let killed = end(run, Signal::KILL);
         assert_eq!(killed.status.signal(), Some(9), "round {round}: it ended by itself");
@@ -277,8 +277,8 @@ fn a_killed_run_is_continued() {
     assert_eq!(disks.iter().filter(|name| name.starts_with(".tmp-")).count(), 0, "{disks:?}");
 }
 
-/// The kernel's command line could not say all of these; it need not, for in the guest the program
-/// has another name.
+/// The kernel's command line could not hold all of these paths. It need not: in the guest, the
+/// program has another name.
 #[test]
 fn paths_of_all_kinds() {
     let Some(here) = place() else { return };
@@ -303,7 +303,7 @@ fn paths_of_all_kinds() {
     }
 }
 
-/// Both want disks that are not there yet: one makes them, the other waits.
+/// Both runs need disks that do not exist yet. One run makes them, and the other waits.
 #[test]
 fn two_runs_share_a_cache() {
     let Some(here) = place() else { return };
@@ -320,8 +320,8 @@ fn two_runs_share_a_cache() {
     assert_eq!(prepared.count(), 1, "{disks:?}");
 }
 
-/// Seeds are added where a verdict is open, and none where it is given; a run that was killed goes
-/// on as if it had not been.
+/// Seeds are added to undecided cells, and not to decided ones. A killed run continues as if it had
+/// not been killed.
 #[test]
 fn seeds_until_decided() {
     let Some(here) = place() else { return };
@@ -339,8 +339,8 @@ fn seeds_until_decided() {
     };
     let not_needed =
         statuses("whole").iter().filter(|(_, status)| *status == Some(Status::NotNeeded)).count();
-    // In turn serves two disks at once, and one disk alone is decided by as few seeds as there can
-    // be; what is the same disk after disk needs no more either.
+    // Round-robin uses two disks at once, and one disk alone is decided by the fewest seeds there
+    // can be. Policies that choose the same disk for each request need no more seeds either.
     assert!(
         not_needed >= 8 && whole.out.contains(&format!("{not_needed} not needed")),
         "{not_needed}: {}",
@@ -379,10 +379,9 @@ workload = ["smoke-randread"]
 policy = ["pid", "round-robin:4k", "queue"]
 "#;
 
-/// The same against the same, under other seeds: verdicts of better or worse are false, and seldom.
-/// Of four runs each two are compared. Corrected for many cells, a family of verdicts has a false
-/// one in 5 % of cases at most; each cell for itself, its interval leaves nothing out in 5 % of
-/// cases at most.
+/// Four runs differ in their seeds only, so that every verdict of better or worse is false. Each
+/// pair of runs is compared. With correction for many cells, at most 5 % of families have a false
+/// verdict. For each cell alone, at most 5 % of intervals miss zero.
 #[test]
 fn a_against_a() {
     let Some(here) = place() else { return };
@@ -419,8 +418,8 @@ fn a_against_a() {
             all += judged.len();
         }
     }
-    // More than one of six would be seen in 3 % of cases, were they independent; of the cells three
-    // standard deviations more than 5 %.
+    // If the comparisons were independent, more than one of six would be false in 3 % of cases. For
+    // cells, the bound is 5 % and three standard deviations.
     let expected = 0.05 * all as f64;
     let most = expected + 3.0 * (0.95 * expected).sqrt();
     assert!(families <= 1 && alone as f64 <= most, "{families} families, {alone} of {all} cells");

@@ -1,4 +1,4 @@
-//! `history`, on records made here.
+//! Tests `history` on records made here.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::input::refused;
 use crate::{fixture, json, run};
 
-/// Six nights: a tenth slower from the fourth on.
+/// Makes six nightly records that are 10 % slower from the fourth on.
 fn nights(here: &Path) -> Vec<String> {
     let nights = (1..=6).map(|night| {
         let name = format!("night-{night}");
@@ -72,13 +72,13 @@ fn tables_and_pictures() {
     for part in ["IOPS of quick in 6 records", "worse", "a new level begins with night-4"] {
         assert!(table.out.contains(part), "{part}: {}", table.out);
     }
-    // The level falls with the fourth night.
+    // The level falls at the fourth night.
     assert!(
         table.out.contains("\u{2588}\u{2588}\u{2588}\u{2581}\u{2581}\u{2581}"),
         "{}",
         table.out
     );
-    // The newest kernel was first.
+    // The first record has the newest kernel.
     let by_kernel = run(here.path(), &["history", "quick", "--metric", "iops", "--by", "kernel"]);
     let head = by_kernel.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(head.contains("from night-6 (7.6.1) to night-1 (7.11.1)"), "{head}");
@@ -92,7 +92,7 @@ fn tables_and_pictures() {
     assert_eq!(svg.status, Some(0), "{}", svg.err);
     let drawn = fs::read_to_string(here.path().join("history.svg")).expect("a picture");
     assert!(drawn.contains("<svg") && drawn.matches("<circle").count() == 36);
-    // The next night draws it again; what somebody else wrote stays.
+    // The next run replaces the picture, and keeps a file that another program wrote.
     assert_eq!(run(here.path(), &["history", "quick", "-o", "history.svg"]).status, Some(0));
     fs::write(here.path().join("mine.svg"), "<svg/>").expect("a file");
     let refused = run(here.path(), &["history", "quick", "-o", "mine.svg"]);
@@ -100,7 +100,7 @@ fn tables_and_pictures() {
     assert_eq!(fs::read_to_string(here.path().join("mine.svg")).expect("a file"), "<svg/>");
 }
 
-/// A row says the numbers that its change is between, as `compare` does.
+/// A row has the numbers of its comparison, as `compare` does.
 #[test]
 fn the_numbers_are_those_of_the_change_and_few_seeds_are_said_to_be() {
     let here = tempfile::tempdir().expect("a folder");
@@ -145,7 +145,7 @@ fn wrong_input_is_named() {
     assert!(metric.contains("none of 2 records has speed"), "{metric}");
     let ending = refused(run(here.path(), &["history", "quick", "-o", "x.gif"]));
     assert!(ending.contains("`.gif`"), "{ending}");
-    // A record that cannot be read is left out, and the others are shown.
+    // An unreadable record is left out, and the others are shown.
     fixture::small_record(here.path(), "broken", 0);
     fs::write(here.path().join("records/broken/manifest.toml"), "?").expect("room");
     let done = run(here.path(), &["history", "quick", "--metric", "iops"]);

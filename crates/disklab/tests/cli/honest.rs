@@ -1,5 +1,5 @@
-//! What makes numbers of real disks honest: on loop devices that the tests make, as root. Skipped
-//! with the reason elsewhere.
+//! Tests the precautions for measurements on real disks, on loop devices, as root. Elsewhere the
+//! tests are skipped with the reason.
 
 use std::fs;
 use std::io::Write as _;
@@ -34,7 +34,7 @@ fn run(here: &Path, arguments: &[&str]) -> Done {
     done(command.output().expect("it starts"))
 }
 
-/// Without the breaks of lines.
+/// Returns the text without line breaks.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -59,7 +59,8 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
     for (first, second) in record.pairs() {
         assert_eq!((&first.cell, first.seed), (&second.cell, second.seed));
     }
-    // As it was said: block by block, the second times among the others.
+    // The trials ran in the planned order: block by block, with the second measurements among the
+    // others.
     let ran: Vec<&str> = record.lines().iter().map(|outcome| outcome.trial.as_str()).collect();
     let said: Vec<&str> = dry
         .out
@@ -97,7 +98,7 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
     );
 }
 
-/// Of the machine before a trial and behind it: what any Linux tells.
+/// Checks the state of the machine before and after a trial that any Linux reports.
 fn surroundings_are_noted(raw: &Path, scheduler: &str) {
     let text = fs::read_to_string(raw.join("environment.json")).expect("the environment");
     let noted: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -115,7 +116,7 @@ fn surroundings_are_noted(raw: &Path, scheduler: &str) {
             "{then}"
         );
     }
-    // Afterwards the disk is seen as the trial had it.
+    // The state after the trial is that of the trial.
     let after = noted["after"]["disks"][0]["queue"]["scheduler"].as_str().unwrap_or_default();
     assert!(after.contains(&format!("[{scheduler}]")), "{scheduler}: {noted}");
 }
@@ -151,7 +152,7 @@ fn a_budget_ends_a_run_with_what_is_open() {
     );
     let ran = outcomes.len();
     assert!(ran > 0 && ran < 60, "{ran} trials");
-    // Nobody knows how many seeds it would take: a dry run has those that are sure.
+    // The number of seeds is unknown, so that a dry run shows the seeds that are certain.
     let dry = run(here.path(), &[&asked[..], &["--seeds", "30", "--dry-run"]].concat());
     assert_eq!(dry.status, Some(0), "{}", dry.err);
     let last = dry.out.lines().last().unwrap_or_default();
@@ -191,7 +192,7 @@ fn a_choice_that_the_kernel_lacks_is_left_out_and_not_failed() {
         done.out,
         done.err
     );
-    // No kernel has it that was not patched with it.
+    // No unpatched kernel has this policy.
     let queue = of("queue");
     assert_eq!(queue.len(), 2);
     for outcome in &queue {
@@ -212,7 +213,7 @@ fn what_has_nothing_to_be_held_against_gets_no_more_seeds() {
     let here = tempfile::tempdir().expect("a folder");
     let Some((loops, allow)) = loops(here.path(), 2) else { return };
     let suite = SUITE.replace("constant-ext4", "constant-raid1");
-    // No kernel has the baseline that was not patched with it.
+    // No unpatched kernel has this baseline.
     let suite = suite.replace("scheduler = \"none\"", "policy = \"queue\"");
     let suite =
         suite.replace("scheduler = [\"none\", \"mq-deadline\"]", "policy = [\"pid\", \"queue\"]");
@@ -289,7 +290,7 @@ fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
         shown.contains("disturbed by others") && !shown.contains("cannot be true together"),
         "{shown}"
     );
-    // Room for the test file, but not for what is to stay free beside it.
+    // The filesystem has room for the test file, but not for the space that must stay free.
     let filler = fs::File::create(pool.join("filler")).expect("a file");
     let stat = rustix::fs::statvfs(&pool).expect("statvfs");
     let leave = 96 << 20;
@@ -323,7 +324,7 @@ fn an_old_fio_is_refused_before_anything_is_made() {
         .args(["run", "mine.toml", "--on", "host", "--devices", &devices(&loops), "--allow"])
         .arg(&allow);
     asked.env("DISKLAB_STATE", here.path().join("state"));
-    // Where programs are looked for first, for this one only.
+    // Programs are looked for here first, in this namespace only.
     let done = done(with_programs(&programs, &asked).output().expect("unshare"));
     assert_eq!(done.status, Some(5), "{}{}", done.out, done.err);
     assert!(
@@ -347,7 +348,7 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
         .replace("scheduler = [\"none\", \"mq-deadline\"]", "");
     fs::write(here.path().join("mine.toml"), suite).expect("a file");
     let pool = here.path().join("pool");
-    // What is overwritten here takes new room.
+    // On btrfs, overwritten data takes new space.
     let _mounted = made_and_mounted(&["mkfs.btrfs", "--quiet"], &loops, &pool);
     let at = pool.display().to_string();
     let stop = AtomicBool::new(false);
@@ -366,8 +367,8 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
     assert_eq!(left, ["filler"], "the folder is removed all the same");
 }
 
-/// Once the trial measures, takes all room but a little, and writes as much as goes in, again and
-/// again.
+/// Once the trial measures, fills the filesystem almost completely, and writes as much as fits,
+/// again and again.
 fn fill_up(pool: &Path, record: &Path, stop: &AtomicBool) {
     let measures = || {
         let raw = fs::read_dir(record.join("raw")).into_iter().flatten().flatten();

@@ -1,5 +1,5 @@
-//! The host executor in a guest, on modelled disks in virtual time: what it measures is what the
-//! kernel executor measures of the same trial, where md is as well.
+//! Tests the host executor in a guest, on modelled disks in virtual time. It must measure the same
+//! as the kernel executor for the same trial, also on md.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -43,7 +43,7 @@ fn of_md_too() {
     alike("nvme-md-raid1-ext4", "", "", 0.05);
 }
 
-/// What `calibrate` makes of a disk tells what a filesystem on that disk does.
+/// A calibrated model of a disk predicts the results of a filesystem on that disk.
 #[test]
 fn a_disk_that_was_calibrated_is_predicted() {
     let Some(here) = guests::place() else { return };
@@ -80,7 +80,7 @@ fn a_disk_that_was_calibrated_is_predicted() {
     }
 }
 
-/// Numbers of a trial, by both executors, are within this part of each other.
+/// Asserts that the numbers of a trial by both executors differ by at most this share.
 fn alike(array: &str, from: &str, to: &str, within: f64) {
     let Some(here) = guests::place() else { return };
     let text = SUITE.replace("ARRAY", array);
@@ -106,7 +106,7 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
     near("IOPS", kernel.iops, host.iops);
     near("mean latency", kernel.lat_mean_ns, host.lat_mean_ns);
     near("p50", kernel.p50_ns.expect("p50").0 as f64, host.p50_ns.expect("p50").0 as f64);
-    // Of md's answers about one in a hundred waits for another: p99 is on this edge, see
+    // About one in a hundred answers of md waits for another one, so that p99 is at this edge; see
     // `predicted`.
     if within < 0.02 {
         near("p99", kernel.p99_ns.expect("p99").0 as f64, host.p99_ns.expect("p99").0 as f64);
@@ -127,7 +127,7 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
     predicted(here.path(), &guest.path().join("record"), &trials[0], within);
 }
 
-/// Models that are what the disks of a record were tell what was measured there.
+/// Asserts that models of the record's disks predict the measured results.
 fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
     let models: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
     let record = record.display().to_string();
@@ -141,12 +141,12 @@ fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
     assert_eq!(metrics, ["IOPS", "mean", "p50", "p99"], "{told}");
     for cell in cells {
         let error = cell["error"].as_f64().expect("an error");
-        // Of models that do not answer alike each time, about one request in a hundred waits for
-        // another, 130 us instead of 80: p99 is on this edge.
+        // If the models' answers vary, about one request in a hundred waits for another one: 130 us
+        // instead of 80. p99 is at this edge.
         let within = if within > 0.02 && cell["metric"] == "p99" { 0.7 } else { within };
         assert!(error.abs() <= within, "{cell}");
     }
-    // Disks that are ten times as slow are not those.
+    // Disks that are ten times slower give other results.
     let slow = vec!["desktop-2tb"; models.len()].join(",");
     let done =
         crate::run(here, &["--json", "predict", &record, "--devices", &slow, "--out", "slow"]);
@@ -172,7 +172,7 @@ fn disks(trial: &Trial) -> Vec<MachineDisk> {
     trial.devices.iter().enumerate().map(disk).collect()
 }
 
-/// `disklab run --on host` as what a guest with the trial's disks measures.
+/// Runs `disklab run --on host` in a guest with the trial's disks.
 pub fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
     let program = env!("CARGO_BIN_EXE_disklab");
     fs::write(folder.join("mine.toml"), suite).expect("a file");
@@ -204,7 +204,7 @@ pub fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
     run_in_guest(folder, disks, &command.map(str::to_owned));
 }
 
-/// Lists all disks of a guest as those that may be written.
+/// Writes an allow file with all disks of a guest.
 pub fn allow(folder: &Path, disks: &[MachineDisk]) {
     let allowed = |(number, disk): (usize, &MachineDisk)| {
         let name = disklab_config::places::disk_name(number);
@@ -220,7 +220,7 @@ pub fn allow(folder: &Path, disks: &[MachineDisk]) {
     }
 }
 
-/// Runs a command in a guest that has these disks; it has to end well.
+/// Runs a command in a guest with these disks. The command must succeed.
 pub fn run_in_guest(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
     let program = env!("CARGO_BIN_EXE_disklab");
     let found = Installation::find().expect("the disk library beside the tests");

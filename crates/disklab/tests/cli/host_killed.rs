@@ -1,9 +1,9 @@
-//! The host executor in a guest, killed at each step of its journals: what it left is really a
-//! change, and `clean` undoes it. On md with a weight and on a btrfs that is in use, neither of
-//! which is on every machine.
+//! Tests the host executor in a guest, killed at each step of its journals. Each step must be a
+//! real change, and `clean` must undo it. The trials use md with a weight, and a btrfs that is in
+//! use; few machines have either.
 //!
-//! What kills is this file, too: run by the guest as its one program. The journals are on a
-//! modelled disk, so that each line takes time that the one who waits for it sees.
+//! This file is also the program that kills: the guest runs it as its only program. The journals
+//! are on a modelled disk, so that each line takes time, which the killing process can see.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -42,7 +42,7 @@ weight = 500
 
 const STATE: &str = "/mnt/state";
 const DATA: &str = "/mnt/data";
-/// For the one that runs inside: what it is to kill.
+/// Environment variable for the inner process: the arguments of the run to kill.
 const ASKED: &str = "DISKLAB_TEST_KILLED";
 
 #[test]
@@ -61,7 +61,8 @@ fn at_any_step_on_a_filesystem_that_is_in_use() {
     );
 }
 
-/// Kills it at least so many times; some time each of these is different.
+/// Kills the run at least `least` times; each of the changes in `different` must occur at some
+/// time.
 fn killed(arguments: &str, different: &str, least: u32) {
     let Some(_here) = guests::place() else { return };
     let place = tempfile::tempdir().expect("a folder");
@@ -97,7 +98,7 @@ fn killed(arguments: &str, different: &str, least: u32) {
     run_in_guest(folder, disks, &words.map(str::to_owned));
 }
 
-/// Not a test: what those above run in a guest.
+/// Runs inside a guest, for the tests above. It is no test of its own.
 #[test]
 #[ignore = "for a guest"]
 fn inside_the_guest() {
@@ -127,14 +128,15 @@ fn inside_the_guest() {
         let mut run = start(arguments);
         if !wait_for(&mut run, || journalled() >= lines) {
             let end = run.wait_with_output().expect("its end");
-            // Both of its trials, the second on what the first one left assembled or not.
+            // Both trials succeed; the second one finds the array of the first assembled or
+            // stopped.
             assert!(end.status.success(), "{}", String::from_utf8_lossy(&end.stderr));
             break;
         }
         kills += 1;
         seen.extend(kill(run, &before, &format!("{lines} lines")));
     }
-    // Each was just about to change something. Here all is changed.
+    // The runs before were killed just before a change. This one is killed after all changes.
     let mut run = start(arguments);
     assert!(wait_for(&mut run, is_measuring), "it measures nothing");
     seen.extend(kill(run, &before, "a measurement had begun"));
@@ -145,19 +147,19 @@ fn inside_the_guest() {
     assert!(kills >= least.parse().expect("a number"), "it was killed {kills} times only");
 }
 
-/// What was different when it was killed, and is not any more.
+/// Kills the run, and returns the kinds of changes that it had made and `clean` has undone.
 fn kill(mut run: Child, before: &HostState, when: &str) -> BTreeSet<&'static str> {
     run.kill().expect("it runs");
     run.wait().expect("its end");
     let mut changed = HostState::now().unlike(before);
-    // They are about to end.
+    // The processes are about to end.
     changed.remove("process");
     let clean = disklab("clean").output().expect("it starts");
     let said = String::from_utf8_lossy(&clean.stdout);
     assert!(clean.status.success(), "after {when}: {said}");
     let left = HostState::now().unlike(before);
     assert!(left.is_empty(), "after {when}, with {changed:?} changed, {left:?} is left:\n{said}");
-    // A journal and no more may be there. What is more is told.
+    // A single change may be the journal itself. Further changes must be reported.
     assert!(
         changed.len() < 2 || !said.starts_with("nothing"),
         "{changed:?} changed, and it said {said}"
@@ -190,7 +192,7 @@ fn start(arguments: &str) -> Child {
         .expect("it starts")
 }
 
-/// False where the run ends before that.
+/// Waits for a condition. Returns false if the run ends first.
 fn wait_for(run: &mut Child, is_there: impl Fn() -> bool) -> bool {
     while !is_there() {
         if run.try_wait().expect("its state").is_some() {
@@ -201,7 +203,7 @@ fn wait_for(run: &mut Child, is_there: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Lines of all journals.
+/// Returns the number of lines in all journals.
 fn journalled() -> usize {
     let journals = fs::read_dir(STATE).into_iter().flatten().flatten();
     journals
@@ -216,7 +218,7 @@ fn is_measuring() -> bool {
     })
 }
 
-/// All that a trial may change, each line by its kind.
+/// State of everything that a trial may change, each line with its kind.
 struct HostState(BTreeSet<(&'static str, String)>);
 
 impl HostState {
@@ -256,7 +258,7 @@ impl HostState {
             all.insert(("mark", String::from_utf8_lossy(&marks.stdout).into_owned()));
         }
         all.extend(said("/proc/self/mounts").lines().map(|line| ("mount", line.to_owned())));
-        // One that has ended and is waited for by nobody has no words any more.
+        // The command line of a zombie process is empty.
         let words = |pid: &String| {
             format!("{pid} {}", said(&format!("/proc/{pid}/cmdline")).replace('\0', " "))
         };
@@ -268,7 +270,7 @@ impl HostState {
         Self(all)
     }
 
-    /// The kinds of what is other.
+    /// Returns the kinds of lines that differ.
     fn unlike(&self, before: &Self) -> BTreeSet<&'static str> {
         self.0.symmetric_difference(&before.0).map(|(kind, _)| *kind).collect()
     }

@@ -1,4 +1,4 @@
-//! `import` and `audit`, on results that others might have; `gate`.
+//! Tests `import` and `audit` on results of other programs, and `gate`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::input::refused;
 use crate::{fixture, json, run};
 
-/// A report of fio: 8 requests in flight if `mean_us` is 4000.
+/// Returns a report of fio. With `mean_us` of 4000, 8 requests are in flight.
 fn fio(iodepth: u32, iops: f64, mean_us: f64) -> String {
     let requests = iops as u64;
     let job = format!(r#""jobname":"rand","job options":{{"iodepth":"{iodepth}"}}"#);
@@ -27,7 +27,7 @@ fn fio(iodepth: u32, iops: f64, mean_us: f64) -> String {
     )
 }
 
-/// Five repeats under each of two schedulers, bfq a tenth slower.
+/// Makes five repeats for each of two schedulers; bfq is 10 % slower.
 fn results(here: &Path) {
     for (scheduler, factor) in [("none", 1.0), ("bfq", 1.1)] {
         fs::create_dir_all(here.join("results").join(scheduler)).expect("a folder");
@@ -70,13 +70,13 @@ fn repeats_of_others_are_compared() {
     );
     let shown = run(here.path(), &["show", "./theirs"]);
     assert!(shown.out.contains("bfq") && shown.out.contains("10 of 10 trials ok"), "{}", shown.out);
-    // What was read is in the record, and whether it still is what was read.
+    // The imported files are in the record, and it shows if they were changed later.
     let found = here.path().join("theirs/found/0-rand-1.json");
     assert_eq!(
         fs::read(&found).expect("kept"),
         fs::read(here.path().join("results/bfq/rand-1.json")).expect("there")
     );
-    // What never varies is no column, and nothing can be run of it.
+    // A constant axis is no column, and imported results cannot be run.
     let shown = run(here.path(), &["show", "./theirs"]).out;
     assert!(shown.contains("scheduler ") && !shown.contains("iodepth"), "{shown}");
     let resumed = refused(run(here.path(), &["run", "--resume", "./theirs"]));
@@ -106,7 +106,7 @@ fn rows_that_cannot_be_true_are_kept_and_left_out() {
             [&["compare", "./theirs", "--baseline", "scheduler=none", "--json"], more].concat();
         json(here.path(), &arguments)["cells"].as_array().expect("cells").len()
     };
-    // Its depth is another, so it is in a cell of its own, and against nothing.
+    // The row has another depth, so that it is in a cell of its own without a counterpart.
     assert_eq!((trials(&[]), trials(&["--with-doubtful"])), (1, 1));
     let record = run(here.path(), &["audit", "theirs"]);
     assert_eq!(record.status, Some(1));
@@ -130,7 +130,7 @@ fn a_published_table() {
     assert_eq!(audit["by"]["groups"], groups, "{audit}");
     let import = run(here.path(), &["import", "table.csv", "--out", "table"]);
     assert_eq!(import.status, Some(0), "{}", import.err);
-    // The only axis of a name that is chosen is compared, with its first value as baseline.
+    // The only axis with a chosen name is compared, with its first value as the baseline.
     let by_itself = run(here.path(), &["compare", "./table"]);
     assert_eq!(by_itself.status, Some(0), "{}", by_itself.err);
     let begin = "For these disks and loads no choice is best (a guess from 1 repeat)";
@@ -186,7 +186,7 @@ fn what_is_no_result() {
     let import = run(here.path(), &["import", ".", "--out", "out"]);
     assert_eq!(import.status, Some(0), "{}", import.err);
     assert_eq!(import.err.matches("passed over: ").count(), 7, "{}", import.err);
-    // A copy is no repeat, and neither is a number that is there twice.
+    // A copy is no repeat, and neither is a repeat number that occurs twice.
     fs::copy(path("good.json"), path("copy.json")).expect("a copy");
     let copies = run(here.path(), &["import", "good.json", "copy.json", "--out", "copies"]);
     assert!(
@@ -232,7 +232,7 @@ fn a_gate() {
     assert!(said.contains("regression in 6 of 6 cells"), "{said}");
     assert_eq!(gate("after", &["--max-regression", "20%"]).0, Some(0));
     assert_eq!(gate("after", &["--max-regression", "5%", "--metric", "mean,p99"]).0, Some(3));
-    // Of few seeds the change is shown, with what would do.
+    // With few seeds, the change is shown with the number of seeds that would decide.
     fixture::seeds_record(here.path(), "two", 2, 1.001);
     let (status, said) = gate("two", &[]);
     assert_eq!(status, Some(4), "{said}");
@@ -241,7 +241,7 @@ fn a_gate() {
     assert!(said.contains("2 seeds cannot decide this"), "{said}");
     assert!(said.contains("disklab run --resume two --seeds 4"), "{said}");
     assert!(!said.contains("--resume before"), "it has as many: {said}");
-    // The same to the byte is the same with any number of seeds; equal numbers are not enough.
+    // Equal bytes are the same for any number of seeds; equal numbers alone are not enough.
     fixture::seeds_record(here.path(), "one-seed", 1, 1.0);
     let (status, said) = gate("one-seed", &["--metric", "iops,p99"]);
     assert_eq!(status, Some(0), "{said}");
@@ -251,7 +251,7 @@ fn a_gate() {
         fs::write(trial.expect("a trial").path().join("fio.json"), "[]\n").expect("a file");
     }
     assert_eq!(gate("one-seed", &[]).0, Some(4));
-    // Several metrics, each with its own bound.
+    // Several metrics have a bound each.
     let (status, said) = gate("after", &["--max-regression", "iops=5%,mean=20%"]);
     assert_eq!(status, Some(3), "{said}");
     assert!(
@@ -268,7 +268,7 @@ fn a_gate() {
     assert!(said.contains("no bound for mean"), "{said}");
     assert_eq!(gate("no-such", &[]).0, Some(2));
     assert_eq!(gate("after", &["--max-regression", "100%"]).0, Some(2));
-    // What one run lacks cannot pass.
+    // A cell that one record lacks cannot pass.
     let theirs = |name: &str, rows: &str| {
         let table = here.path().join(format!("{name}.csv"));
         fs::write(&table, format!("workload,seed,iops\n{rows}")).expect("a file");
@@ -292,7 +292,7 @@ fn a_gate() {
     assert_eq!(report["cells"][0]["passage"], "regression");
 }
 
-/// The folder that the script of the published read policy benchmarks leaves, around fio's real
+/// The folder that the script of the published read policy benchmarks writes, around fio's real
 /// output.
 #[test]
 fn the_folder_of_a_published_script() {
@@ -330,8 +330,8 @@ fn the_folder_of_a_published_script() {
     );
 }
 
-/// Values of letters that a trial's name cannot have become one name, which gets a number. How long
-/// that takes is in `cargo xtask bench import`.
+/// Values with characters that the name of a trial cannot have become the same name, with a number.
+/// `cargo xtask bench import` measures the time.
 #[test]
 fn rows_of_one_name_get_numbers() {
     let here = tempfile::tempdir().expect("a folder");

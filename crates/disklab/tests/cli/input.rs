@@ -1,11 +1,11 @@
-//! Mistaken input: exit status 2, and a message that says what was probably meant.
+//! Tests mistaken input: exit status 2, and a message with the probable meaning.
 
 use std::fs;
 use std::process::Command;
 
 use crate::{Done, HOME, disklab, done, fixture, run};
 
-/// Its message, after checks that hold for all of them.
+/// Runs the program and returns its message, after checks that hold for all messages.
 fn mistake(arguments: &[&str]) -> String {
     let here = tempfile::tempdir().expect("a folder");
     fixture::small_record(here.path(), "quick-1", 0);
@@ -13,7 +13,7 @@ fn mistake(arguments: &[&str]) -> String {
 }
 
 pub fn refused(Done { status, out, err }: Done) -> String {
-    // With --json the message is a document, too.
+    // With --json, the message is a document too.
     let is_told = out.is_empty() || out.starts_with(r#"{"error":{"exit_code":2,"#);
     assert_eq!((status, is_told), (Some(2), true), "{out}{err}");
     assert!(!err.contains("panicked"), "{err}");
@@ -111,7 +111,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// With a suite that wants more memory than any machine in sight, by both who could act on it.
+/// A suite wants more memory than any machine has. Both the file and the machine are named.
 #[test]
 fn more_memory_than_there_is_is_refused() {
     let here = tempfile::tempdir().expect("a folder");
@@ -159,7 +159,7 @@ fn what_does_nothing_is_said() {
     );
 }
 
-/// To open one would wait for ever.
+/// Opening the pipe would wait for ever.
 #[test]
 fn a_pipe_in_the_lab_is_no_suite() {
     let here = tempfile::tempdir().expect("a folder");
@@ -185,7 +185,7 @@ fn a_pipe_in_the_lab_is_no_suite() {
                 .output()
                 .expect("it starts"),
         );
-        // A table breaks its lines where they end.
+        // A table breaks lines at other places, so that words are compared.
         let words: Vec<_> = out.split_whitespace().chain(err.split_whitespace()).collect();
         assert!(words.join(" ").contains("it is a named pipe (FIFO)"), "{arguments:?}");
     }

@@ -1,6 +1,7 @@
-//! Runs on machines that lack something: files, memory, processes, room, places to execute from. A
-//! run ends with a sentence that says what is missing, or goes on without it. Nothing of the
-//! machine's is recorded as the trial's own, and what was recorded can be merged with a good run.
+//! Tests runs on machines that lack files, memory, processes, disk space, or places to execute
+//! from. A run ends with a sentence that names the missing resource, or continues without it. A
+//! fault of the machine is never recorded as the trial's own, and the record can be merged with a
+//! good one.
 
 use std::fs;
 use std::path::Path;
@@ -21,20 +22,20 @@ array = ["constant-raid1"]
 workload = ["smoke-randread"]
 "#;
 
-/// How a run under a limit may end.
+/// Allowed end of a run under a limit.
 enum Ending {
     /// All trials are ok.
     Well,
-    /// With this exit status and these words.
+    /// The run ends with this exit status and these words.
     Says(i32, &'static str),
-    /// Either way: with exit status 0, or with 1 or 5 and a sentence.
+    /// Either end is allowed: exit status 0, or exit status 1 or 5 with a sentence.
     Any,
 }
 
-/// A limit: its name, what a shell does before it executes the program, and how the run ends.
+/// A limit: its name, the shell commands before the program is executed, and the end of the run.
 struct Limit(&'static str, &'static str, Ending);
 
-/// Limits that a shell makes in a mount namespace of its own.
+/// Limits that a shell sets in a mount namespace of its own.
 const MOUNTS: &[Limit] = &[
     Limit("no exec in /dev/shm", "mount -t tmpfs -o noexec none /dev/shm", Ending::Well),
     Limit("a tiny /dev/shm", "mount -t tmpfs -o size=64k none /dev/shm", Ending::Well),
@@ -74,7 +75,7 @@ const MOUNTS: &[Limit] = &[
     Limit("no user namespaces", "echo 0 >/proc/sys/user/max_user_namespaces", Ending::Well),
 ];
 
-/// Limits that the shell of any user can make.
+/// Limits that any user's shell can set.
 const RESOURCES: &[Limit] = &[
     Limit("files of 8 MiB", "ulimit -f 8192", Ending::Says(5, "`ulimit -f unlimited`")),
     Limit("300 open files", "ulimit -n 300", Ending::Well),
@@ -149,7 +150,7 @@ fn a_run_on_odd_mounts_says_what_is_missing() {
     check(MOUNTS, true);
 }
 
-/// Root is not held to the number of processes.
+/// The number of processes does not limit root.
 #[test]
 fn a_run_with_few_processes_says_what_is_missing() {
     if rustix::process::geteuid().is_root() {

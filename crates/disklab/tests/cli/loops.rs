@@ -1,4 +1,4 @@
-//! Loop devices of a test's own, taken apart when it ends, also when it fails.
+//! Loop devices of a test, detached when the test ends or fails.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ pub struct LoopDisk {
 }
 
 impl LoopDisk {
-    /// On a new sparse file. Written back to a file on a disk, so that no test is about memory.
+    /// Makes a device on a new sparse file. The file is on a disk, so that no test measures memory.
     pub fn new(here: &Path, name: &str, mebibytes: u64) -> Self {
         let file = here.join(name);
         std::fs::File::create(&file)
@@ -30,13 +30,13 @@ impl LoopDisk {
         self.path.file_name().expect("a name").to_string_lossy().into_owned()
     }
 
-    /// Of its queue, in sysfs.
+    /// Reads a file of the disk's queue in sysfs.
     pub fn queue(&self, file: &str) -> String {
         let path = Path::new("/sys/block").join(self.name()).join("queue").join(file);
         std::fs::read_to_string(path).expect("sysfs").trim().to_owned()
     }
 
-    /// Whether anything that blkid knows is on it.
+    /// Returns true if blkid finds nothing on the disk.
     pub fn is_blank(&self) -> bool {
         let out =
             Command::new("wipefs").arg("--noheadings").arg(&self.path).output().expect("wipefs");
@@ -51,8 +51,8 @@ impl Drop for LoopDisk {
     }
 }
 
-/// So many of 512 MiB, with an allow file that lists them; none, and a line that says why, where
-/// there can be none.
+/// Makes `count` devices of 512 MiB, and an allow file that lists them. If loop devices cannot be
+/// made, returns None and prints the reason.
 pub fn loops(here: &Path, count: usize) -> Option<(Vec<LoopDisk>, PathBuf)> {
     let why = if !rustix::process::geteuid().is_root() {
         Some("loop devices want root")

@@ -1,5 +1,5 @@
-//! The program as its users meet it: run as a process, on the real lab, with records made here. No
-//! guest is started.
+//! Tests the program as a process, on the real lab, with records made here. Most tests start no
+//! guest.
 
 mod bisecting;
 mod calibrating;
@@ -50,10 +50,10 @@ mod zfs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// This work tree.
+/// Root of this work tree.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
 
-/// The program, in `here`, with this work tree's lab and an empty cache.
+/// Returns the program's command in `here`, with this work tree's lab and an empty cache.
 fn disklab(here: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_disklab"));
     command
@@ -66,7 +66,7 @@ fn disklab(here: &Path) -> Command {
     command
 }
 
-/// What it did: exit status, standard output, standard error.
+/// Result of a command: exit status, standard output, standard error.
 struct Done {
     status: Option<i32>,
     out: String,

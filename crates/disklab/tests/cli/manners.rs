@@ -1,4 +1,4 @@
-//! What every verb owes to its surroundings: help, exit statuses, pipes, colours.
+//! Tests the behaviour that all verbs share: help, exit statuses, pipes, colours.
 
 use std::fs::File;
 use std::io::Read;
@@ -130,7 +130,7 @@ fn a_terminal_gets_colours_unless_it_does_not_want_them_and_tables_as_wide_as_it
     }
 }
 
-/// Words and numbers stay whole, whatever there is room for.
+/// Words and numbers stay whole for any width.
 #[test]
 fn nothing_is_wider_than_the_terminal_or_broken_within_a_word() {
     let here = tempfile::tempdir().expect("a folder");
@@ -139,7 +139,7 @@ fn nothing_is_wider_than_the_terminal_or_broken_within_a_word() {
     for arguments in [&["show", "six", trial][..], &["compare", "six"], &["show", "six"]] {
         for columns in [50, 60, 80] {
             let text = on_terminal_of(here.path(), arguments, columns);
-            // Commands and paths are there to be copied.
+            // Commands and paths are not wrapped, since users copy them.
             let copied = |line: &str| line.contains("disklab ") || line.contains('/');
             let lines = text.lines().filter(|line| !copied(line));
             let longest = lines.map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
@@ -158,7 +158,7 @@ fn on_terminal_of(here: &std::path::Path, arguments: &[&str], columns: u16) -> S
     on_terminal(command, columns)
 }
 
-/// What a command prints on a terminal of so many columns.
+/// Returns the output of a command on a terminal of this width.
 fn on_terminal(mut command: std::process::Command, columns: u16) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal");
@@ -168,10 +168,10 @@ fn on_terminal(mut command: std::process::Command, columns: u16) -> String {
     let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&screen, size).expect("a size");
     let mut child = command.stdout(screen).stderr(Stdio::null()).spawn().expect("it starts");
-    // The command holds the other end too.
+    // The command holds the other end of the terminal too.
     drop(command);
     let mut text = Vec::new();
-    // When the last one lets go of the other end, reading fails.
+    // Reading fails once the last process has closed the other end.
     let _ = File::from(terminal).read_to_end(&mut text);
     assert!(child.wait().expect("it ends").success());
     String::from_utf8(text).expect("text")
@@ -212,7 +212,7 @@ fn a_lab_that_is_not_there_is_said_to_be_missing() {
     assert_eq!(kernel.expect("a check")["remedy"], "disklab kernel build");
 }
 
-/// `kill -9` while a source is unpacked, which is where a build spends its first minute.
+/// `kill -9` strikes while a source is unpacked, which takes the first minute of a build.
 #[test]
 fn a_killed_build_leaves_no_process() {
     use std::os::unix::fs::PermissionsExt as _;

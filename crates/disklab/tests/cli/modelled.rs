@@ -1,4 +1,4 @@
-//! `run --on model`: records of the fast model.
+//! Tests `run --on model`: records of the fast model.
 
 use crate::fixture::record;
 use crate::run;
@@ -24,7 +24,7 @@ fn the_model_makes_an_ordinary_record_that_is_marked() {
     assert!(manifest.contains("executor = \"model\""), "{manifest}");
     let shown = run(here.path(), &["show", "m"]);
     assert_eq!(shown.status, Some(0), "{}", shown.err);
-    // Cells beside a defragmentation are left out.
+    // Cells with a defragmentation beside them are left out.
     let reason = "the model has no backgrounds such as defrag";
     assert!(shown.out.replace("\n    ", " ").contains(reason), "{}", shown.out);
     assert!(shown.out.contains("they serve searches, and no verdict"), "{}", shown.out);

@@ -1,5 +1,5 @@
-//! `install/needs` on machines that lack things, with stand-ins for apt and Rust: what it would
-//! type, or says to type.
+//! Tests `install/needs` on machines that lack things, with stand-ins for apt and Rust: the
+//! commands that it would run, or tells the user to run.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::HOME;
 
-/// What a machine has of Rust: the versions that apt offers, and the cargo that is there.
+/// Rust on a machine: the versions that apt offers, and the installed cargo.
 #[derive(Default)]
 struct Machine {
     cargo_offered: &'static str,
@@ -17,8 +17,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// Runs the script; whether it went well, and what apt and rustup were asked for and what it
-    /// said.
+    /// Runs the script. Returns whether it succeeded, the calls of apt and rustup, and its output.
     fn needs(&self) -> (bool, String) {
         self.needs_for(&[])
     }
@@ -72,7 +71,7 @@ fn a_cargo_that_is_new_enough_is_installed() {
     assert!(text.contains(" cargo") && !text.contains("rustup"), "{text}");
 }
 
-/// As on Debian 13.
+/// The machine resembles Debian 13.
 #[test]
 fn else_rustup_is() {
     let machine =
@@ -82,7 +81,7 @@ fn else_rustup_is() {
     assert!(!text.split_whitespace().any(|word| word == "cargo"), "{text}");
 }
 
-/// As on Debian 12.
+/// The machine resembles Debian 12.
 #[test]
 fn where_apt_has_neither_the_line_to_type_is_printed() {
     let (well, text) = Machine { cargo_offered: "0.66.0+ds1-1", ..Machine::default() }.needs();

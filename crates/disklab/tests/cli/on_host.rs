@@ -1,5 +1,4 @@
-//! `run --on host`, for real: on loop devices that the tests make, as root. Skipped with the reason
-//! elsewhere.
+//! Tests `run --on host` on loop devices, as root. Elsewhere the tests are skipped with the reason.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -51,7 +50,8 @@ pub fn run(here: &Path, arguments: &[&str]) -> Done {
     done(on_host(here, arguments).output().expect("it starts"))
 }
 
-/// The same in a mount namespace of its own, behind a script that has its own arguments first.
+/// Returns the command in a mount namespace of its own, started by a script with arguments of its
+/// own.
 pub fn behind(script: &str, arguments: &[&Path], command: &Command) -> Command {
     let mut unshare = Command::new("unshare");
     unshare.args(["--mount", "sh", "-c", script, "sh"]).args(arguments);
@@ -61,7 +61,7 @@ pub fn behind(script: &str, arguments: &[&Path], command: &Command) -> Command {
     unshare
 }
 
-/// With the programs of a folder before all others.
+/// Returns the command with the programs of a folder before all others.
 pub fn with_programs(programs: &Path, command: &Command) -> Command {
     behind("mount --bind \"$1\" /usr/local/sbin && shift && exec \"$@\"", &[programs], command)
 }
@@ -84,7 +84,7 @@ pub fn journals(here: &Path) -> usize {
     fs::read_dir(here.join("state")).map_or(0, Iterator::count)
 }
 
-/// Nothing of it is left: values, signatures, mounts, journals.
+/// Asserts that the run left nothing: no values, signatures, mounts or journals.
 pub fn is_as_before(here: &Path, loops: &[LoopDisk], schedulers: &[String]) {
     assert_eq!(loops.iter().map(|disk| disk.queue("scheduler")).collect::<Vec<_>>(), schedulers);
     assert!(loops.iter().all(LoopDisk::is_blank), "something is left on the disks");
@@ -184,8 +184,8 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     ];
     let dry = run(here.path(), &[&asked[..], &["--dry-run"]].concat());
     assert_eq!(dry.status, Some(0), "{}", dry.err);
-    // 3 s for a filesystem and what its small file takes, the background's lead, 300 ms that are
-    // measured, a second around them.
+    // 3 s for a filesystem with its small file and the lead of the background, 300 ms of
+    // measurement, and a second around both.
     let expected = if loops[0].queue("rotational").trim() == "1" {
         3.6 + 2.0 + 0.3 + 1.0
     } else {
@@ -205,7 +205,7 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
-    // What was said to be run was run, in that order: each step of the trial is a line of it.
+    // The steps of the trial are the lines of the dry run, in the same order.
     let raw = fs::read_dir(here.path().join("a/raw"))
         .expect("raw")
         .next()
@@ -224,7 +224,7 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     let mut next = |said: &str| {
         assert!(lines.any(|line| line == said), "`{said}` is not in this order in\n{}", dry.out);
     };
-    // Of preparing nothing is kept where it went well.
+    // A successful preparation leaves nothing behind.
     let uuid = "00000000-0000-4000-8000-000000000000";
     next("# before each trial nothing of ours runs for 0 ns, and the disks are looked at");
     next(&format!("mkfs.btrfs -q -f -d raid1 -m raid1 -U {uuid} {}", names.replace(',', " ")));
@@ -243,7 +243,7 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
                 ));
             }
             ("caches", _) => next("echo 3 > /proc/sys/vm/drop_caches"),
-            // It ends, and is told of, behind what it is beside.
+            // A background ends, and is listed, after the load that it runs beside.
             ("background", serde_json::Value::Array(command)) => behind.push(command.clone()),
             (_, serde_json::Value::Array(command)) => next(&line_of(command)),
             _ => {}
@@ -253,7 +253,7 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
         !behind.is_empty()
             && behind.iter().all(|command| dry.out.contains(&format!("{} &", line_of(command))))
     );
-    // And how it is undone, with what each file says now.
+    // The dry run also prints how each change is undone, with the present value of each file.
     for (disk, was) in loops.iter().zip(&before).rev() {
         let active = was
             .split_once('[')
@@ -275,7 +275,7 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     }
 }
 
-/// A line without what is drawn for each run: UUIDs, and names of the run's own.
+/// Returns a line without the values that are drawn for each run: UUIDs and names.
 fn masked(line: &str) -> String {
     let is_uuid = |part: &str| part.len() == 36 && part.matches('-').count() == 4;
     let word = |word: &str| {
@@ -289,7 +289,7 @@ fn masked(line: &str) -> String {
     line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// A command as the dry run writes it.
+/// Formats a command as the dry run does.
 fn line_of(command: &[serde_json::Value]) -> String {
     let quoted = |word: &serde_json::Value| {
         let word = word.as_str().expect("a word");
@@ -301,7 +301,7 @@ fn line_of(command: &[serde_json::Value]) -> String {
     command.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// Waits until the run's journals have so many lines, or it has ended.
+/// Waits until the run's journals have this many lines, or until it has ended.
 fn wait_for_lines(run: &mut Child, here: &Path, lines: usize) -> bool {
     let begun = Instant::now();
     loop {
@@ -343,12 +343,12 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
             break;
         }
         killed += 1;
-        // What was noted was about to be made: it is given a moment now and then.
+        // The journal was written just before the change, which may have been made in between.
         let [is_marked, is_set] =
             [loops.iter().any(|disk| !disk.is_blank()), schedulers(&loops) != before];
         marked += usize::from(is_marked);
         set += usize::from(is_set);
-        // Undone by `clean`, or by whatever is run next.
+        // `clean` or the next run undoes the changes.
         let next = format!("next-{lines}");
         let undone = if lines % 2 == 0 {
             let mut clean = disklab(here.path());
@@ -356,7 +356,7 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
             done(clean.output().expect("it starts"))
         } else {
             let undone = run(here.path(), &[&asked[..], &["--out", &next]].concat());
-            // What was noted and not made is not undone.
+            // Changes that were noted and not made are not undone.
             assert!(
                 !is_marked && !is_set || undone.err.contains("of a run that was killed"),
                 "{}",
@@ -367,8 +367,8 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
         assert_eq!(undone.status, Some(0), "after {lines} lines: {}{}", undone.out, undone.err);
         is_as_before(here.path(), &loops, &before);
     }
-    // Its beginning, two disks, md; another beginning, tracing, and for each disk what is put back
-    // of its scheduler.
+    // The steps are the first filesystem, two disks, md; the second filesystem, tracing, and for
+    // each disk its scheduler.
     assert!(killed >= 8, "it was killed {killed} times only");
     assert!(
         marked > 0 && set > 0,
@@ -402,11 +402,11 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
             .args(more);
         crate::done(resume.output().expect("it starts"))
     };
-    // That the record names a list is not enough: it may be somebody else's.
+    // A list that only the record names does not count, since the record may be somebody else's.
     let refused = resume(&[]);
     assert_eq!(refused.status, Some(2), "{}{}", refused.out, refused.err);
     assert!(refused.err.contains(&format!("--allow {allow}")), "{}", refused.err);
-    // Its disks are those that it has: others are not taken for them.
+    // The disks are those of the record. Others are not accepted in their place.
     let others = resume(&["--allow", &allow, "--devices", "/dev/null"]);
     assert_eq!(others.status, Some(2), "{}{}", others.out, others.err);
     assert!(others.err.contains("--devices"), "{}", others.err);
@@ -417,7 +417,7 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
         dry.out,
         dry.err
     );
-    // Of what is left, and no more.
+    // Only the remaining trials run.
     let left = outcomes(&here.path().join("a"))
         .iter()
         .filter(|outcome| outcome.status != Status::Ok)
@@ -455,7 +455,7 @@ fn what_is_not_offered_is_not_touched() {
     refused(&[], "on which disks");
     let twice = format!("{0},{0}", loops[0].path.display());
     refused(&["--devices", &twice, "--allow", &allow], "named twice");
-    // Somebody's filesystem, named once.
+    // The disk holds somebody's filesystem, and is named once.
     let made = Command::new("mkfs.ext4")
         .args(["-q", "-F"])
         .arg(&loops[0].path)
@@ -463,7 +463,7 @@ fn what_is_not_offered_is_not_touched() {
         .expect("mkfs.ext4");
     assert!(made.success());
     refused(&["--devices", &names, "--allow", &allow], "ext filesystem");
-    // Named again it goes.
+    // Named again, the disk is overwritten.
     let again = loops[0].path.display().to_string();
     let done = run(
         here.path(),
@@ -508,13 +508,13 @@ fn on_a_filesystem_that_is_there_one_folder_is_made_and_removed() {
         fs::read_dir(&pool).expect("it").flatten().map(|entry| entry.file_name()).collect();
     after.sort();
     assert_eq!(after, contents);
-    // One file of the user's is only read: here a large one is made first.
+    // A single file of the user is only read. Here, a large one is made first.
     let file = pool.join("large");
     fs::write(&file, vec![7; 64 << 20]).expect("a file");
     let done = run(here.path(), &["--at", &file.display().to_string(), "--out", "b"]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     assert!(fs::read(&file).expect("it").iter().all(|&byte| byte == 7));
-    // As a user who may write there, and may change nothing of the machine.
+    // The user may write the folder, and change nothing on the machine.
     as_nobody(here.path(), &pool);
 }
 
@@ -547,7 +547,7 @@ fn as_nobody(here: &Path, pool: &Path) {
     assert_eq!(fs::read_dir(&own).expect("it").count(), 0);
 }
 
-/// A filesystem on these disks, mounted at a new folder.
+/// Makes a filesystem on these disks, and mounts it at a new folder.
 pub fn made_and_mounted<'a>(mkfs: &[&str], disks: &[LoopDisk], at: &'a Path) -> Mounted<'a> {
     fs::create_dir(at).expect("a folder");
     let made =

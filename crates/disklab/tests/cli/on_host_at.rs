@@ -1,6 +1,5 @@
-//! `run --on host --at`: what cannot be asked of a filesystem that is in use is said before
-//! anything is done, and what btrfs counts of its devices' errors is told. As root, on loop
-//! devices.
+//! Tests `run --on host --at`: settings that a filesystem in use cannot have are refused first, and
+//! btrfs's counts of device errors are reported. The tests need root, and use loop devices.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -40,7 +39,8 @@ fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
     refused(&[], &[&at, "Read-only", "a folder is made in it"]);
 }
 
-/// Every second block of a file that is all one byte gets another one in a disk's image; how many.
+/// Changes a byte in every second block of a file in a disk's image; the file is `byte` throughout.
+/// Returns the number of changed blocks.
 fn spoil(image: &Path, byte: u8, which: usize) -> usize {
     let file = fs::OpenOptions::new().read(true).write(true).open(image).expect("a disk's file");
     let contents = fs::read(image).expect("a disk's file");
@@ -81,7 +81,7 @@ fn errors_that_btrfs_counts_are_told_by_device() {
         };
         outcome.remarks.iter().filter_map(errors).collect::<Vec<_>>()
     };
-    // A dry run tries no policy, and sees which there are.
+    // A dry run tries no policy, and reads which ones exist.
     let dry = |policy: &str| {
         run(here, &["--at", &at, "--set", &format!("policy={policy}"), "--dry-run"]).out
     };
@@ -89,7 +89,7 @@ fn errors_that_btrfs_counts_are_told_by_device() {
         |said: &str| said.lines().any(|line| line.contains("left out: the kernel that runs"));
     assert!(lacks(&dry("queue")) && !lacks(&dry("pid")), "{}", dry("queue"));
     assert_eq!(told("a"), []);
-    // No block is bad on both.
+    // No block is bad on both disks.
     let spoilt = [0, 1].map(|disk| spoil(&here.join(format!("{disk}.img")), 7, disk));
     assert!(spoilt.iter().all(|blocks| *blocks > 1000), "{spoilt:?}");
     let errors = told("b");
@@ -129,7 +129,7 @@ fn a_file_with_holes_is_refused_and_a_filesystem_in_use_is_predicted() {
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     let told: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
     let iops = told["cells"].as_array().into_iter().flatten().find(|row| row["metric"] == "IOPS");
-    // Of disks that answer four at a time after 50 us.
+    // The model's disks serve four requests at a time, each in 50 us.
     let predicted = iops.and_then(|row| row["predicted"].as_f64()).expect("IOPS");
     assert!((70_000.0..=80_000.0).contains(&predicted), "{told}");
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("/proc");

@@ -1,5 +1,5 @@
-//! `run --on host` and what becomes of its disks meanwhile: they go, fail, are held or written by
-//! others. On loop devices, as root.
+//! Tests `run --on host` on disks that vanish, fail, or are held or written by others meanwhile, on
+//! loop devices, as root.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, symlink};
@@ -16,7 +16,7 @@ use crate::on_host::{devices, is_as_before, journals, outcomes, schedulers, suit
 use crate::on_host_harmed::{clean, lines, resting, seeds, start, wait_until};
 use crate::{disklab, done};
 
-/// That a load is measured.
+/// Returns true while a load is measured.
 fn is_measuring(here: &Path) -> bool {
     let trial = fs::read_dir(here.join("a/raw")).into_iter().flatten().flatten().next();
     trial.is_some_and(|trial| {
@@ -25,7 +25,7 @@ fn is_measuring(here: &Path) -> bool {
     })
 }
 
-/// One that is no flash, so that it is measured bare.
+/// Declares the device to be rotating, so that it is measured bare. Returns the old value.
 fn turning(device: &LoopDisk) -> String {
     let was = device.queue("rotational");
     spin(device, "1");
@@ -47,8 +47,8 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
-    // Before the second begins, its disks are looked for; then it rests, and nobody has them.
-    // Another comes under the name of one.
+    // Before the second trial, the run finds its disks, and then rests without holding them.
+    // Meanwhile, another disk takes the name of one of them.
     wait_until(&mut run, "the second trial", || {
         fs::read_dir(here.join("a/raw")).is_ok_and(|trials| trials.count() == 2)
     });
@@ -76,7 +76,7 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     let reasons: Vec<String> = ended.into_iter().filter_map(|outcome| outcome.reason).collect();
     assert!(reasons.iter().any(|reason| reason.contains("no longer the disk")), "{reasons:?}");
     assert!(loops[1].is_blank(), "the other disk was written");
-    // What is on the one that went is still to be undone, and said.
+    // The changes on the vanished disk are still noted, and reported.
     assert_eq!(journals(here), 1);
     let said = clean(here);
     assert!(said.out.contains("plug it in"), "{}{}", said.out, said.err);
@@ -96,7 +96,7 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     is_as_before(here, &loops, &before);
 }
 
-/// Named by a link, as udev's are, which goes with the disk.
+/// The disk is named by a link, as udev makes them, and the link vanishes with the disk.
 #[test]
 fn a_disk_whose_name_goes_ends_the_run_and_is_given_back() {
     let here = tempfile::tempdir().expect("a folder");
@@ -122,7 +122,7 @@ fn a_disk_whose_name_goes_ends_the_run_and_is_given_back() {
     is_as_before(here, &loops, &before);
 }
 
-/// What cannot be read is not taken for empty: neither by the run nor by `clean`.
+/// A disk that cannot be read does not count as empty: neither for the run nor for `clean`.
 #[test]
 fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
     let here = tempfile::tempdir().expect("a folder");
@@ -152,7 +152,7 @@ fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
     let said = clean(here);
     assert_eq!((said.status, journals(here)), (Some(5), 1), "{}{}", said.out, said.err);
     assert!(said.out.contains("cannot be read"), "{}{}", said.out, said.err);
-    // It comes back, as disks on loose cables do.
+    // The disk comes back, as a disk on a loose cable does.
     let back = fs::read(&copy).expect("the copy");
     fs::write(&image, back).expect("written");
     let _ = Command::new("blockdev").arg("--flushbufs").arg(&loops[1].path).status();
@@ -162,14 +162,14 @@ fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
     is_as_before(here, &loops, &before);
 }
 
-/// As the kernel gives it to one alone, or not.
+/// Opens the device exclusively, or returns the kernel's error.
 fn alone(device: &LoopDisk) -> std::io::Result<fs::File> {
     let exclusive = rustix::fs::OFlags::EXCL.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path)
 }
 
-/// A filesystem whose namespace has just ended is written out first. By then somebody's mark may be
-/// beside ours.
+/// A filesystem whose namespace has just ended is written out first. By then, another program's
+/// mark may be beside disklab's.
 #[test]
 fn a_disk_that_is_still_in_use_is_waited_for() {
     let here = tempfile::tempdir().expect("a folder");
@@ -179,7 +179,7 @@ fn a_disk_that_is_still_in_use_is_waited_for() {
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
-    // Prepared and let go: the trial has a folder, and the run rests before it.
+    // The disks are prepared and released: the trial has a folder, and the run rests before it.
     wait_until(&mut run, "a rest", || {
         fs::read_dir(here.join("a/raw")).is_ok_and(|all| all.count() == 1)
     });
@@ -230,7 +230,7 @@ fn a_bare_disk_is_kept_while_it_is_measured() {
     drop(alone(&loops[0]).expect("it is let go in the end"));
 }
 
-/// A filesystem of the trial's writes a few lines now and then, which nobody takes for others'.
+/// The trial's own filesystem writes a little now and then, which must not count as use by others.
 #[test]
 fn others_that_write_a_disk_while_it_is_read_are_seen() {
     let here = tempfile::tempdir().expect("a folder");

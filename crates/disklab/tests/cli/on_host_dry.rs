@@ -1,4 +1,5 @@
-//! `run --on host --dry-run` of what this machine may not have: weights. Pools of ZFS are in `zfs`.
+//! Tests `run --on host --dry-run` with features that this machine may lack, such as weights. Pools
+//! of ZFS are in `zfs`.
 
 use std::fs;
 

@@ -1,6 +1,6 @@
-//! The first process of a trial on this machine, given plans that no run would give it: it looks
-//! for itself before it writes, and what it starts gets nothing of the machine that could be
-//! written. As root, on loop devices.
+//! Tests the first process of a trial on this machine, with plans that no run would make. It must
+//! check the disks itself before it writes, and programs that it starts must have nothing of the
+//! machine to write. The tests need root, and use loop devices.
 
 use std::fs;
 use std::io::Read as _;
@@ -21,7 +21,7 @@ use disklab_units::{Bytes, Seed};
 use crate::loops::{LoopDisk, loops};
 use crate::on_host::made_and_mounted;
 
-/// Whether it ended well, and its steps with what it said.
+/// Runs the plan. Returns whether it succeeded, and its steps with their messages.
 fn first(here: &Path, plan: &Plan, machine: &RealMachine) -> (bool, String) {
     let folder = here.join("trial");
     let _ = fs::remove_dir_all(&folder);
@@ -55,7 +55,7 @@ fn what_holds_something_by_now_is_not_made_anew() {
     let Some((loops, _)) = loops(here, 1) else { return };
     let journal = Journal::create(&here.join("state"), here).expect("a journal");
     let disk = loops[0].path.display().to_string();
-    // Since the run looked, somebody has made this.
+    // Another program has made this filesystem since the run checked.
     let made = Command::new("mkfs.ext4").args(["-q", "-F", "-L", "precious", &disk]).status();
     assert!(made.expect("mkfs.ext4").success());
     let run = |step: &str, words: [&str; 4]| {
@@ -81,15 +81,15 @@ fn what_holds_something_by_now_is_not_made_anew() {
         String::from_utf8_lossy(&out.expect("wipefs").stdout).trim().to_owned()
     };
     assert_eq!(kind(), "ext4");
-    // Used by somebody it is not, even where what it holds may be lost.
+    // A disk in use is refused, even if its data may be lost.
     let place = here.join("mounted");
     fs::create_dir(&place).expect("a folder");
     assert!(Command::new("mount").arg(&disk).arg(&place).status().expect("mount").success());
     let (well, said) = made(vec![loops[0].path.clone()]);
     assert!(Command::new("umount").arg(&place).status().expect("umount").success());
     assert!(!well && said.contains("does not give it to anybody else"), "{said}");
-    // What was there is taken off before: some marks are where no mkfs writes. A namespace of
-    // another test that began meanwhile has the mount until it ends.
+    // Old signatures are removed first, since some are at places that no mkfs writes. Until it
+    // ends, a namespace that another test began meanwhile holds the mount.
     let asked = Instant::now();
     let (well, said) = loop {
         let (well, said) = made(vec![loops[0].path.clone()]);
@@ -167,7 +167,7 @@ fn what_starts_can_write_nothing_of_the_machine() {
     }
 }
 
-/// Drives and filesystems that compress make zeroes free.
+/// Drives and filesystems that compress make zeroes cheap.
 #[test]
 fn what_is_laid_out_is_drawn() {
     let here = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,6 @@
-//! `run --on host` where something gets in its way: disks that go or are full, users who may not,
-//! links where folders were, Ctrl-C at any moment. What it could not do is said, and nothing is
-//! left that was not there. On loop devices, as root.
+//! Tests `run --on host` under disturbances: disks that vanish or are full, users without
+//! permission, links in place of folders, Ctrl-C at any moment. The run must report what it could
+//! not do, and leave nothing behind. The tests need root, and use loop devices.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::symlink;
@@ -27,7 +27,7 @@ pub fn clean(here: &Path) -> Done {
     done(command.env("DISKLAB_STATE", here.join("state")).arg("clean").output().expect("it starts"))
 }
 
-/// With a rest before each trial in which a test does what it is about.
+/// Starts a run with a rest before each trial, in which the test interferes.
 pub fn start(here: &Path, arguments: &[&str]) -> Child {
     let mut command = on_host(here, arguments);
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
@@ -54,7 +54,7 @@ pub fn seeds(here: &Path, seeds: u32, more: &str) {
     fs::write(here.join("mine.toml"), text).expect("a file");
 }
 
-/// A trial in a folder whose run rests long before its second one.
+/// Starts a run that rests long before its second trial, and waits for the first.
 pub fn resting(here: &Path, arguments: &[&str]) -> Child {
     let mut command = disklab(here);
     command.env("DISKLAB_STATE", here.join("state")).args([
@@ -82,7 +82,7 @@ fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
     let none = here.join("none");
     fs::write(&none, "").expect("a file");
     for (number, missing) in ["fio", "mkfs.btrfs", "blkid", "wipefs"].into_iter().enumerate() {
-        // Where the run sees this machine, something that is no program is in its place.
+        // Where the run looks for its programs, a file that is no program is in their place.
         let hide = "for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin; do \
                     if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; \
                     shift 2; exec \"$@\"";
@@ -188,7 +188,7 @@ fn a_record_without_room_ends_the_run_and_no_trial_fails() {
     let out = small.join("a");
     let out = out.display().to_string();
     let command = on_host(here, &["--devices", &names, "--allow", &allow, "--out", &out]);
-    // It is filled up once the load runs.
+    // The filesystem is filled once the load runs.
     let script = "mount -t tmpfs -o size=4m none $1; small=$1; shift; \"$@\" & \
                   until ls $small/a/raw/.*/marks.jsonl; do sleep 0.02; done 2>/dev/null >&2; \
                   dd if=/dev/zero of=$small/fill bs=4k 2>/dev/null; wait $!; status=$?; \
@@ -258,7 +258,7 @@ fn a_link_in_the_place_of_our_folder_is_not_followed() {
     let precious = pool.join("precious");
     fs::create_dir(&precious).expect("a folder");
     fs::write(precious.join("test"), "mine").expect("a file");
-    // The path itself may lead through one.
+    // The path itself may contain a link.
     let link = here.join("link");
     symlink(&pool, &link).expect("a link");
     let mut run = resting(here, &["--at", &link.display().to_string(), "--out", "a"]);
@@ -286,7 +286,7 @@ fn interrupted_at_any_moment_it_gives_everything_back() {
     suite(here);
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    // Moments of a run of about a second, as drawn by a golden section.
+    // Moments within a run of about a second, spread by the golden section.
     for number in 1..=8_u32 {
         let moment = Duration::from_secs_f64(f64::from(number) * 0.618_034 % 1.0 * 1.5);
         let out = format!("a{number}");
@@ -295,11 +295,11 @@ fn interrupted_at_any_moment_it_gives_everything_back() {
             &["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", &out],
         );
         sleep(moment);
-        // It may be over.
+        // The run may have ended.
         let _ = kill_process(Pid::from_child(&run), Signal::INT);
         let end = run.wait_with_output().expect("its end");
         let said = String::from_utf8_lossy(&end.stderr);
-        // One that had not begun to listen ends at once.
+        // A run that does not handle the signal yet ends at once.
         assert!(
             matches!(end.status.code(), Some(0 | 130) | None),
             "after {moment:?}: {:?} {said}",
@@ -321,7 +321,7 @@ fn two_seeds_of_a_load_that_writes_on_raid10_beside_defragmentation() {
     let text = fs::read_to_string(lab.join("workloads/smoke-randread.toml")).expect("a workload");
     fs::write(lab.join("workloads/smoke-randread.toml"), text.replace("randread", "randrw"))
         .expect("a file");
-    // Smaller trees, which are made in less time.
+    // Smaller trees take less time to make.
     let text = fs::read_to_string(lab.join("backgrounds/defrag.toml")).expect("a background");
     let text = text
         .replace("\"5s\"", "\"75ms\"")
@@ -356,7 +356,7 @@ fn two_seeds_of_a_load_that_writes_on_raid10_beside_defragmentation() {
     );
 }
 
-/// A device of which nothing was written answers from its map.
+/// A device on which nothing was written answers from its map.
 #[test]
 fn flash_that_was_never_written_is_not_measured() {
     let here = tempfile::tempdir().expect("a folder");
@@ -365,7 +365,7 @@ fn flash_that_was_never_written_is_not_measured() {
     suite(here);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let rotational = Path::new("/sys/block").join(loops[0].name()).join("queue/rotational");
-    // Loop devices take it from what their file is on.
+    // A loop device takes the value from the disk below its file.
     let was = loops[0].queue("rotational");
     fs::write(&rotational, "0").expect("sysfs");
     let asked =
@@ -374,14 +374,14 @@ fn flash_that_was_never_written_is_not_measured() {
     let outcome = outcomes(&here.join("a")).remove(0);
     assert_eq!(outcome.status, Status::Skipped, "{}{}", done.out, done.err);
     assert!(outcome.reason.is_some_and(|why| why.contains("nothing was written")));
-    // A disk that turns has to move its heads for anything.
+    // A disk that rotates has to move its heads for any request.
     fs::write(&rotational, "1").expect("sysfs");
     let done = run(here, &[&asked[..6], &["--out", "b"]].concat());
     assert_eq!(outcomes(&here.join("b"))[0].status, Status::Ok, "{}{}", done.out, done.err);
     fs::write(&rotational, was).expect("sysfs");
 }
 
-/// The scheduler is the whole disk's.
+/// The scheduler belongs to the whole disk.
 #[test]
 fn a_partition_has_the_scheduler_of_its_disk() {
     let here = tempfile::tempdir().expect("a folder");

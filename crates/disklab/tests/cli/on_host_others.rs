@@ -1,5 +1,5 @@
-//! `run --on host` on a machine where others are: their cgroups, mounts, disklabs, settings, reads
-//! and programs. As root, on loop devices.
+//! Tests `run --on host` on a machine that others use too: their cgroups, mounts, runs of disklab,
+//! settings, reads and programs. The tests need root, and use loop devices.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +19,7 @@ use crate::on_host::{
 };
 use crate::{disklab, done};
 
-/// Long enough for others to come in between.
+/// Makes a suite that runs long enough for others to interfere.
 fn long_suite(here: &Path) {
     suite(here);
     let file = here.join("mine.toml");
@@ -36,7 +36,7 @@ fn begin(command: &mut Command) -> Child {
         .expect("it starts")
 }
 
-/// Waits until the one trial of a record is measured.
+/// Waits until the only trial of a record is measured.
 fn wait_for_the_trial(run: &mut Child, record: &Path) {
     let begun = Instant::now();
     loop {
@@ -59,7 +59,7 @@ fn trials_without_weights_need_no_cgroups() {
     let Some((loops, allow)) = loops(here, 2) else { return };
     suite(here);
     let before = schedulers(&loops);
-    // As systemd has it on every machine of today.
+    // Mounts are shared, as systemd shares them.
     let modern = |arguments: &[&str]| {
         let asked = on_host(here, arguments);
         let script = "mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec \"$@\"";
@@ -85,7 +85,7 @@ fn what_others_unmount_during_a_trial_is_unmounted() {
     assert!(made.success());
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let asked = on_host(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
-    // Mounts are shared, as systemd has them. wipefs wants the device for itself.
+    // Mounts are shared, as systemd shares them. wipefs needs exclusive access to the device.
     let script = "stick=$1; shift
         mount --make-rshared / && mount $stick stick && echo mine > stick/file || exit 3
         \"$@\" & run=$!
@@ -114,7 +114,7 @@ fn a_disk_is_one_disklabs_at_a_time() {
         |out| ["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", out];
     let mut first = begin(&mut on_host(here, &asked("a")));
     wait_for_the_trial(&mut first, &here.join("a"));
-    // Whatever it has noted where: the second keeps its notes elsewhere.
+    // The second run keeps its journals elsewhere, so that it cannot see those of the first.
     let mut command = on_host(here, &[&asked("b")[..], &["--overwrite", &names]].concat());
     let second =
         done(command.env("DISKLAB_STATE", here.join("other-state")).output().expect("it starts"));
@@ -180,8 +180,8 @@ fn what_others_set_meanwhile_fails_the_trial_and_stays() {
     assert_eq!(journals(here), 0);
 }
 
-/// What the kernel counted of a trial's own processes while it was measured, and what fio says that
-/// it read; in bytes.
+/// Returns the bytes that a trial's own processes read while measured, by the kernel's count and by
+/// fio's.
 fn own_read(record: &Path, outcome: &Outcome) -> (u64, u64) {
     let raw = record.join(outcome.raw.as_ref().expect("raw output"));
     let marks = fs::read_to_string(raw.join("marks.jsonl")).expect("marks");
@@ -218,7 +218,7 @@ fn others_that_read_are_seen_and_told_in_the_end() {
     assert!(!outcome.remarks.iter().any(is_told), "{:?}{}", outcome.remarks, quiet.err);
     assert!(!quiet.out.contains("In doubt"), "{}", quiet.out);
     let (own, fio) = own_read(&here.join("quiet"), &outcome);
-    // fio's own files, and what a filesystem reads for it: no byte is counted twice.
+    // The kernel's count includes fio's own files and metadata, and no byte twice.
     assert!(fio - fio / 20 <= own && own < fio + fio / 10 + (8 << 20), "{own} for {fio} of fio");
     let stop = AtomicBool::new(false);
     let done = std::thread::scope(|scope| {
@@ -286,8 +286,7 @@ fn root_runs_no_programs_from_the_users_own_path() {
     assert_eq!(fs::read_to_string(here.join("ran")).unwrap_or_default(), "");
 }
 
-/// A namespace of users stands for the machine: root's processes there may have more of them or
-/// none.
+/// A user namespace takes the place of the machine: root's processes there may make no namespaces.
 #[test]
 fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
     let here = tempfile::tempdir().expect("a folder");
@@ -302,7 +301,8 @@ fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
     let asked = on_host(here, &["--at", pool.to_str().expect("a path"), "--out", "a"]);
     let inside = "echo 0 > /proc/sys/user/max_user_namespaces && \
                   exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
-    // What begins before there is a map has no rights, and what it starts then has.
+    // Processes that start before the map is written have no rights; those that they start later
+    // have.
     let script = format!(
         "until grep -q 65536 /proc/self/uid_map; do sleep 0.02; done; \
          exec sh -c '{inside}' sh \"$@\""

@@ -1,5 +1,5 @@
-//! `run --on host` of what is more than one fio: start-ups, players, snapshots and their replicas;
-//! as root on loop devices, and what of it a user may in a folder of their own.
+//! Tests `run --on host` with start-ups, players, snapshots and their replicas. The tests run as
+//! root on loop devices, and partly as a user in a folder of their own.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -62,7 +62,7 @@ fn lab(here: &Path) -> std::path::PathBuf {
     home
 }
 
-/// What each kind of trial has to have counted.
+/// Asserts that each kind of trial has its counts.
 fn is_measured(outcomes: &[Outcome], what: &Done) {
     assert_eq!(outcomes.len(), 3, "{}{}", what.out, what.err);
     for outcome in outcomes {
@@ -124,7 +124,7 @@ fn for_a_user(here: &Path, home: &Path, disk: &LoopDisk, what: &str) {
     }
 }
 
-/// A filesystem on these disks where a user has a folder.
+/// Makes a filesystem on these disks with a folder for a user.
 fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[LoopDisk]) -> Mounted<'a> {
     let mounted = made_and_mounted(mkfs, disks, pool);
     let nobody = Some(65534);
@@ -135,7 +135,7 @@ fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[LoopDisk]
     mounted
 }
 
-/// None, and a line that says why, where users have no namespaces.
+/// Runs as a user. Returns None and prints the reason if users cannot make namespaces.
 fn as_user(here: &Path, home: &Path, arguments: &[&str]) -> Option<Done> {
     let mut command = on_host(here, arguments);
     let done =
@@ -147,7 +147,7 @@ fn as_user(here: &Path, home: &Path, arguments: &[&str]) -> Option<Done> {
     Some(done)
 }
 
-/// Who may not read the disks is told by the kernel which they are.
+/// The kernel names the disks of a filesystem to a user who may not read them.
 #[test]
 fn a_users_btrfs_is_seen_with_all_its_disks() {
     let here = tempfile::tempdir().expect("a folder");
@@ -208,7 +208,8 @@ fn snapshots_are_taken_and_sent_to_a_replica() {
         "{:?}",
         outcome.measures
     );
-    // The pool is on the first two, the replica on the others: they are written by nothing else.
+    // The pool is on the first two disks and the replica on the others, and nothing else writes to
+    // them.
     let writes: Vec<u64> = outcome
         .sample
         .iter()

@@ -1,5 +1,5 @@
-//! Files that nobody should open as they are: named pipes, devices without an end, links to files
-//! of the reader's. No verb waits for one, fills the memory with one, or shows what is in one.
+//! Tests files that nobody should open as usual: named pipes, endless devices, and links to the
+//! reader's files. No verb waits for one, fills the memory with one, or shows its contents.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 
 use crate::{Done, HOME, derived, disklab, done, fixture, run};
 
-/// A line that no output and no record may have.
+/// A line that no output and no record may contain.
 const SECRET: &str = "machine example.org login me password hunter2";
 
 /// Puts something at a path, in the place of what is there.
 type Plant = fn(&Path, &Path);
 
-/// The plants: a name, how each is put at a path, and the words that a refusal of it has.
+/// The plants: a name, the function that puts each at a path, and the words of its refusal.
 const PLANTS: [(&str, Plant, &str); 3] = [
     ("a named pipe", plant_pipe, "a named pipe (FIFO)"),
     ("a device", plant_device, "symbolic link"),
@@ -36,7 +36,7 @@ fn plant_secret(path: &Path, secret: &Path) {
     symlink(secret, path).expect("a link");
 }
 
-/// Whether a file, or one below a folder, has the secret.
+/// Returns true if a file, or a file below a folder, contains the secret.
 fn has_secret(path: &Path) -> bool {
     let found = Command::new("grep").args(["-rqs", "hunter2"]).arg(path).status();
     found.expect("grep").success()
@@ -52,7 +52,7 @@ fn limited(here: &Path, arguments: &[&str]) -> Done {
     done(command.output().expect("it starts"))
 }
 
-/// Runs the program, which has to end by itself and to say nothing of the secret.
+/// Runs the program, which must end by itself and must not print the secret.
 fn ended(here: &Path, arguments: &[&str], what: &str) -> Done {
     let done = limited(here, arguments);
     let said = format!("{}{}", done.out, done.err);
@@ -99,7 +99,7 @@ fn no_verb_opens_a_pipe_or_a_device_that_it_is_given() {
         ] {
             let done = ended(here.path(), arguments, file);
             assert_ne!(done.status, Some(0), "{arguments:?}: {}", done.out);
-            // Files that are opened are refused for what they are.
+            // Special files are refused by their kind.
             if ["plan", "run", "import", "validate"].contains(&arguments[0])
                 && arguments.len() == 2
                 && file != "/dev/zero"
@@ -118,7 +118,7 @@ fn no_verb_opens_a_pipe_or_a_device_that_it_is_given() {
     }
 }
 
-/// The files of a record that are read, one of them in a trial's folder each.
+/// Lists the files of a record that are read, with those of one trial's folder.
 fn files(record: &Path) -> Vec<PathBuf> {
     let raw = fs::read_dir(record.join("raw")).expect("a folder").flatten().next();
     let trial = raw.expect("a trial").path();

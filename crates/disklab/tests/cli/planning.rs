@@ -1,4 +1,4 @@
-//! `list` and `plan` on the real lab.
+//! Tests `list` and `plan` on the real lab.
 
 use crate::{json, run};
 
@@ -61,7 +61,7 @@ fn what_is_set_shows_in_the_plan() {
     assert!(one["wall_ms"].as_u64() > four["wall_ms"].as_u64(), "more at a time take less");
 }
 
-/// Arrays of one name that have other disks are prepared each.
+/// Arrays of the same name with different disks are prepared separately.
 #[test]
 fn each_set_of_disks_counts() {
     let here = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! `disklab repair`: damaged lines, made again from raw files.
+//! Tests `disklab repair`: damaged lines rebuilt from raw files.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,8 @@ use crate::damaged::{Draws, READERS, copy, damage};
 use crate::derived::derived_record;
 use crate::{fixture, run};
 
-/// The lines of a record without what no raw file says and without the remark on that.
+/// Returns the lines of a record without values that no raw file holds, and without the remark
+/// about them.
 fn numbers(folder: &Path) -> Vec<Outcome> {
     let record = Record::open(folder).expect("every line can be read");
     let mut lines = record.lines().to_vec();
@@ -76,7 +77,7 @@ fn a_line_without_a_proof_is_marked_in_every_verb() {
     derived_record(here, "base", 4);
     let folder = derived_record(here, "run", 4);
     let (whole, before) = (lines(&folder), numbers(&folder));
-    // Nothing proves how long a trial took.
+    // Nothing proves the wall time of a trial.
     fs::write(
         folder.join("trials.jsonl"),
         whole.replacen("\"wall_ms\":1400", "\"wall_ms\":1500", 1),
@@ -97,10 +98,10 @@ fn a_line_without_a_proof_is_marked_in_every_verb() {
         assert!(words.contains("made again from raw files"), "{verb:?}: {words}");
         let _ = fs::remove_dir_all(here.join("made"));
     }
-    // The rest of the record still has digests that fit.
+    // The rest of the record still has valid digests.
     let again = run(here, &["repair", "run"]);
     assert!(again.status == Some(0) && again.out.contains("nothing to do"), "{}", again.out);
-    // A repair that was killed between its two files: another one goes on.
+    // A repair was killed between its two files. The next one completes it.
     fs::copy(folder.join("trials.last.damaged"), folder.join("trials.last")).expect("room");
     assert!(run(here, &["show", "run"]).err.contains("differs from the one in trials.last"));
     let again = run(here, &["repair", "run"]);
@@ -108,8 +109,8 @@ fn a_line_without_a_proof_is_marked_in_every_verb() {
     assert_eq!(numbers(&folder), before);
 }
 
-/// Random damage of the lines and their count: the numbers come back, and a line is as it was
-/// written, or has the remark.
+/// After random damage of the lines and their count, the numbers are restored. Each line is as it
+/// was written, or has the remark.
 #[test]
 fn any_damage_of_lines_is_mended() {
     let here = tempfile::tempdir().expect("a folder");
@@ -162,12 +163,12 @@ fn what_has_no_raw_files_is_left_and_named() {
     left("fio.json was changed or removed after it was recorded");
     fs::remove_dir_all(&raw).expect("raw output");
     left("the raw files of its trial are gone");
-    // With its raw files it is made again.
+    // The raw files make the line complete again.
     copy(&derived_record(here, "other", 3).join("raw").join(trial), &raw);
     fs::write(raw.join("fio.json"), fio).expect("room");
     assert_eq!(run(here, &["repair", "run"]).status, Some(0));
     assert_eq!(lines(&folder), whole);
-    // Of a removed line nothing is left: its trial has not run.
+    // Nothing is left of a removed line: the trial counts as one that has not run.
     let last = fs::read_dir(folder.join("raw")).expect("raw").flatten().map(|entry| entry.path());
     let last = last.max_by_key(|path| whole.find(path.file_name().unwrap().to_str().unwrap()));
     fs::remove_dir_all(last.expect("one")).expect("raw output");
@@ -193,7 +194,7 @@ fn a_repair_is_refused_while_a_run_writes_and_harms_nothing_when_it_is_killed() 
     let whole = lines(&folder);
     let damaged = whole.replacen("\"requests\":", "\"requests\":9", 1);
     let program = env!("CARGO_BIN_EXE_disklab");
-    // No file may have so many bytes.
+    // No file may be this large.
     fs::write(folder.join("trials.jsonl"), &damaged).expect("room");
     let script = format!("ulimit -f 1; exec '{program}' repair run");
     let limited = Command::new("sh")

@@ -1,7 +1,7 @@
-//! Reports in Debian's chromium: `crates/report/tests/browser` opens the pages that are made here,
-//! tries everything on them, and leaves screenshots in `target/browser-tests/screenshots`. Skipped
-//! where there is no chromium, node or npm, unless DISKLAB_NEED_BROWSER is set, as `make test`
-//! does.
+//! Tests reports in Debian's chromium. `crates/report/tests/browser` opens the pages made here,
+//! tries everything on them, and leaves screenshots in `target/browser-tests/screenshots`. Without
+//! chromium, node or npm the tests are skipped, unless DISKLAB_NEED_BROWSER is set, as in `make
+//! test`.
 
 #[path = "../../../report/tests/report/synthetic.rs"]
 mod synthetic;
@@ -17,12 +17,12 @@ use disklab_record::Record;
 
 use crate::{HOME, guests, host_in_guest, run};
 
-/// Texts that would do something if they were taken for more than text.
+/// Texts that would act if they were taken for markup or code.
 const MARKUP: &str = "</script></style><img src=x onerror=alert(1)>\"'&$x^2$";
 const ESCAPE: &str = "\u{1b}[2J\u{9b}31m\u{202e}";
 const ESCAPE_SHOWN: &str = "\\u{1b}[2J\\u{9b}31m\\u{202e}";
 
-/// At once: one waits most of its time, and other tests measure something beside it.
+/// Browsers at a time. A browser mostly waits, and other tests measure time meanwhile.
 const BROWSERS: usize = 2;
 
 #[test]
@@ -38,7 +38,7 @@ fn reports_hold_in_a_browser() {
     }
     let here = tempfile::tempdir().expect("a folder");
     let old = scripts().with_file_name("records/old");
-    // The longest first.
+    // The longest test goes first.
     let mut pages = vec![
         page(here.path(), "large", &large(here.path()), &["p99.9 of 405 requests".to_owned()]),
         page(here.path(), "old", &old, &["no request ended for 60 s".to_owned()]),
@@ -94,7 +94,7 @@ fn reports_hold_in_a_browser() {
     }
 }
 
-/// What node says of the tests that failed; all that it says where that is of none.
+/// Returns node's output about the failed tests, or all of its output if it names none.
 fn failed(said: &str) -> String {
     let mut is_of_one = false;
     let is_told = |line: &&str| {
@@ -109,7 +109,7 @@ fn scripts() -> PathBuf {
     Path::new(HOME).join("crates/report/tests/browser")
 }
 
-/// Whether what cannot be installed by npm is here, or what is missing.
+/// Checks that the programs which npm cannot install exist. An error names the missing ones.
 fn programs() -> Result<(), String> {
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
     for (program, package) in [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")]
@@ -122,8 +122,8 @@ fn programs() -> Result<(), String> {
     Ok(())
 }
 
-/// Has npm fetch what the scripts use into `place`, unless it is there; npm's own configuration
-/// says from where.
+/// Lets npm fetch the scripts' packages into `place`, unless they exist. npm's own configuration
+/// names the source.
 fn install(place: &Path) -> Result<(), String> {
     let wanted = fs::read(scripts().join("package.json")).expect("a file of this work tree");
     let installed = place.join("installed.json");
@@ -148,7 +148,7 @@ fn install(place: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The page of `record`, on which each of `shows` has to be seen.
+/// Makes the page of `record`, on which each of `shows` must be visible.
 fn page(here: &Path, name: &str, record: &Path, shows: &[String]) -> PathBuf {
     let page = here.join(format!("{name}.html"));
     let arguments = ["report", record.to_str().expect("text"), "-o", page.to_str().expect("text")];
@@ -165,7 +165,7 @@ fn copy(here: &Path, name: &str, record: &Path) -> PathBuf {
     copy
 }
 
-/// The record with such texts wherever a record has any.
+/// Makes a record with such texts at every place where a record has text.
 fn hostile(here: &Path, record: &Path) -> PathBuf {
     let folder = copy(here, "hostile", record);
     let record = Record::open(record).expect("a record");
@@ -195,7 +195,7 @@ fn hostile(here: &Path, record: &Path) -> PathBuf {
     folder
 }
 
-/// As many cells as the suite read-policy has.
+/// Axes with as many cells as the suite read-policy.
 const READ_POLICY: [(&str, &[&str]); 5] = [
     ("array", &["hdd-raid1", "hdd-8-mixed", "ssd-raid10"]),
     ("background", &["none", "defrag"]),
@@ -204,14 +204,14 @@ const READ_POLICY: [(&str, &[&str]); 5] = [
     ("policy", &["pid", "round-robin", "latency", "latency-rr", "queue"]),
 ];
 
-/// As large as that suite with four seeds.
+/// Makes a record as large as that suite with four seeds.
 fn large(here: &Path) -> PathBuf {
     let place = here.join("large");
     synthetic::write_record(&place, &READ_POLICY, 4, 8).expect("a record");
     place
 }
 
-/// Over two ranges, and one that lies far apart.
+/// Makes a record of sweeps over two ranges, one of which has widely spaced values.
 fn sweep(here: &Path) -> PathBuf {
     let place = here.join("sweep");
     let ratios: &[&str] = &["1", "1.414", "2", "2.828", "4"];
@@ -226,7 +226,7 @@ fn sweep(here: &Path) -> PathBuf {
     place
 }
 
-/// More disks than there are colours, names as long as they get.
+/// Makes a record with more disks than colours, and with the longest names.
 fn nine_disks(here: &Path) -> PathBuf {
     let place = here.join("nine-disks");
     let policies: &[&str] = &["pid", "round-robin:4096", "latency-rr:margin=120,burst=100"];
@@ -250,8 +250,8 @@ jobs = [1, 4]
 scheduler = ["none", "bfq"]
 "#;
 
-/// A record of `run --on host`, in a guest, so that it is the same each time; none where there are
-/// no guests.
+/// Makes a record of `run --on host` in a guest, so that it is the same each time. Returns None if
+/// there are no guests.
 fn on_host(here: &Path) -> Option<PathBuf> {
     let _place = guests::place()?;
     let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");
@@ -263,7 +263,7 @@ fn on_host(here: &Path) -> Option<PathBuf> {
     Some(folder.join("record"))
 }
 
-/// Its page lacks nothing.
+/// Makes the page of that record, which lacks no panel.
 fn of_real_disks(here: &Path, record: &Path) -> PathBuf {
     let own = page(here, "on-host", record, &["Disks of a machine, in its own time".to_owned()]);
     let text = fs::read_to_string(&own).expect("a page");
@@ -273,7 +273,7 @@ fn of_real_disks(here: &Path, record: &Path) -> PathBuf {
     own
 }
 
-/// The record with a line that is none, and raw output that is gone, cut short, or something else.
+/// Damages a record: a malformed line, and raw output that is missing, truncated or replaced.
 fn damaged(here: &Path, record: &Path) -> PathBuf {
     let folder = copy(here, "damaged", record);
     let lines = fs::read_to_string(folder.join("trials.jsonl")).expect("text");
@@ -300,7 +300,7 @@ fn damaged(here: &Path, record: &Path) -> PathBuf {
     folder
 }
 
-/// How long pages took to open, a line each.
+/// Returns the time that each page took to open, one line each.
 fn opened(said: &str) -> String {
     said.lines().filter(|line| line.contains(": opened in ")).collect::<Vec<_>>().join("\n")
 }

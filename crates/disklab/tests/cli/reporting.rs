@@ -1,4 +1,4 @@
-//! `report`: pages, texts and pictures of records made here.
+//! Tests `report`: pages, texts and pictures of records made here.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn a_page_beside_the_records() {
     let link =
         format!("href=\"./records/{}/raw/hdd-raid1+randread-4k-qd1+pid+s1/\"", fixture::NAME);
     assert!(page.contains(&link), "no {link}");
-    // Again, over the first.
+    // The second report replaces the first.
     let again = json(here.path(), &["report", fixture::NAME, "--json"]);
     assert_eq!(again["file"], file.as_str());
     assert_eq!(again["lost"], serde_json::json!([]));
@@ -86,7 +86,7 @@ fn a_text_and_a_picture() {
     assert!(picture.out.trim_end().ends_with("</svg>"), "{}", picture.out);
 }
 
-/// Each file is replaced by one of its kind, as any report is.
+/// Each file is replaced by one of its format, as any report is.
 #[test]
 fn the_ending_of_the_file_chooses_the_format() {
     let here = tempfile::tempdir().expect("a folder");

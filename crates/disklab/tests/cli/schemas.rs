@@ -1,4 +1,5 @@
-//! JSON documents and their schemas: the real output of every verb is valid, and so are errors.
+//! Tests JSON documents against their schemas: the real output of every verb is valid, and so are
+//! errors.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +15,7 @@ use crate::{Done, disklab, done, fixture, run};
 
 const TRIAL: &str = "hdd-raid1+randread-4k-qd1+pid+s1";
 
-/// Returns the errors of `value`, by the part of JSON Schema that our files use.
+/// Returns the errors of `value`, by the subset of JSON Schema that disklab's schemas use.
 fn mistakes(schema: &Value, value: &Value, place: &str) -> Vec<String> {
     let mut found = Vec::new();
     let kind = match value {
@@ -64,7 +65,7 @@ fn mistakes(schema: &Value, value: &Value, place: &str) -> Vec<String> {
     found
 }
 
-/// The schema of a document, as the program prints it.
+/// Returns the schema of a document, as the program prints it.
 fn schema(here: &Path, name: &str) -> Value {
     let done = run(here, &["schema", name]);
     assert_eq!(done.status, Some(0), "{}", done.err);
@@ -77,7 +78,7 @@ pub fn checked(here: &Path, done: &Done) -> String {
         .unwrap_or_else(|error| panic!("one JSON document: {error}: {}{}", done.out, done.err));
     let name = document["schema"]["name"].as_str().expect("a name").to_owned();
     assert_eq!(document["schema"]["version"], 1, "{name}");
-    // To draft schemas from, and nothing else.
+    // This serves to draft schemas only.
     if let Some(folder) = std::env::var_os("DISKLAB_DOCUMENTS") {
         let number = fs::read_dir(&folder).map_or(0, Iterator::count);
         let file = Path::new(&folder).join(format!("{name}.{number}.json"));
@@ -159,7 +160,7 @@ fn the_output_of_every_verb_is_valid() {
         &["clean", "--dry-run"],
         &["schema"],
         &["array", "new", "--from-machine"],
-        // Errors.
+        // These are mistaken.
         &["rnu"],
         &["run", "--seeds", "many"],
         &["show", "nothing"],
@@ -173,7 +174,7 @@ fn the_output_of_every_verb_is_valid() {
     for name in ["compare", "history", "show-trial", "merge-conflicts", "device-new", "error"] {
         assert!(names.contains(name), "{name}: {names:?}");
     }
-    // Documents that need guests, a kernel tree or a disk to measure are checked elsewhere.
+    // Other tests check documents that need guests, a kernel tree or a disk to measure.
     let elsewhere = [
         "run",
         "predict",
@@ -195,7 +196,7 @@ fn the_output_of_every_verb_is_valid() {
     assert!(without.is_empty(), "schemas of documents that no verb printed: {without:?}");
 }
 
-/// The document of a real run.
+/// The document of a real run is valid.
 #[test]
 fn the_document_of_a_run_is_valid() {
     let Some(place) = crate::guests::place() else { return };
@@ -246,7 +247,7 @@ fn errors_are_documents_on_standard_output() {
 #[test]
 fn an_interrupted_verb_leaves_a_document() {
     let here = tempfile::tempdir().expect("a folder");
-    // So many drives last for a minute.
+    // This many drives take a minute.
     let row = |drive| format!("d{drive},desktop-2tb,randread,4k,32,1,60,93.6\n");
     let rows: Vec<String> = (0..20_000).map(row).collect();
     let table = "drive,device,rw,bs,depth,jobs,runtime_s,iops\n".to_owned() + &rows.concat();

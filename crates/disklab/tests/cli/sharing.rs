@@ -1,4 +1,4 @@
-//! A suite that is cut into parts: keys of trials, `--trial`, `--shard` and `merge`.
+//! Tests a suite that is split into parts: keys of trials, `--trial`, `--shard` and `merge`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -86,12 +86,12 @@ fn what_cannot_be_merged_is_refused() {
         refused(merge(&[fixture::NAME, "newer"]))
             .contains("newer/manifest.toml: its schema is 4; this disklab reads 1 to 3")
     );
-    // A record by itself is a copy with what counts.
+    // Merging a single record copies the files that count.
     let done = merge(&[fixture::NAME, "--out", "copy"]);
     assert_eq!(done.status, Some(0), "{}", done.err);
     assert_eq!(run(here.path(), &["same", fixture::NAME, "./copy"]).status, Some(0));
     assert!(refused(merge(&[fixture::NAME, "--out", "copy"])).contains("copy exists"));
-    // One byte more in a file whose digest says so.
+    // One more byte makes a file differ from its digest.
     fixture::small_record(here.path(), "one", 100);
     fixture::small_record(here.path(), "other", 200);
     let done = merge(&["one", "other", "--out", "both"]);
@@ -107,7 +107,7 @@ fn what_cannot_be_merged_is_refused() {
     assert!(!here.path().join("both").exists());
 }
 
-/// The other record's file is taken, and whose was not is said.
+/// The intact file of the other record is taken, and the output names the damaged one.
 #[test]
 fn a_damaged_file_is_named_where_another_record_has_it_whole() {
     let here = tempfile::tempdir().expect("a folder");
@@ -144,7 +144,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// Three shards and one trial twice are, put together, what one run leaves.
+/// Three shards, with one trial twice, merge to the record of one run.
 #[test]
 fn merged_shards_are_the_whole_run() {
     let Some(place) = guests::place() else { return };
@@ -167,7 +167,7 @@ fn merged_shards_are_the_whole_run() {
     for shard in ["1/3", "2/3", "3/3"] {
         let out = shard.replace('/', "-of-");
         go(&["--shard", shard, "--out", &out, "--jobs", "1"], 0);
-        // It is continued as what it is.
+        // A merged record can be continued.
         let again = run(here, &["run", "--resume", &format!("./{out}")]);
         assert!(again.out.contains("nothing left to run"), "{}{}", again.out, again.err);
     }
@@ -201,8 +201,7 @@ fn merged_shards_are_the_whole_run() {
     assert!(keys.iter().all(|key| line.contains(&format!("\"key\":\"{key}\""))), "{line}");
 }
 
-/// An axis over what one policy has and the other has not makes trials of one key of the other:
-/// they are one.
+/// If an axis concerns one policy only, the trials of the other policy have one key, and run once.
 #[test]
 fn trials_of_one_key_are_run_once() {
     let Some(place) = guests::place() else { return };

@@ -1,4 +1,4 @@
-//! `show` and `same`, on records made here.
+//! Tests `show` and `same` on records made here.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn the_table_of_a_record() {
     insta::assert_snapshot!(show.out);
 }
 
-/// A change of a record of an older program would not show, and its readers are told.
+/// A change of an older program's record could not be detected, and readers are warned.
 #[test]
 fn records_without_digests_are_said_to_be() {
     let here = tempfile::tempdir().expect("a folder");
@@ -28,7 +28,7 @@ fn records_without_digests_are_said_to_be() {
     assert_eq!(run(here.path(), &["show", fixture::NAME]).err, "");
 }
 
-/// Names and reasons may be anybody's: a terminal shows them, and obeys none.
+/// Names and reasons may come from anybody: a terminal shows them, and executes none of them.
 #[test]
 fn what_would_steer_a_terminal_is_text() {
     let here = tempfile::tempdir().expect("a folder");
@@ -176,7 +176,7 @@ fn text_that_differs_is_shown_by_its_line() {
         "{}",
         same.out
     );
-    // And which of the two is not what its run left.
+    // The output says which of the two records was changed.
     let expected = format!("after they were recorded:\n  second: {TRIAL}/guest.jsonl\n");
     assert!(same.out.ends_with(&expected), "{}", same.out);
 }
@@ -195,7 +195,7 @@ fn raw_output_that_was_changed_is_told() {
         text.contains("changed or gone since the numbers were taken: disks.json, fio.json"),
         "{text}"
     );
-    // A record that is not what its run left is not the same as itself.
+    // A changed record is not the same as itself.
     let same = run(here.path(), &["same", "a", "a"]);
     assert_eq!(same.status, Some(1));
     assert!(
@@ -205,7 +205,8 @@ fn raw_output_that_was_changed_is_told() {
     );
 }
 
-/// A line of another trial is no reason to keep a sound one back; of the trial itself it is.
+/// An unreadable line of another trial does not affect an intact trial; one of the trial itself
+/// does.
 #[test]
 fn a_line_that_cannot_be_read_keeps_no_other_trial_back() {
     let here = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! `disklab record-startup`: what it makes of a command can be replayed and takes as long as the
-//! program; what cannot be recorded is told.
+//! Tests `disklab record-startup`: the workload can be replayed, and takes as long as the program.
+//! The output names parts that cannot be recorded.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,7 +23,7 @@ array = ["bfq-hdd", "bfq-ssd"]
 workload = ["list", "list:program"]
 "#;
 
-/// Beside `here`'s cache with a kernel, a home of its own whose lab can be written.
+/// Makes a home with a lab that can be written, beside a cache with a kernel in `here`.
 fn place() -> Option<tempfile::TempDir> {
     let here = guests::place()?;
     if let Err(error) = std::process::Command::new("strace").arg("-V").output() {
@@ -43,7 +43,7 @@ fn place() -> Option<tempfile::TempDir> {
     Some(here)
 }
 
-/// A copy of all that `DISKLAB_HOME` has, for a test to change.
+/// Copies all data of `DISKLAB_HOME`, for a test to change.
 pub fn home(here: &Path) -> PathBuf {
     let home = here.join("home");
     for name in ["lab", "guest-kernel", "read-policies"] {
@@ -76,8 +76,8 @@ fn run(here: &Path, arguments: &[&str]) -> crate::Done {
 fn a_recorded_start_takes_as_long_as_the_program() {
     let Some(here) = place() else { return };
     let here = here.path();
-    // Some hundred requests, so that one more revolution of a disk is no matter; nothing side by
-    // side, where a microsecond decides who has to wait for one.
+    // The script makes some hundred requests, so that one more revolution of a disk does not
+    // matter. It runs nothing in parallel, where a microsecond would decide who waits.
     let script = "ls -l /etc > /dev/null; cat /etc/passwd; dpkg-query -l > /dev/null; \
                   perl -MPOSIX -MSocket -e 1; git --version";
     let command = ["sh", "-c", script];
@@ -95,7 +95,8 @@ fn a_recorded_start_takes_as_long_as_the_program() {
         let found = startup.files.iter().position(|entry| entry.path == path);
         found.unwrap_or_else(|| panic!("{path} is not among {:?}", startup.files)) as u32
     };
-    // What was executed, what the kernel loads for it, what was read and what was listed.
+    // The workload has the executed programs, the files that the kernel loads for them, the files
+    // that were read, and the listed folder.
     let (passwd, etc) = (number("/etc/passwd"), number("/etc"));
     assert!(
         startup.files.iter().any(|entry| entry.path.contains("/ld-linux")),
@@ -112,7 +113,7 @@ fn a_recorded_start_takes_as_long_as_the_program() {
     assert!(startup.threads.uses().any(|used| used == (etc, StartupAction::List)));
     assert!(startup.threads.computing() > Nanos::ZERO, "it computes nothing");
 
-    // Without its computing, which takes no time in a guest.
+    // The workload is replayed without its computing time, which a guest does not need.
     let path = here.join("home/lab/workloads/list.toml");
     let text = fs::read_to_string(&path).expect("the workload");
     let (head, steps) = text.split_once("steps = \"\"\"\n").expect("steps");
@@ -175,7 +176,8 @@ fn what_goes_on_and_what_opens_much_is_recorded() {
     assert!(leaves.err.contains("it ended and left processes running"), "{}", leaves.err);
     assert!(here.join("home/lab/workloads/leaves.toml").exists());
 
-    // Processes side by side, whose replay takes as long: of an SSD it would be told otherwise.
+    // The replay of parallel processes takes as long on the disk. On an SSD, the output would say
+    // otherwise.
     let readers = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     for number in 0..4 {
         fs::write(readers.path().join(number.to_string()), vec![1; 1 << 20]).expect("a file");
@@ -194,7 +196,7 @@ fn what_goes_on_and_what_opens_much_is_recorded() {
         beside.err
     );
 
-    // Not in /tmp, which is no disk.
+    // The folder is not in /tmp, which is no disk.
     let many = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     for number in 0..10_000 {
         fs::write(many.path().join(number.to_string()), "1").expect("a file");
@@ -205,6 +207,6 @@ fn what_goes_on_and_what_opens_much_is_recorded() {
     let lab = Lab::load(&here.join("home/lab")).expect("what was made can be read");
     let startup = lab.workloads["opens"].startup().expect("a start");
     let own = startup.files.iter().filter(|entry| Path::new(&entry.path).starts_with(many.path()));
-    // And their folder.
+    // The count includes their folder.
     assert_eq!(own.count(), 10_001);
 }

@@ -1,4 +1,4 @@
-//! `clean` removes what it says and nothing else.
+//! Tests that `clean` removes the files that it names and no others.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn records_stay() {
     assert!(record.join("manifest.toml").is_file());
 }
 
-/// A run looks for its kernels only once nobody may remove them any more.
+/// A run looks up its kernels only when nobody may remove them any more.
 #[test]
 fn a_run_waits_for_a_clean_that_goes_on() {
     let here = tempfile::tempdir().expect("a folder");

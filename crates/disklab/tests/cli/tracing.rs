@@ -1,4 +1,4 @@
-//! `trace`, on records made here.
+//! Tests `trace` on records made here.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ fn of_a_damaged_trace_what_can_be_read_is_printed() {
     let whole: Vec<_> = disklab_trace::open(&path).expect("a trace").collect();
     assert_eq!(whole.len(), 3);
     let packed = fs::read(&path).expect("a trace");
-    // All but the checksum at the end.
+    // The file lacks only the checksum at its end.
     fs::write(&path, &packed[..packed.len() - 8]).expect("room");
     let done = run(here.path(), &["trace", "a", TRIAL]);
     assert_eq!((done.status, done.out.as_str()), (Some(2), CSV));
@@ -81,7 +81,7 @@ fn a_trial_without_a_trace_says_so() {
     let done = run(here.path(), &["trace", "a", TRIAL]);
     assert_eq!(done.status, Some(2));
     assert!(done.err.contains("requests.trace.gz is gone since the trial"), "{}", done.err);
-    // The line of a trial that left no trace has no digest of one.
+    // The line of a trial without a trace has no digest of one.
     let path = folder.join("trials.jsonl");
     let line = fs::read_to_string(&path).expect("a line");
     let begin = line.find(",\"requests.trace.gz\"").expect("a digest");

@@ -1,4 +1,4 @@
-//! `disklab validate` on a small drive written by hand, and on matrices of results.
+//! Tests `disklab validate` on a small drive written by hand, and on matrices of results.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -63,7 +63,7 @@ fn what_is_no_drive_is_told() {
     }
 }
 
-/// A report of fio 3.1 as fio-plot makes it, of a disk that takes 1 ms for each request.
+/// Returns a report of fio 3.1, as fio-plot makes it, for a disk with 1 ms per request.
 pub fn report(depth: u32, jobs: u32, iops: f64) -> String {
     let mean = f64::from(depth * jobs) / iops * 1e9;
     let percentiles =
@@ -120,7 +120,7 @@ fn folders_of_fio_plot_are_scored_at_each_depth() {
         (&depths[0]["drives"], &depths[0]["drives_with_percentiles"]),
         (&2.into(), &2.into())
     );
-    // A tenth and a ninth too fast: the median, the upper of the two, misses its bar.
+    // The two drives are 1/10 and 1/9 too fast. The median is the upper one, and misses its bar.
     assert_eq!(depths[0]["missed"][0], "IOPS");
     assert_eq!(depths[2]["missed"].as_array().map(Vec::len), Some(0), "no bar beyond 32");
     let said = run(here, &arguments);
@@ -142,7 +142,7 @@ fn a_table_names_its_devices() {
     write(here, "rates.csv", &format!("{head}{rates}"));
     let said = run(here, &["validate", "rates.csv"]);
     assert!(said.out.contains("IOPS only"), "no drive has percentiles: {}", said.out);
-    // A file is one beside the table.
+    // A folder has the place of the file beside the table.
     fs::create_dir(here.join("tables")).unwrap();
     write(here, "tables/slow.toml", CONSTANT);
     let slow = "F,slow.toml,randread,4k,1,1,1000,1,,,,a\n";
@@ -178,8 +178,7 @@ fn a_table_names_its_devices() {
     assert!(said.err.contains("notes.txt: neither a report of fio"), "{}", said.err);
 }
 
-/// Drives and rows that are in no score are named with the reason, on the terminal and in the
-/// document.
+/// The terminal and the document name drives and rows without a score, with the reason.
 #[test]
 fn what_is_left_out_is_said() {
     let here = tempfile::tempdir().unwrap();
@@ -217,8 +216,8 @@ fn what_is_left_out_is_said() {
     assert!(said.status == Some(2) && said.err.contains(part), "{}", said.err);
 }
 
-/// Every line of the lab's tables is scored, and the drives that devices were fitted to are within
-/// the bar for the worst error of IOPS.
+/// Every line of the lab's tables is scored. The drives to which devices were fitted are within the
+/// bar for the worst error of IOPS.
 #[test]
 fn the_labs_published_tables_are_scored() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! `watch`, of records that nobody writes any more, and of one that fills meanwhile.
+//! Tests `watch` on finished records, and on one that is being written.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write as _};
@@ -21,7 +21,8 @@ fn what_nobody_writes_is_told_once() {
     assert!(said.contains("disklab show --json"), "{said}");
 }
 
-/// Starts watching, and gives what it says until a line begins with `tally`.
+/// Starts watching. Returns the child, and a function that reads its output until a line begins
+/// with `tally`.
 fn watched(here: &std::path::Path) -> (Child, impl FnMut(&str)) {
     let mut child = disklab(here)
         .args(["watch", "./records/filling"])
@@ -31,7 +32,7 @@ fn watched(here: &std::path::Path) -> (Child, impl FnMut(&str)) {
         .expect("it starts");
     let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let until = move |tally: &str| {
-        // It ends when the watching does.
+        // The output ends when watching ends.
         let found = said.by_ref().map_while(Result::ok).any(|line| line.starts_with(tally));
         assert!(found, "it never said {tally}");
     };
@@ -46,7 +47,7 @@ fn a_record_that_fills_is_told_of_as_it_fills() {
     until("0 of 12 trials ok");
     fixture::go_on(&writer, 0);
     until("1 of 12 trials ok");
-    // Half a line, as a crash or a slow disk may leave it for a while.
+    // A crash or a slow disk may leave half a line for a while.
     let lines = writer.folder().join("trials.jsonl");
     let whole = fs::read(&lines).expect("a file");
     let half = &whole[..whole.len() / 2];

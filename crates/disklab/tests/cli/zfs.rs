@@ -1,5 +1,6 @@
-//! What is said of OpenZFS before anything is done: what `plan` leaves out, and each command of
-//! `run --on host`. Nothing is done, so that no module of ZFS is wanted, only its programs.
+//! Tests messages about OpenZFS that come before any action: trials that `plan` leaves out, and
+//! commands of `run --on host`. Nothing is run, so that only ZFS's programs are needed, and no
+//! module.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,7 +23,7 @@ array = ["constant-zfs-mirrors"]
 workload = ["smoke-randread"]
 "#;
 
-/// The newest package's kernel has no ZFS. What will be skipped takes no time.
+/// The kernel of the newest package has no ZFS. Trials that will be skipped take no time.
 #[test]
 fn what_wants_zfs_is_planned_as_skipped() {
     let Some(here) = place() else { return };
@@ -58,8 +59,8 @@ fn a_dry_run_has_each_command_of_zfs() {
     assert!(!here.path().join("state").exists() && !here.path().join("records").exists());
     let [first, second] = [&loops[0].path, &loops[1].path].map(|path| path.display().to_string());
     let options = "-o ashift=12 -o cachefile=none -O compression=off -O atime=off -m none";
-    // A name that nobody else's pool has, and nodes of other names: whole disks would get a
-    // partition table.
+    // The pool has a unique name. Whole disks would get a partition table, so that its nodes have
+    // other names.
     let pool = "disklab-00000000-0000-4000-8000-000000000000";
     let node = |disk: &str| format!("/dev/{pool}/{}", disk.trim_start_matches("/dev/"));
     let (one, other) = (node(&first), node(&second));
@@ -93,7 +94,7 @@ fn a_dry_run_has_each_command_of_zfs() {
     assert!(loops.iter().all(LoopDisk::is_blank), "something was done");
 }
 
-/// Where it sees programs of ZFS's names, which a dry run looks for and does not use.
+/// Makes programs with the names of ZFS's visible, which a dry run looks for and does not use.
 fn with_zfs(here: &Path, run: &Command) -> Command {
     let programs = here.join("programs");
     fs::create_dir(&programs).expect("a folder");

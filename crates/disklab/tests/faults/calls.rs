@@ -1,21 +1,21 @@
-//! The system calls that are made to fail, and the errors that each may have on a machine that is
-//! out of something, or whose disk is broken.
+//! System calls that the tests make fail, and the errors that each call returns on a machine with
+//! missing resources or a broken disk.
 
 use nix::errno::Errno;
 use nix::libc;
 
-/// A system call by its number, with its name and the errors that it is given. One without errors
+/// A system call: number, name, and the errors that it is made to return. A call without errors
 /// reads the clock.
 #[derive(Debug)]
 pub struct Call {
     pub number: i64,
     pub name: &'static str,
     pub errors: &'static [Errno],
-    /// Whether the call moves bytes, and may move fewer than it was asked for.
+    /// True if the call moves bytes, and may move fewer than asked for.
     pub may_be_short: bool,
 }
 
-/// For calls that take or make names of files.
+/// Errors of calls that take or make names of files.
 const NAMES: &[Errno] = &[Errno::EIO, Errno::ENOSPC, Errno::EDQUOT, Errno::EROFS, Errno::EACCES];
 const OPENS: &[Errno] =
     &[Errno::EMFILE, Errno::ENFILE, Errno::ENOSPC, Errno::EIO, Errno::EACCES, Errno::EINTR];

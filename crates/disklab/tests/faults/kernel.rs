@@ -1,8 +1,7 @@
-//! Stands for a guest's kernel: writes in a moment what a guest leaves.
+//! A fake guest kernel that writes a guest's output at once.
 //!
-//! It is this program, by a script in the place of a kernel's program, so that it is started,
-//! watched and ended as kernels are. Its output follows from the trial's description and from the
-//! disks.
+//! It is this program, started by a script in place of a kernel, so that disklab starts, watches
+//! and ends it as a kernel. Its output follows from the trial's description and from the disks.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -14,14 +13,14 @@ use disklab_protocol::machine::GuestMachine;
 use disklab_protocol::names;
 use disklab_testkit::{CLOSING, requests};
 
-/// The argument with which this program stands for a kernel.
+/// Argument with which this program acts as a kernel.
 pub const GUEST: &str = "guest";
-/// fio's report of reads at random.
+/// fio's report of random reads.
 const FIO: &str = include_str!("../../../results/tests/data/randread.json");
 const DISKS: &str = "disks";
-/// The place on each disk that it prepares where it writes, and how many bytes.
+/// Offset and number of the bytes that it writes on each disk that it prepares.
 const WRITTEN: (u64, usize) = (1 << 20, 64 << 10);
-/// Does what a guest does in its folder, which is the current one.
+/// Does a guest's work in the current folder.
 pub fn run() -> std::io::Result<()> {
     println!("disklab: hello");
     let description = fs::read_to_string(names::MACHINE)?;
@@ -42,7 +41,7 @@ pub fn run() -> std::io::Result<()> {
             file.write_all_at(&vec![number as u8 + 1; WRITTEN.1], WRITTEN.0)?;
         }
     }
-    // Long enough to be looked at once or twice.
+    // Long enough to be observed once or twice.
     std::thread::sleep(Duration::from_millis(3));
     let now =
         9_000 + u64::from_str_radix(&sha256_hex(description.as_bytes())[..4], 16).unwrap_or(0);

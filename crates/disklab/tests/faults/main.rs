@@ -1,10 +1,10 @@
-//! A simulator of what can go wrong below the program: system calls that fail, at moments that a
-//! seed draws. Nothing may be lost, wrong or hung.
+//! Simulates faults below the program: system calls that fail, at moments drawn from a seed.
+//! Nothing may be lost, wrong or hung.
 //!
-//! The program is the real one, and a tracer makes its calls fail ([`tracer`]); a fake kernel
-//! takes the place of guests ([`kernel`]), so that a run takes some ten ms. `DISKLAB_SCHEDULES` is
-//! how many schedules are run, `DISKLAB_SEED` the seed; `DISKLAB_SCHEDULE` runs the one of that
-//! number alone, prints what the program said, and keeps its folder.
+//! The program is the real one, and a tracer makes its calls fail ([`tracer`]). A fake kernel takes
+//! the place of guests ([`kernel`]), so that a run takes some ten ms. `DISKLAB_SCHEDULES` is the
+//! number of schedules, and `DISKLAB_SEED` the seed. `DISKLAB_SCHEDULE` runs the schedule of that
+//! number alone, prints the program's output, and keeps its folder.
 
 mod calls;
 mod kernel;
@@ -21,7 +21,7 @@ use disklab_units::Seed;
 
 use scene::Scene;
 
-/// In CI; half a minute on two processors.
+/// Number of schedules in CI; they take half a minute on two processors.
 const SCHEDULES: u64 = 120;
 
 fn number(name: &str) -> Option<u64> {
@@ -39,7 +39,7 @@ fn main() {
         kernel::run().expect("a guest's files");
         return;
     }
-    // A test that is listed, or asked for by another name, is not this one.
+    // The harness lists tests, or asks for a test of another name.
     if arguments.iter().any(|word| word == "--list" || !(word.starts_with('-') || is_asked(word))) {
         return;
     }

@@ -1,5 +1,5 @@
-//! The place where schedules begin: a small lab, the fake kernel, a whole record, and the results
-//! of each verb where nothing fails.
+//! The state in which schedules begin: a small lab, the fake kernel, a complete record, and the
+//! results of each verb without faults.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::kernel;
 use crate::tracer::{self, Counts, Ended, Fault};
 
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
-/// Options that trials ask a kernel for.
+/// Kernel options that trials need.
 const CONFIG: &str = "CONFIG_BTRFS_FS=y
 CONFIG_BTRFS_EXPERIMENTAL=y
 CONFIG_MQ_IOSCHED_DEADLINE=y
@@ -49,8 +49,7 @@ norandommap = true
 refill_buffers = true
 "#;
 
-/// The verbs, each with the arguments that it has in a folder with the records `whole`, `first` and
-/// `second`.
+/// Verbs with their arguments in a folder that holds the records `whole`, `first` and `second`.
 pub const VERBS: [&[&str]; 10] = [
     &["run", "lost.toml", "--jobs", "2", "--out", "record"],
     &["merge", "first", "second", "--out", "made"],
@@ -64,33 +63,33 @@ pub const VERBS: [&[&str]; 10] = [
     &["import", "whole/raw/pair+reads+pid+s1/fio.json", "--out", "made"],
 ];
 
-/// A folder with all that schedules begin with, and the results of each verb there.
+/// A folder with everything that schedules need, and the results of each verb there.
 pub struct Scene {
     /// The folder, which has the records that no schedule may change.
     pub folder: PathBuf,
     program: PathBuf,
-    /// The results of each verb where nothing fails, in the order of [`VERBS`].
+    /// Results of each verb without faults, in the order of [`VERBS`].
     pub usual: Vec<Usual>,
 }
 
 pub struct Usual {
     pub said: Said,
-    /// The files that it makes, with digests.
+    /// Files that the verb makes, with digests.
     pub made: BTreeMap<PathBuf, String>,
     pub counts: Counts,
 }
 
-/// The words of a program that has ended, and how it ended.
+/// Output of a program that has ended, and its end.
 pub struct Said {
     pub ended: Ended,
     pub out: String,
     pub err: String,
-    /// The number of faults that happened.
+    /// Number of faults that happened.
     pub happened: usize,
 }
 
 impl Scene {
-    /// Makes it; the error says why nothing can be traced here.
+    /// Makes the scene. The error says why nothing can be traced here.
     pub fn set(folder: &Path) -> Result<Self, String> {
         let program = folder.join("disklab");
         let mut scene = Self { folder: folder.to_owned(), program, usual: Vec::new() };
@@ -123,7 +122,7 @@ impl Scene {
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(path, text).expect("room");
         };
-        // As they are now, whatever is built meanwhile.
+        // The program is copied, since it may be built again meanwhile.
         let built = Path::new(env!("CARGO_BIN_EXE_disklab"));
         let library = built.with_file_name("deps/libdisklab_guest.so");
         for file in [built, &library] {
@@ -168,7 +167,7 @@ impl Scene {
         );
     }
 
-    /// A new folder of a schedule.
+    /// Makes a new folder for a schedule.
     pub fn begin(&self, name: &str) -> PathBuf {
         let here = self.folder.join(name);
         fs::create_dir(&here).expect("a folder");
@@ -187,7 +186,7 @@ impl Scene {
         copy(&self.folder.join(disks), &here.join(disks));
     }
 
-    /// Runs the program in a folder. The error is that of tracing.
+    /// Runs the program in a folder. The error comes from tracing.
     pub fn run(
         &self,
         here: &Path,
@@ -216,7 +215,7 @@ impl Scene {
     }
 }
 
-/// Copies a folder; disks are linked, since nobody may write them.
+/// Copies a folder. Disks are linked, since nobody may write to them.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder").flatten() {
@@ -231,7 +230,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The files that a verb makes in its folder, with digests, except those that have the time.
+/// Returns the files that a verb makes in its folder, with digests, except files that hold the
+/// time.
 pub fn made(here: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for top in ["made", "made.html"] {
@@ -240,7 +240,7 @@ pub fn made(here: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// Digests of the files below a place.
+/// Collects digests of the files below a path.
 pub fn gather(here: &Path, place: &Path, found: &mut BTreeMap<PathBuf, String>) {
     let path = here.join(place);
     if path.is_dir() {

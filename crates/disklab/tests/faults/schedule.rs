@@ -1,4 +1,4 @@
-//! Runs one schedule: a verb that meets faults, and checks of what it left.
+//! Runs one schedule: a verb that meets faults, and checks of its results.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,19 +12,19 @@ use crate::calls::by_number;
 use crate::scene::{Said, Scene, VERBS, gather, made};
 use crate::tracer::{Counts, Ended, Fault, Harm};
 
-/// The place of `audit` in [`VERBS`].
+/// Index of `audit` in [`VERBS`].
 const AUDIT: usize = 5;
-/// At least one schedule in so many is a run.
+/// Every second schedule at least is a run.
 const RUNS: u64 = 2;
 
 pub struct Outcome {
-    /// How many faults happened.
+    /// Number of faults that happened.
     pub happened: u64,
-    /// A sentence for each check that failed, and what was done; None if none failed.
+    /// A sentence for each failed check, and the actions; None if no check failed.
     pub wrong: Option<String>,
 }
 
-/// Runs the schedule of a number; `loud`: prints what the program says.
+/// Runs the schedule with this number. With `loud`, it prints the program's output.
 pub fn run(scene: &Scene, seed: Seed, number: u64, loud: bool) -> Outcome {
     let mut random = Random::new(seed.derive(&number.to_string()));
     let verb = if random.below(RUNS) == 0 { 0 } else { random.below(VERBS.len() as u64) as usize };
@@ -36,7 +36,7 @@ pub fn run(scene: &Scene, seed: Seed, number: u64, loud: bool) -> Outcome {
     let mut story = String::new();
     let mut happened = 0;
     let mut wrong = Vec::new();
-    // A run goes on with what was killed or interrupted, and may meet faults too.
+    // A run continues a killed or interrupted one, and may meet faults too.
     for _ in 0..=if is_run { random.below(2) } else { 0 } {
         let faults: Vec<Fault> = (0..=random.below(2))
             .filter_map(|_| draw(&mut random, &scene.usual[verb].counts))
@@ -87,27 +87,27 @@ pub fn run(scene: &Scene, seed: Seed, number: u64, loud: bool) -> Outcome {
     Outcome { happened, wrong }
 }
 
-/// The words of a verb; a run goes on with a record that is there.
+/// Returns the words of a verb. A run continues an existing record.
 fn words(here: &Path, verb: usize) -> Vec<&'static str> {
     let record = here.join("record");
     if verb == 0 && record.join("manifest.toml").exists() {
         return vec!["run", "--resume", "record"];
     }
     if verb == 0 && record.exists() {
-        // As `run` asks for.
+        // `run` itself asks for this.
         fs::remove_dir_all(&record).expect("a folder of a run that was killed before it began");
     }
     VERBS[verb].to_vec()
 }
 
-/// Draws a fault among the calls that a verb makes: each name is as likely.
+/// Draws a fault among the calls that a verb makes. Each name of a call has the same chance.
 fn draw(random: &mut Random, counts: &Counts) -> Option<Fault> {
     let kind = random.below(10);
     let counts = if kind == 0 { &counts.others } else { &counts.own };
     let (&number, &count) = counts.iter().nth(random.below(counts.len() as u64) as usize)?;
     let call = by_number(number)?;
     let harm = match kind {
-        // A day back, or most of a century forward.
+        // The clock moves a day back, or most of a century forward.
         _ if call.errors.is_empty() => Harm::ClockSet([-86_400, 2_500_000_000][kind as usize % 2]),
         0 => Harm::OtherKilled,
         1 => Harm::Killed,
@@ -118,7 +118,8 @@ fn draw(random: &mut Random, counts: &Counts) -> Option<Fault> {
     Some(Fault { call, after: random.below(count), harm })
 }
 
-/// Checks what holds for every program, whatever fails: it ends, says why, and does not panic.
+/// Checks rules that hold for every program and fault: it ends, gives the reason, and does not
+/// panic.
 fn manners(said: &Said, faults: &[Fault], usual: Ended) -> Vec<String> {
     let mut wrong = Vec::new();
     let is_killed = faults.iter().any(|fault| matches!(fault.harm, Harm::Killed));
@@ -128,10 +129,10 @@ fn manners(said: &Said, faults: &[Fault], usual: Ended) -> Vec<String> {
         Ended::Exited(130) | Ended::Signaled(Signal::SIGINT) if is_interrupted => {}
         Ended::Hung => wrong.push("it hung".to_owned()),
         Ended::Signaled(Signal::SIGKILL) if is_killed => {}
-        // Rust's way to end without memory.
+        // A Rust program ends in this way if it has no memory.
         Ended::Signaled(Signal::SIGABRT) if is_without_memory(&said.err) => return wrong,
         Ended::Signaled(signal) => wrong.push(format!("it ended by {signal}")),
-        // The fault was of what it had to say.
+        // The fault struck the message itself.
         Ended::Exited(_) if faults.iter().any(|fault| fault.call.name == "write") => {}
         Ended::Exited(status) if (said.err.clone() + &said.out).trim().is_empty() => {
             wrong.push(format!("it ended with {status} and said nothing"));
@@ -144,12 +145,12 @@ fn manners(said: &Said, faults: &[Fault], usual: Ended) -> Vec<String> {
     wrong
 }
 
-/// Rust's own words before it ends for this.
+/// Recognizes Rust's message about missing memory.
 fn is_without_memory(words: &str) -> bool {
     words.contains("memory allocation of") || words.contains("failed to allocate an alternative")
 }
 
-/// Finds trials that are recorded as failed by themselves: without faults none fails.
+/// Lists trials that are recorded as failed by themselves. Without faults, no trial fails.
 fn blamed(here: &Path) -> Vec<String> {
     let lines = fs::read_to_string(here.join("record/trials.jsonl")).unwrap_or_default();
     let is_blamed = |line: &&str| {
@@ -158,7 +159,7 @@ fn blamed(here: &Path) -> Vec<String> {
     lines.lines().filter(is_blamed).map(|line| format!("taken for a result: {line}")).collect()
 }
 
-/// Compares a record that should be whole with the one that was made without faults.
+/// Compares a record that should be complete with the one that was made without faults.
 fn incomplete(here: &Path) -> Vec<String> {
     let (found, expected) = (results(&here.join("record")), results(&here.join("whole")));
     let mut wrong = Vec::new();
@@ -173,7 +174,7 @@ fn incomplete(here: &Path) -> Vec<String> {
             format!("{name}: {key} is {:?}, and without faults {:?}", found.get(key), line.get(key))
         }));
     }
-    // An attempt that failed keeps its name.
+    // A failed attempt keeps its name.
     let raw = |line: &serde_json::Value, record: &str| {
         let folder = here.join(record).join(line["raw"].as_str().unwrap_or("no raw output"));
         let mut files = BTreeMap::new();
@@ -188,7 +189,7 @@ fn incomplete(here: &Path) -> Vec<String> {
             ));
         }
     }
-    // One that had no lock yet may be another's, for a minute.
+    // A folder without a lock may belong to another run for a minute.
     let left = fs::read_dir(here.join("cache/disklab/trials")).into_iter().flatten().flatten();
     wrong.extend(
         left.filter(|left| left.path().join("lock").exists())
@@ -197,7 +198,7 @@ fn incomplete(here: &Path) -> Vec<String> {
     wrong
 }
 
-/// Reads the lines of a record by trial, without members that depend on the time of day.
+/// Returns the lines of a record by trial, without members that depend on the time of day.
 fn results(record: &Path) -> BTreeMap<String, serde_json::Value> {
     let lines = fs::read_to_string(record.join("trials.jsonl")).unwrap_or_default();
     let mut found = BTreeMap::new();
@@ -211,17 +212,18 @@ fn results(record: &Path) -> BTreeMap<String, serde_json::Value> {
     found
 }
 
-/// Checks that a verb that says it did its work has done it, and that another left nothing wrong.
+/// Checks that a verb with a successful end has done its work, and that another one left nothing
+/// wrong.
 fn unlike(scene: &Scene, verb: usize, here: &Path, said: &Said) -> Vec<String> {
     let usual = &scene.usual[verb];
     let mut wrong = Vec::new();
     let mut made = made(here);
     if matches!(said.ended, Ended::Signaled(_)) {
-        // A file that was being written has a name of its own.
+        // An incomplete file has a name of its own.
         made.retain(|path, _| path.extension().is_none_or(|end| end != "part"));
     }
     if said.ended == usual.said.ended {
-        // A warning is said beside it, and on a page too.
+        // A warning is printed beside the result, and also stands on the page.
         let page = fs::read_to_string(here.join("made.html")).unwrap_or_default();
         if said.err != usual.said.err || page.contains("What could not be read") {
             return wrong;

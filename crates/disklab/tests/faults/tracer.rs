@@ -1,7 +1,7 @@
-//! Runs the program and stops it at each system call that can fail, which it then lets fail.
+//! Runs the program, stops it at each system call that can fail, and makes chosen calls fail.
 //!
-//! Nothing of the program is replaced: the result of a call is written into its registers. Other
-//! programs that it starts are left alone, or killed.
+//! Nothing of the program is replaced: the tracer writes the result of a call into the registers.
+//! Other programs that it starts are left alone, or killed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -22,34 +22,34 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
 use crate::calls::{CALLS, Call, by_number};
 
-/// The argument with which this program becomes one that is traced.
+/// Argument with which this program becomes a traced one.
 pub const TRACED: &str = "traced";
-/// The first call that the program makes itself: it raises the limit of its open files.
+/// The first call of the program itself: it raises the limit of its open files.
 const FIRST: (i64, u64) = (libc::SYS_prlimit64, libc::RLIMIT_NOFILE as u64);
-/// A program that runs for longer hangs.
+/// Time after which a program counts as hung.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A thing that can happen at a call.
+/// A fault at a system call.
 #[derive(Debug, Clone, Copy)]
 pub enum Harm {
-    /// The call is not made, and fails.
+    /// The call is not made, and returns this error.
     Error(Errno),
-    /// The call moves half of what it was asked to.
+    /// The call moves half of the bytes.
     Short,
-    /// The machine's clock is set by so many seconds.
+    /// The clock of the machine jumps by this number of seconds.
     ClockSet(i64),
-    /// The program is killed before it.
+    /// The program is killed before the call.
     Killed,
-    /// The program is interrupted before it, as Ctrl-C does.
+    /// The program is interrupted before the call, as by Ctrl-C.
     Interrupted,
-    /// The program that made it, which is another, is killed before it.
+    /// The call was made by another program, which is killed before the call.
     OtherKilled,
 }
 
 #[derive(Debug)]
 pub struct Fault {
     pub call: &'static Call,
-    /// How many calls of this name were made before it.
+    /// Number of earlier calls with this name.
     pub after: u64,
     pub harm: Harm,
 }
@@ -76,14 +76,15 @@ pub enum Ended {
     Hung,
 }
 
-/// How many calls of each name were made, by the program and by others that it started.
+/// Number of calls with each name, by the program and by other programs that it started.
 #[derive(Debug, Default, Clone)]
 pub struct Counts {
     pub own: BTreeMap<i64, u64>,
     pub others: BTreeMap<i64, u64>,
 }
 
-/// In a process of its own: waits for the tracer, and becomes the program with these arguments.
+/// Runs in a process of its own: waits for the tracer, and becomes the program with these
+/// arguments.
 pub fn become_traced(program: &str, arguments: &[String]) -> ! {
     ptrace::traceme().expect("leave to be traced");
     raise(Signal::SIGSTOP).expect("a stop");
@@ -106,7 +107,7 @@ pub fn run(
     program: &Path,
     faults: &[Fault],
 ) -> nix::Result<(Ended, Counts, usize)> {
-    // All that are traced are waited for below, so that nobody else may.
+    // All traced processes are waited for below, so that nothing else may wait.
     let main = Pid::from_raw(command.spawn().expect("this program starts").id().cast_signed());
     let mut tracing = Tracing {
         main,
@@ -159,7 +160,7 @@ pub fn run(
     Ok((ended, tracing.counts, tracing.done))
 }
 
-/// Kills all that is traced once it takes too long.
+/// Kills all traced processes when they take too long.
 struct Watch {
     done: std::sync::mpsc::Sender<()>,
     thread: std::thread::JoinHandle<Option<String>>,
@@ -170,7 +171,7 @@ impl Watch {
         let (done, wait) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let mut hung = None;
-            // More may be started while these are killed.
+            // Processes may start others while they are killed.
             let mut patience = LONGEST;
             while wait.recv_timeout(patience).is_err() {
                 let living = living.lock().expect("no panic");
@@ -185,7 +186,7 @@ impl Watch {
         Self { done, thread }
     }
 
-    /// Returns a line for each process that was killed, if they were.
+    /// Stops watching. Returns a line for each killed process, if there is one.
     fn end(self) -> Option<String> {
         let _ = self.done.send(());
         self.thread.join().expect("no panic")
@@ -196,8 +197,8 @@ fn memory(pid: Pid) -> io::Result<File> {
     File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))
 }
 
-/// Takes from a program that begins what tells it where it can read clocks by itself: the stack has
-/// the number of arguments, these, the environment and a vector of pairs (`AT_*`).
+/// Hides the vDSO, in which a new program reads clocks without a system call. The stack holds the
+/// number of arguments, the arguments, the environment and a vector of pairs (`AT_*`).
 fn without_vdso(pid: Pid) -> io::Result<()> {
     const WORD: usize = size_of::<u64>();
     let top = ptrace::getregs(pid)?.rsp;
@@ -215,7 +216,7 @@ fn without_vdso(pid: Pid) -> io::Result<()> {
     memory.write_all_at(&libc::AT_IGNORE.to_le_bytes(), top + (at * WORD) as u64)
 }
 
-/// Adds seconds to a time that was read.
+/// Adds seconds to a time that the program has read.
 fn shift(pid: Pid, place: u64, by: i64) -> io::Result<()> {
     let memory = memory(pid)?;
     let mut seconds = [0; 8];
@@ -230,7 +231,7 @@ fn is_pipe(pid: Pid, file: u64) -> bool {
     })
 }
 
-/// A line about what a thread is at.
+/// Describes the state of a thread on one line.
 fn state(pid: Pid) -> String {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
     let status = read("status");
@@ -244,19 +245,19 @@ struct Tracing<'a> {
     main: Pid,
     program: &'a Path,
     faults: &'a [Fault],
-    /// Whether a thread is one of the program's; it is looked up again after an exec.
+    /// True if a thread belongs to the program; it is looked up again after an exec.
     is_own: HashMap<Pid, bool>,
-    /// The program is at its first own call. Before that fail the loader and the C library, which
-    /// nobody can catch.
+    /// True once the program has made its first own call. Failures before it would hit the loader
+    /// and the C library, which cannot report them.
     begun: bool,
     counts: Counts,
-    /// Arguments that a call was given in the place of its own, which no call changes.
+    /// Original arguments of calls whose arguments were replaced. No call changes them.
     changed: HashMap<Pid, Registers>,
-    /// Threads that read the clock, with the place of what they read.
+    /// Threads that are reading the clock, with the address of the result.
     reading: HashMap<Pid, u64>,
-    /// By how many seconds the clock was set.
+    /// Seconds by which the clock was set.
     clock_set: i64,
-    /// Faults that happened.
+    /// Number of faults that happened.
     done: usize,
 }
 
@@ -269,7 +270,7 @@ impl Tracing<'_> {
                     self.calls(pid);
                 } else if event(number, Event::PTRACE_EVENT_EXEC) {
                     self.is_own.remove(&pid);
-                    // Else a clock is read without a call.
+                    // Otherwise a clock would be read without a call.
                     let _ = without_vdso(pid);
                 }
                 (pid, None)
@@ -286,12 +287,12 @@ impl Tracing<'_> {
                 if is_new {
                     living.lock().expect("no panic").push(pid);
                 }
-                // A new thread begins with a stop that nobody sent.
+                // A new thread begins with a stop signal that no process sent.
                 (pid, Some(signal).filter(|&signal| !(is_new && signal == Signal::SIGSTOP)))
             }
             other => (other.pid().expect("a stop has a process"), None),
         };
-        // One that was killed meanwhile cannot go on.
+        // A thread that was killed meanwhile cannot continue.
         let _ = if self.changed.contains_key(&pid) || self.reading.contains_key(&pid) {
             ptrace::syscall(pid, signal)
         } else {
@@ -299,14 +300,14 @@ impl Tracing<'_> {
         };
     }
 
-    /// Lets a call be made with other arguments.
+    /// Makes a call run with other arguments.
     fn change(&mut self, pid: Pid, own: Registers, others: Registers) {
         if ptrace::setregs(pid, others).is_ok() {
             self.changed.insert(pid, own);
         }
     }
 
-    /// A call with other arguments has been made.
+    /// Restores the arguments after a call with other arguments.
     fn change_back(&mut self, pid: Pid) {
         if let Some(own) = self.changed.remove(&pid)
             && let Ok(now) = ptrace::getregs(pid)
@@ -329,7 +330,7 @@ impl Tracing<'_> {
         })
     }
 
-    /// A thread is about to make a call.
+    /// Handles a thread that is about to make a call.
     fn calls(&mut self, pid: Pid) {
         let Ok(registers) = ptrace::getregs(pid) else { return };
         let number = registers.orig_rax.cast_signed();
@@ -360,11 +361,11 @@ impl Tracing<'_> {
         let Some(Fault { harm, .. }) = harm else { return };
         self.done += 1;
         match *harm {
-            // It fails by telling where the end is, as it does when it is only asked.
+            // A failed brk returns the present end, as a query does.
             Harm::Error(_) if number == libc::SYS_brk => {
                 self.change(pid, registers, Registers { rdi: 0, ..registers });
             }
-            // To ask for a limit never fails, nor to let a pipe not block.
+            // Reading a limit and making a pipe non-blocking never fail.
             Harm::Error(_) if number == libc::SYS_prlimit64 && registers.rdx == 0 => {}
             Harm::Error(_) if number == libc::SYS_ioctl && registers.rsi == libc::FIONBIO => {}
             // A pipe has no medium that could fail or fill up.

@@ -15,11 +15,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Versions of `fio`, which every trial runs in its guest, and of the C library that all programs
-/// there share.
+/// Returns the versions of `fio`, which every trial runs in its guest, and of the C library that
+/// all programs there share.
 pub fn tools() -> Result<Vec<Fact>> {
     let libc = said(Command::new("ldd").arg("--version").env("PATH", PATH)).and_then(|out| {
-        // musl's says its name where others say errors.
+        // musl prints its name on standard error.
         let musl = || first_line(&out.stderr).filter(|line| line.starts_with("musl"));
         first_line(&out.stdout).or_else(musl).ok_or_else(|| {
             io::Error::other(format!("ldd --version ended with {} and said nothing", out.status))
@@ -34,10 +34,10 @@ pub fn tools() -> Result<Vec<Fact>> {
     Ok(vec![Fact::new("fio", fio), Fact::new("libc", libc)])
 }
 
-/// The first fio that tells percentiles of each kind of latency, which are asked for.
+/// The first fio that reports percentiles of each kind of latency.
 const OLDEST_FIO: (u32, u32) = (3, 18);
 
-/// By its first word: `fio-3.33`, `fio-3.41-9-g1234`.
+/// Checks fio's version by its first word: `fio-3.33`, `fio-3.41-9-g1234`.
 fn check_fio(said: &str) -> Result<()> {
     let version = said.split([' ', ',']).next().unwrap_or_default();
     let numbers = || {
@@ -55,14 +55,14 @@ fn check_fio(said: &str) -> Result<()> {
     }
 }
 
-/// Versions of the programs that undo what is made on disks of this machine. They are looked for
-/// before anything is made.
+/// Returns the versions of the programs that undo changes on disks of this machine. They are looked
+/// up before any change.
 pub fn undoing() -> Result<Vec<Fact>> {
     ["blkid", "wipefs"].into_iter().map(tool).collect()
 }
 
-/// The programs that a trial runs besides fio: of its phases and its background, and what makes its
-/// disks and looks at them.
+/// Lists the programs that a trial runs besides fio: those of its phases and its background, and
+/// those that make and check its disks.
 pub fn programs(trial: &Trial) -> Vec<String> {
     let beside =
         trial.background.iter().flat_map(disklab_config::background::Background::programs).cloned();
@@ -79,13 +79,12 @@ pub fn programs(trial: &Trial) -> Vec<String> {
         .collect()
 }
 
-/// Version of one of [`programs`].
+/// Returns the version of one of [`programs`].
 pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
-/// Why a trial cannot run here: programs that it runs are not there, or its files find
-/// no place.
+/// Returns the reason why a trial cannot run here: a missing program, or no room for its files.
 pub fn obstacle(trial: &Trial) -> Option<String> {
     let is_missing = |name: &String| place(name).is_none();
     let missing: BTreeSet<String> = programs(trial).into_iter().filter(is_missing).collect();
@@ -96,9 +95,9 @@ pub fn obstacle(trial: &Trial) -> Option<String> {
     Some(format!("not installed here: {}; install it to run this trial", names.join(", ")))
 }
 
-/// Path at which the guest finds a program.
+/// Returns the path at which the guest finds a program.
 fn place(name: &str) -> Option<PathBuf> {
-    // One with a path is looked for where that says.
+    // A program with a path is looked for at that path only.
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| is_program(path));
     }
@@ -109,7 +108,7 @@ fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     match path.metadata() {
         Ok(file) => file.is_file() && file.permissions().mode() & 0o111 != 0,
-        // Where it cannot be known, whoever runs it says why.
+        // For other errors, the attempt to run the program gives the reason.
         Err(error) => !matches!(
             error.kind(),
             ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
@@ -117,7 +116,8 @@ fn is_program(path: &Path) -> bool {
     }
 }
 
-/// Versions of the programs that make the contents of disks: part of the keys of prepared disks.
+/// Versions of the programs that make the contents of disks. They are part of the keys of prepared
+/// disks.
 pub struct MkfsTools(BTreeMap<String, String>);
 
 impl MkfsTools {
@@ -128,7 +128,7 @@ impl MkfsTools {
         names.into_iter().map(known).collect::<Result<_>>().map(Self)
     }
 
-    /// Versions of the programs of one of the trials, in the order in which they are used.
+    /// Returns the versions of the programs of one trial, in the order of their use.
     pub fn of_one(&self, trial: &Trial) -> Vec<&str> {
         stack::mkfs_tools(trial)
             .iter()
@@ -138,13 +138,13 @@ impl MkfsTools {
     }
 }
 
-/// The machine, for the reader.
+/// Describes the machine for readers of the record.
 pub fn host() -> Vec<Fact> {
     let system = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    // Those that this process may use.
+    // The processors that this process may use.
     let processors = sched_getaffinity(None).map_or(1, |set| set.count());
     vec![
         Fact::new("kernel", format!("{} {}", text(system.sysname()), text(system.release()))),
@@ -153,8 +153,8 @@ pub fn host() -> Vec<Fact> {
     ]
 }
 
-/// A program's version, the digest of its file, and one over the libraries that it is linked with,
-/// if it is.
+/// Returns a program's version, the digest of its file, and a digest of its shared libraries, if
+/// any.
 fn program(name: &str) -> Result<String> {
     let missing = |cause| Error::Tool { program: name.to_owned(), cause };
     let places = PATH.replace(':', " ");
@@ -173,7 +173,7 @@ fn program(name: &str) -> Result<String> {
 
 /// A digest of the names and contents of the shared libraries that the loader gives a program.
 fn libraries(loader: &str, program: &Path) -> io::Result<String> {
-    // The guest's environment has nothing that leads the loader elsewhere.
+    // Nothing in the guest's environment leads the loader elsewhere.
     let mut list = Command::new(loader);
     list.arg("--list").arg(program).env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD");
     let out = said(&mut list)?;
@@ -194,7 +194,7 @@ fn libraries(loader: &str, program: &Path) -> io::Result<String> {
     Ok(sha256_hex(digests.as_bytes()))
 }
 
-/// Runs a program for what it says. One that is killed has not said it.
+/// Runs a program for its output. A killed program gives an error.
 fn said(command: &mut Command) -> io::Result<Output> {
     let out = command.output()?;
     match out.status.signal() {
@@ -203,8 +203,8 @@ fn said(command: &mut Command) -> io::Result<Output> {
     }
 }
 
-/// The file in a line of the loader's list: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the loader's
-/// `/lib64/ld.so (0x7f..)`.
+/// Returns the file in a line of the loader's list: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the
+/// loader's own `/lib64/ld.so (0x7f..)`.
 fn library(line: &str) -> Option<&str> {
     let (file, _) =
         line.split_once("=> ").map_or(line, |(_, file)| file).trim().rsplit_once(" (0x")?;

@@ -1,4 +1,4 @@
-//! fio's words for what workloads ask of it.
+//! Translates workloads to fio's options.
 
 use super::stack;
 use disklab_config::job_file::JobSection;
@@ -7,30 +7,31 @@ use disklab_config::{Trial, command};
 use disklab_protocol::places::{POOL, TRIAL};
 use disklab_units::{Bytes, Nanos, Seed};
 
-/// The test file of a filesystem; where each job has its own, their numbers follow.
+/// Test file of a filesystem. If each job has its own file, a number follows.
 pub const TEST_FILE: &str = "test";
 
-/// The test file of a workload that runs beside the measured one.
+/// Test file of a workload that runs beside the measured one.
 const BACKGROUND_FILE: &str = "background";
 
-/// A file that fio opens just before its first request, where its own does not tell its start.
+/// A file that fio opens just before its first request, for loads whose own file does not show the
+/// start.
 const GATE: &str = "/tmp/gate";
 
 const GROUP_REPORTING: &str = "--group_reporting";
 
 /// The task of one fio.
 pub struct Load<'a> {
-    /// The workload's name.
+    /// Name of the workload.
     name: &'a str,
     pub fio: &'a FioLoad,
-    /// Its file; where each job has its own, their numbers follow.
+    /// File of the load. If each job has its own file, a number follows.
     file: &'static str,
     output: String,
-    /// Name by which its seed is derived.
+    /// Name from which its seed is derived.
     seed: &'static str,
     ramp: Nanos,
     runtime: Nanos,
-    /// Whether its start is waited for.
+    /// True if the plan waits for its start.
     gated: bool,
 }
 
@@ -48,7 +49,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The fio beside the measured workload, which runs until it is ended.
+    /// Returns the fio beside the measured workload, which runs until it is ended.
     pub fn beside(trial: &'a Trial) -> Option<Self> {
         let workload = trial.background.as_ref()?.workload.as_ref()?;
         Some(Self {
@@ -63,7 +64,7 @@ impl<'a> Load<'a> {
         })
     }
 
-    /// The names of its files in [`POOL`]; none where it reads the device itself.
+    /// Returns the names of its files in [`POOL`]; none if it reads the device itself.
     pub fn files(&self) -> Vec<String> {
         if self.fio.raw {
             Vec::new()
@@ -74,12 +75,12 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Whether it reads a device itself.
+    /// Returns true if it reads a device itself.
     pub fn is_bare(&self, trial: &Trial) -> bool {
         self.fio.raw || trial.array.layout.filesystem().is_none()
     }
 
-    /// The file whose opening tells that fio begins.
+    /// Returns the file whose opening marks fio's start.
     pub fn gate(&self, trial: &Trial) -> String {
         if self.has_extra_gate(trial) {
             GATE.to_owned()
@@ -88,26 +89,26 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Whether it has no file of its own, or programs beside it may have that file open: the kernel
-    /// gives no lease on an open file.
+    /// Returns true if it needs an extra gate: it has no file of its own, or programs beside it may
+    /// hold that file open. The kernel gives no lease on an open file.
     fn has_extra_gate(&self, trial: &Trial) -> bool {
         let beside = trial.background.iter().flat_map(|background| &background.processes);
         let mut words = beside.flat_map(|process| &process.command);
         self.is_bare(trial) || words.any(|word| word.trim_end_matches('/') == command::POOL)
     }
 
-    /// fio's command line.
+    /// Returns fio's command line.
     pub fn command(&self, trial: &Trial) -> Vec<String> {
         let w = self.fio;
         let mut arguments = program(&self.output, trial.seed.derive(self.seed));
         if !w.sections.is_empty() {
-            // Sections are told apart: their jobs are added up afterwards, by name.
+            // Sections are reported separately, and their jobs are summed up later by name.
             arguments.retain(|word| word != GROUP_REPORTING);
             let sections = w.sections.iter().enumerate();
             arguments
                 .extend(sections.flat_map(|(number, one)| self.section(trial, one, number == 0)));
         } else if w.own_files {
-            // A definition for each job: fio has no other way to tell jobs their files.
+            // Each job needs a definition: fio has no other way to give jobs their files.
             let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
             for (number, job) in each.enumerate() {
                 arguments.extend(self.job(trial, &Job { numjobs: 1, ..job.clone() }, number));
@@ -118,7 +119,8 @@ impl<'a> Load<'a> {
         arguments
     }
 
-    /// The options of one section of a job file. Ours stand last, so that they hold.
+    /// Returns the options of one section of a job file. disklab's own options come last, so that
+    /// they win.
     fn section(&self, trial: &Trial, section: &JobSection, is_first: bool) -> Vec<String> {
         let mut options = vec![
             format!("--name={}", section.name),
@@ -127,7 +129,7 @@ impl<'a> Load<'a> {
         ];
         options.extend((section.stonewall && !is_first).then(|| "--stonewall".to_owned()));
         options.extend(section.options.iter().map(|option| format!("--{option}")));
-        // Else verify leaves a file where fio was started.
+        // Without this option, verify leaves a file in fio's working directory.
         let verifies = section.options.iter().any(|option| option.starts_with("verify"));
         options.extend(verifies.then(|| "--verify_state_save=0".to_owned()));
         options.push(format!("--runtime={}us", self.runtime.0.div_ceil(1000)));
@@ -141,14 +143,14 @@ impl<'a> Load<'a> {
         options
     }
 
-    /// The option that opens the extra gate just before the first request; what fio appends to
-    /// write to a file is never come to.
+    /// Returns the option that opens the extra gate just before the first request. fio appends text
+    /// to the command that would write to a file, and the command ends before that text.
     fn opens_gate(&self, trial: &Trial, is_first: bool) -> Option<String> {
         (is_first && self.gated && self.has_extra_gate(trial))
             .then(|| format!("--exec_prerun=exec 3<{GATE}; exit 0;"))
     }
 
-    /// The file of this number, or the bare device.
+    /// Returns the path of the file with this number, or the bare device.
     fn path(&self, trial: &Trial, number: usize) -> String {
         if self.is_bare(trial) {
             stack::device(trial)
@@ -157,7 +159,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The options of one definition, on the file of this number.
+    /// Returns the options of one definition, on the file with this number.
     fn job(&self, trial: &Trial, job: &Job, number: usize) -> Vec<String> {
         let w = self.fio;
         let bare = self.is_bare(trial);
@@ -170,7 +172,7 @@ impl<'a> Load<'a> {
             options.push(format!("--ramp_time={}us", self.ramp.0.div_ceil(1000)));
         }
         if bare && w.own_files {
-            // On a bare device, a part of its own.
+            // On a bare device, each job has its own part.
             options.push(format!("--offset={}", w.file_size.0 * number as u64));
         }
         options.extend(self.opens_gate(trial, number == 0));
@@ -178,20 +180,20 @@ impl<'a> Load<'a> {
     }
 }
 
-/// All fios of a trial, the measured one first.
+/// Returns all fios of a trial, the measured one first.
 pub fn loads(trial: &Trial) -> Vec<Load<'_>> {
     let measured = trial.workload.fio().map(|fio| Load::of_measured(trial, fio));
     measured.into_iter().chain(Load::beside(trial)).collect()
 }
 
-/// The measured fio's command, to run before it for no longer than this; None where something else
-/// is measured, or is to begin with cold caches.
+/// Returns the measured fio's command for a warm-up of at most `runtime`. None if the trial
+/// measures another program, or begins with cold caches.
 pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
-    // A job file may write what it verifies.
+    // A job file may write the data that it verifies.
     let fio = trial.workload.fio().filter(|fio| fio.is_direct() && fio.sections.is_empty())?;
     let load = Load {
         output: "/tmp/warm-up.json".to_owned(),
-        // Not the requests that are measured.
+        // The warm-up's requests differ from the measured ones.
         seed: "warm-up",
         ramp: Nanos::ZERO,
         runtime,
@@ -201,45 +203,46 @@ pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
     Some(load.command(trial))
 }
 
-/// Whether the workload's requests are not the only ones.
+/// Returns true if the workload's requests are not the only ones.
 pub fn is_accompanied(trial: &Trial) -> bool {
     trial.background.is_some() || trial.power_cut.is_some()
 }
 
-/// Whether the disks' phase is a window of its own, the same for all jobs. fio ends each job's ramp
-/// with the first request that the job finishes after it: where a scheduler has jobs wait for
+/// Returns true if the disks' phase is a window of its own, the same for all jobs. fio ends each
+/// job's ramp with the job's first request after the ramp. If a scheduler makes jobs wait for
 /// seconds, they measure at different times, and their sum is more than the disks ever moved.
 pub fn has_one_window(trial: &Trial) -> bool {
     trial.workload.fio().is_some_and(|fio| fio.own_files)
 }
 
-/// Whether fio is waited for, to see when it begins.
+/// Returns true if the plan waits for fio, to see when it begins.
 pub fn is_gated(trial: &Trial) -> bool {
     is_accompanied(trial) || has_one_window(trial)
 }
 
-/// How long fio measures: where the window is the disks', from its start on.
+/// Returns the time that fio measures. If the window is that of the disks, it begins with fio's
+/// start.
 pub fn fio_runtime(trial: &Trial) -> Nanos {
     if has_one_window(trial) { trial.ramp + trial.runtime } else { trial.runtime }
 }
 
-/// The program, and what holds for all jobs. `--thread` and `--disk_util=0` save what fio's start
-/// costs and change nothing it measures. `clock_gettime` needs no system call; each read of the
-/// processor's counter, which fio would take for its clock, is one for the guest's kernel.
+/// Returns the program, and the options of all jobs. `--thread` and `--disk_util=0` make fio's
+/// start faster and change no results. `clock_gettime` needs no system call. Reading the
+/// processor's counter, fio's default clock, traps into the guest's kernel.
 pub fn program(output: &str, seed: Seed) -> Vec<String> {
     let mut fio = stack::words(
         "fio --clocksource=clock_gettime --thread --disk_util=0 --eta=never --output-format=json+",
     );
     fio.push(format!("--output={output}"));
-    // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads it
-    // as a number of at most 63 bits.
+    // With randrepeat, fio's default, the seed would not affect the offsets. fio reads the seed as
+    // a number of at most 63 bits.
     fio.extend(["--randrepeat=0".to_owned(), format!("--randseed={}", seed.0 >> 1)]);
-    // Percentiles of the same latency that the mean is of.
+    // Percentiles are of the same latency as the mean.
     fio.extend(["--lat_percentiles=1", GROUP_REPORTING, "--exitall_on_error"].map(str::to_owned));
     fio
 }
 
-/// A definition of jobs on a file, but for how long they run.
+/// Returns a definition of jobs on a file, without their run time.
 pub fn job(name: &str, file: &str, size: Bytes, job: &Job) -> Vec<String> {
     let mut options = vec![
         format!("--name={name}"),

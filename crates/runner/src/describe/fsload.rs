@@ -1,4 +1,4 @@
-//! Threads that work on many files: what their disks hold, and what they do.
+//! Threads that work on many files: the contents of their disks, and their work.
 
 use disklab_config::Trial;
 use disklab_config::fsload::Fsload;
@@ -6,22 +6,22 @@ use disklab_protocol::action::{BackgroundFsload, LayOutFsload};
 use disklab_protocol::measure::Measured;
 use disklab_units::{Bytes, Seed};
 
-/// Files that are laid out: the same whatever works on them.
+/// Returns the files to lay out. They are the same for every load.
 pub fn laid_out(trial: &Trial) -> Option<LayOutFsload> {
     load(trial).map(|load| LayOutFsload { load: load.files_only() })
 }
 
-/// Room that its files take on the host, which keeps their contents.
+/// Returns the room that the files take on the host, which stores their contents.
 pub fn room(trial: &Trial) -> Bytes {
     load(trial).map(Fsload::bytes).unwrap_or_default()
 }
 
-/// The measured one, or the one beside it: no trial has both.
+/// Returns the measured load, or the one beside the measured load. No trial has both.
 pub fn load(trial: &Trial) -> Option<&Fsload> {
     trial.workload.file_load().or_else(|| trial.background.as_ref()?.fsload())
 }
 
-/// The one that runs beside what is measured.
+/// Returns the load that runs beside the measured one.
 pub fn beside(trial: &Trial) -> Option<BackgroundFsload> {
     let load = trial.background.as_ref()?.fsload()?.clone();
     Some(BackgroundFsload { load, seed: trial.seed.derive("background fsload") })

@@ -1,10 +1,10 @@
-//! What tells trials apart by what they are, whatever they and their parts are called: a digest of
-//! all that decides a trial's results, once names are settled. It is the same on every machine, so
-//! that trials can be asked for and put together by it.
+//! Keys that identify trials by their contents, independent of names. A key is a digest of
+//! everything that decides a trial's results, once names are resolved. It is the same on every
+//! machine, so that trials can be requested and merged by their keys.
 //!
-//! A name counts where it stands in what a trial leaves, and only there: a device's is in the
-//! closing record, a workload's in fio's report, a policy's is the kernel's word. Of two trials of
-//! one key, every raw output has the same bytes.
+//! A name counts only if the trial's raw output contains it: a device's name is in the closing
+//! record, a workload's in fio's report, and a policy's is the kernel's own. Two trials with the
+//! same key have the same bytes in every raw file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ use disklab_config::Trial;
 use disklab_protocol::digest::sha256_hex;
 use serde_json::{Value, json};
 
-/// Goes up when a key no longer means what it meant.
+/// Version of keys, raised if a key no longer means the same.
 const FORMAT: u32 = 1;
-/// Digits of a key.
+/// Length of a key in digits.
 pub const LENGTH: usize = 16;
 
-/// Two trials that are not one, and cannot be told apart by their keys.
+/// Error about two different trials with the same key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "the trials {first} and {second} have one key, {key}, and are not the same: a chance of one \
@@ -29,8 +29,8 @@ pub struct Collision {
     pub key: String,
 }
 
-/// The keys of trials, in their order; None of those whose kernel is not among `kernels`, which has
-/// the keys of kernels by the trials' names for them.
+/// Returns the keys of trials, in their order. A key is None if the trial's kernel is not in
+/// `kernels`, which maps the trials' names for kernels to keys.
 pub fn of_all(
     trials: &[Trial],
     kernels: &BTreeMap<String, String>,
@@ -47,7 +47,7 @@ fn short(mut digest: String) -> String {
     digest
 }
 
-/// Fails if two different digests begin alike.
+/// Fails if two different digests have the same beginning.
 fn check<'a>(digests: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Collision> {
     let all: BTreeSet<(&str, &str)> = digests.map(|(name, digest)| (digest, name)).collect();
     let key = |digest: &str| short(digest.to_owned());
@@ -62,10 +62,10 @@ fn check<'a>(digests: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Co
     }
 }
 
-/// `kernel` is the kernel's own key.
+/// Returns the digest of a trial; `kernel` is the kernel's own key.
 fn digest(trial: &Trial, kernel: &str) -> String {
     let trial = without_names(trial);
-    // Plain data: what cannot be written is never made.
+    // A trial is plain data, whose serialization never fails.
     let mut trial = serde_json::to_value(trial).unwrap_or_default();
     for pointer in ["/workload", "/background/workload"] {
         trial.pointer_mut(pointer).map(fill_up_workload);
@@ -83,11 +83,11 @@ fn without_names(trial: &Trial) -> Trial {
         text.clear();
     }
     trial.cell.clear();
-    // Told by the kernel and by what needs it.
+    // These follow from the kernel, and from the parts that need them.
     trial.needs.clear();
-    // A reason in words, which follows from the rest.
+    // The reason follows from the other fields.
     trial.unfit = None;
-    // These stand with the devices themselves; how many there are of each kind counts.
+    // The devices themselves carry these numbers. Only the number of devices of each kind counts.
     let replica = trial.array.replica.iter_mut().flat_map(|replica| &mut replica.devices);
     let cache = trial.array.cache.iter_mut().map(|cache| &mut cache.device);
     trial
@@ -100,12 +100,12 @@ fn without_names(trial: &Trial) -> Trial {
         .for_each(String::clear);
     for device in &mut trial.devices {
         device.summary.clear();
-        // What is known of the numbers does not change them.
+        // Knowledge about the numbers does not change the numbers.
         device.estimated.clear();
         device.inherited = None;
     }
     trial.workload.summary.clear();
-    // A job file's name is its path. fio's report has the names of the sections instead.
+    // The name of a job file is its path. fio's report has the names of the sections instead.
     if !trial.workload.sections().is_empty() {
         trial.workload.name.clear();
     }
@@ -114,14 +114,14 @@ fn without_names(trial: &Trial) -> Trial {
         background.summary.clear();
         background.workload.iter_mut().for_each(|workload| workload.summary.clear());
     }
-    // Whether a value is also the default says nothing more.
+    // It does not matter whether a value is also the default.
     for value in trial.policy.iter_mut().flat_map(|policy| &mut policy.values) {
         value.default = false;
     }
     trial
 }
 
-/// Adds what every workload had when keys were first written, whatever it does.
+/// Adds fields that every workload had when keys were introduced, whatever the workload does.
 fn fill_up_workload(workload: &mut Value) {
     let Some(fields) = workload.as_object_mut() else { return };
     for (name, absent) in
@@ -131,8 +131,8 @@ fn fill_up_workload(workload: &mut Value) {
     }
 }
 
-/// A part that is not there is as one that nobody has thought of yet: a new part of trials leaves
-/// the keys of those without it.
+/// Drops empty fields, which equal fields that did not exist yet. So a new field leaves the keys of
+/// trials without it unchanged.
 fn drop_empty(value: &mut Value) {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
@@ -146,7 +146,7 @@ fn drop_empty(value: &mut Value) {
             map.values_mut().for_each(drop_empty);
             map.retain(|_, value| !is_empty(value));
         }
-        // What a list has not, others of it may have: places count.
+        // List items are not dropped, since their positions count.
         Value::Array(list) => list.iter_mut().for_each(drop_empty),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -205,9 +205,9 @@ mod tests {
         ),
     ];
 
-    /// Where this fails, trials have other ids than those that records have and that scripts ask
-    /// for. What was added to trials should be absent where nobody asks for it; where every trial
-    /// really has become another one, [`FORMAT`] goes up.
+    /// If this test fails, trials have other ids than in existing records and scripts. A new field
+    /// should be absent from trials that do not use it. If every trial has really changed, raise
+    /// [`FORMAT`].
     #[test]
     fn the_ids_of_years_ago_are_those_of_today() {
         let place = tempfile::tempdir().expect("a folder");

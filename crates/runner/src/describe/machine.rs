@@ -1,4 +1,4 @@
-//! The machine of a trial: its disks, its seed, its power cuts.
+//! The machine of a trial: its disks, seed and power cuts.
 
 use disklab_config::Trial;
 use disklab_config::device::{Constant, Model};
@@ -6,10 +6,11 @@ use disklab_config::power_cut::Flushes;
 use disklab_protocol::machine::{GuestMachine, MachineDisk, PowerCutPlan};
 use disklab_units::{Bytes, Nanos, Seed};
 
-/// The folder of the disks' data, in a trial's folder.
+/// Folder of the disks' data, in the folder of a trial.
 pub const DISKS: &str = "disks";
 
-/// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
+/// Returns the machine of a trial, whose disks have their data in [`DISKS`]. Requests are traced if
+/// `trace`.
 pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
     let host = trial.array.host;
     let disks = trial.devices.iter().enumerate();
@@ -39,8 +40,8 @@ pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
     }
 }
 
-/// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time
-/// to speak of.
+/// Returns the machine with the fastest disks. Preparing takes the kernel's work, and almost no
+/// virtual time.
 pub fn preparing_machine(trial: &Trial) -> GuestMachine {
     let mut machine = machine(trial, false);
     machine.seed = Seed(0).derive("prepare");

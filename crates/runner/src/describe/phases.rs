@@ -1,4 +1,4 @@
-//! A workload of phases: what the guest is to do.
+//! The phases of a workload: the guest's work in each.
 
 use super::{fio, stack};
 use disklab_config::Trial;
@@ -9,15 +9,15 @@ use disklab_protocol::places::{self, GO, POOL, SAY};
 use disklab_protocol::setup::ZeroFile;
 use disklab_units::{Bytes, Seed};
 
-/// Longer than any phase: its reader is ended with it.
+/// A runtime longer than any phase: its reader is ended with the phase.
 const ENDLESS: &str = "--runtime=30d";
 
-/// Files that are laid out when the disks are prepared.
+/// Lists the files that are laid out when the disks are prepared.
 pub fn files(phases: &Phases) -> impl Iterator<Item = ZeroFile> {
     phases.laid_out().into_iter().map(|(name, bytes)| ZeroFile { name, bytes })
 }
 
-/// A command of the workload's, in the guest.
+/// Returns a command of the workload, as the guest runs it.
 pub fn command(trial: &Trial, words: &[String]) -> Vec<String> {
     let jobs = trial.workload.phases().map_or(1, |phases| phases.numjobs);
     let spare = stack::spare(trial);
@@ -55,18 +55,18 @@ fn describe(trial: &Trial, phases: &Phases, phase: &WorkloadPhase) -> PlannedPha
     }
 }
 
-/// Jobs that wait for the phase to begin, and end when all their bytes are done.
+/// Returns jobs that wait for the phase to begin, and end when all their bytes are done.
 fn of_fio(trial: &Trial, phase: &WorkloadPhase, jobs: &[FileJob]) -> PhaseFio {
     let invalidate = format!("--invalidate={}", u8::from(phase.caches == Caches::Cold));
     let phase = &*phase.name;
     let report = format!("/tmp/fio-{phase}.json");
     let mut command = fio::program(&report, seed(trial, phase, "fio"));
-    // A file has no place before it is written, as with most programs; what is in memory is for the
-    // phase to say.
+    // Like most programs, fio does not reserve a file's blocks. The phase decides whether its data
+    // may be in memory.
     command.extend(["--fallocate=none".to_owned(), invalidate]);
     for job in jobs {
-        // fio writes whole requests only, and makes a file anew, before the phase, that is a part
-        // of one too small for a later job.
+        // fio writes whole requests only. If a file lacks a part of the last request of a later
+        // job, fio makes the file anew before the phase.
         let whole = job.file_size.0.next_multiple_of(job.job.bs.0.max(1));
         let size = if job.job.makes() { Bytes(whole) } else { job.file_size };
         command.extend(fio::job(phase, &format!("{POOL}/{}", job.file), size, &job.job));
@@ -96,12 +96,13 @@ fn of_reader(trial: &Trial, phase: &str, reader: &FileJob) -> PhaseFio {
     PhaseFio { command, jobs, first: jobs, report, files: vec![needed(reader)] }
 }
 
-/// The file that a job needs when its phase begins.
+/// Returns the file that a job needs when its phase begins.
 fn needed(job: &FileJob) -> ZeroFile {
     ZeroFile { name: job.file.clone(), bytes: job.file_size }
 }
 
-/// Just before a job's first request; what fio appends to write to a file is never come to.
+/// Returns the command just before a job's first request. It ends before the text that fio appends
+/// to write to a file.
 fn before(phase: &str) -> String {
     format!("--exec_prerun=echo {} >{SAY}; exec 3<{GO}; exit 0;", places::ready(phase))
 }

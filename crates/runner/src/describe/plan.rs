@@ -23,7 +23,7 @@ use disklab_units::{Bytes, Seed};
 /// A leaf of btrfs's checksum tree (16 KiB, 4 bytes for each 4 KiB) covers nearly 16 MiB of a file.
 const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
 
-/// The plan that prepares the trial's disks; None for bare disks, which are zeroes to begin with.
+/// Returns the plan that prepares the trial's disks; None for bare disks, which begin as zeroes.
 pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
     (trial.array.layout != Layout::SINGLE).then(|| {
         let start = stack::start(trial, true).into_iter();
@@ -31,8 +31,8 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
     })
 }
 
-/// Actions that put the trial's files on its mounted filesystem. Test files are filled with what
-/// `contents` draws, and else with zeroes.
+/// Returns actions that put the trial's files on its mounted filesystem. Test files hold data drawn
+/// from `contents`, or zeroes without it.
 pub fn contents(trial: &Trial, contents: Option<Seed>) -> Vec<Action> {
     let files = loads(trial).into_iter().flat_map(|load| {
         let bytes = load.fio.file_size;
@@ -65,7 +65,7 @@ pub fn contents(trial: &Trial, contents: Option<Seed>) -> Vec<Action> {
     actions
 }
 
-/// Programs that make what the workload and the background need.
+/// Returns the programs that make the files of the workload and the background.
 fn prepare(trial: &Trial) -> Vec<Vec<String>> {
     let own = trial.workload.phases().into_iter().flat_map(|phases| &phases.prepare);
     let beside = trial.background.iter().flat_map(|background| &background.prepare);
@@ -74,12 +74,13 @@ fn prepare(trial: &Trial) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A background's command, in the guest.
+/// Returns a background's command, as the guest runs it.
 fn on_pool(command: &[String]) -> Vec<String> {
     command.iter().map(|word| word.replace(disklab_config::command::POOL, POOL)).collect()
 }
 
-/// The plan that measures: the prepared filesystem is mounted afresh, so its caches are cold.
+/// Returns the plan that measures. It mounts the prepared filesystem afresh, so that its caches are
+/// cold.
 pub fn plan(trial: &Trial) -> Plan {
     let pids = [Pids::Align, Pids::Consume(pid_offsets(trial).0)];
     let actions = pids.into_iter().map(Action::Pids);
@@ -88,22 +89,22 @@ pub fn plan(trial: &Trial) -> Plan {
     Plan::new(actions.chain(measurement(trial, None)))
 }
 
-/// Additions to a measurement on a real machine, where others use up process ids too.
+/// Additions to a measurement on a real machine, where other programs use up process ids too.
 pub struct HostAdditions {
     pub warm_up: Option<WarmUp>,
-    /// Patterns of more files that are kept.
+    /// Patterns of further files to keep.
     pub keep: Vec<String>,
 }
 
-/// Actions from the mounted filesystem to the end of what is measured; in a guest if `on_host` is
-/// None.
+/// Returns actions from the mounted filesystem to the end of the measurement; `on_host` is None for
+/// a guest.
 pub fn measurement(trial: &Trial, on_host: Option<HostAdditions>) -> Vec<Action> {
     let is_btrfs = trial.array.layout.filesystem() == Some(Filesystem::Btrfs);
     let is_guest = on_host.is_none();
     let HostAdditions { warm_up, keep } =
         on_host.unwrap_or(HostAdditions { warm_up: None, keep: Vec::new() });
-    // btrfs's statistics of each device's reads, where the kernel has them. Of two filesystems it
-    // could not be told which one's they are.
+    // btrfs's statistics of each device's reads, if the kernel has them. With two filesystems they
+    // would be ambiguous.
     let read_stats = (is_btrfs && trial.array.replica.is_none())
         .then(|| format!("{}/devinfo/*/read_stats", stack::sysfs_of_btrfs(trial)));
     let patterns: Vec<String> = read_stats.into_iter().chain(keep).collect();
@@ -146,7 +147,7 @@ pub fn measurement(trial: &Trial, on_host: Option<HostAdditions>) -> Vec<Action>
     actions
 }
 
-/// Reports how full the filesystems are, where snapshots or a replica fill them.
+/// Reports how full the filesystems are, if snapshots or a replica fill them.
 fn report_space(trial: &Trial, when: When) -> Option<Action> {
     let of = |side: Side| match stack::snapshot_tool(trial) {
         Tool::Btrfs => SpaceOf::Folder(side.folder().to_owned()),
@@ -157,7 +158,7 @@ fn report_space(trial: &Trial, when: When) -> Option<Action> {
     is_reported.then(|| Action::ReportSpace(ReportSpace { when, pool: of(Side::Pool), replica }))
 }
 
-/// The snapshots that its background takes.
+/// Returns the schedule of the snapshots that the background takes.
 fn snapshots(trial: &Trial) -> Option<SnapshotSchedule> {
     let snapshots = trial.background.as_ref()?.snapshots?;
     Some(SnapshotSchedule {
@@ -168,10 +169,10 @@ fn snapshots(trial: &Trial) -> Option<SnapshotSchedule> {
     })
 }
 
-/// How many process ids are used up before anything starts, and between a background and fio: by
-/// them a policy that chooses by pid decides which mirrors the background gets, and whether fio
-/// gets the same. The seeds take each of the few cases in turn, instead of drawing one: two copies
-/// are four cases, and four seeds meet them all.
+/// Returns the numbers of process ids to use up before anything starts, and between a background
+/// and fio. With a policy that chooses by pid, they decide which mirror the background gets, and if
+/// fio gets the same. The seeds take the few cases in turn, without a draw: two copies make four
+/// cases, which four seeds cover.
 fn pid_offsets(trial: &Trial) -> (u32, u32) {
     let index = trial.seed_index.saturating_sub(1);
     let round = PIDS.cast_unsigned();
@@ -220,7 +221,7 @@ fn background(trial: &Trial) -> Option<StartBackground> {
     })
 }
 
-/// Actions that bring the filesystem's metadata into memory, if the trial wants it warm.
+/// Returns actions that bring the filesystem's metadata into memory, if the trial wants it warm.
 pub fn warm_metadata(trial: &Trial) -> Vec<WarmMetadata> {
     let wanted = trial.array.layout.filesystem().is_some() && trial.metadata == Metadata::Warm;
     let warm = |name| WarmMetadata { name, every: CHECKSUM_LEAF };
@@ -230,8 +231,8 @@ pub fn warm_metadata(trial: &Trial) -> Vec<WarmMetadata> {
     if wanted { files.chain(of_phases).map(warm).collect() } else { Vec::new() }
 }
 
-/// A digest of all of a trial that decides what its disks hold before it begins, whatever the
-/// kernel and the programs; none of bare disks.
+/// Returns a digest of everything in a trial that decides the initial contents of its disks, except
+/// for the kernel and the programs. None for bare disks.
 pub fn content(trial: &Trial) -> Option<String> {
     let plan = preparing_plan(trial)?;
     let text = serde_json::to_vec(&(preparing_machine(trial).disks, plan)).ok()?;

@@ -1,4 +1,4 @@
-//! Power cuts: the file that tells what was promised, and the plan of the guest that looks for it.
+//! Power cuts: the file that records the promises, and the plan of the guest that checks them.
 
 use super::scheduler::device_settings;
 use super::stack;
@@ -13,7 +13,7 @@ const VERIFIED: &str = "verified";
 
 const VERIFIED_SIZE: Bytes = Bytes::mib(16);
 
-/// So many of its blocks a second: the disks are mostly the workload's.
+/// Blocks that are rewritten per second: the disks are mostly the workload's.
 const REWRITES: u32 = 100;
 
 /// fio's command on the file that it verifies.
@@ -26,12 +26,12 @@ fn verified(options: &str) -> Vec<String> {
     ))
 }
 
-/// Writes it once, before anything is measured.
+/// Returns the command that writes the file once, before the measurement.
 pub fn lay_out() -> Vec<String> {
     verified("--rw=write --do_verify=0 --end_fsync=1")
 }
 
-/// Goes on writing it at random.
+/// Returns the command that rewrites random blocks of the file.
 pub fn rewrite(trial: &Trial) -> Vec<String> {
     verified(&format!(
         "--rw=randwrite --do_verify=0 --norandommap --randrepeat=0 --time_based --runtime=30d \
@@ -40,7 +40,7 @@ pub fn rewrite(trial: &Trial) -> Vec<String> {
     ))
 }
 
-/// The plan of the guest after a cut.
+/// Returns the plan of the guest after a cut.
 pub fn plan(trial: &Trial, promised: u64, files: Vec<Promise>) -> Plan {
     let verify = verified("--rw=read --verify_fatal=1");
     let scrub = match trial.array.layout.filesystem() {
@@ -61,7 +61,7 @@ pub fn plan(trial: &Trial, promised: u64, files: Vec<Promise>) -> Plan {
     Plan { actions }
 }
 
-/// The programs that look at what a trial's power cuts leave.
+/// Lists the programs that check the disks after a trial's power cuts.
 pub fn programs(trial: &Trial) -> Vec<String> {
     let Some(_) = trial.power_cut else { return Vec::new() };
     let looks = plan(trial, 0, Vec::new()).actions.into_iter().filter_map(|action| match action {

@@ -26,12 +26,13 @@ pub fn named_on(trial: &Trial, kernel: &Kernel) -> Trial {
     trial
 }
 
-/// Whether the lab describes the trial's policy as one of disklab's.
+/// Returns true if the lab describes the trial's policy as one of disklab's.
 fn is_of_disklab(trial: &Trial) -> bool {
     trial.policy.is_some() && trial.needs.iter().any(|need| need == OPTION)
 }
 
-/// Why the kernel cannot run a trial with this policy, as far as it is known before it boots.
+/// Returns the reason why the kernel cannot run a trial with this policy, as far as it is known
+/// before the boot.
 pub fn obstacle(trial: &Trial, kernel: &Kernel) -> Option<String> {
     let policy = &trial.policy.as_ref()?.policy;
     if kernel.btrfs.is_none() && kernel.has_option(OPTION) {
@@ -50,7 +51,7 @@ pub fn obstacle(trial: &Trial, kernel: &Kernel) -> Option<String> {
     })
 }
 
-/// Why the guest did not get the policy, if that is what its first process says.
+/// Returns the reason why the guest did not get the policy, if its first process reported that.
 pub fn lacking(trial: &Trial, kernel: &Kernel, folder: &Path) -> Option<String> {
     let steps = Step::read_all(
         &disklab_files::read(&folder.join(names::STEPS), &TRIAL).unwrap_or_default(),

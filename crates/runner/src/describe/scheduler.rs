@@ -1,10 +1,11 @@
-//! The settings of the disks themselves.
+//! Settings of the disks themselves.
 
 use disklab_config::scheduler::QUEUE;
 use disklab_config::{SchedulerChoice, Trial};
 use disklab_protocol::setup::Setting;
 
-/// Settings of the whole disks, whatever is above them; once for several partitions of one disk.
+/// Returns the settings of whole disks, independent of the layers above. Several partitions of a
+/// disk share them.
 pub fn device_settings(trial: &Trial) -> Vec<Setting> {
     let mut wholes: Vec<&String> = Vec::new();
     for whole in &trial.places.wholes {
@@ -15,7 +16,7 @@ pub fn device_settings(trial: &Trial) -> Vec<Setting> {
     wholes.into_iter().flat_map(|whole| scheduler(trial, whole)).collect()
 }
 
-/// A disk's scheduler, and then its tunables, whose files are there only once it is.
+/// Returns a disk's scheduler and then its tunables, whose files exist only under that scheduler.
 fn scheduler(trial: &Trial, whole: &str) -> Vec<Setting> {
     let queue = format!("/sys/block/{whole}/queue");
     let SchedulerChoice { scheduler, tunables } = &trial.scheduler;

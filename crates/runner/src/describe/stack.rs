@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Actions that make the trial's filesystem, or that find and mount it as it was left.
 pub fn start(trial: &Trial, make: bool) -> Vec<Action> {
-    // Clean while it is made, whatever it is to be in the trial.
+    // The cache is clean while it is made, whatever its mode in the trial.
     let mode = trial.array.cache.as_ref();
     let mode = mode.map(|cache| if make { Mode::Writethrough } else { cache.mode });
     let mut actions: Vec<Action> = cache(trial, make).map(Action::Bcache).into_iter().collect();
@@ -20,7 +20,8 @@ pub fn start(trial: &Trial, make: bool) -> Vec<Action> {
     actions.extend(mkfs(trial).filter(|_| make).map(|command| run("mkfs", command)));
     actions.extend(mount(trial).map(Action::Mount));
     if !make {
-        // Before there is a second filesystem: they find theirs by its being the only one.
+        // These settings come before a second filesystem exists, since they find theirs as the only
+        // one.
         actions.extend(mount_settings(trial).into_iter().map(Action::Set));
     }
     if let Some((mkfs, mount)) = replica(trial) {
@@ -30,7 +31,8 @@ pub fn start(trial: &Trial, make: bool) -> Vec<Action> {
     actions
 }
 
-/// Actions that unmount the filesystem and end what is below it: the disks are to be used again.
+/// Returns actions that unmount the filesystem and stop the layers below, so that the disks can be
+/// used again.
 pub fn stop(trial: &Trial) -> Vec<Action> {
     let replica = replica(trial).map(|_| Side::Replica);
     let all: Vec<Side> = [Side::Pool].into_iter().chain(replica).collect();
@@ -39,13 +41,13 @@ pub fn stop(trial: &Trial) -> Vec<Action> {
     unmount.into_iter().chain(stop_below(trial)).chain(cache).collect()
 }
 
-/// Actions that make software RAID or pools, or find them.
+/// Returns actions that make software RAID or pools, or find them.
 pub fn below(trial: &Trial, make: bool) -> Vec<Action> {
     let raid = raid(trial, make).map(Action::StartRaid).into_iter();
     raid.chain(pools(trial, make).into_iter().map(|(_, pool)| Action::StartPool(pool))).collect()
 }
 
-/// Actions that end those, so that they are found clean.
+/// Returns actions that stop these layers, so that they are found clean later.
 pub fn stop_below(trial: &Trial) -> Vec<Action> {
     let pools = pools(trial, false).into_iter();
     let pools = pools.map(|(name, _)| run("zpool", words(&format!("zpool export {name}"))));
@@ -54,12 +56,12 @@ pub fn stop_below(trial: &Trial) -> Vec<Action> {
     pools.chain(raid).collect()
 }
 
-/// A program that is run to its end.
+/// Returns an action that runs a program to its end.
 pub fn run(step: &str, command: Vec<String>) -> Action {
     Action::Run(Program { step: step.to_owned(), command })
 }
 
-/// The block devices that the filesystem is made of.
+/// Returns the block devices that the filesystem is made of.
 pub fn pool_paths(trial: &Trial) -> Vec<String> {
     let path = |i| match trial.array.cache {
         Some(_) => format!("/dev/bcache{i}"),
@@ -72,28 +74,28 @@ fn disk_path(trial: &Trial, index: usize) -> String {
     format!("/dev/{}", trial.places.disks[index])
 }
 
-/// The device that md makes of the disks.
+/// Returns the device that md makes of the disks.
 fn md(trial: &Trial) -> String {
     format!("/dev/{}", trial.places.md)
 }
 
-/// The first device of the filesystem: its first disk, or md's.
+/// Returns the first device of the filesystem: its first disk, or md's device.
 pub fn first_device(trial: &Trial) -> String {
     if trial.array.layout.raid().is_some() { md(trial) } else { pool_paths(trial).swap_remove(0) }
 }
 
-/// The last disk of the array.
+/// Returns the last disk of the array.
 pub fn last_disk(trial: &Trial) -> String {
     pool_paths(trial).pop().unwrap_or_default()
 }
 
-/// The first of its spares, which are behind its disks and its cache.
+/// Returns the first spare. Spares come after the array's disks and its cache.
 pub fn spare(trial: &Trial) -> Option<String> {
     let before = trial.array.devices.len() + usize::from(trial.array.cache.is_some());
     (!trial.array.spares.is_empty()).then(|| disk_path(trial, before))
 }
 
-/// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
+/// Returns the array's cache, the disk after its disks. With `make`, there is nothing on them yet.
 fn cache(trial: &Trial, make: bool) -> Option<Bcache> {
     trial.array.cache.as_ref()?;
     let disks: Vec<_> = (0..trial.array.devices.len()).map(|i| disk_path(trial, i)).collect();
@@ -103,7 +105,7 @@ fn cache(trial: &Trial, make: bool) -> Option<Bcache> {
     Some(Bcache::Start { make: make.then(command), disks, cache })
 }
 
-/// The mode of each disk that is cached.
+/// Returns the mode of each cached disk.
 fn cache_mode(trial: &Trial, mode: Mode) -> impl Iterator<Item = Setting> {
     (0..trial.array.devices.len()).map(move |i| Setting {
         path: format!("/sys/block/bcache{i}/bcache/cache_mode"),
@@ -112,7 +114,7 @@ fn cache_mode(trial: &Trial, mode: Mode) -> impl Iterator<Item = Setting> {
     })
 }
 
-/// Settings of the mounted filesystem.
+/// Returns settings of the mounted filesystem.
 pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
     let policy = trial.policy.as_ref().map(|policy| Setting {
         path: format!("{}/read_policy", sysfs_of_btrfs(trial)),
@@ -122,20 +124,20 @@ pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
     policy.into_iter().collect()
 }
 
-/// The folder of btrfs's files: a guest has just one, a real machine may have others.
+/// Returns the folder of btrfs's files. A guest has just one; a real machine may have several.
 pub fn sysfs_of_btrfs(trial: &Trial) -> String {
     format!("/sys/fs/btrfs/{}", trial.places.uuid.as_deref().unwrap_or("*"))
 }
 
-/// The device of a filesystem on one device, or of fio.
+/// Returns the device of a filesystem on one device, or of fio.
 pub fn device(trial: &Trial) -> String {
     if trial.array.layout.raid().is_some() { md(trial) } else { disk_path(trial, 0) }
 }
 
-/// Software RAID; `make` where there is nothing on the disks yet. In a guest they are all zeroes
-/// then, so that copies are equal. On a real machine copies differ where nothing was written, which
-/// no filesystem reads; to make them equal would write whole disks, for hours, beside what is
-/// measured.
+/// Returns the software RAID. With `make`, there is nothing on the disks yet. A guest's new disks
+/// are zeroes, so that copies are equal. On a real machine, copies differ where nothing was
+/// written, which no filesystem reads. Synchronizing them would write whole disks for hours beside
+/// the measurement.
 fn raid(trial: &Trial, make: bool) -> Option<StartRaid> {
     let level = trial.array.layout.raid()?;
     let disks = pool_paths(trial);
@@ -152,16 +154,16 @@ fn raid(trial: &Trial, make: bool) -> Option<StartRaid> {
     };
     if make {
         start.extend(trial.places.uuid.as_ref().map(|uuid| format!("--uuid={uuid}")));
-        // Where there are copies, as mdadm itself proposes: after a power cut only what was being
-        // written is copied.
+        // If there are copies, the bitmap is mdadm's own default: after a power cut, only the
+        // blocks being written are copied.
         start.extend((level != Md::Raid0).then(|| "--bitmap=internal".to_owned()));
     }
     start.extend(disks);
     Some(StartRaid { command: start })
 }
 
-/// Pools of OpenZFS, of the array and of its replica, with their names; `make` where there is
-/// nothing on the disks yet.
+/// Returns the OpenZFS pools of the array and of its replica, with their names. With `make`, there
+/// is nothing on the disks yet.
 pub fn pools(trial: &Trial, make: bool) -> Vec<(String, StartPool)> {
     let own = (trial.array.layout, ZFS_POOL, 0..trial.array.devices.len());
     let replica = trial
@@ -173,19 +175,20 @@ pub fn pools(trial: &Trial, make: bool) -> Vec<(String, StartPool)> {
     of_zfs.map(|(_, name, disks)| pool(name, &trial.places, disks, make)).collect()
 }
 
-/// In a guest there are no others; on a real machine nobody else's has the name.
+/// Returns the name of a pool. In a guest there are no other pools; on a real machine the name is
+/// unique.
 fn pool_name(name: &str, places: &Places) -> String {
     places.uuid.as_ref().map_or_else(|| name.to_owned(), |uuid| format!("{name}-{uuid}"))
 }
 
-/// The folder of a real machine for nodes by which zpool does not take its disks for whole ones,
-/// which it would partition.
+/// Returns the folder for device nodes on a real machine. By these nodes, zpool does not take the
+/// disks for whole disks, which it would partition.
 pub fn nodes(places: &Places) -> Option<PathBuf> {
     Some(format!("/dev/disklab-{}", places.uuid.as_ref()?).into())
 }
 
-/// Blocks of 4 KiB, and as they are written: zeroes of a test file would be holes to compression.
-/// Nothing is mounted but what is asked for, nothing is noted on the host's disks.
+/// Returns a pool with blocks of 4 KiB and no compression: zeroes of a test file would become
+/// holes. It mounts only on request, and writes no cache file on the host.
 fn pool(
     name: &str,
     places: &Places,
@@ -209,7 +212,7 @@ fn pool(
         let mirrors = disks.chunks(2).flat_map(|pair| -> Vec<String> { mirror(pair) });
         create.into_iter().chain(mirrors).collect()
     } else {
-        // On a real machine it is looked for on its own disks alone.
+        // On a real machine, the pool is looked for on its own disks only.
         let each = disks.iter().map(|disk| format!("{folder}/{disk}"));
         let places = if is_own { each.collect() } else { vec![folder] };
         let places = places.into_iter().flat_map(|place| ["-d".to_owned(), place]);
@@ -219,14 +222,14 @@ fn pool(
     (name.to_owned(), StartPool { disks: disks.to_vec(), nodes, command })
 }
 
-/// A dataset that mount(2) takes.
+/// Returns options of a dataset that mount(2) accepts.
 fn dataset(pool: &str, places: &Places) -> Vec<String> {
     let name = zfs_data(&pool_name(pool, places));
     words(&format!("zfs create -o mountpoint=legacy {name}"))
 }
 
-/// Makes the filesystem: complete, so that nothing of it is left to be made while something is
-/// measured.
+/// Returns the command that makes the filesystem completely, so that no work on it is left for the
+/// measured time.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let uuid = trial.places.uuid.as_deref();
     let filesystem = match trial.array.layout {
@@ -238,14 +241,14 @@ pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
         Filesystem::Btrfs => "mkfs.btrfs -q -f",
         Filesystem::Ext4 => "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0",
         Filesystem::Xfs => "mkfs.xfs -q -f",
-        // Is never on another device.
+        // A ZFS pool is never made on another device.
         Filesystem::Zfs => return None,
     };
     let marked = uuid.iter().flat_map(|uuid| mark(filesystem, uuid));
     Some(words(start).into_iter().chain(marked).chain([device(trial)]).collect())
 }
 
-/// How a filesystem is given a UUID.
+/// Returns the options that give a filesystem a UUID.
 fn mark(filesystem: Filesystem, uuid: &str) -> [String; 2] {
     match filesystem {
         Filesystem::Xfs => ["-m".to_owned(), format!("uuid={uuid}")],
@@ -264,7 +267,7 @@ fn mkfs_btrfs(
     start.into_iter().chain(marked).chain(paths).collect()
 }
 
-/// The command that makes the array's replica, and its mount.
+/// Returns the command that makes the array's replica, and its mount.
 fn replica(trial: &Trial) -> Option<(Vec<String>, Mount)> {
     let paths: Vec<_> = trial.array.replica_disks().map(|i| disk_path(trial, i)).collect();
     match trial.array.replica.as_ref()?.layout {
@@ -280,7 +283,7 @@ fn replica(trial: &Trial) -> Option<(Vec<String>, Mount)> {
     }
 }
 
-/// The programs that make the contents of a trial's disks.
+/// Lists the programs that make the contents of a trial's disks.
 pub fn mkfs_tools(trial: &Trial) -> Vec<String> {
     let command = |action| match action {
         Action::Bcache(Bcache::Start { make, .. }) => make,
@@ -291,19 +294,19 @@ pub fn mkfs_tools(trial: &Trial) -> Vec<String> {
     };
     let all = start(trial, true).into_iter().filter_map(command);
     let first = all.filter_map(|words| words.into_iter().next());
-    // It takes the first snapshot and sends it.
+    // This program takes the first snapshot and sends it.
     let snapshots = trial.background.as_ref().and_then(|background| background.snapshots);
     let program = if trial.array.layout == Layout::ZfsMirrors { "zfs" } else { "btrfs" };
     first.chain(snapshots.map(|_| program.to_owned())).collect()
 }
 
-/// Looks whether the unmounted filesystem is whole, and changes nothing.
+/// Returns the command that checks the unmounted filesystem without changing it.
 pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
     let start = match trial.array.layout.filesystem()? {
         Filesystem::Btrfs => "btrfs check --readonly --check-data-csum",
         Filesystem::Ext4 => "e2fsck -f -n",
         Filesystem::Xfs => "xfs_repair -n",
-        // It has none; a scrub reads all of the mounted pool.
+        // ZFS has no such checker; a scrub reads all of the mounted pool.
         Filesystem::Zfs => return None,
     };
     let device = if matches!(trial.array.layout, Layout::Btrfs(_)) {
@@ -323,7 +326,7 @@ pub fn mount(trial: &Trial) -> Option<Mount> {
     })
 }
 
-/// The dataset of a side.
+/// Returns the dataset of a side.
 pub fn dataset_of(side: Side, trial: &Trial) -> String {
     let pool = if side == Side::Pool { ZFS_POOL } else { ZFS_REPLICA };
     zfs_data(&pool_name(pool, &trial.places))
@@ -333,7 +336,7 @@ fn mounted_pool(side: Side, trial: &Trial) -> Mount {
     mounted((side, Filesystem::Zfs), dataset_of(side, trial), Vec::new(), trial)
 }
 
-/// The programs by which snapshots of the filesystem are made.
+/// Returns the program that takes snapshots of the filesystem.
 pub fn snapshot_tool(trial: &Trial) -> Tool {
     match trial.array.layout {
         Layout::ZfsMirrors => {
@@ -344,7 +347,7 @@ pub fn snapshot_tool(trial: &Trial) -> Tool {
     }
 }
 
-/// Mounts several devices as one, by naming all of them.
+/// Mounts several devices as one filesystem, by naming all of them.
 fn mount_btrfs(side: Side, paths: &[String], trial: &Trial) -> Mount {
     let devices = paths.iter().map(|path| format!("device={path}")).collect();
     let source = paths.first().cloned().unwrap_or_default();
@@ -369,7 +372,7 @@ fn mounted(
     }
 }
 
-/// The words of a command line without quotes.
+/// Splits a command line without quotes into words.
 pub fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
@@ -381,7 +384,7 @@ mod tests {
 
     use super::*;
 
-    /// Eight disks and eight for their replica.
+    /// Returns a trial with eight disks and eight for their replica.
     fn trial() -> Trial {
         let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
         let text = "question = \"?\"\nseeds = 1\nmemory = \"512 MiB\"\nkernel = \
@@ -430,7 +433,7 @@ mod tests {
         );
     }
 
-    /// Where others have pools too.
+    /// A real machine may have other pools too.
     #[test]
     fn a_real_machines_pools_are_of_named_disks_and_of_nobody_elses_name() {
         let mut trial = trial();

@@ -1,4 +1,4 @@
-//! The start of a program: what its disks hold, and what is done.
+//! The start of a program: the contents of its disks, and its steps.
 
 use crate::error::{Error, Result};
 use disklab_config::Trial;
@@ -12,7 +12,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The files of a program that starts, filled with what `contents` draws, and else with zeroes.
+/// Returns the files of a program that starts, with data drawn from `contents`, or zeroes without
+/// it.
 pub fn entries(trial: &Trial, contents: Option<Seed>) -> Option<MakeEntries> {
     let startup = trial.workload.startup()?;
     let modified = || startup.files.iter().map(modified).collect();
@@ -23,7 +24,8 @@ pub fn entries(trial: &Trial, contents: Option<Seed>) -> Option<MakeEntries> {
     })
 }
 
-/// Time of an entry's last change, ns since 1970; 0 if it is absent, which the guest reports.
+/// Returns the time of an entry's last change, in ns since 1970; 0 if the entry is absent, which
+/// the guest reports.
 fn modified(entry: &StartupEntry) -> i64 {
     let found = fs::symlink_metadata(&entry.path);
     found.map_or(0, |found| {
@@ -31,7 +33,8 @@ fn modified(entry: &StartupEntry) -> i64 {
     })
 }
 
-/// Digest of this machine's files that are put on the disks. None: the files are zeroes.
+/// Returns the digest of this machine's files that are copied to the disks. None: the files are
+/// zeroes.
 pub fn contents(trial: &Trial) -> Result<Option<String>> {
     let Some(MakeEntries { all, modified: Some(modified), .. }) = entries(trial, None) else {
         return Ok(None);
@@ -51,7 +54,7 @@ pub fn contents(trial: &Trial) -> Result<Option<String>> {
     Ok(Some(sha256_hex(all.as_bytes())))
 }
 
-/// Room that those files take on the host.
+/// Returns the room that those files take on the host.
 pub fn room(trial: &Trial) -> Bytes {
     let startup = trial.workload.startup().filter(|startup| startup.way == Way::Program);
     startup.map(Startup::bytes).unwrap_or_default()

@@ -1,8 +1,8 @@
-//! How long trials will take here, roughly: for a plan, before anything has run.
+//! Rough estimates of the time that trials take here, for a plan before anything has run.
 //!
-//! A guest handles so many requests a wall second, whatever its disks; what is unknown is how many
-//! requests a disk will serve, and the order of magnitude of that is in its model. After the first
-//! trials, progress is the better guide.
+//! A guest handles a fixed number of requests per second of wall time, for any disks. The number of
+//! requests that a disk will serve is unknown, and its model gives the order of magnitude. After
+//! the first trials, the progress is the better guide.
 
 mod memory;
 mod phases;
@@ -20,7 +20,7 @@ use disklab_units::{Bytes, Nanos};
 use rate::rate;
 use std::time::Duration;
 
-/// Boot, fio's start, the copy of the disks, the record on disk.
+/// Time to boot, to start fio, to copy the disks, and to write the record.
 const START: Duration = Duration::from_millis(400);
 
 /// Wall time of one request in the guest and of each mebibyte moved; measured on a virtual machine
@@ -29,51 +29,50 @@ const REQUEST: Duration = Duration::from_micros(20);
 
 const MEBIBYTE: Duration = Duration::from_micros(300);
 
-/// The same of each mebibyte of phases, which move large pieces one after the other; and besides of
-/// each that goes through the page cache, whose pages are found, filled and reclaimed.
+/// Wall time of each mebibyte of phases, which move large sequential pieces; and the additional
+/// time of each mebibyte through the page cache, whose pages are found, filled and reclaimed.
 const PHASES_MEBIBYTE: Duration = Duration::from_micros(200);
 
 const CACHED_MEBIBYTE: Duration = Duration::from_micros(500);
 
-/// Wall time of a phase's own: fio's start.
+/// Wall time that each phase adds: fio's start.
 const PHASE: Duration = Duration::from_millis(150);
 
-/// Wall time of each system call that there is virtual time for, where they take some: programs
-/// wait for half of it.
+/// Wall time of a system call during virtual time, if calls take any: programs wait for half of it.
 const SYSTEM_CALL: Duration = Duration::from_nanos(1500);
 
 /// Wall time of an operation on a file that is in memory.
 const OPERATION: Duration = Duration::from_micros(40);
 
-/// Bytes that an operation moves whose file is not in memory: filebench's mean size of a file.
+/// Bytes that an operation moves if its file is not in memory: filebench's mean file size.
 const FILES_BLOCK: u64 = 16 << 10;
 
-/// The same of each mebibyte of a load that is limited in rate: it writes, and checksums.
+/// Wall time of each mebibyte of a rate-limited load, which writes and checksums.
 const LIMITED_MEBIBYTE: Duration = Duration::from_micros(1900);
 
-/// Wall time to take a snapshot, to delete it, and of what btrfs writes anew after it.
+/// Wall time to take and delete a snapshot, including btrfs's rewrites after it.
 const SNAPSHOT: Duration = Duration::from_millis(450);
 
-/// Wall time of a virtual second of replication: it never has nothing to do.
+/// Wall time of a virtual second of replication, which is always busy.
 const REPLICATION: Duration = Duration::from_millis(90);
 
-/// Wall time to look at a GiB of what a power cut left.
+/// Wall time to check a GiB after a power cut.
 const LOOK: Duration = Duration::from_millis(800);
 
 /// Wall time to write a GiB of a test file, which is zeroes.
 const PREPARE_GIBIBYTE: Duration = Duration::from_millis(700);
 
-/// Wall time to send and receive a GiB of it.
+/// Wall time to send and receive a GiB of a test file.
 const SEND_GIBIBYTE: Duration = Duration::from_secs(3);
 
 /// Wall time to write one piece of a fragmented file.
 const PREPARE_FRAGMENT: Duration = Duration::from_micros(60);
 
-/// Requests that a process of a background keeps in flight, roughly: it reads ahead.
+/// Rough number of requests that a background's process keeps in flight, by read-ahead.
 const BACKGROUND_DEPTH: usize = 32;
 
-/// Virtual time to the end of the measurement. A load that ends by itself counts as long as it is
-/// expected to take, and a program that starts counts its limit.
+/// Returns the virtual time to the end of the measurement. A load that ends by itself counts its
+/// expected time, and a program that starts counts its limit.
 pub fn measured(trial: &Trial) -> Nanos {
     if let Some(fio) = trial.workload.fio().filter(|fio| fio.groups() > 1) {
         let each = trial.ramp.saturating_add(trial.runtime);
@@ -83,7 +82,7 @@ pub fn measured(trial: &Trial) -> Nanos {
     trial.lead().saturating_add(trial.ramp).saturating_add(own.unwrap_or(trial.runtime))
 }
 
-/// Wall time of one trial on one processor.
+/// Returns the wall time of one trial on one processor.
 pub fn wall(trial: &Trial) -> Duration {
     if let Some(own) = trial.workload.phases() {
         let (requests, bytes) = phases::load(trial, own);
@@ -101,7 +100,7 @@ pub fn wall(trial: &Trial) -> Duration {
     let seconds = measured(trial).as_secs_f64();
     let background = trial.background.as_ref();
     let fio = background.and_then(|background| background.workload.as_ref());
-    // The largest: it moves the most.
+    // The largest job moves the most data.
     let jobs = trial.workload.jobs().iter().chain(fio.iter().flat_map(|fio| fio.jobs()));
     let files = fsload::load(trial);
     let block = files.map(|_| FILES_BLOCK).into_iter().chain(jobs.map(|job| job.bs.0));
@@ -121,7 +120,7 @@ pub fn wall(trial: &Trial) -> Duration {
     };
     let requests = seconds * a_second;
     let cuts = trial.power_cut.map_or(0, |cut| cut.cuts);
-    // Most of what threads do to files is done in memory.
+    // Most operations of threads on files are done in memory.
     let operations = files.map_or(0.0, |load| seconds / load.operation.as_secs_f64());
     START * (1 + cuts)
         + OPERATION.mul_f64(operations)
@@ -132,7 +131,7 @@ pub fn wall(trial: &Trial) -> Duration {
         + snapshots(trial, seconds)
 }
 
-/// Requests and bytes a second of a load that is limited in rate.
+/// Requests and bytes per second of a rate-limited load.
 struct Limited {
     requests: f64,
     mebibytes: f64,
@@ -155,8 +154,8 @@ fn limited(trial: &Trial) -> Option<Limited> {
     Some(load)
 }
 
-/// How many disks serve a request of a job, on average over reads and writes; each direction has
-/// the rate for itself.
+/// Returns how many disks serve a request of a job, on average over reads and writes. Each
+/// direction has the whole rate.
 fn copies(trial: &Trial, job: &Job) -> f64 {
     let written = f64::from(u8::from(job.rw.writes())) * f64::from(trial.array.copies());
     f64::from(u8::from(job.rw.reads())) + written
@@ -172,7 +171,7 @@ fn snapshots(trial: &Trial, seconds: f64) -> Duration {
     SNAPSHOT.mul_f64(seconds / snapshots.every.as_secs_f64()) + replicated
 }
 
-/// The guest's clock at the end of a trial.
+/// Returns the guest's clock at the end of a trial.
 pub fn virtual_time(trial: &Trial) -> Nanos {
     let slowest =
         trial.devices.iter().map(|d| 1.0 / rate(&d.model, 4096.0, 1.0)).fold(0.0, f64::max);
@@ -180,26 +179,27 @@ pub fn virtual_time(trial: &Trial) -> Nanos {
     trial.lead() + trial.ramp + trial.runtime + Nanos::from_secs_f64(slowest * reads)
 }
 
-/// Reads of all files once threads have worked on them, each with a look at its inode.
+/// Returns the number of reads of all files after threads have worked on them, each with a read of
+/// its inode.
 fn looked_at(trial: &Trial) -> f64 {
     let count =
         |load: &Fsload| load.files.iter().map(|set| f64::from(load.count(set))).sum::<f64>();
     2.0 * fsload::load(trial).map_or(0.0, count)
 }
 
-/// GiB that are read after each power cut.
+/// Returns the GiB that are read after each power cut.
 fn scanned(trial: &Trial) -> f64 {
     (trial.workload.bytes() + disklab_config::power_cut::WITNESS).0 as f64 / f64::from(1 << 30)
 }
 
-/// Blocks read beforehand, each with a look at its checksum.
+/// Returns the number of blocks that are read beforehand, each with a read of its checksum.
 fn touched(trial: &Trial) -> u64 {
     let size = trial.workload.file_size();
     let warmed = plan::warm_metadata(trial).into_iter();
     warmed.map(|file| 2 * size.0 / file.every.0).sum()
 }
 
-/// Preparing the disks of a trial on one processor, if they are not in the cache.
+/// Returns the time to prepare the disks of a trial on one processor, if they are not in the cache.
 pub fn preparing(trial: &Trial) -> Duration {
     let trees = trial.background.as_ref().and_then(|background| background.trees);
     let fragments = trees.map_or(0, |trees| trees.fragments());
@@ -214,7 +214,7 @@ pub fn preparing(trial: &Trial) -> Duration {
         + PREPARE_FRAGMENT.mul_f64(fragments as f64)
 }
 
-/// All that is written before anything is measured.
+/// Returns the bytes that are written before the measurement.
 pub fn written(trial: &Trial) -> Bytes {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let room = trial.background.as_ref().map(|background| background.room).unwrap_or_default();

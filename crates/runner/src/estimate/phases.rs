@@ -1,16 +1,17 @@
-//! How long phases take, roughly: what a program does is not known, and its workload can say.
+//! Rough estimates of the time of phases. The work of a program is unknown, unless its workload
+//! gives it.
 
 use super::rate::rate;
 use disklab_config::phases::{FileJob, PhaseAction, Phases, WorkloadPhase};
 use disklab_config::{Layout, Md, Model, Profile, Profiles, Trial};
 
-/// Virtual seconds of all phases together.
+/// Returns the virtual seconds of all phases together.
 pub fn seconds(trial: &Trial, phases: &Phases) -> f64 {
     let told = phases.expected.map(|expected| expected.for_disks(trial.rotational()).as_secs_f64());
     told.unwrap_or_else(|| phases.all.iter().map(|phase| of_phase(trial, phase)).sum())
 }
 
-/// Requests to all disks, and bytes that they move.
+/// Returns the requests to all disks, and the bytes that they move.
 pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
     let fio: Vec<&FileJob> = phases.all.iter().flat_map(WorkloadPhase::jobs).collect();
     let moved = |job: &FileJob| {
@@ -25,28 +26,28 @@ pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
     {
         return (requests, bytes);
     }
-    // What a program does is not known; its disks are busy with small requests for much of the
+    // The work of a program is unknown. Its disks are busy with small requests for much of the
     // time.
     let each = trial.devices.iter().map(|device| rate(&device.model, PROGRAMS_BLOCK, 1.0));
     let busy = seconds(trial, phases) * each.fold(0.0, f64::max);
     (requests + busy, bytes + busy * PROGRAMS_BLOCK)
 }
 
-/// Bytes of fio's that go through the page cache.
+/// Returns fio's bytes that go through the page cache.
 pub fn cached(phases: &Phases) -> f64 {
     let jobs = phases.all.iter().flat_map(WorkloadPhase::jobs).filter(|job| !job.job.direct);
     jobs.map(|job| job.bytes().0 as f64).sum()
 }
 
-/// Bytes of a program's request, and of a request of a sequential load.
+/// Bytes of a program's request, and of a sequential load's request.
 const PROGRAMS_BLOCK: f64 = 16384.0;
 const SEQUENTIAL_BLOCK: f64 = 524_288.0;
-/// A program's phase, where nothing is said of it, and a mount: seconds on disks that turn and on
+/// Time of a program's phase without an estimate, and of a mount: seconds on rotating disks and on
 /// others.
 const PROGRAM: (f64, f64) = (20.0, 2.0);
 const MOUNT: (f64, f64) = (0.5, 0.01);
-/// A disk that turns reaches this part of its outer rate on average: heads move, and a file is not
-/// all in one piece.
+/// Share of its outer rate that a rotating disk reaches on average: heads move, and files are
+/// fragmented.
 const REACHED: f64 = 0.7;
 
 fn of_phase(trial: &Trial, phase: &WorkloadPhase) -> f64 {
@@ -58,7 +59,8 @@ fn of_phase(trial: &Trial, phase: &WorkloadPhase) -> f64 {
     }
 }
 
-/// Sequential jobs share what the disks give in a row, random ones what they find in all places.
+/// Returns the seconds of jobs. Sequential jobs share the disks' sequential rate, and random jobs
+/// share the random rate.
 fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
     let (mut seconds, disks) = (0.0, trial.array.devices.len() as f64);
     let readers: u32 = jobs.iter().map(|job| job.job.numjobs).sum();
@@ -85,7 +87,7 @@ fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
     seconds
 }
 
-/// How many disks readers keep busy: a stripe's all, of copies one each.
+/// Returns how many disks readers keep busy: all disks of a stripe, and one copy for each reader.
 fn spread(trial: &Trial, readers: u32) -> f64 {
     let one = match trial.array.layout {
         Layout::Btrfs(Profiles { data: Profile::Raid0, .. })
@@ -103,7 +105,7 @@ fn is_random(job: &FileJob) -> bool {
     matches!(job.job.rw, Randread | Randwrite | Randrw)
 }
 
-/// Bytes of a request.
+/// Returns the bytes of a request.
 fn size(job: &FileJob) -> f64 {
     if is_random(job) { job.job.bs.0 as f64 } else { SEQUENTIAL_BLOCK }
 }
@@ -112,7 +114,7 @@ fn copies(trial: &Trial) -> f64 {
     f64::from(trial.array.copies())
 }
 
-/// Bytes a second.
+/// Returns the sequential rate, in bytes per second.
 fn in_a_row(model: &Model) -> f64 {
     match model {
         Model::Hdd(hdd) => hdd.rate_outer.0 as f64 * REACHED,

@@ -1,8 +1,8 @@
-//! The rate of one disk, roughly.
+//! Rough estimate of the rate of one disk.
 
 use disklab_config::Model;
 
-/// Requests a second that a disk serves at most.
+/// Returns the largest number of requests per second that a disk serves.
 pub fn rate(model: &Model, block: f64, depth: f64) -> f64 {
     match model {
         Model::Hdd(hdd) => {

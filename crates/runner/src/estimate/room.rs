@@ -4,21 +4,22 @@ use crate::describe::{fsload, startup};
 use disklab_config::{Layout, Trial};
 use disklab_units::Bytes;
 
-/// A filesystem takes this much of each disk before anything is in it.
+/// Room that an empty filesystem takes on each disk.
 const EMPTY_FILESYSTEM: Bytes = Bytes::mib(16);
 
-/// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its
-/// extents beside them.
+/// Bytes of data per byte of metadata. btrfs keeps 4 bytes of checksum for 4096 of data, in trees
+/// that are about half full, and its extents beside them.
 const DATA_PER_METADATA: u64 = 400;
 
-/// bcache keeps a key for each piece that it caches, and writes its trees anew elsewhere: 4 MB for
-/// a GiB were found.
+/// Bytes of cached data per byte of keys. bcache keeps a key for each piece that it caches, and
+/// rewrites its trees elsewhere: 4 MB for a GiB were measured.
 const CACHE_PER_KEYS: u64 = 200;
 
-/// btrfs keeps items of a fragment in three trees that are about half full.
+/// Bytes of metadata for a fragment. btrfs keeps items of it in three trees that are about half
+/// full.
 const METADATA_PER_FRAGMENT: u64 = 512;
 
-/// Room that preparing takes at most on the host.
+/// Returns the largest room that preparing takes on the host.
 pub fn room(trial: &Trial) -> Bytes {
     if trial.array.layout == Layout::SINGLE {
         return Bytes(0);
@@ -28,7 +29,7 @@ pub fn room(trial: &Trial) -> Bytes {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let beside = beside.map(disklab_config::Workload::bytes).unwrap_or_default();
     let fragments = trees.map_or(0, |trees| trees.fragments());
-    // A replica has the same once more.
+    // A replica holds the same data again.
     let replicas = trial
         .array
         .replica

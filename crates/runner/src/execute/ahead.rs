@@ -1,4 +1,4 @@
-//! Disks prepared ahead of trials that others run, on machines that get copies of them.
+//! Prepares disks ahead of trials that others run, on machines that get copies of them.
 
 use super::prepared;
 use super::run::Run;
@@ -9,19 +9,19 @@ use disklab_config::Trial;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Trials that begin on the same disks, once these are there.
+/// Trials that begin on the same prepared disks.
 #[derive(Debug)]
 pub struct Ready<'a> {
     pub trials: Vec<&'a Trial>,
-    /// Key of their disks; None for trials that begin on bare ones, or that cannot run here.
+    /// Key of their disks; None for trials that begin on bare disks, or cannot run here.
     pub key: Option<&'a str>,
-    /// Path of the disks, or why there are none.
+    /// Path of the disks, or the reason why there are none.
     pub disks: std::result::Result<Option<PathBuf>, String>,
 }
 
 impl Run {
-    /// Prepares the disks of `trials`, and tells of each set as soon as it is there. May tell from
-    /// several threads.
+    /// Prepares the disks of `trials`, and calls `ready` for each set as soon as it is there,
+    /// possibly from several threads.
     pub fn prepare_ahead(&self, trials: &[&Trial], ready: &(dyn Fn(Ready) + Sync)) -> Result<()> {
         let (fit, unfit): (Vec<&Trial>, Vec<&Trial>) =
             trials.iter().partition(|trial| facts::obstacle(trial).is_none());

@@ -1,8 +1,8 @@
 //! Keeps each guest on one processor.
 //!
-//! A guest is two host processes that take turns, the kernel and the program that runs in it. On
-//! two processors each turn wakes the other one up, which costs five times what the turn itself
-//! does; on one it is a context switch.
+//! A guest is two host processes that take turns: the kernel and the program that runs in it. On
+//! two processors, each turn wakes the other processor, which costs five times as much as the turn
+//! itself. On one processor, a turn is a context switch.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity}
 /// The processors that a run may use, each with the number of its jobs that are kept there.
 pub struct Processors(Mutex<Vec<(usize, u32)>>);
 
-/// A thread stays on one processor until this is dropped.
+/// Keeps a thread on one processor until it is dropped.
 pub struct KeptProcessor<'a> {
     of: &'a Processors,
     cpu: usize,
@@ -25,12 +25,12 @@ impl Processors {
         Self(Mutex::new(allowed.map(|cpu| (cpu, 0)).collect()))
     }
 
-    /// Keeps the calling thread, and what it starts from now on, on one processor. Of those that
-    /// have the fewest jobs of this run, it is the one where the host's scheduler puts a new
-    /// thread: the scheduler knows what else the machine does. If each run took the machine's
-    /// first processor, two runs side by side would share it and leave the second idle.
+    /// Keeps the calling thread, and the processes that it starts from now on, on one processor.
+    /// Among the processors with the fewest jobs of this run, it takes the one on which the host's
+    /// scheduler puts a new thread. The scheduler knows the machine's other work: if each run took
+    /// the first processor, two runs would share it and leave the second idle.
     ///
-    /// Where the host forbids it the guest is slower and its results are the same, so that is no
+    /// If the host forbids this, the guest is slower and its results are the same, so that it is no
     /// error.
     pub fn keep_to_one(&self) -> KeptProcessor<'_> {
         let mut jobs = self.jobs();
@@ -77,7 +77,7 @@ mod tests {
     fn jobs_of_one_run_have_processors_of_their_own() {
         let processors = Processors::allowed();
         let count = processors.jobs().len();
-        // In threads of their own: the test's must not stay on one processor.
+        // These run in threads of their own: the test's thread must not stay on one processor.
         let kept: Vec<KeptProcessor> = std::thread::scope(|scope| {
             let jobs: Vec<_> = (0..count)
                 .map(|_| {

@@ -21,47 +21,46 @@ pub trait Executor {
         events: Events,
     ) -> Result<Summary>;
 
-    /// Set, by a signal handler say, to end the run.
+    /// Returns the flag that ends the run, set by a signal handler for example.
     fn stop(&self) -> &'static AtomicBool;
 
-    /// No trial begins after that.
+    /// Returns the time after which no trial begins.
     fn deadline(&self) -> Option<Instant>;
 
     fn is_past_deadline(&self) -> bool {
         self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Trials at a time.
+    /// Returns the number of trials at a time.
     fn jobs(&self) -> usize;
 
-    /// How long a trial takes, roughly.
+    /// Estimates the time of a trial.
     fn wall(&self, trial: &Trial) -> Duration;
 
-    /// How long it takes to make what it begins on.
+    /// Estimates the time to make the contents that a trial begins on.
     fn preparing(&self, trial: &Trial) -> Duration;
 }
 
 /// An event of a run, sent as it happens, from several threads.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The disks of an array are being prepared, or looked for in the cache.
+    /// The disks of an array are being prepared, or looked up in the cache.
     Preparing { array: &'a str },
-    /// Another disklab is preparing them; this one waits for it.
+    /// Another disklab is preparing these disks, and this one waits.
     Waiting { array: &'a str },
-    /// The disks are there; `fresh` if they were not in the cache.
+    /// The disks exist; `fresh` if they were not in the cache.
     Prepared { array: &'a str, fresh: bool },
     /// A trial begins.
     Began { trial: &'a Trial },
-    /// Virtual time since the guest's boot, and whether what counts has begun.
+    /// Progress: virtual time since the guest's boot, and whether the measurement has begun.
     Moved { trial: &'a Trial, now: Nanos, measured: bool },
-    /// A trial has ended, or is left out.
+    /// A trial has ended, or is skipped.
     Ended { outcome: &'a Outcome },
-    /// Something of this machine is again what it was before a trial, or could not be made so, or
-    /// is waited for.
+    /// A change of this machine was undone after a trial, could not be undone, or is waited for.
     Undoing { news: UndoNews<'a> },
 }
 
-/// How a run's trials ended.
+/// Summary of a run's trials.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     pub ok: usize,

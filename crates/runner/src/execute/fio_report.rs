@@ -1,25 +1,25 @@
-//! The report that fio would write of reads in the fast model.
+//! Writes the report that fio would write, for reads in the fast model.
 
 use disklab_model::EndedRead;
 use disklab_units::Nanos;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// fio's buckets: 64 to an octave.
+/// Number of bits of fio's buckets: 64 buckets to an octave.
 const BUCKET_BITS: u32 = 6;
 
-/// The reads that ended once the ramp was over.
+/// Reads that ended after the ramp.
 pub struct FioReport<'a> {
     name: &'a str,
     bytes: u64,
-    /// ns, of each read.
+    /// Latency of each read, in ns.
     latencies: Vec<u64>,
-    /// From the end of the ramp to the last end of a read.
+    /// Time from the end of the ramp to the last end of a read.
     length: Nanos,
 }
 
 impl<'a> FioReport<'a> {
-    /// `from`: when the ramp is over.
+    /// Builds the report. The ramp is over at `from`.
     pub fn new(name: &'a str, reads: &[EndedRead], from: Nanos) -> Self {
         let counted = || reads.iter().filter(|read| read.ended >= from);
         let last = counted().map(|read| read.ended).max().unwrap_or(from);
@@ -72,7 +72,7 @@ impl<'a> FioReport<'a> {
     }
 }
 
-/// The middle of the bucket that fio counts a latency in.
+/// Returns the middle of the bucket in which fio counts a latency.
 fn midpoint(ns: u64) -> u64 {
     let bits = (ns | 1).ilog2();
     if bits <= BUCKET_BITS {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn buckets_are_fios() {
-        // As fio-3.33 prints them.
+        // fio-3.33 prints these values.
         assert_eq!([100, 127, 128, 129, 130].map(midpoint), [100, 127, 129, 129, 131]);
         assert_eq!([3_784_704, 7_110_656].map(midpoint), [3_784_704, 7_110_656]);
     }

@@ -1,4 +1,4 @@
-//! Starts a guest in a trial's folder, watches it until it ends, and ends it if it has gone wrong.
+//! Starts a guest in a trial's folder, watches it until it ends, and kills it if it fails.
 
 use super::stalled;
 use crate::describe::machine::DISKS;
@@ -19,54 +19,54 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a guest is looked at. Its end is seen this late; the guest loses some microseconds
-/// each time.
+/// Interval between two checks of a guest. Its end is noticed this late; each check costs the guest
+/// some microseconds.
 const LOOK: Duration = Duration::from_millis(5);
-/// A console is a page or two; a guest that writes more than this has gone wrong and would fill the
-/// disk.
+/// Largest console. A console is a page or two; a guest that writes more has failed and would fill
+/// the disk.
 const LONGEST_CONSOLE: u64 = 16 << 20;
-/// Room that a trial's output may take, besides the trace that the library writes. The largest of
-/// the lab's trials takes some MiB.
+/// Largest output of a trial, besides the trace that the library writes. The lab's largest trials
+/// write some MiB.
 const LARGEST_OUTPUT: Bytes = Bytes::gib(1);
-/// Each file and folder counts as so much at least, so that empty ones end, too.
+/// Least size that each file and folder counts as, so that a flood of empty ones ends too.
 const SMALLEST_FILE: Bytes = Bytes::kib(4);
-/// How often a trial's folder is looked through.
+/// Interval between two scans of a trial's folder.
 const LOOK_THROUGH: Duration = Duration::from_secs(1);
-/// Killed processes that take longer to end than this are not waited for.
+/// Time that killed processes get to end.
 const REAPING: Duration = Duration::from_secs(2);
-/// When a guest's calendar begins, ns since 1970: any fixed moment will do (this one is in November
-/// 2023).
+/// Beginning of a guest's calendar, in ns since 1970. Any fixed moment works; this one is in
+/// November 2023.
 const EPOCH: u64 = 1_700_000_000_000_000_000;
-/// A parameter of guests that prepare what others begin with: their calendar is a day behind.
-/// ext4's journal tells what is left of older transactions by the times of their commits, and would
-/// take them for damaged new ones if time had gone back.
+/// Kernel parameter of guests that prepare disks: their calendar is a day behind. ext4's journal
+/// recognizes remains of older transactions by the times of their commits. If time had gone back,
+/// it would take them for damaged new transactions.
 pub const A_DAY_BEFORE: &str = "time-travel-start=1699913600000000000";
-/// The same of guests that look at what a trial left.
+/// Kernel parameter of guests that check the remains of a trial: their calendar is a day ahead.
 pub const A_DAY_AFTER: &str = "time-travel-start=1700086400000000000";
-/// Environment variable with the number of guests of all disklabs that run on this machine.
+/// Environment variable with the number of guests of all disklabs on this machine.
 const GUESTS: &str = "DISKLAB_GUESTS";
-/// The first process's program in a guest, wherever it is on the host
+/// Path of the first process's program in a guest, wherever the program is on the host
 /// (guest-kernel/files/arch/um/include/shared/disklab_init.h).
 const INIT: &str = "/.disklab-init";
 
-/// The two programs that a guest is made of besides its kernel.
+/// The two programs of a guest besides its kernel.
 #[derive(Debug, Clone)]
 pub struct Installation {
     /// The disk library.
     pub library: PathBuf,
-    /// The first process: this program.
+    /// Program of the first process: this program.
     pub init: PathBuf,
 }
 
 impl Installation {
-    /// The running program, and the library beside it or in `../lib/disklab`.
+    /// Finds the running program, and the library beside it or in `../lib/disklab`.
     pub fn find() -> Result<Self> {
         let init =
             std::env::current_exe().map_err(Error::io("find", Path::new("/proc/self/exe")))?;
         let folder = init.parent().unwrap_or(Path::new("/"));
         let name = "libdisklab_guest.so";
-        // Cargo always writes the one in `deps`, and the one beside the program only when it is
-        // asked for the library; a program that is a test is in `deps` itself.
+        // Cargo always writes the library in `deps`, and beside the program only if it was asked
+        // for the library. A test program is in `deps` itself.
         let places = ["deps", "", "../lib/disklab"].map(|place| folder.join(place).join(name));
         let library = places
             .iter()
@@ -77,14 +77,14 @@ impl Installation {
     }
 }
 
-/// When a guest is given up.
+/// Times after which a guest is killed.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeouts {
-    /// So long in which neither virtual time nor a request moves: it hangs.
+    /// Time without progress of virtual time and of requests: the guest hangs.
     pub silence: Duration,
-    /// So much virtual time beyond what the trial was to take: something in it waits for ever.
+    /// Virtual time beyond that of the trial: some process in the guest waits for ever.
     pub overtime: Nanos,
-    /// So long in all: something in it goes on in steps that take no virtual time to speak of.
+    /// Wall time in all: the guest takes steps that need no virtual time.
     pub wall: Duration,
 }
 
@@ -103,18 +103,18 @@ impl Default for Timeouts {
 pub struct Guest<'a> {
     pub kernel: &'a Path,
     pub installation: &'a Installation,
-    /// Holds `machine.json` and `plan.json`; the guest's output goes there.
+    /// Folder with `machine.json` and `plan.json`. The guest's output goes there.
     pub folder: &'a Path,
     pub memory: Bytes,
-    /// How many run at a time: their memory has to fit together.
+    /// Number of guests at a time: their memory must fit together.
     pub guests: usize,
-    /// More of the kernel's parameters; a trial has none.
+    /// Additional kernel parameters; a trial has none.
     pub parameters: &'a [&'a str],
 }
 
 impl Guest<'_> {
-    /// Runs it to its end. `limit` is when virtual time is past what can be right.
-    /// A guest that hangs before it has done anything is started once more.
+    /// Runs the guest to its end. `limit` is the virtual time beyond which the trial has failed. A
+    /// guest that hangs before it has done anything is started once more.
     pub fn run(
         &self,
         timeouts: &Timeouts,
@@ -128,8 +128,8 @@ impl Guest<'_> {
         }
     }
 
-    /// Whether the guest's clock never moved, its disks had no request, and its first process wrote
-    /// nothing: the same start again is as good as the first.
+    /// Returns true if the guest's clock never moved, its disks had no request, and its first
+    /// process wrote nothing. Then a second start is as good as the first.
     fn has_done_nothing(&self) -> bool {
         let beat = Heartbeat::read(self.folder).unwrap_or_default();
         beat.now == 0 && beat.requests == 0 && !self.folder.join(names::STEPS).exists()
@@ -148,24 +148,24 @@ impl Guest<'_> {
             let _ = child.kill();
             let _ = child.wait();
         }
-        // The programs of the guest die with its kernel's process, but for one that was just being
+        // The guest's programs die with its kernel's process, except one that was just being
         // started.
         let group = Pid::from_child(&child);
         let _ = kill_process_group(group, Signal::KILL);
         reap(group);
-        // The kernel's own folder, named by `uml_dir`, of no use to anybody.
+        // Nobody uses the kernel's own folder, which `uml_dir` names.
         let _ = std::fs::remove_dir_all(self.folder.join("uml"));
         end
     }
 
-    /// Guests on this machine, of this run and of those beside it.
+    /// Returns the number of guests on this machine, of this run and of others.
     fn at_a_time(&self) -> usize {
         let told = std::env::var(GUESTS).ok().and_then(|told| told.parse().ok());
         self.guests.max(told.unwrap_or_default())
     }
 
     fn start(&self) -> Result<Child> {
-        // A guest that panics would leave all its memory as a core file.
+        // A guest that panics would write all its memory to a core file.
         let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
         let mut command = Command::new(self.kernel);
         command
@@ -180,7 +180,7 @@ impl Guest<'_> {
                 "uml_dir=uml/",
             ])
             .args(["time-travel=inf-cpu", &format!("time-travel-start={EPOCH}"), "seccomp=auto"])
-            // A guest that panics ends.
+            // A guest that panics then ends.
             .arg("panic=-1")
             .args(self.parameters)
             .arg(format!("init={INIT}"))
@@ -204,7 +204,7 @@ impl Guest<'_> {
         let mut last = Heartbeat::default();
         let started = Instant::now();
         let (mut moved, mut looked, mut judged) = (started, started, started);
-        // Processor time that the guest had taken in the middle of a silence.
+        // Processor time that the guest had used in the middle of a silence.
         let mut taken = None;
         loop {
             let status =
@@ -215,7 +215,7 @@ impl Guest<'_> {
             if stop.load(Ordering::Relaxed) {
                 return Ok(End::Stopped);
             }
-            // Absent until the library has made it.
+            // The heartbeat does not exist until the library has made it.
             let beat = Heartbeat::read(self.folder).unwrap_or_default();
             if beat != last {
                 (last, moved, taken) = (beat, Instant::now(), None);
@@ -253,8 +253,8 @@ impl Guest<'_> {
     }
 }
 
-/// Whether the output in a trial's folder takes no more than `most`, without its disks and the
-/// library's trace. A file that vanishes meanwhile counts nothing.
+/// Returns true if the output in a trial's folder takes at most `most`, without its disks and the
+/// library's trace. Files that vanish meanwhile count as 0.
 fn is_within(trial: &Path, most: Bytes) -> bool {
     let mut taken = Bytes(0);
     let mut folders = vec![trial.to_owned()];
@@ -264,7 +264,7 @@ fn is_within(trial: &Path, most: Bytes) -> bool {
             if folder == trial && (name == DISKS || name == names::REQUESTS) {
                 continue;
             }
-            // Of a link itself, not of what it leads to.
+            // The metadata are those of a link itself.
             let Ok(meta) = entry.metadata() else { continue };
             taken = taken.saturating_add(Bytes(meta.blocks() * 512).max(SMALLEST_FILE));
             if taken > most {
@@ -278,7 +278,7 @@ fn is_within(trial: &Path, most: Bytes) -> bool {
     true
 }
 
-/// Starts a program in a trial's folder; all that it says goes to the trial's console.
+/// Starts a program in a trial's folder. Its output goes to the trial's console.
 pub fn spawn(command: &mut Command, folder: &Path) -> Result<Child> {
     let path = folder.join(names::CONSOLE);
     let console = File::create(&path).map_err(Error::io("create", &path))?;
@@ -286,7 +286,7 @@ pub fn spawn(command: &mut Command, folder: &Path) -> Result<Child> {
     let program = command.get_program().to_string_lossy().into_owned();
     command
         .current_dir(folder)
-        // A terminal's Ctrl-C is for the one who watches.
+        // Only disklab, and not the guest, gets a terminal's Ctrl-C.
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(console)
@@ -295,37 +295,37 @@ pub fn spawn(command: &mut Command, folder: &Path) -> Result<Child> {
         .map_err(|cause| Error::Tool { program, cause })
 }
 
-/// Collects the processes of a killed group whose parents are gone. The first process of a
-/// container becomes the parent of these, and each would stay behind as a zombie until the end.
+/// Collects the processes of a killed group whose parents are gone. In a container, the first
+/// process becomes their parent, and each would stay as a zombie until the end.
 fn reap(group: Pid) {
     let begun = Instant::now();
     loop {
         match waitpgid(group, WaitOptions::NOHANG) {
             Ok(Some(_)) => {}
             Ok(None) if begun.elapsed() < REAPING => std::thread::sleep(Duration::from_millis(1)),
-            // Everywhere else another process is their parent.
+            // Elsewhere, another process is their parent.
             Ok(None) | Err(_) => return,
         }
     }
 }
 
-/// Folder of the file that is the guest's memory: in memory if there is room for all guests of a
-/// run, else beside the trial. The file grows as the guest uses its memory; what does not fit then
-/// kills the guest.
+/// Returns the folder for the file with the guest's memory. It is in memory if all guests of a run
+/// have room there, or else beside the trial. The file grows as the guest uses its memory; a guest
+/// whose memory does not fit is killed.
 fn memory_folder(trial: &Path, memory: Bytes, guests: usize) -> Result<PathBuf> {
     let shm = Path::new("/dev/shm");
     let all = memory.saturating_mul(guests as u64);
     if is_fit_for_memory(shm) && crate::room::check_room("", shm, all).is_ok() {
         Ok(shm.to_owned())
     } else if is_fit_for_memory(trial) {
-        // The guest's process looks for it from the trial's folder.
+        // The guest's process resolves the path from the trial's folder.
         Ok(std::path::absolute(trial).unwrap_or_else(|_| trial.to_owned()))
     } else {
         Err(Error::NoPlaceForMemory { trial: trial.to_owned() })
     }
 }
 
-/// Whether a guest can make its memory in a folder: the kernel executes what is in that file.
+/// Returns true if a guest can make its memory in a folder, from which the kernel executes code.
 fn is_fit_for_memory(folder: &Path) -> bool {
     let has_exec =
         statvfs(folder).is_ok_and(|stat| !stat.f_flag.contains(StatVfsMountFlags::NOEXEC));

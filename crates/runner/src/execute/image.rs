@@ -1,4 +1,5 @@
-//! Copies of prepared disks: a reflink where the filesystem can, else the parts that are not holes.
+//! Copies of prepared disks: a reflink if the filesystem supports it, or else the parts that are
+//! not holes.
 
 use crate::error::{Error, Result};
 use disklab_guest::data;
@@ -19,8 +20,8 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     data::copy(&source, &target).map_err(Error::io("copy a disk to", to))
 }
 
-/// A digest of what a sparse file holds: of each part of [`GRAIN`] bytes that is not all zeroes,
-/// with its place.
+/// Returns a digest of a sparse file: of each part of [`GRAIN`] bytes that is not all zeroes, with
+/// its offset.
 pub fn digest(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     digest_sparse(&file).map_err(Error::io("read", path))
@@ -50,7 +51,7 @@ fn digest_sparse(file: &File) -> io::Result<String> {
     }
 }
 
-/// Room that a file takes on its disk.
+/// Returns the room that a file takes on its disk.
 pub fn allocated(path: &Path) -> Result<Bytes> {
     let meta = path.metadata().map_err(Error::io("look at", path))?;
     Ok(Bytes(meta.blocks() * 512))

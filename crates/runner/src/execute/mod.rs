@@ -1,4 +1,5 @@
-//! Executes trials: prepares their disks, starts what runs them, and watches it until it ends.
+//! Executes trials: prepares their disks, starts the processes that run them, and watches these
+//! until they end.
 
 pub mod ahead;
 pub mod cpus;

@@ -25,17 +25,17 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A kernel needs so much more time for a trial, roughly.
+/// A trial takes roughly this many times longer in a kernel.
 const FASTER: u32 = 30;
 
 /// The settings of a run in the model.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// Trials at a time. Results do not depend on it.
+    /// Number of trials at a time. Results do not depend on it.
     pub jobs: usize,
-    /// No trial begins after that.
+    /// Time after which no trial begins.
     pub deadline: Option<Instant>,
-    /// Set, by a signal handler say, to end the run.
+    /// Flag that ends the run, set by a signal handler for example.
     pub stop: &'static AtomicBool,
 }
 
@@ -98,8 +98,8 @@ impl Model {
     }
 }
 
-/// Runs a trial without [`disklab_model::obstacle`], and writes what a guest would leave: fio's
-/// report, the closing record, and the last of the steps.
+/// Runs a trial without [`disklab_model::obstacle`], and writes the files that a guest would write:
+/// fio's report, the closing record, and the last of the steps.
 fn run_model(trial: &Trial, folder: &Path) -> Result<()> {
     let mut start = Nanos::ZERO;
     let mut reads = Vec::new();

@@ -1,6 +1,6 @@
-//! After a trial with power cuts: for each, a guest on the disks as the cut left them. It mounts
-//! the filesystem, looks for all that the witness was promised, reads everything there is, and has
-//! the filesystem's own checker look at it.
+//! After a trial with power cuts, runs a guest for each cut on the disks as the cut left them. The
+//! guest mounts the filesystem, checks all promises to the witness, reads everything, and runs the
+//! filesystem's own checker.
 
 use super::guest::A_DAY_AFTER;
 use super::prepared::write_json;
@@ -24,13 +24,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-/// To read everything on a large, slow disk takes long.
+/// Reading everything on a large, slow disk takes long.
 const LIMIT: Nanos = Nanos::from_secs(24 * 3600);
 
-/// Room that the account of a cut takes at most.
+/// Largest room for the raw output of a cut.
 const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
-/// All cuts are looked at: their evidence is kept. The inner error says why nobody could look.
+/// Checks all cuts, whose evidence is kept. The inner error gives the reason why a check was
+/// impossible.
 pub fn look(
     run: &Run,
     trial: &Trial,
@@ -45,7 +46,7 @@ pub fn look(
             if run.stop.load(Ordering::Relaxed) {
                 return Ok(Err("interrupted".to_owned()));
             }
-            // Else a full disk of the host's would be the filesystem's fault.
+            // Without this check, a full disk of the host would count as the filesystem's fault.
             check_room("what looks at a power cut", folder, RAW_OUTPUT)?;
         }
         left.add(number, cut, looked);
@@ -76,7 +77,7 @@ fn look_at(
     write_json(&place.join(names::PLAN), &power_cut::plan(trial, cut.acknowledged, files))?;
     let end = run.guest(kernel, &place, trial.memory, &[A_DAY_AFTER], LIMIT, &mut |_| ())?;
     remove_file(&link)?;
-    // A guest that ended at once has made none.
+    // A guest that ended at once has made no heartbeat.
     remove_file(&place.join(names::HEARTBEAT))?;
     fs::remove_dir_all(&disks).map_err(Error::io("remove", &disks))?;
     if matches!(end, End::Stopped) {
@@ -84,7 +85,7 @@ fn look_at(
     }
     let judged = evidence::judge(&place, &end, Who::Guest);
     match judged {
-        // The filesystem has no part in that.
+        // The filesystem is not at fault.
         Err(reason) if fault::was_killed(&end) => {
             Err(Error::CheckKilled { number: number + 1, reason })
         }

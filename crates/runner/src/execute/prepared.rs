@@ -1,5 +1,5 @@
-//! Disks that are prepared once: a filesystem with its test file, made by the same kernel that will
-//! be measured, kept sparse in the cache, and copied for each trial.
+//! Disks that are prepared once: a filesystem with its test file, made by the kernel that will be
+//! measured. They are kept as sparse files in the cache, and copied for each trial.
 
 use super::guest::A_DAY_BEFORE;
 use super::image;
@@ -26,22 +26,22 @@ use serde::Serialize;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Part of every key: what was prepared by an older format is not used.
+/// Part of every key: disks that an older format prepared are not used.
 const FORMAT: u32 = 2;
 
-/// Programs that make disks and would read a configuration of the host.
+/// Programs that make disks and would read a configuration file of the host.
 const CONFIGURED: [&str; 2] = ["mkfs.ext4", "mdadm"];
 
-/// Beside prepared disks: their digests, written last.
+/// File beside prepared disks with their digests, which is written last.
 const DIGESTS: &str = "disks.sha256";
 
-/// To write 50 GiB takes a virtual minute or two at a microsecond a request.
+/// Writing 50 GiB takes a virtual minute or two, at a microsecond per request.
 const LIMIT: Nanos = Nanos::from_secs(7200);
 
-/// The same for all, since what is prepared must not depend on which trial came first.
+/// Memory of all preparing guests: the contents must not depend on which trial came first.
 const MEMORY: Bytes = Bytes::mib(512);
 
-/// All that decides what prepared disks hold.
+/// Everything that decides the contents of prepared disks.
 #[derive(Serialize)]
 struct Ingredients<'a> {
     format: u32,
@@ -53,8 +53,8 @@ struct Ingredients<'a> {
     /// Digest of the files of this machine that are put on the disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     contents: Option<String>,
-    /// The configuration of the programs that make them, where they would read the host's: before
-    /// guests kept it out, it could show in the disks.
+    /// Configuration of the programs that make them, for programs that would read the host's. Older
+    /// guests did not keep it out, so that it could show in the disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     configuration: Option<&'static str>,
 }
@@ -63,9 +63,9 @@ struct Ingredients<'a> {
 #[derive(Debug)]
 pub struct Prepared {
     folder: PathBuf,
-    /// False if they were there already.
+    /// False if the disks existed already.
     pub fresh: bool,
-    /// Digest of what each disk holds.
+    /// Digest of each disk's contents.
     pub digests: Vec<String>,
 }
 
@@ -86,8 +86,8 @@ impl Prepared {
     }
 }
 
-/// Key of the disks from which trials start; the same for all trials that share them. None for bare
-/// disks.
+/// Returns the key of the disks from which trials start; the same for all trials that share them.
+/// None for bare disks.
 pub fn key(trial: &Trial, kernel: &Kernel, mkfs_tools: &MkfsTools) -> Result<Option<String>> {
     let Some(plan) = preparing_plan(trial) else { return Ok(None) };
     let machine = preparing_machine(trial);
@@ -108,8 +108,8 @@ pub fn key(trial: &Trial, kernel: &Kernel, mkfs_tools: &MkfsTools) -> Result<Opt
     Ok(Some(disklab_protocol::digest::sha256_hex(&text)[..16].to_owned()))
 }
 
-/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and
-/// waits.
+/// Finds the prepared disks of `key`, or makes them. If another disklab is making them, the
+/// function reports that and waits.
 pub fn get(
     run: &Run,
     trial: &Trial,
@@ -125,7 +125,7 @@ pub fn get(
     {
         return Ok(Prepared { folder, fresh: false, digests: lines(&expected) });
     }
-    // Damaged, or of an older format: a trial that began on it would give a wrong result.
+    // The disks are damaged or of an older format. A trial on them would give a wrong result.
     remove_folder(&folder)?;
     check_room(&format!("preparing the disks of {}", trial.array.name), &parent, room(trial))?;
     let scratch = claim.scratch()?;
@@ -158,14 +158,14 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Digests of what the disks hold, one a line.
+/// Returns the digests of the disks' contents, one on each line.
 fn digests(folder: &Path, disks: usize) -> Result<String> {
     let digest = |i| image::digest(&folder.join(format!("{i}.img"))).map(|digest| digest + "\n");
     (0..disks).map(digest).collect()
 }
 
-/// Runs the guest that prepares; the inner error is why there are no disks, and whose fault that
-/// is.
+/// Runs the guest that prepares. The inner error gives the reason why there are no disks, and whose
+/// fault that is.
 fn make(
     run: &Run,
     trial: &Trial,
@@ -194,7 +194,7 @@ fn keep_evidence(from: &Path, to: &Path) -> Result<()> {
     for name in
         [names::CONSOLE, names::STEPS, names::ACTIONS, names::MACHINE, names::PLAN, names::STALLED]
     {
-        // What the guest did not get round to writing is not there.
+        // Files that the guest did not write before it ended do not exist.
         let _ = fs::rename(from.join(name), to.join(name));
     }
     Ok(())

@@ -16,23 +16,23 @@ use std::time::Instant;
 /// The settings of a run in guests.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// By the value of [`Trial::kernel`].
+    /// Kernels by the value of [`Trial::kernel`].
     pub kernels: BTreeMap<String, Kernel>,
     pub installation: Installation,
     pub cache: Cache,
     pub timeouts: Timeouts,
-    /// Guests at a time; each has a processor to itself. Results do not depend on it.
+    /// Number of guests at a time. Each has a processor to itself. Results do not depend on it.
     pub jobs: usize,
-    /// Whether the guests record every request. Nothing else depends on it.
+    /// True if the guests record every request. Nothing else depends on it.
     pub trace: bool,
-    /// No trial begins after that.
+    /// Time after which no trial begins.
     pub deadline: Option<Instant>,
-    /// Set, by a signal handler say, to end the run.
+    /// Flag that ends the run, set by a signal handler for example.
     pub stop: &'static AtomicBool,
 }
 
 impl Run {
-    /// Why a trial cannot run here.
+    /// Returns the reason why a trial cannot run here.
     pub fn obstacle(&self, trial: &Trial) -> Option<String> {
         let kernel = self.kernel(trial);
         facts::obstacle(trial)
@@ -40,12 +40,13 @@ impl Run {
             .or_else(|| read_policy::obstacle(trial, kernel))
     }
 
-    /// Locks the cache: while this is held, nobody takes kernels and prepared disks away.
+    /// Locks the cache, so that nobody removes kernels and prepared disks.
     pub fn hold_cache(&self) -> Result<Cache> {
         Ok(self.cache.clone().held()?)
     }
 
-    /// Folder of the trials' disks: in the cache, so that copies can share what they do not change.
+    /// Returns the folder of the trials' disks. It is in the cache, so that copies can share their
+    /// unchanged parts.
     pub(crate) fn trials_folder(&self) -> PathBuf {
         self.cache.root().join("trials")
     }
@@ -54,7 +55,8 @@ impl Run {
         &self.kernels[&trial.kernel]
     }
 
-    /// Runs a guest in `folder` to its end; `limit` is when virtual time is past what can be right.
+    /// Runs a guest in `folder` to its end; `limit` is the virtual time beyond which the trial has
+    /// failed.
     pub(crate) fn guest(
         &self,
         kernel: &Kernel,
@@ -71,8 +73,8 @@ impl Run {
     }
 }
 
-/// Why a kernel cannot run a trial that needs OpenZFS. A run is not refused for it: few
-/// kernels have it.
+/// Returns the reason why a kernel cannot run a trial that needs OpenZFS. The run continues without
+/// the trial, since few kernels have OpenZFS.
 pub fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
     let wanted = trial.array.layout == Layout::ZfsMirrors && !kernel.has_option(Layout::ZFS);
     wanted.then(|| {

@@ -1,5 +1,5 @@
-//! A folder that is gone when it is done with, or, if its process was killed, when the next one
-//! comes.
+//! A temporary folder that is removed at the end of its use. If its process is killed, the next
+//! sweep removes it.
 
 use crate::error::{Error, Result};
 use rustix::fs::{FlockOperation, flock};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const LOCK: &str = "lock";
 
-/// A temporary folder; its `lock` is held as long as its process lives.
+/// A temporary folder, whose `lock` is held as long as its process lives.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder in `parent`, named by this process and a number.
+    /// Makes a folder in `parent`, named by this process and a number.
     pub fn create(parent: &Path) -> Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
@@ -26,12 +26,12 @@ impl Scratch {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
-                // Left by a process of the same number, here or in a container that shares the
+                // A process with the same number left it, here or in a container that shares the
                 // cache.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 other => other.map_err(Error::io("create", &path))?,
             }
-            // Locked before it has its name, so that no sweep finds it unlocked.
+            // The lock is taken before the file has its name, so that no sweep finds it unlocked.
             let (unnamed, named) = (path.join(".lock"), path.join(LOCK));
             let lock = File::create(&unnamed).map_err(Error::io("create", &unnamed))?;
             let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(Into::into);
@@ -47,7 +47,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is swept by the next run.
+        // The next run removes the remains.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -68,7 +68,7 @@ pub fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes the folders in `parent` whose processes are gone; returns how many.
+/// Removes the folders in `parent` whose processes are gone, and returns their number.
 pub fn sweep(parent: &Path) -> Result<usize> {
     let entries = match fs::read_dir(parent) {
         Ok(entries) => entries,
@@ -78,12 +78,12 @@ pub fn sweep(parent: &Path) -> Result<usize> {
     let mut swept = 0;
     for entry in entries.flatten() {
         let lock = File::open(entry.path().join(LOCK));
-        // Held until the folder is gone: another sweep may be at it.
+        // The lock is held until the folder is gone, since another sweep may have found it too.
         let free = if let Ok(lock) = &lock {
             flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok()
         } else {
-            // Killed before it had made its lock; or it is about to: leave what is younger than a
-            // minute.
+            // The process was killed before it made its lock, or is about to make it. Folders
+            // younger than a minute are left.
             let made = entry.metadata().and_then(|meta| meta.modified());
             made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() > 60))
         };

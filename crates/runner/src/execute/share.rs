@@ -1,12 +1,12 @@
-//! Work that several threads share.
+//! Shares work among several threads.
 
 use super::cpus::Processors;
 use crate::error::Result;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does `work` for 0, 1, ... below `count`, by `jobs` threads, each on a processor of its own; by
-/// fewer where the machine has no more. The first error ends it.
+/// Calls `work` for 0, 1, ... below `count` in `jobs` threads, each on a processor of its own, or
+/// in fewer threads if the machine has no more. The first error ends it.
 pub fn share(jobs: usize, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     let next = AtomicUsize::new(0);
     let failed = OnceLock::new();

@@ -1,4 +1,4 @@
-//! Keeps what can be seen of a guest that hangs, before it is killed.
+//! Records the state of a guest that hangs, before it is killed.
 
 use disklab_protocol::names;
 use std::fmt::Write as _;
@@ -7,15 +7,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Files of `/proc/PID` that say what a process does. Some of them are root's, or can be read by a
-/// tracer alone.
+/// Files of `/proc/PID` that show what a process does. Some of them are readable for root or a
+/// tracer only.
 const STATE: [&str; 7] = ["cmdline", "status", "schedstat", "wchan", "syscall", "stack", "maps"];
-/// The number of `futex(2)`, by which User Mode Linux and its processes wait for each other.
+/// Number of `futex(2)`, with which User Mode Linux and its processes wait for each other.
 const FUTEX: &str = "202";
 
-/// Writes [`names::STALLED`] in a trial's folder: the heartbeat, and the state of each process of
-/// the group that `leader` leads. Two looks, some time apart, tell a process that waits from one
-/// that goes round.
+/// Writes [`names::STALLED`] in a trial's folder: the heartbeat, and the state of each process in
+/// the group of `leader`. Two records at different times distinguish a waiting process from one in
+/// a loop.
 pub fn keep(folder: &Path, leader: u32) {
     let mut text = String::new();
     for look in 1..=2 {
@@ -33,17 +33,17 @@ pub fn keep(folder: &Path, leader: u32) {
             std::thread::sleep(Duration::from_millis(200));
         }
     }
-    // A full disk is said by whoever judges the trial.
+    // The caller reports a full disk when it judges the trial.
     let _ = fs::write(folder.join(names::STALLED), text);
 }
 
-/// A guest that can run and takes a smaller share of a processor than this is no guest that hangs:
-/// other programs have the processors.
+/// Least share of a processor of a guest that hangs. A guest with a smaller share that can run is
+/// waiting for other programs.
 const LEAST_SHARE: u32 = 20;
 
-/// Whether a process of the group can run, and all of them together took so little processor time
-/// since they had taken `taken`, `since` ago or more, that this machine is too busy to tell whether
-/// the guest hangs. A guest that goes round takes enough sooner or later.
+/// Returns true if this machine is too busy to tell whether the guest hangs: a process of the group
+/// can run, and all of them together took only little processor time since they had taken `taken`,
+/// `since` ago or more. A guest in a loop takes enough time sooner or later.
 pub fn waits_for_a_processor(leader: u32, taken: Option<Duration>, since: Duration) -> bool {
     let can_run = |process: &PathBuf| {
         let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
@@ -51,13 +51,13 @@ pub fn waits_for_a_processor(leader: u32, taken: Option<Duration>, since: Durati
     };
     let Some(taken) = taken else { return false };
     let now = processor_time(leader);
-    // A guest has taken some, where it is counted.
+    // A guest has used some processor time, if the kernel counts it.
     now > Duration::ZERO
         && now.saturating_sub(taken) < since / LEAST_SHARE
         && group(leader).iter().any(can_run)
 }
 
-/// Processor time of all processes of a group; 0 where the kernel does not count it.
+/// Returns the processor time of all processes of a group; 0 if the kernel does not count it.
 pub fn processor_time(leader: u32) -> Duration {
     let taken = |process: PathBuf| {
         let times = fs::read_to_string(process.join("schedstat")).ok()?;
@@ -66,11 +66,11 @@ pub fn processor_time(leader: u32) -> Duration {
     group(leader).into_iter().filter_map(taken).sum()
 }
 
-/// Folders in `/proc` of the processes of a group.
+/// Lists the folders in `/proc` of the processes of a group.
 fn group(leader: u32) -> Vec<PathBuf> {
     let is_member = |path: &PathBuf| {
         let stat = fs::read_to_string(path.join("stat")).unwrap_or_default();
-        // The name may hold spaces and brackets; state, parent and group follow it.
+        // The name may contain spaces and brackets; state, parent and group follow it.
         let after = stat.rsplit_once(')').map(|(_, after)| after);
         let group = after.and_then(|after| after.split_whitespace().nth(2));
         group.is_some_and(|group| group == leader.to_string())
@@ -97,7 +97,7 @@ fn describe(process: &Path, text: &mut String) {
     }
 }
 
-/// Address and value of the word that a process waits for.
+/// Returns address and value of the word that a process waits for.
 fn awaited(process: &Path) -> Option<(u64, u32)> {
     let call = fs::read_to_string(process.join("syscall")).ok()?;
     let mut words = call.split_whitespace();
@@ -114,7 +114,7 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    /// The group can run all the time, so that only the time that it has taken decides.
+    /// The group can run all the time, so that only its processor time decides.
     #[test]
     fn a_group_that_goes_round_is_told_from_one_without_a_processor() {
         let mut leader = Command::new("sh")
@@ -148,7 +148,7 @@ mod tests {
             .process_group(0)
             .spawn()
             .unwrap();
-        // Until both have become what they are to be.
+        // Both processes need some time to reach their state.
         for _ in 0..500 {
             let is_there = |path: PathBuf| {
                 fs::read(path.join("cmdline")).is_ok_and(|line| line.starts_with(b"sleep"))

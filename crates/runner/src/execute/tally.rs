@@ -1,4 +1,4 @@
-//! The outcomes of a run, as they are recorded, counted and shown.
+//! Records, counts and reports the outcomes of a run.
 
 use super::executor::{Event, Events, Summary};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use disklab_record::{Outcome, RecordWriter, Status};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// Counts the outcomes of a run, and tells whoever watches it.
+/// Counts the outcomes of a run, and reports its events.
 pub struct Tally<'a> {
     events: Events<'a>,
     summary: Mutex<Summary>,
@@ -28,8 +28,8 @@ impl<'a> Tally<'a> {
         self.summary.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the trials that the record lacks and that can run here; the others are
-    /// recorded with their reason.
+    /// Returns the trials that the record lacks and that can run here. The others are recorded with
+    /// the reason.
     pub fn possible<'t>(
         &self,
         trials: &'t [Trial],
@@ -56,7 +56,7 @@ pub fn note(writer: &RecordWriter, outcome: Outcome) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The outcome of a trial that the user did not let begin.
+/// Returns the outcome of a trial that an interrupt kept from beginning.
 pub fn interrupted(trial: &Trial) -> Outcome {
     not_run(trial, Status::Interrupted, "interrupted".to_owned())
 }

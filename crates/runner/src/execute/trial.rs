@@ -25,11 +25,11 @@ use disklab_units::{Bytes, Nanos};
 use std::path::Path;
 use std::time::Instant;
 
-/// Less than this, and a full disk would cut off even the account of what went wrong.
+/// Least free room. With less, a full disk would cut off even the description of the failure.
 const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
-/// Runs a trial in `folder`, where its raw output stays. An error is the host's; a trial's
-/// own failure is an outcome.
+/// Runs a trial in `folder`, where its raw output stays. An error concerns the host; a failure of
+/// the trial is an outcome.
 pub fn run(
     run: &Run,
     trial: &Trial,
@@ -44,7 +44,8 @@ pub fn run(
     if let Some(prepared) = disks {
         prepared.copy(trial, scratch.path())?;
     }
-    // A name in the trial's folder, so that its description is the same wherever the disks are.
+    // The link gives the disks a name in the trial's folder, so that the description is the same
+    // for any place.
     let link = folder.join(DISKS);
     std::os::unix::fs::symlink(scratch.path(), &link).map_err(Error::io("link", &link))?;
     write_json(&folder.join(names::MACHINE), &machine(trial, run.trace))?;
@@ -55,7 +56,7 @@ pub fn run(
     let heartbeat = folder.join(names::HEARTBEAT);
     let virtual_ns = evidence::virtual_time(folder).map_err(Error::io("read", &heartbeat))?;
     let results = results(trial, folder, &end, Who::Guest);
-    // While their disks are there.
+    // This comes while the disks still exist.
     let left = match &results {
         Ok(results) => power_cut::look(run, trial, kernel, folder, &results.closing)?,
         Err(_) => Ok(Left::default()),
@@ -63,7 +64,7 @@ pub fn run(
     let fault = fault::of_guest(folder, &end, results.as_ref().err().map(String::as_str));
     let is_full = fault::is_full(folder);
     remove_file(&link)?;
-    // A guest that ended at once has made none.
+    // A guest that ended at once has made no heartbeat.
     remove_file(&heartbeat)?;
     let results = results.and_then(|mut results| {
         let (of_cuts, not_survived) = cuts::results(trial, &results.closing, &left?)?;
@@ -73,7 +74,7 @@ pub fn run(
     });
     let mut outcome = outcome(trial, folder, &end, results, run.stop);
     if outcome.status == Status::Failed {
-        // What could not be packed had been measured.
+        // The trial was measured, and its output could not be packed.
         outcome.fault = outcome.fault.or(Some(fault));
         if outcome.fault == Some(Fault::Machine) && (is_full || fault::is_full(folder)) {
             let reason = outcome.reason.unwrap_or_default();
@@ -90,7 +91,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// When a trial is given up: what it takes, and much more.
+/// Returns the virtual time after which a trial counts as failed: its own time, and much more.
 pub fn limit(trial: &Trial, timeouts: &Timeouts) -> Nanos {
     Nanos(estimate::virtual_time(trial).0 * 2 + timeouts.overtime.0)
 }

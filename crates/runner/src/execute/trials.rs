@@ -1,4 +1,4 @@
-//! Trials in guests: all that a record lacks, several guests at a time.
+//! Runs trials in guests: all that a record lacks, several guests at a time.
 
 use super::executor::{Event, Events, Executor, Summary};
 use super::prepared::{self, Prepared};
@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The places of trials, those of one key together: they are one trial by several names, as where
-/// an axis goes over a parameter of some policies and another has none. Its result is the result of
-/// each.
+/// Returns the indices of the trials, grouped by key. Trials with the same key are one trial with
+/// several names, for example if an axis goes over a parameter that only some policies have. Its
+/// result is the result of each.
 fn same(trials: &[&Trial], writer: &RecordWriter) -> Vec<Vec<usize>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut same: Vec<Vec<usize>> = Vec::new();
@@ -37,7 +37,7 @@ fn same(trials: &[&Trial], writer: &RecordWriter) -> Vec<Vec<usize>> {
     same
 }
 
-/// Why there are no disks, and whose fault that is.
+/// The reason why there are no disks, and whose fault that is.
 type Unprepared = (String, Fault);
 
 fn failed(trial: &Trial, reason: String, fault: Fault) -> Outcome {
@@ -107,7 +107,8 @@ impl Executor for Run {
 }
 
 impl Run {
-    /// The disks of each key; what could not be prepared is a reason that all its trials share.
+    /// Prepares the disks of each key. If they could not be prepared, all their trials share the
+    /// reason.
     fn prepare(
         &self,
         trials: &[&Trial],
@@ -170,7 +171,7 @@ impl Run {
             Ok(outcome) => Ok(writer.finish(raw, outcome)?),
             // No other trial has room either.
             Err(error) if error.is_of_all_trials() => Err(error),
-            // The host lacks a file or a program: this trial cannot be, the next one may.
+            // The host lacks a file or a program for this trial. The next trial may run.
             Err(error) => Ok(writer.finish(raw, failed(trial, error.to_string(), Fault::Machine))?),
         }
     }

@@ -1,5 +1,5 @@
-//! Whether the I/O scheduler and the read policy had anything to choose in a trial, by what its
-//! disks counted. Where that is not known, nothing is said.
+//! Checks if the I/O scheduler and the read policy had any choice in a trial, by the counts of its
+//! disks. If that is unknown, there is no remark.
 
 use disklab_config::workload::FioLoad;
 use disklab_config::{Layout, Scheduler, Trial};
@@ -9,21 +9,20 @@ use disklab_results::Remark;
 use disklab_results::remark::NoMirrors;
 use disklab_units::Bytes;
 
-/// The kernel does not split direct reads of this size.
+/// Largest direct reads that the kernel does not split.
 const WHOLE: Bytes = Bytes::kib(128);
 
-/// Remarks on what had no choice while the trial measured.
+/// Returns remarks on schedulers and policies that had no choice while the trial measured.
 pub fn remarks(trial: &Trial, closing: &Closing) -> Vec<Remark> {
     let Some(phase) = closing.phase(MEASURED_PHASE) else { return Vec::new() };
     scheduler(trial, phase).into_iter().chain(policy(trial, phase)).collect()
 }
 
-/// The scheduler of a load of reads past the page cache, with nothing beside it.
+/// Checks the scheduler of a load of direct reads with nothing beside it.
 ///
-/// A load that has one request in flight leaves no scheduler anything to choose, if its requests
-/// are not split. With more, `none` and `mq-deadline` pass each request on as long as the disk
-/// takes more; `bfq` and `kyber` may hold requests back from a disk that is idle, which its counts
-/// do not show.
+/// A load with one request in flight gives a scheduler no choice, if its requests are not split.
+/// With more, `none` and `mq-deadline` pass each request on as long as the disk accepts more. `bfq`
+/// and `kyber` may hold requests back from an idle disk, which its counts do not show.
 fn scheduler(trial: &Trial, phase: &PhaseCounts) -> Option<Remark> {
     let load = trial.workload.fio().filter(|load| only_reads_directly(load))?;
     if !load.sections.is_empty() {
@@ -46,7 +45,7 @@ fn only_reads_directly(load: &FioLoad) -> bool {
     load.is_direct() && load.jobs.iter().all(|job| job.rw.reads() && !job.rw.writes())
 }
 
-/// The read policy of a btrfs.
+/// Checks the read policy of a btrfs.
 fn policy(trial: &Trial, phase: &PhaseCounts) -> Option<Remark> {
     let Layout::Btrfs(profiles) = trial.array.layout else { return None };
     let copies = |profile| Layout::btrfs(profile).copies(trial.array.devices.len());
@@ -71,13 +70,13 @@ mod tests {
 
     use super::*;
 
-    /// What is said of the first trial of read-policy-quick with these settings, whose disks had at
-    /// most so many requests at once.
+    /// Returns the remarks on the first trial of read-policy-quick with these settings, whose disks
+    /// had at most this many requests at once.
     fn found(settings: &[(&str, &str)], most: Option<u32>, reads: u64) -> Vec<Remark> {
         found_in(None, settings, most, reads)
     }
 
-    /// The same with the layout of another array.
+    /// Returns the same remarks for the layout of another array.
     fn found_in(
         layout: Option<&str>,
         settings: &[(&str, &str)],
@@ -142,12 +141,12 @@ mod tests {
     #[test]
     fn a_policy_had_no_choice_where_there_is_one_copy_or_no_read() {
         let no_mirror = |why| vec![Remark::NoMirrorToChoose { why }];
-        // A suite with policies is refused of arrays without mirrors.
+        // A suite with policies refuses arrays without mirrors.
         let policy = |layout, reads| found_in(Some(layout), &[DISKS, DEEP], Some(32), reads);
         assert_eq!(policy("sata-4-raid0", 9), no_mirror(NoMirrors::OneCopy));
         assert_eq!(policy("hdd-raid1", 0), no_mirror(NoMirrors::NoReads));
         assert_eq!(policy("hdd-raid1", 9), []);
-        // Its metadata have two copies.
+        // The metadata have two copies.
         assert_eq!(policy("sas-4-raid0-metadata-raid1", 9), []);
     }
 }

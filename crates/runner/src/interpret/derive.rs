@@ -12,8 +12,8 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 /// Replaces the numbers of `outcome` by those that follow from the raw files in `folder`. The
-/// measures of a trial with power cuts come from the raw files of each cut. An error says why the
-/// raw files give no result.
+/// measures of a trial with power cuts come from the raw files of each cut. An error gives the
+/// reason why the raw files give no result.
 pub fn derive(trial: &Trial, folder: &Path, outcome: &mut Outcome) -> Result<(), String> {
     let ended = End::Exited(ExitStatus::default());
     let mut results = results(trial, folder, &ended, Who::Guest)?;
@@ -32,7 +32,7 @@ pub fn derive(trial: &Trial, folder: &Path, outcome: &mut Outcome) -> Result<(),
 }
 
 impl TrialResults {
-    /// Makes the results those of the outcome, which is failed if a remark voids them.
+    /// Moves the results into the outcome, which has failed if a remark voids them.
     pub(super) fn put_into(self, outcome: &mut Outcome) {
         let Self { sample, remarks, measures, .. } = self;
         outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);

@@ -1,24 +1,24 @@
-//! How the process of a trial ended.
+//! The end of a trial's process.
 
 use disklab_units::{Bytes, Nanos};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// How a guest ended.
+/// The way in which a guest ended.
 #[derive(Debug)]
 pub enum End {
-    /// By itself.
+    /// The guest ended by itself.
     Exited(ExitStatus),
-    /// Given up: nothing moved for so long.
+    /// Killed: nothing moved for this long.
     Silent(Duration),
-    /// Given up: virtual time passed this limit.
+    /// Killed: virtual time passed this limit.
     PastTime(Nanos),
-    /// Given up: it ran for so long.
+    /// Killed: it ran for this long.
     PastWall(Duration),
-    /// Given up: its console grew past the longest that a console may be.
+    /// Killed: its console grew beyond the largest console.
     Talkative,
-    /// Given up: its output took more than this.
+    /// Killed: its output took more than this.
     Overfull(Bytes),
-    /// The user wanted it to end.
+    /// The user ended it.
     Stopped,
 }

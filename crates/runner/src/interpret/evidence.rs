@@ -1,4 +1,4 @@
-//! Judges what a guest left: a complete result, or the nearest cause of its failure.
+//! Judges the raw output of a guest: a complete result, or the nearest cause of its failure.
 
 use super::end::End;
 use crate::room::check_room;
@@ -14,17 +14,17 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 
-/// So much of the end of a console or of the steps is looked at.
+/// Number of bytes at the end of a console or of the steps that are read.
 const TAIL: u64 = 256 << 10;
-/// With less free on the host, what is missing is missing for that.
+/// Free room on the host below which missing output is blamed on the host.
 pub(crate) const LEAST_ROOM: Bytes = Bytes::mib(1);
-/// Beginning of the messages of the library and the first process.
+/// Prefix of messages from the library and the first process.
 pub(crate) const OURS: &str = "disklab: ";
-/// The signal to a process that writes beyond the limit of the size of files.
+/// Signal to a process that writes beyond the limit on file sizes.
 const XFSZ: i32 = Signal::XFSZ.as_raw();
 const PANIC: &str = "Kernel panic - not syncing: ";
 
-/// The process that carries a plan out.
+/// The process that executes a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// A guest, whose clock its disks move.
@@ -42,7 +42,7 @@ impl Who {
     }
 }
 
-/// The closing record of a trial that did all it should; else the reason, for people.
+/// Returns the closing record of a trial that completed its plan, or else the reason, for people.
 pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
     ended_well(folder, end, who)?;
     let console = tail(folder, names::CONSOLE)?;
@@ -64,7 +64,7 @@ pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
     Ok(closing)
 }
 
-/// Checks that a plan in which nothing is measured ran to its end.
+/// Checks that a plan without a measurement ran to its end.
 pub fn finished(folder: &Path, end: &End, who: Who) -> Result<(), String> {
     ended_well(folder, end, who)?;
     did_all(folder, who)
@@ -107,8 +107,8 @@ fn exited_well(folder: &Path, status: ExitStatus, who: Who) -> Result<(), String
         return Err(format!("the guest kernel panicked: {}", panic.1.trim()));
     }
     if let Some(error) = failed_step(folder)? {
-        // What the library said is nearer to the cause: a full host disk is an I/O error in the
-        // guest.
+        // A message of the library is nearer to the cause: the guest sees a full disk of the host
+        // as an I/O error.
         let cause = said(&console).filter(|cause| !cause.starts_with("guest: ") && *cause != error);
         return Err(cause.map_or(error.clone(), |cause| format!("{cause}; in the guest: {error}")));
     }
@@ -131,12 +131,12 @@ fn did_all(folder: &Path, who: Who) -> Result<(), String> {
     }
 }
 
-/// Whether what counts has begun, on this machine.
+/// Returns true if the measurement has begun, for trials on this machine.
 pub fn has_marked(folder: &Path) -> bool {
     folder.join(names::MARKS).metadata().is_ok_and(|file| file.len() > 0)
 }
 
-/// Why a console is empty: on a full disk nothing can be said on it.
+/// Returns the reason for an empty console: on a full disk, no message can be written to it.
 fn no_words(folder: &Path) -> String {
     match check_room("a console", folder, LEAST_ROOM) {
         Ok(()) => "nothing on its console".to_owned(),
@@ -149,12 +149,12 @@ fn no_words(folder: &Path) -> String {
     }
 }
 
-/// The trace must be the one that the library wrote.
+/// Checks that the trace is the one that the library wrote.
 fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
     let Some(expected) = &closing.trace_sha256 else { return Ok(()) };
     if folder.join(names::REQUESTS_PACKED).exists() && !folder.join(names::REQUESTS).exists() {
-        // The trace was checked before it was packed, and its line has the digest of the packed
-        // file.
+        // The trace was checked before it was packed, and the trial's line has the digest of the
+        // packed file.
         return Ok(());
     }
     let found = sha256_of(&folder.join(names::REQUESTS), &TRACE.inside(0))
@@ -166,11 +166,11 @@ fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
     }
 }
 
-/// When the guest's clock stopped, if it got so far.
+/// Returns the guest's clock at its end, if the guest got that far.
 pub fn virtual_time(folder: &Path) -> io::Result<Option<Nanos>> {
     match disklab_protocol::heartbeat::Heartbeat::read(folder) {
         Ok(beat) => Ok(Some(Nanos(beat.now)).filter(|now| now.0 > 0)),
-        // It had not been made, or not been given its length.
+        // The heartbeat had not been made, or did not have its length yet.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {
             Ok(None)
         }
@@ -178,7 +178,7 @@ pub fn virtual_time(folder: &Path) -> io::Result<Option<Nanos>> {
     }
 }
 
-/// How long mounting took, where the guest did.
+/// Returns the time of mounting, if the guest mounted.
 pub fn mount_time(folder: &Path) -> Option<Nanos> {
     let steps = Step::read_all(tail(folder, names::STEPS).unwrap_or_default().as_bytes());
     steps.into_iter().find_map(|step| match step {
@@ -215,10 +215,10 @@ pub(crate) fn failed_step(folder: &Path) -> Result<Option<String>, String> {
     })
 }
 
-/// Begins the reason of a trial whose raw output is there, and this machine does not give back.
+/// Begins the reason of a trial whose raw output exists and cannot be read back.
 pub(crate) const UNREAD: &str = "cannot read back ";
 
-/// A file that is refused, such as one that is too large, is the trial's own fault.
+/// Refused files, such as files that are too large, are the trial's own fault.
 fn unread(name: &str) -> impl FnOnce(io::Error) -> String {
     move |error| match error.raw_os_error() {
         Some(_) => format!("{UNREAD}{name}: {error}"),
@@ -238,14 +238,14 @@ pub(crate) fn raw_file(
     })
 }
 
-/// The first thing of ours on a console: what follows is often its consequence.
-/// A library whose memory was written over says in which line it noticed.
+/// Returns the first message of disklab's on a console, since later ones are often its
+/// consequences. A library whose memory was overwritten names the line that noticed it.
 fn said(console: &str) -> Option<&str> {
     let ours = console.lines().find_map(|line| line.strip_prefix(OURS));
     ours.or_else(|| console.lines().find(|line| line.contains(" panicked at ")))
 }
 
-/// The end of a file; of one that is not there, nothing.
+/// Returns the end of a file, or an empty string if there is no file.
 pub(crate) fn tail(folder: &Path, name: &str) -> Result<String, String> {
     let read = || {
         let mut file = disklab_files::open(&folder.join(name), &TRIAL)?;

@@ -1,5 +1,5 @@
-//! Says whether the machine or the trial is at fault if a trial has no result. A fault of the trial
-//! comes again on every machine; a fault of the machine is worth a try on another one.
+//! Decides if the machine or the trial is at fault for a trial without a result. A fault of the
+//! trial recurs on every machine; after a fault of the machine, another machine is worth a try.
 
 use super::end::End;
 use super::evidence::{LEAST_ROOM, OURS, UNREAD, failed_step, tail, virtual_time};
@@ -12,54 +12,56 @@ use rustix::process::Signal;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-/// How the library ends what the system says of a full filesystem or quota: ENOSPC and EDQUOT.
+/// Endings of the library's messages about a full filesystem or quota of the host: ENOSPC and
+/// EDQUOT.
 const FULL: [&str; 2] = ["(os error 28)", "(os error 122)"];
-/// How the library ends what the host's system says.
+/// Part of the library's messages about errors of the host's system.
 const OF_THE_HOST: &str = "(os error ";
-/// How a guest's first process begins what it says. A filesystem that it finds full is the trial's.
+/// Prefix of the messages of a guest's first process. If it finds a filesystem full, that is the
+/// trial's own.
 const OF_THE_GUEST: &str = "guest: ";
-/// Messages of a guest kernel whose memory is a file that could not grow.
+/// Messages of a guest kernel whose memory file could not grow.
 const NO_MEMORY: [&str; 2] = ["Bus error - the host", "Kernel mode signal 7"];
-/// The same of a program in it.
+/// Message about a program whose memory could not grow.
 const BUS_ERROR: &str = "SIGBUS";
 
-/// The fault of a guest that ended so, and left no result in `folder` for this reason, if that is
-/// known. Call it while its disks are there.
+/// Returns the fault of a guest with this end that left no result in `folder` for this reason, if
+/// it is known. The disks must still exist.
 pub fn of_guest(folder: &Path, end: &End, reason: Option<&str>) -> Fault {
     let is_machines = match end {
         _ if reason.is_some_and(is_unread) => true,
-        // A machine that is too slow looks like this, too.
+        // The machine may also be too slow.
         End::Silent(_) | End::PastWall(_) => true,
-        // The library ends itself by SIGABRT, having said why.
+        // After an error message, the library ends by SIGABRT.
         End::Exited(_) => was_killed(end) || !matches!(virtual_time(folder), Ok(Some(_))),
         End::PastTime(_) | End::Talkative | End::Overfull(_) | End::Stopped => false,
     };
     if is_machines { Fault::Machine } else { of_what_is_left(folder) }
 }
 
-/// The same of a trial's first process on this machine.
+/// Returns the fault of a trial's first process on this machine.
 pub fn of_first(end: &End, reason: Option<&str>) -> Fault {
     let is_machines = was_killed(end) || reason.is_some_and(is_unread);
     if is_machines { Fault::Machine } else { Fault::Trial }
 }
 
-/// Whether raw output could not be read back.
+/// Returns true if raw output could not be read back.
 fn is_unread(reason: &str) -> bool {
     reason.starts_with(UNREAD)
 }
 
-/// Whether a filesystem of the machine has no room for what a trial writes in a folder.
+/// Returns true if a filesystem of the machine has no room for a trial's output in a folder.
 pub fn has_no_room(folder: &Path) -> bool {
     check_room("", folder, LEAST_ROOM).is_err()
 }
 
-/// Whether a signal ended the guest's kernel, as the kernel of a machine without memory sends it.
+/// Returns true if a signal ended the guest's kernel that a machine without memory sends.
 pub fn was_killed(end: &End) -> bool {
     let End::Exited(status) = end else { return false };
     status.signal().is_some_and(|signal| signal != Signal::ABORT.as_raw())
 }
 
-/// The fault of disks that could not be prepared, or of a trial that never began.
+/// Returns the fault of disks that could not be prepared, or of a trial that never began.
 pub fn of_error(error: &Error) -> Fault {
     match error {
         Error::Prepare { fault, .. } => *fault,
@@ -67,15 +69,15 @@ pub fn of_error(error: &Error) -> Fault {
     }
 }
 
-/// Whether a guest in `folder` found a filesystem of the machine full. Call it while its disks are
-/// there.
+/// Returns true if a guest in `folder` found a filesystem of the machine full. The disks must still
+/// exist.
 pub fn is_full(folder: &Path) -> bool {
     let console = tail(folder, names::CONSOLE).unwrap_or_default();
     let disks = folder.join(DISKS);
     console.lines().any(says_full) || has_no_room(folder) || (disks.exists() && has_no_room(&disks))
 }
 
-/// Whether a line of the console says that a filesystem of the machine is full.
+/// Returns true if a line of the console reports that a filesystem of the machine is full.
 fn says_full(line: &str) -> bool {
     let ours = line.strip_prefix(OURS).filter(|what| !what.starts_with(OF_THE_GUEST));
     ours.is_some_and(|what| FULL.iter().any(|code| what.contains(code)))
@@ -93,7 +95,7 @@ fn of_what_is_left(folder: &Path) -> Fault {
         (line.starts_with(OURS) && is_hosts(line))
             || NO_MEMORY.iter().any(|words| line.contains(words))
     };
-    // Nothing can be said on a full disk.
+    // No message can be written to a full disk.
     if console.lines().any(says)
         || step.is_some_and(|step| step.contains(BUS_ERROR))
         || is_full(folder)
@@ -112,7 +114,7 @@ mod tests {
 
     fn fault(files: &[(&str, &str)], end: &End) -> Fault {
         let folder = tempfile::tempdir().unwrap();
-        // A clock that moved.
+        // The clock has moved.
         std::fs::write(folder.path().join(names::HEARTBEAT), [1; 64]).unwrap();
         for (name, text) in files {
             std::fs::write(folder.path().join(name), text).unwrap();
@@ -167,7 +169,7 @@ mod tests {
         let program =
             "{\"step\":\"failed\",\"error\":\"measure: fio failed (signal: 7 (SIGBUS))\"}\n";
         assert_eq!(fault(&[(names::STEPS, program)], &exited(0)), Fault::Machine);
-        // A good end, and the machine does not give back what is there.
+        // The guest ended well, and the machine fails to read its output.
         let (folder, end) = (tempfile::tempdir().unwrap(), exited(0));
         std::fs::write(folder.path().join(names::HEARTBEAT), [1; 64]).unwrap();
         let unread = Some("cannot read back guest.jsonl: Input/output error (os error 5)");
@@ -176,7 +178,7 @@ mod tests {
         assert_eq!(of_guest(folder.path(), &end, refused), Fault::Trial);
         assert_eq!(of_first(&end, unread), Fault::Machine);
         assert_eq!(of_first(&end, refused), Fault::Trial);
-        // Its clock never moved.
+        // The guest's clock never moved.
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(of_guest(folder.path(), &exited(1 << 8), None), Fault::Machine);
     }

@@ -1,4 +1,4 @@
-//! Threads that work on many files: what came of it, and what a power cut has to leave.
+//! Threads that work on many files: their numbers, and their promises before a power cut.
 
 use super::evidence::raw_file;
 use crate::describe::fsload::seed;
@@ -15,8 +15,8 @@ fn report(folder: &Path) -> Result<LoadReport, String> {
     serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", names::FSLOAD))
 }
 
-/// Operations a second, of all and of each kind, their latencies, and loops a second of each kind
-/// of threads.
+/// Returns operations per second, of all and of each kind, their latencies, and loops per second of
+/// each kind of threads.
 pub fn measures(folder: &Path) -> Result<Measures, String> {
     let report = report(folder)?;
     let rate = |count| Measure::rate(report.a_second(count), "1/s");
@@ -39,7 +39,7 @@ pub fn measures(folder: &Path) -> Result<Measures, String> {
     Ok(measures)
 }
 
-/// Promises to the load before the note with this number; empty if the load is another.
+/// Returns the promises to the load before the note with this number; empty for other loads.
 pub fn promises(trial: &Trial, folder: &Path, number: u64) -> Result<Vec<Promise>, String> {
     match trial.workload.file_load() {
         Some(load) => Ok(promised(load, seed(trial), &report(folder)?.notes, number)),

@@ -1,5 +1,4 @@
-//! Interprets what a trial left: from its raw files to its measures, or to the nearest cause of its
-//! failure.
+//! Interprets the raw files of a trial: computes its measures, or the nearest cause of its failure.
 //!
 //! Nothing here runs a trial.
 

@@ -30,15 +30,15 @@ pub fn outcome(
     stop: &AtomicBool,
 ) -> Outcome {
     let mut outcome = blank(trial);
-    // Of one that failed, too; what keeps it from being packed, such as a full disk, is a failure
-    // of the trial.
+    // Raw files of a failed trial are packed too. If they cannot be packed, for example on a full
+    // disk, the trial has failed.
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
     let is_unpacked = results.is_ok() && packed.is_err();
     match results.and_then(|results| packed.map(|()| results)) {
         Ok(results) => results.put_into(&mut outcome),
         Err(reason) => {
-            // One that a signal reached before us ended in its own way.
+            // A trial whose process a signal reached first ended in its own way.
             let stopped = matches!(end, End::Stopped) || stop.load(Ordering::Relaxed);
             outcome.status = if stopped { Status::Interrupted } else { Status::Failed };
             outcome.reason = Some(reason);
@@ -48,7 +48,7 @@ pub fn outcome(
     outcome
 }
 
-/// The outcome of a trial that did not run.
+/// Returns the outcome of a trial that did not run.
 pub fn not_run(trial: &Trial, status: Status, reason: String) -> Outcome {
     Outcome { status, reason: Some(reason), ..blank(trial) }
 }
@@ -64,9 +64,9 @@ const COLD: u64 = 4 * (16 << 10);
 
 /// The results of a trial.
 pub struct TrialResults {
-    /// fio's numbers, where it was fio.
+    /// fio's numbers, if fio ran.
     pub sample: Option<Sample>,
-    /// Remarks on odd numbers.
+    /// Remarks on implausible numbers.
     pub remarks: Vec<Remark>,
     pub measures: Measures,
     pub closing: Closing,
@@ -89,14 +89,15 @@ pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<Tria
     };
     measures.extend(own);
     remarks.extend(choice::remarks(trial, &closing));
-    // Else it would have no result.
+    // Without this remark, the failed start would not show in the result.
     remarks.extend(folder.join(names::STALLED).exists().then_some(Remark::StartedAgain));
     let Some(w) = trial.workload.fio() else {
         return Ok(TrialResults { sample: None, remarks, measures, closing });
     };
     let report = evidence::raw_file(folder, names::FIO, || "fio left no report".to_owned())?;
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
-    // A job file's sections run in turn, may end, wait and verify: little can be held against it.
+    // The sections of a job file run in turn, and may end, wait and verify, so that few checks
+    // apply.
     let is_job_file = !w.sections.is_empty();
     let direct = w.is_direct() && !is_job_file;
     let blocks: BTreeSet<Bytes> = w.jobs.iter().map(|job| job.bs).collect();

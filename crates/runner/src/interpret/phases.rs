@@ -1,4 +1,4 @@
-//! A workload of phases: what came of it.
+//! Results of a workload of phases.
 
 use super::evidence::raw_file;
 use disklab_config::phases::{PhaseAction, Phases, PrintedNumbers, WorkloadPhase};
@@ -13,10 +13,11 @@ use disklab_results::{Remark, dbench, fs_mark};
 use disklab_units::Nanos;
 use std::path::Path;
 
-/// Requests for a p99: as many lie above it as above the p99.9 of ten times as many.
+/// Number of requests for a p99: as many lie above it as above the p99.9 of ten times as many.
 const ENOUGH_FOR_P99: u64 = ENOUGH_FOR_P99_9 / 10;
 
-/// The numbers of all phases that were done, or given up. The error says why there are none.
+/// Returns the numbers of all completed and timed-out phases. The error gives the reason why there
+/// are none.
 pub fn measures(
     phases: &Phases,
     folder: &Path,
@@ -62,13 +63,13 @@ fn accounts(folder: &Path) -> Result<Vec<PhaseAccount>, String> {
     text.lines().map(read).collect()
 }
 
-/// A percentile of so few requests that it is hardly one.
+/// A percentile of very few requests.
 type Few = (&'static str, u64);
 
-/// PrintedNumbers by their names.
+/// Numbers by their names.
 type Found = (Vec<(String, Measure)>, Option<Few>);
 
-/// By the part of their names that is behind the phase's.
+/// Returns the numbers of a phase, by the part of their names behind the phase's name.
 fn of_phase(
     phase: &WorkloadPhase,
     went: &PhaseEnd,
@@ -88,7 +89,7 @@ fn of_phase(
     let is_program = matches!(phase.what, PhaseAction::Program { .. });
     let reads = is_program || phase.jobs().iter().any(|each| each.job.rw.reads());
     let writes = is_program || phase.writes();
-    // Of what took no time there is no rate.
+    // The rate is undefined for a phase of zero length.
     let told = [(READ, reads, moved.0), (WRITTEN, writes, moved.1)];
     let told = told.into_iter().filter(|(_, is_told, _)| *is_told && seconds > 0.0);
     found.extend(told.map(|(name, _, bytes)| (name.to_owned(), rate(bytes))));
@@ -106,13 +107,13 @@ fn of_phase(
     Ok((found, few))
 }
 
-/// Bytes that all disks together read and wrote.
+/// Returns the bytes that all disks together read and wrote.
 fn moved(phase: &closing::PhaseCounts) -> (u64, u64) {
     let sum = |of: fn(&closing::DeviceCounts) -> u64| phase.devices.iter().map(of).sum();
     (sum(|device| device.read_bytes), sum(|device| device.write_bytes))
 }
 
-/// Numbers that a program's output says, by names without the program's.
+/// Returns the numbers in a program's output, by names without the program's.
 fn numbers_of(numbers: PrintedNumbers, said: &str) -> Result<Vec<(String, Measure)>, String> {
     let (program, rows) = match numbers {
         PrintedNumbers::Dbench => {
@@ -130,7 +131,7 @@ fn numbers_of(numbers: PrintedNumbers, said: &str) -> Result<Vec<(String, Measur
     Ok(last.measures.into_iter().map(short).collect())
 }
 
-/// Jobs of a report; an error if fio failed.
+/// Returns the jobs of a report, or an error if fio failed.
 fn jobs(report: &str, whose: &str) -> Result<Vec<Job>, String> {
     let jobs = fio::parse(report.as_bytes()).map_err(|e| format!("{whose}'s report: {e}"))?.jobs;
     let (_, remarks) = of_jobs(&jobs.iter().collect::<Vec<_>>());
@@ -157,7 +158,7 @@ fn of_reader_report(report: &str) -> Result<Found, String> {
     Ok((found, few(sample.requests)))
 }
 
-/// The lowest of its percentiles that so many requests are too few for.
+/// Returns the lowest percentile for which there are too few requests.
 fn few(requests: u64) -> Option<Few> {
     match requests {
         0..ENOUGH_FOR_P99 => Some(("p99", requests)),

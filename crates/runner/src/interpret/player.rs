@@ -1,4 +1,4 @@
-//! A program that needs data by deadlines as a trial.
+//! Results of a program that needs data by deadlines.
 
 use disklab_config::player::Player;
 use disklab_config::suite::metric::{FIRST_FRAME, FRAMES_LATE, FRAMES_LOST, LONGEST_STALL};
@@ -7,10 +7,10 @@ use disklab_results::Remark;
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::Nanos;
 
-/// Half a frame: fewer lost frames cannot be told from none.
+/// Half a frame: fewer lost frames cannot be distinguished from none.
 const HALF: f64 = 0.5;
 
-/// Measures of its frames. The error says why there are none.
+/// Returns the measures of its frames. The error gives the reason why there are none.
 pub fn measures(player: &Player, steps: &[Step]) -> Result<(Measures, Option<Remark>), String> {
     let last = steps.iter().rev().find_map(|step| match step {
         Step::Player { played } => Some(played),
@@ -29,7 +29,7 @@ pub fn measures(player: &Player, steps: &[Step]) -> Result<(Measures, Option<Rem
         least: Some(player.frame().0 as f64 * HALF),
         ..time(seen.longest_stall_ns, never)
     };
-    // What never began was waited for as long as it stood still.
+    // If the first frame never came, the time without frames is the wait for it.
     let first = seen.first_frame_ns.unwrap_or(seen.longest_stall_ns);
     let measures = [
         (FIRST_FRAME, time(first, never)),

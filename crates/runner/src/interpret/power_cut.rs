@@ -1,4 +1,4 @@
-//! Power cuts: what a trial's cuts add to its results.
+//! Power cuts: their results in a trial.
 
 use disklab_config::Trial;
 use disklab_config::suite::metric::SURVIVED;
@@ -7,21 +7,20 @@ use disklab_results::Remark;
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::Nanos;
 
-/// Half a cut: fewer that survive cannot be told from none.
+/// Half a cut: fewer surviving cuts cannot be distinguished from none.
 const HALF: f64 = 0.5;
 
 /// The state of the disks after a trial's cuts.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// How long mounting took, and how many records had been promised, after each cut that was
-    /// survived.
+    /// Time of mounting, and number of promised records, for each survived cut.
     pub survived: Vec<(Option<Nanos>, u64)>,
-    /// The other cuts: number, from 1 on, time, and the reason why the cut was not survived.
+    /// The other cuts: number (from 1), time, and the reason why the cut was not survived.
     pub lost: Vec<(usize, Nanos, String)>,
 }
 
-/// Returns what a trial's cuts add to its results and remarks. An error if the suite asks for cuts
-/// and there were none.
+/// Returns the results and remarks that a trial's cuts add. Returns an error if the suite asks for
+/// cuts and there were none.
 pub fn results(
     trial: &Trial,
     closing: &Closing,
@@ -37,8 +36,8 @@ pub fn results(
         ));
     }
     let unflushed = cuts.iter().map(|cut| cut.lost).max().unwrap_or_default();
-    // What the disks lost is no merit of the filesystem's; that there was something to lose shows
-    // in it.
+    // Blocks that the disks lost are no merit of the filesystem. They show that there was something
+    // to lose.
     let unflushed = Measure { better: Better::Lower, ..Measure::rate(unflushed as f64, "blocks") };
     let survived = Measure {
         least: Some(HALF),
@@ -60,8 +59,8 @@ pub fn results(
 }
 
 impl Left {
-    /// Adds the state of the disks after cut `number`, counted from 0: how long mounting took, or
-    /// why the cut was not survived.
+    /// Adds the result of cut `number`, counted from 0: the time of mounting, or the reason why the
+    /// cut was not survived.
     pub fn add(&mut self, number: usize, cut: &PowerCut, looked: Result<Option<Nanos>, String>) {
         match looked {
             Ok(took) => self.survived.push((took, cut.acknowledged)),

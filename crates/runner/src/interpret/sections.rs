@@ -1,4 +1,4 @@
-//! The numbers of each section of fio's own job file.
+//! Numbers of each section of fio's own job file.
 
 use disklab_config::job_file::{JobSection, metric};
 use disklab_results::fio::{Fio, Job};
@@ -7,8 +7,8 @@ use disklab_results::sample::{ENOUGH_FOR_P99_9, of_jobs};
 use disklab_results::{Remark, Sample};
 use disklab_units::Nanos;
 
-/// The numbers by section and name, such as `[writers] iops`, and percentiles of few requests. The
-/// error names a section that fio does not report.
+/// Returns the numbers by section and name, such as `[writers] iops`, and remarks on percentiles of
+/// few requests. The error names a section that fio does not report.
 pub fn measures(sections: &[JobSection], report: &Fio) -> Result<(Measures, Vec<Remark>), String> {
     let (mut measures, mut remarks) = (Measures::new(), Vec::new());
     for JobSection { name, .. } in sections {
@@ -21,7 +21,7 @@ pub fn measures(sections: &[JobSection], report: &Fio) -> Result<(Measures, Vec<
             let what = Some(metric(name, "p99.9"));
             remarks.push(Remark::FewRequests { requests: sample.requests, what });
         }
-        // A section that another ended before its first request has no latency.
+        // A section that another section ended before its first request has no latency.
         if sample.requests > 0 {
             measures.extend(numbers(&sample).map(|(what, number)| (metric(name, what), number)));
         }

@@ -5,7 +5,7 @@ use disklab_config::suite::metric;
 use disklab_protocol::step::{SnapshotSummary, SpaceUsed, Step};
 use disklab_results::measure::{Better, Measure, Measures};
 
-/// Half a snapshot: fewer missed snapshots cannot be told from none.
+/// Half a snapshot: fewer missed snapshots cannot be distinguished from none.
 const HALF: f64 = 0.5;
 
 /// Returns no measures for a trial without snapshots. The error says why measures are missing.
@@ -54,7 +54,7 @@ fn add_taken(seen: &SnapshotSummary, measures: &mut Measures) {
     }
 }
 
-/// Per cent of those that were due.
+/// Returns a number in per cent of the snapshots that were due.
 fn share(done: u64, due: u64) -> Measure {
     let percent = |count: f64| count * 100.0 / due.max(1) as f64;
     Measure { least: Some(percent(HALF)), ..Measure::rate(percent(done as f64), "%") }

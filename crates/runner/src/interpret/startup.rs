@@ -1,4 +1,4 @@
-//! The start of a program: what came of it.
+//! Results of the start of a program.
 
 use disklab_config::suite::metric::STARTUP;
 use disklab_protocol::step::{StartupEnd, Step};
@@ -6,8 +6,8 @@ use disklab_results::Remark;
 use disklab_results::measure::{Measure, Measures};
 use disklab_units::Nanos;
 
-/// How long it took; what it was given up after is as much as is known. The error says why there is
-/// no such time.
+/// Returns the time of the start. A start that timed out has at least the limit. The error gives
+/// the reason why there is no time.
 pub fn measures(steps: &[Step]) -> Result<(Measures, Option<Remark>), String> {
     let ready = steps.iter().rev().find_map(|step| match step {
         Step::Startup { ready, .. } => Some(ready),

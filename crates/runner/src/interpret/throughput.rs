@@ -1,5 +1,5 @@
-//! Throughput of the disks over one window for all jobs, for jobs that have files of their own or
-//! that run beside something else: what iostat reports for the BFQ suite "S".
+//! Throughput of the disks over one window for all jobs, for jobs with files of their own or with a
+//! background. iostat reports this for the BFQ suite "S".
 
 use crate::describe::fio::has_one_window;
 use disklab_config::Trial;
@@ -8,8 +8,8 @@ use disklab_protocol::closing::{Closing, DeviceCounts};
 use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_results::measure::{Measure, Measures};
 
-/// Bytes a second that all disks together read and wrote in the measured phase. Empty for other
-/// loads, whose fio says it.
+/// Returns the bytes per second that all disks together read and wrote in the measured phase. Empty
+/// for other loads, whose fio reports it.
 pub fn measures(trial: &Trial, closing: &Closing) -> Measures {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let is_told = beside.is_some() || has_one_window(trial);

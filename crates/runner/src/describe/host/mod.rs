@@ -1,5 +1,5 @@
-//! Trials on this machine's own disks: what they begin on, in which order they come, and what a
-//! first process does there.
+//! Trials on this machine's own disks: the contents that they begin on, their order, and the plan
+//! of the first process.
 
 pub mod order;
 pub mod place;

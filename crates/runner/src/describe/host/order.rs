@@ -1,9 +1,9 @@
-//! The order in which trials run, where time itself changes what is measured: disks fill,
-//! warm up and wear, others come and go.
+//! The order of trials on real disks, where time changes the results: disks fill, warm up and wear,
+//! and other users come and go.
 //!
-//! In blocks: all cells once, with the first seed, then all once with the second, so that what
-//! drifts hits all cells alike. Within a block the order is drawn, by a number of the run's own and
-//! the block's; those that begin on the same prepared disks stay together, since preparing writes
+//! The order is in blocks: all cells with the first seed, then all cells with the second, so that a
+//! drift hits all cells alike. The order within a block is drawn from the run's number and the
+//! block's. Trials that begin on the same prepared disks stay together, since preparing writes
 //! whole files.
 
 use super::place::only_reads;
@@ -39,21 +39,21 @@ fn shuffled((order, number): (u32, u32), block: Vec<&Trial>) -> Vec<&Trial> {
     groups.into_iter().flat_map(|(_, group)| group).collect()
 }
 
-/// The contents of the disks: the one rule by which the run, the dry run and the estimate know when
-/// the disks are made anew.
+/// Contents of the disks. By this rule, the run, the dry run and the estimate know when the disks
+/// are made anew.
 #[derive(Debug, Default)]
 pub struct DiskContents {
-    /// Key of the contents. None before anything was made, and after a trial has changed it.
+    /// Key of the contents. None before the disks were made, and after a trial has changed them.
     key: Option<String>,
 }
 
 impl DiskContents {
-    /// Whether a trial can begin on them.
+    /// Returns true if a trial can begin on these contents.
     pub fn fit(&self, trial: &Trial) -> bool {
         self.key.as_ref() == Some(&key(trial))
     }
 
-    /// Notes that what the trial begins on was made.
+    /// Notes that the contents for the trial were made.
     pub fn made(&mut self, trial: &Trial) {
         self.key = Some(key(trial));
     }
@@ -64,12 +64,12 @@ impl DiskContents {
     }
 }
 
-/// Key of the contents of a trial's disks when it begins.
+/// Returns the key of the contents that a trial begins on.
 fn key(trial: &Trial) -> String {
     serde_json::to_string(&preparing_plan(trial)).unwrap_or_default()
 }
 
-/// Fisher and Yates's.
+/// Shuffles by the method of Fisher and Yates.
 fn shuffle<T>(things: &mut [T], random: &mut Random) {
     for last in (1..things.len()).rev() {
         things.swap(last, random.below(last as u64 + 1) as usize);

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 /// The disks or the folder on which trials run.
 #[derive(Debug, Clone)]
 pub enum HostPlace {
-    /// Whole disks or partitions, in the order of the trials' devices. What was on them is gone.
+    /// Whole disks or partitions, in the order of the trials' devices. Their old contents are lost.
     Disks { disks: Vec<Disk>, permission: Permission },
-    /// In a folder of a filesystem that is there, or on one file that is only read; with the disks
-    /// below it, as far as they are known.
+    /// A folder of a mounted filesystem, or a file that is only read, with the known disks below
+    /// it.
     At { path: PathBuf, disks: Vec<Disk>, uuid: Option<String> },
 }
 
@@ -22,7 +22,7 @@ pub enum HostPlace {
 #[derive(Debug, Clone)]
 pub struct Permission {
     pub allow: Allow,
-    /// Disks that may be written although they hold something.
+    /// Disks that may be written although they hold data.
     pub overwrite: Vec<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ impl HostPlace {
         }
     }
 
-    /// UUID of the filesystem: `fresh` for one that is made, else its own.
+    /// Returns the UUID of the filesystem: `fresh` for a new one, or else its own.
     pub fn uuid(&self, fresh: &str) -> Option<String> {
         match self {
             Self::Disks { .. } => Some(fresh.to_owned()),
@@ -42,25 +42,25 @@ impl HostPlace {
     }
 }
 
-/// Below a folder of the user's: what is ours begins so, with what nobody else would draw.
+/// Prefix of disklab's folders in a user's folder; a unique name follows.
 pub const FOLDER: &str = "disklab-";
 
-/// Whether a trial leaves test files as they were.
+/// Returns true if a trial leaves test files unchanged.
 pub fn only_reads(trial: &Trial) -> bool {
     trial.workload.fio().is_some_and(FioLoad::only_reads) && trial.background.is_none()
 }
 
-/// Whether what is written to its disks while it is measured is others', but for the few lines that
-/// a filesystem writes to be read (btrfs: 6 writes a disk in 40 s). What was made just now is not
-/// only that: md makes its mirrors alike, ZFS writes by the clock.
+/// Returns true if writes to the trial's disks during the measurement come from others. The
+/// filesystem itself writes only a little when it is read (btrfs: 6 writes to a disk in 40 s). New
+/// contents do not count: md still synchronizes its mirrors, and ZFS writes periodically.
 pub fn nothing_of_it_writes(trial: &Trial, place: &HostPlace) -> bool {
     let join = trial.array.layout;
     let is_quiet = join.raid().is_none() && join.filesystem() != Some(Filesystem::Zfs);
     only_reads(trial) && (is_quiet || matches!(place, HostPlace::At { .. }))
 }
 
-/// Whether what the disks read for it is read by its programs: ZFS, bcache and what the kernel does
-/// beside it (a scrub, md's check, a balance) have threads of the kernel for that.
+/// Returns true if the trial's own programs issue all of its reads. ZFS, bcache and the kernel's
+/// work beside the trial (a scrub, md's check, a balance) read in kernel threads.
 pub fn its_programs_read(trial: &Trial) -> bool {
     trial.background.is_none()
         && trial.workload.phases().is_none()
@@ -68,7 +68,7 @@ pub fn its_programs_read(trial: &Trial) -> bool {
         && trial.array.layout.filesystem() != Some(Filesystem::Zfs)
 }
 
-/// The trial, where this machine has its disks.
+/// Returns the trial with this machine's disks.
 pub fn places(trial: &Trial, place: &HostPlace, uuid: Option<String>) -> Trial {
     let disks = place.disks();
     let whole = |disk: &Disk| {
@@ -81,7 +81,7 @@ pub fn places(trial: &Trial, place: &HostPlace, uuid: Option<String>) -> Trial {
     Trial { places: Places { disks, wholes, md: free_md(), uuid }, ..trial.clone() }
 }
 
-/// Disks that were named once more, by the names that they were given first.
+/// Returns the disks that were named a second time, by the names that they were given first.
 pub fn named_again(place: &HostPlace) -> Vec<PathBuf> {
     let HostPlace::Disks { disks, permission } = place else { return Vec::new() };
     let is_again = |disk: &&Disk| {
@@ -91,13 +91,14 @@ pub fn named_again(place: &HostPlace) -> Vec<PathBuf> {
     disks.iter().filter(is_again).map(|disk| disk.named.clone()).collect()
 }
 
-/// Path of trials in a filesystem of the user's: a folder of ours, or one file.
+/// Returns the path of trials in a user's filesystem: a folder of disklab's, or one file.
 pub fn test_path(place: &HostPlace, uuid: &str) -> Option<PathBuf> {
     let HostPlace::At { path, .. } = place else { return None };
     Some(if path.is_dir() { path.join(format!("{FOLDER}{uuid}")) } else { path.clone() })
 }
 
-/// Changes of this machine by making the disks' contents, in the order in which they are noted.
+/// Lists the changes of this machine that making the disks' contents causes, in the order in which
+/// they are journalled.
 pub fn changes(placed: &Trial, place: &HostPlace, at: Option<&Path>) -> Vec<Change> {
     let disks = match place {
         HostPlace::Disks { disks, .. } => disks,
@@ -113,7 +114,7 @@ pub fn changes(placed: &Trial, place: &HostPlace, at: Option<&Path>) -> Vec<Chan
     changes.extend(made(&disks[placed.array.replica_disks()], placed.places.uuid_of_replica()));
     let pools = stack::pools(placed, true);
     let nodes = pools.first().map(|(_, pool)| pool.nodes.clone());
-    // In memory: another boot has none.
+    // The folder is in memory, and does not outlive a boot.
     changes.extend(nodes.map(|path| Change::Folder { path, on: None }));
     let names = pools.into_iter().map(|(name, _)| name);
     changes.extend(names.map(|name| Change::Pool { name, disks: disks.clone() }));
@@ -122,7 +123,7 @@ pub fn changes(placed: &Trial, place: &HostPlace, at: Option<&Path>) -> Vec<Chan
     changes
 }
 
-/// The name of a device that md does not have.
+/// Returns the name of a device that md does not have.
 fn free_md() -> String {
     let is_free = |name: &String| !Path::new("/sys/block").join(name).exists();
     (100..1000).map(|number| format!("md{number}")).find(is_free).unwrap_or_default()

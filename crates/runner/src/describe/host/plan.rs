@@ -23,7 +23,7 @@ use disklab_units::{Nanos, Seed};
 use rustix::process::geteuid;
 use std::path::{Path, PathBuf};
 
-/// Why a trial cannot be on real disks at all.
+/// Returns the reason why a trial cannot run on real disks at all.
 pub fn obstacle(trial: &Trial, place: &HostPlace) -> Option<String> {
     let varies_memory =
         trial.cell.iter().any(|(axis, _)| *axis == SweptParameter::Memory.to_string());
@@ -72,8 +72,9 @@ fn first_that_holds(obstacles: &[(bool, &str)]) -> Option<String> {
     obstacles.iter().find(|(holds, _)| *holds).map(|(_, why)| (*why).to_owned())
 }
 
-/// Of a read policy, whether this kernel's btrfs has it, as far as any that is mounted tells: for
-/// who may not try. A scheduler may be a module that is loaded when it is asked for.
+/// Returns the reason if this kernel's btrfs lacks a read policy, as far as a mounted btrfs shows.
+/// It serves users who may not try the policy. A scheduler may be a module that is loaded on
+/// demand.
 pub fn policy_not_had(trial: &Trial, place: &HostPlace) -> Option<String> {
     let sysfs = Path::new("/sys/fs/btrfs");
     let value = trial.policy.as_ref()?.setting();
@@ -98,8 +99,8 @@ pub fn policy_not_had(trial: &Trial, place: &HostPlace) -> Option<String> {
         .then(|| not_had(&value, &file.display().to_string(), &has))
 }
 
-/// Whether commands of a workload or a background say where devices are, instead of asking for them
-/// by a word.
+/// Returns true if commands of a workload or a background contain paths of a guest's devices, in
+/// place of the words for them.
 fn names_a_guests_devices(trial: &Trial) -> bool {
     let beside = trial.background.iter();
     let processes = beside
@@ -112,8 +113,8 @@ fn names_a_guests_devices(trial: &Trial) -> bool {
         || phases.is_some_and(|phases| devices.iter().any(|device| phases.uses(device)))
 }
 
-/// Whether a load reads a device past any filesystem: mkfs gives back all blocks that it does not
-/// write.
+/// Returns true if a load reads a device without a filesystem: mkfs discards all blocks that it
+/// does not write.
 fn reads_what_nobody_wrote(trial: &Trial) -> bool {
     let bare = trial.array.layout.filesystem().is_none();
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
@@ -122,7 +123,7 @@ fn reads_what_nobody_wrote(trial: &Trial) -> bool {
     loads.any(|load| load.fio().is_some_and(reads))
 }
 
-/// Why a trial cannot run in a filesystem that is there.
+/// Returns the reason why a trial cannot run in an existing filesystem.
 fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     let is_root = geteuid().is_root();
     let background = trial.background.as_ref();
@@ -147,8 +148,8 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
             phases.is_some_and(Phases::mounts),
             "it mounts its filesystem anew, which is not ours here",
         ),
-        // What works on a whole filesystem, or on its devices, would work on what is not ours.
-        // Others have nothing but our folder.
+        // Programs for a whole filesystem or its devices would act on the user's data too. Other
+        // programs have only disklab's folder.
         (
             background.is_some_and(works_on_the_whole),
             "programs that run beside it work on the whole filesystem, which is not ours here",
@@ -186,14 +187,13 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     }
 }
 
-/// Programs that work on a filesystem as a whole or on its devices, whichever folder they are
-/// given.
+/// Programs that work on a filesystem as a whole or on its devices, for any folder they are given.
 const OF_THE_WHOLE: [&str; 6] = ["btrfs", "fsfreeze", "fstrim", "mdadm", "zfs", "zpool"];
 
 fn works_on_the_whole(background: &disklab_config::Background) -> bool {
     let processes = background.processes.iter().map(|process| &process.command);
     processes.chain(&background.prepare).any(|command| {
-        // It takes folders.
+        // defragment takes folders.
         let defragments =
             command.starts_with(&["btrfs", "filesystem", "defragment"].map(str::to_owned));
         let mut words =
@@ -202,8 +202,8 @@ fn works_on_the_whole(background: &disklab_config::Background) -> bool {
     })
 }
 
-/// Settings that a trial changes if others use the same disks: only those that its suite varies. A
-/// scheduler that the suite does not name stays as it was found.
+/// Returns the settings that a trial changes on disks that others use too: only those that its
+/// suite varies. A scheduler that the suite does not name stays as it is.
 fn settings(trial: &Trial) -> Vec<Setting> {
     let asked = trial.scheduler != SchedulerChoice::default()
         || trial.cell.iter().any(|(axis, _)| axis == Axis::Scheduler.as_str());
@@ -211,13 +211,13 @@ fn settings(trial: &Trial) -> Vec<Setting> {
     of_disks.into_iter().chain(stack::mount_settings(trial)).collect()
 }
 
-/// Values of its settings of which a kernel has several to choose from.
+/// Returns the values of the trial's settings that name one of a kernel's choices.
 pub fn choices(trial: &Trial) -> Vec<String> {
     let all = device_settings(trial).into_iter().chain(stack::mount_settings(trial));
     all.filter(|setting| setting.choice).map(|setting| setting.value).collect()
 }
 
-/// The plan that prepares the trial's disks, or a folder in a filesystem of the user's; None where
+/// Returns the plan that prepares the trial's disks, or a folder in a user's filesystem. None if
 /// there is nothing to prepare.
 pub fn preparing(trial: &Trial, machine: &RealMachine) -> Option<Plan> {
     if trial.array.layout == Layout::SINGLE {
@@ -234,7 +234,7 @@ pub fn preparing(trial: &Trial, machine: &RealMachine) -> Option<Plan> {
     }
 }
 
-/// The plan that measures, with a warm-up for so long at most.
+/// Returns the plan that measures, with a warm-up of at most `warm_up`.
 pub fn measuring(trial: &Trial, machine: &RealMachine, warm_up: Option<Nanos>) -> Plan {
     let settings = if machine.at.is_some() { settings(trial) } else { device_settings(trial) };
     let mut actions: Vec<Action> = settings.into_iter().map(Action::Set).collect();
@@ -246,7 +246,7 @@ pub fn measuring(trial: &Trial, machine: &RealMachine, warm_up: Option<Nanos>) -
         _ => None,
     });
     let check = Action::CheckSettings(CheckSettings { all: all.collect() });
-    // Errors of its devices, as `btrfs device stats` tells them.
+    // Device errors, as `btrfs device stats` prints them.
     let errors = (trial.array.layout.filesystem() == Some(Filesystem::Btrfs))
         .then(|| format!("{}/devinfo/*/{}", stack::sysfs_of_btrfs(trial), device_errors::FILE));
     let additions = HostAdditions {
@@ -257,16 +257,16 @@ pub fn measuring(trial: &Trial, machine: &RealMachine, warm_up: Option<Nanos>) -
     actions.push(drop_caches(&measurement));
     actions.extend(measurement);
     actions.push(check);
-    // A guest's end takes its arrays and pools away; here the next trial assembles them anew.
+    // The end of a guest takes its arrays and pools away. Here the next trial assembles them anew.
     if machine.at.is_none() && !stack::stop_below(trial).is_empty() {
         actions.extend(stack::stop(trial));
     }
     Plan { actions }
 }
 
-/// Lets the disks go before something is made on them or mounted, and takes off them what may be
-/// lost: mkfs leaves some of another's marks where they are, and a disk with two kinds of them is
-/// nobody's. Disks that nothing is made on or mounted from are kept from others to the end.
+/// Releases the disks before something is made on them or mounted, and removes data that may be
+/// lost. mkfs leaves some foreign signatures in place, and a disk with two kinds of them is
+/// ambiguous. Disks that are neither made nor mounted stay claimed to the end.
 fn release(machine: &RealMachine, start: Vec<Action>) -> Vec<Action> {
     let release = (!start.is_empty()).then_some(Action::Release(Release {}));
     let again = machine.overwrite.iter().flatten();
@@ -277,8 +277,8 @@ fn release(machine: &RealMachine, start: Vec<Action>) -> Vec<Action> {
     release.into_iter().chain(wipes).chain(start).collect()
 }
 
-/// More is in memory than what was mounted just now. fio is read again, so that this is not among
-/// what is measured.
+/// Drops more than the caches of the new mount. fio's own files are then read again, so that their
+/// reads are not measured.
 fn drop_caches(measurement: &[Action]) -> Action {
     let fio = measurement.iter().find_map(|action| match action {
         Action::Measure(Measure { what: Measured::Program { command, .. }, .. }) => {
@@ -290,16 +290,16 @@ fn drop_caches(measurement: &[Action]) -> Action {
     Action::DropCaches(DropCaches { reread })
 }
 
-/// A warm-up takes no longer than so many times what is measured, unless said.
+/// Longest warm-up by default, as a multiple of the measured time.
 const LONGEST: u64 = 5;
-/// Samples are of a tenth of what is measured, so that half of that has to be steady; and no
-/// shorter than this.
+/// Samples in a measured time, so that half of that time has to be steady. No sample is shorter
+/// than the shortest sample.
 const SAMPLES: u64 = 10;
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
 pub fn warm_up(trial: &Trial, limit: Option<Nanos>) -> Option<WarmUp> {
     let limit = limit.unwrap_or(Nanos(trial.runtime.0.saturating_mul(LONGEST)));
-    // fio is ended before that.
+    // fio is ended earlier.
     let command = warming(trial, Nanos(limit.0.saturating_mul(2)) + Nanos::from_secs(60));
     let every_ns = (trial.runtime.0 / SAMPLES).max(SHORTEST.0);
     command.filter(|_| limit > Nanos::ZERO).map(|command| WarmUp {
@@ -309,17 +309,17 @@ pub fn warm_up(trial: &Trial, limit: Option<Nanos>) -> Option<WarmUp> {
     })
 }
 
-/// Seed of the contents of test files: the same in all trials.
+/// Returns the seed of the contents of test files, which is the same for all trials.
 pub fn contents() -> Seed {
     Seed(0).derive("contents of test files")
 }
 
-/// Says that a file of the kernel's does not offer the value that a trial asks for.
+/// Says that a file of the kernel does not offer the value that a trial asks for.
 pub fn not_had(value: &str, path: &str, has: &str) -> String {
     let system = rustix::system::uname();
     let release = system.release().to_string_lossy();
     let ours = format!("{PREFIX}{}", choice(value));
-    // A kernel with the patches of `disklab kernel patch`.
+    // The kernel has the patches of `disklab kernel patch`.
     let hint = if has.contains(&ours) {
         format!("; disklab's is `{ours}`: --set policy={ours} takes it")
     } else {
@@ -328,7 +328,7 @@ pub fn not_had(value: &str, path: &str, has: &str) -> String {
     format!("the kernel that runs (Linux {release}) has no {value}: {path} has {has:?}{hint}")
 }
 
-/// `round-robin` of `round-robin:4096`.
+/// Returns `round-robin` for `round-robin:4096`.
 pub fn choice(value: &str) -> &str {
     value.split(':').next().unwrap_or(value)
 }

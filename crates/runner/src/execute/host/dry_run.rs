@@ -16,10 +16,10 @@ use disklab_protocol::action::Plan;
 use disklab_protocol::shell;
 use std::time::Duration;
 
-/// Stands for one that is drawn when it is needed.
+/// Stands for a UUID that is drawn when it is needed.
 const UUID: &str = "00000000-0000-4000-8000-000000000000";
 
-/// A line each; those that begin with `#` say what is not a command.
+/// Returns the script, line by line. Lines that are no commands begin with `#`.
 pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     let mut lines = vec![
         "# in a mount and a process namespace of its own: mounts and programs end with the trial, \
@@ -50,7 +50,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
         "# the order of trials is drawn; `--order {}` draws this one again",
         host.order
     ));
-    // What undoes what was made on the disks.
+    // Commands that undo the changes on the disks.
     let (mut contents, mut undo) = (DiskContents::default(), Vec::new());
     let mut overwrite = place::named_again(&host.place);
     let named: Vec<String> =
@@ -81,7 +81,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     lines
 }
 
-/// How long that takes, roughly.
+/// Estimates the time of the run.
 pub fn time(host: &Host, trials: &[Trial]) -> Duration {
     let possible = trials.iter().filter(|trial| obstacle(trial, host).is_none());
     let (mut all, mut contents) = (Duration::ZERO, DiskContents::default());
@@ -101,18 +101,18 @@ fn obstacle(trial: &Trial, host: &Host) -> Option<String> {
     known.or_else(|| plan::policy_not_had(trial, &host.place))
 }
 
-/// Folders are made by the run itself.
+/// Returns the line for a folder, which the run makes itself.
 fn made_at_once(change: &Change) -> Option<String> {
     let Change::Folder { path, .. } = change else { return None };
     Some(format!("mkdir {}", shell::word(&path.display().to_string())))
 }
 
-/// The command lines of a plan on this machine, with those that undo what it changes.
+/// Returns the command lines of a plan on this machine, with those that undo its changes.
 fn of_plan(plan: &Plan, machine: &RealMachine) -> Vec<String> {
     let changes = actions::changes(plan, machine);
     let undo = machine.changes().into_iter().chain(changes.iter().flatten().cloned());
     let undo: Vec<String> = undo.map(|change| change.undo_line("")).collect();
-    // The files of a filesystem that is not there yet cannot be read.
+    // The files of a filesystem that does not exist yet cannot be read.
     let unread = changes.iter().filter_map(|change| change.as_ref().err());
     let unread = unread.map(|path| format!("# {path} gets back what it was"));
     let lines = machine.lines().into_iter().chain(actions::lines(plan, machine));

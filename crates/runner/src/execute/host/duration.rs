@@ -1,5 +1,5 @@
-//! How long a trial takes on this machine's own disks, roughly: for who wants to know before
-//! anything has run.
+//! Rough estimates of the time of a trial on this machine's own disks, for users who want to know
+//! it before anything has run.
 
 use super::settings::Host;
 use crate::describe::host::plan;
@@ -9,19 +9,19 @@ use std::time::Duration;
 
 /// Wall time to mount the disks, drop caches, start a program and write the record.
 const AROUND: Duration = Duration::from_secs(1);
-/// A filesystem, or an array and one on it.
+/// Wall time to make a filesystem, or an array with a filesystem.
 const MAKE: Duration = Duration::from_secs(3);
-/// A file is written at so many bytes a second, about, to disks that turn and to others.
+/// Rough rate at which a file is written to rotating disks and to others, in bytes per second.
 const TURNING: f64 = 120e6;
 const FLASH: f64 = 500e6;
 
-/// Samples by which a rate is found steady.
+/// Number of samples that show a steady rate.
 const WINDOW: u64 = 5;
 
 /// Wall time of one trial.
 pub fn wall(host: &Host, trial: &Trial) -> Duration {
     let warm_up = plan::warm_up(trial, host.warm_up);
-    // Two windows of samples: the first in which a rate is steady is seldom the first of all.
+    // The warm-up takes two windows of samples, since the first window is seldom steady.
     let warm_up =
         warm_up.map_or(0, |load| load.every_ns.saturating_mul(2 * WINDOW).min(load.limit_ns));
     let measured = Duration::from_nanos(estimate::measured(trial).0);

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the plan in `folder`, which takes `limit` at most. All that it started has ended, or
-/// is about to.
+/// Runs the plan in `folder`, for at most `limit`. All processes that it started have ended, or are
+/// about to end.
 pub fn run(
     program: &Path,
     folder: &Path,
@@ -38,7 +38,7 @@ pub fn run(
         }
         sleep(LOOK);
     };
-    // Its namespaces end with it, and all that is in them.
+    // The process's namespaces end with it, and so do all processes and mounts in them.
     let _ = child.kill();
     let _ = child.wait();
     Ok(end)

@@ -1,8 +1,8 @@
-//! Trials on this machine's own disks, or on a filesystem that it has.
+//! Trials on this machine's own disks, or in one of its filesystems.
 //!
-//! One at a time, each by a first process of its own that does what a guest's does
-//! ([`disklab_guest::init::host`]). All that is changed is in a journal before it is, and is undone
-//! from there, in the same way after a trial that ended well as after one that was killed.
+//! Trials run one at a time. Each has a first process of its own that does the work of a guest's
+//! ([`disklab_guest::init::host`]). Every change is journalled before it is made, and undone from
+//! the journal after a successful trial and after a killed one alike.
 
 mod dry_run;
 mod duration;

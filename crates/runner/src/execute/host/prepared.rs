@@ -1,5 +1,5 @@
-//! The filesystem with its test files on which trials begin: made when it is needed, and used until
-//! a trial changes it.
+//! The filesystem with its test files on which trials begin. It is made when it is needed, and used
+//! until a trial changes it.
 
 use super::first;
 use super::settings::Host;
@@ -26,20 +26,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Writing a file takes no longer than at this rate, a disk's or a card's slowest.
+/// Slowest rate at which a file is written: that of the slowest disks and cards, in bytes per
+/// second.
 const SLOWEST: f64 = 5e6;
 
 pub struct Prepared<'a> {
     host: &'a Host,
-    /// For raw output of preparing: beside that of the trials.
+    /// Folder for the raw output of preparing, beside that of the trials.
     record: PathBuf,
     now: Option<Now>,
     contents: DiskContents,
-    /// Whether nothing was made on the disks yet.
+    /// True if nothing was made on the disks yet.
     is_first: bool,
 }
 
-/// The present contents of the disks.
+/// Present contents of the disks.
 struct Now {
     journal: Journal,
     uuid: Option<String>,
@@ -57,12 +58,13 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Path of trials in the user's filesystem, if they run in one.
+    /// Returns the path of trials in the user's filesystem, if they run in one.
     pub fn path(&self) -> Option<&Path> {
         self.now.as_ref()?.at.as_deref()
     }
 
-    /// Makes what the trial begins on, unless it is there; the trial with its places.
+    /// Makes the contents that the trial begins on, unless they exist. Returns the trial with its
+    /// places.
     pub fn ready(&mut self, trial: &Trial, events: Events) -> Result<Trial> {
         self.check()?;
         if !self.contents.fit(trial) {
@@ -74,7 +76,7 @@ impl<'a> Prepared<'a> {
         Ok(self.placed(trial))
     }
 
-    /// Disks that were taken out, or are others by now, are not touched.
+    /// Refuses disks that were removed or replaced.
     fn check(&self) -> Result<()> {
         for disk in self.host.place.disks() {
             let now = Disk::find(&disk.named).map_err(|cause| Error::NoDisk {
@@ -95,7 +97,7 @@ impl<'a> Prepared<'a> {
 
     fn make(&mut self, trial: &Trial) -> Result<()> {
         let host = self.host;
-        // Disks that may hold something. Once they held what we made, nothing else can be lost.
+        // Disks that may hold data. Once disklab's contents are on them, nothing else can be lost.
         let overwrite = if self.is_first { named_again(&host.place) } else { Vec::new() };
         if let HostPlace::Disks { disks, permission } = &host.place {
             for disk in disks {
@@ -113,7 +115,8 @@ impl<'a> Prepared<'a> {
         let placed = places(trial, &host.place, uuid.clone());
         let journal = Journal::create(&host.state, &self.record)?;
         let journal_path = journal.path().to_owned();
-        // From here on it is undone whatever happens; until it is whole, no trial begins on it.
+        // From here on, the changes are undone in any case. Until the contents are complete, no
+        // trial begins on them.
         let now = self.now.insert(Now { journal, uuid, at: at.clone() });
         for change in changes(&placed, &host.place, at.as_deref()) {
             now.journal.note(&change)?;
@@ -152,12 +155,12 @@ impl<'a> Prepared<'a> {
         fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))
     }
 
-    /// Notes that a trial was measured on it.
+    /// Notes that a trial was measured on these contents.
     pub fn used(&mut self, trial: &Trial) {
         self.contents.measured(trial);
     }
 
-    /// Undoes all that was made.
+    /// Undoes all changes.
     pub fn undo(&mut self, also: &mut dyn FnMut(UndoNews)) -> Result<()> {
         self.contents = DiskContents::default();
         let Some(now) = self.now.take() else { return Ok(()) };
@@ -166,12 +169,12 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// A filesystem in use keeps this part of itself free, or this much, whichever is less.
+/// Share of a filesystem in use that stays free, or the absolute size, whichever is less.
 const MARGIN_PART: u64 = 10;
 
 const MARGIN: u64 = 1 << 30;
 
-/// Room that a trial may fill of a filesystem that is in use, and the margin that stays free there.
+/// Returns the room that a trial may fill in a filesystem in use, and the margin that stays free.
 pub fn room_at(path: &Path) -> Result<(Bytes, Bytes)> {
     let stat = statvfs(path).map_err(|error| Error::io("look how full", path)(error.into()))?;
     let margin = (stat.f_blocks.saturating_mul(stat.f_frsize) / MARGIN_PART).min(MARGIN);
@@ -179,7 +182,7 @@ pub fn room_at(path: &Path) -> Result<(Bytes, Bytes)> {
     Ok((Bytes(free.saturating_sub(margin)), Bytes(margin)))
 }
 
-/// Others may have filled it since the run began.
+/// Checks the room again: others may have filled it since the run began.
 fn leave_room(path: &Path, trial: &Trial) -> Result<()> {
     let (room, margin) = room_at(path)?;
     let needed = estimate::written(trial) + estimate::room(trial);
@@ -189,7 +192,7 @@ fn leave_room(path: &Path, trial: &Trial) -> Result<()> {
     Ok(())
 }
 
-/// For a run on this machine: no other has it, nor had one that was killed.
+/// Draws a name for a run on this machine that no other run has, nor had a killed one.
 pub fn name() -> Result<String> {
     let uuid = fresh_uuid()?;
     Ok(format!(

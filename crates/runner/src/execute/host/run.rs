@@ -35,7 +35,7 @@ impl Executor for Host {
         let possible = tally.possible(trials, writer, &obstacle)?;
         let mut prepared = Prepared::new(self, writer.folder());
         let mut result = Ok(());
-        // What this machine's kernel does not have, and why not.
+        // Choices that this machine's kernel lacks, with the reasons.
         let mut lacking = BTreeMap::new();
         for trial in order::in_blocks(possible, self.order) {
             if self.is_past_deadline() {
@@ -56,7 +56,7 @@ impl Executor for Host {
                 }
             }
         }
-        // Also after an error: the disks are given back as they were taken.
+        // The disks are given back as they were, also after an error.
         let undone = prepared.undo(&mut |news| events(Event::Undoing { news }));
         result.and(undone).map(|()| tally.summary())
     }
@@ -97,7 +97,7 @@ impl Host {
         let trial = match prepared.ready(trial, events) {
             Ok(trial) => trial,
             Err(Error::Interrupted) => return note(writer, interrupted(trial)),
-            // No other trial could be either. It stays to be run when the disk is back.
+            // No other trial could run either. The trial stays to be run when the disk is back.
             Err(error @ (Error::OtherDisk { .. } | Error::NoDisk { .. })) => return Err(error),
             Err(error) if error.is_of_all_trials() => return Err(error),
             Err(error) => return note(writer, failed(trial, &error)),

@@ -12,30 +12,31 @@ use std::time::Instant;
 /// The settings of a run on this machine.
 #[derive(Debug)]
 pub struct Host {
-    /// `disklab` itself, which is the first process too.
+    /// Path of `disklab` itself, which is also the first process.
     pub program: PathBuf,
     pub place: HostPlace,
-    /// Nobody else's: what is made in the kernel for its trials has it ([`name`]).
+    /// Unique name of the run, which everything made in the kernel for its trials contains
+    /// ([`name`]).
     pub name: String,
-    /// Folder of the journals of what is changed.
+    /// Folder of the journals of changes.
     pub state: PathBuf,
-    /// Whether every request of the disks is noted.
+    /// True if every request of the disks is traced.
     pub trace: bool,
-    /// Before each trial nothing of ours runs for so long.
+    /// Idle time before each trial.
     pub rest: Nanos,
-    /// A load runs until it is steady before it is measured, for so long at most; unless said, a
-    /// few times as long as it is measured.
+    /// Longest time that a load runs to become steady before it is measured; by default, a multiple
+    /// of the measured time.
     pub warm_up: Option<Nanos>,
-    /// The order of trials is drawn by it.
+    /// Seed of the order of trials.
     pub order: u32,
-    /// No trial begins after that.
+    /// Time after which no trial begins.
     pub deadline: Option<Instant>,
     pub timeouts: Timeouts,
     pub stop: &'static AtomicBool,
 }
 
 impl Host {
-    /// The place of its plans on this machine; with `overwrite` where something is made.
+    /// Returns the machine for the plans of a trial; `overwrite` if something is made.
     pub(super) fn machine(
         &self,
         journal: &Path,
@@ -48,7 +49,7 @@ impl Host {
             // Only root may trace.
             trace: self.trace && geteuid().is_root(),
             journal: journal.to_owned(),
-            // What is below a filesystem of the user's is in use.
+            // The disks below a user's filesystem are in use.
             overwrite: overwrite.filter(|_| at.is_none()),
             at,
         }

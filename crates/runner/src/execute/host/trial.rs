@@ -25,15 +25,15 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The machine before and after a trial.
+/// State of the machine before and after a trial.
 #[derive(Serialize)]
 struct Surroundings {
     before: Environment,
     after: Environment,
 }
 
-/// Runs a trial in `folder`, where its raw output stays. An error is this machine's; a
-/// trial's own failure is an outcome.
+/// Runs a trial in `folder`, where its raw output stays. An error concerns this machine; a failure
+/// of the trial is an outcome.
 pub fn measure(
     host: &Host,
     trial: &Trial,
@@ -44,7 +44,7 @@ pub fn measure(
 ) -> Result<Outcome> {
     let started = Instant::now();
     let disks = host.place.disks();
-    // It asks the disks themselves: not between their rest and what is measured.
+    // This queries the disks themselves, and must not come between their rest and the measurement.
     let before = Environment::look(disks);
     let rested = environment::rest(disks, Duration::from_nanos(host.rest.0), host.stop);
     let rested = rested.map_err(Error::io("look at the disks of", folder))?;
@@ -62,12 +62,12 @@ pub fn measure(
         };
         first::run(&host.program, folder, limit, host.stop, moved)
     });
-    // With the trial's settings, which the undo takes away.
+    // The state still has the trial's settings, which undoing removes.
     let after = Environment::look(disks);
-    // Before anything else can go wrong.
+    // The changes are undone before anything else can fail.
     let undone = journal.undo(&mut |news| events(Event::Undoing { news }))?;
     if !undone {
-        // The next trial would begin on what this one left.
+        // The next trial would begin on the remains of this one.
         return Err(Error::NotUndone { journal: noted });
     }
     let end = ran?;

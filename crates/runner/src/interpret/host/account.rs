@@ -1,5 +1,5 @@
-//! The account of what this machine's disks did in a trial, in the form in which a guest's disks
-//! leave theirs: the closing record and, where requests were traced, the trace.
+//! Writes the account of this machine's disks in a trial, in the form of a guest's: the closing
+//! record and, if requests were traced, the trace.
 
 use super::{counted, disturbance, traced};
 use disklab_block_devices::watch::mark::{self, ObservedMark};
@@ -12,19 +12,21 @@ use disklab_units::Nanos;
 use std::fs;
 use std::path::Path;
 
-/// A trace and the kernel's own counts of a disk may differ by so many requests: those that ended
-/// while the watch began or ended.
+/// Number of requests by which a trace and the kernel's counts of a disk may differ: requests that
+/// ended while the watch began or ended.
 const BETWEEN: u64 = 16;
-/// And by one part in so many: counts of several processors are not read at one moment.
+/// Share by which they may also differ, as 1/PART: the counts of several processors are not read at
+/// the same moment.
 const PART: u64 = 100;
 
-/// Of a trial whose watch has ended ([`disklab_block_devices::watch::Watch::end`]): writes
-/// [`names::CLOSING`] and, where the requests were traced and none is missing, [`names::REQUESTS`].
-/// `devices` are the lab's names of the disks. The remarks say why there is no trace that was asked
-/// for, and whether others used the same disks; the error, why there is no account at all.
+/// Writes the account of a trial whose watch has ended
+/// ([`disklab_block_devices::watch::Watch::end`]): [`names::CLOSING`] and, if all requests were
+/// traced, [`names::REQUESTS`]. `devices` are the lab's names of the disks. The remarks say why a
+/// requested trace is missing, and whether others used the same disks. The error says why there is
+/// no account at all.
 ///
-/// `only_reads`: whatever is written in its phases, others wrote. `reads_itself`: what is read for
-/// it, its programs read, and no thread of the kernel's.
+/// If `only_reads`, all writes in the trial's phases come from others. If `reads_itself`, all its
+/// reads come from its own programs, and none from kernel threads.
 pub fn write(
     folder: &Path,
     devices: &[&str],
@@ -55,7 +57,7 @@ pub fn write(
     Ok(remarks)
 }
 
-/// The trace, if requests were traced and all of them are in it.
+/// Writes the trace, if requests were traced and all of them are in it.
 fn requests(
     folder: &Path,
     watched: &WatchAccount,
@@ -73,8 +75,8 @@ fn requests(
         Ok(traced) => unlike(watched, &traced.ended),
     };
     if read.is_ok() {
-        // They are large, and all that is in them is in the trace or of no use. Those that cannot
-        // be read are kept.
+        // The pages are large, and everything useful in them is in the trace. Unreadable pages are
+        // kept.
         for cpu in cpus {
             let _ = fs::remove_file(folder.join(file_name(*cpu)));
         }
@@ -86,20 +88,20 @@ fn requests(
     Ok(read.ok())
 }
 
-/// Counts of each disk while it was watched, as the kernel has them.
+/// Returns the kernel's counts of each disk while it was watched.
 fn done(watched: &WatchAccount) -> impl Iterator<Item = Stat> {
     watched.after.iter().zip(&watched.before).map(|(after, before)| after.since(before))
 }
 
-/// A disk of which the kernel counted other requests than were traced: some disks have no requests
-/// that can be traced, such as those of device-mapper.
+/// Returns a remark on a disk whose counts differ from its trace. The requests of some disks cannot
+/// be traced, such as those of device-mapper.
 fn unlike(watched: &WatchAccount, ended: &[Stat]) -> Option<Remark> {
     let stats = watched.disks.iter().zip(done(watched)).zip(ended);
     let mut unlike = stats.filter_map(|((disk, counted), traced)| {
         let under_way = BETWEEN + counted.in_flight;
         let each = counted.write_sectors.checked_div(counted.writes).unwrap_or(0);
         let differ = |one: u64, other: u64, least: u64| one.abs_diff(other) > least + one / PART;
-        // Of writes the kernel counts those without data, too.
+        // The kernel's count of writes includes writes without data.
         let is_unlike = differ(counted.reads, traced.reads, under_way)
             || differ(counted.write_sectors, traced.write_sectors, under_way.saturating_mul(each));
         is_unlike.then(|| Remark::TraceUnlike {

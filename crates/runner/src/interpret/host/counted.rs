@@ -1,5 +1,5 @@
-//! Phases from the kernel's own counts of each disk, where there is no trace: what they do not tell
-//! is left out.
+//! Computes phases from the kernel's own counts of each disk, if there is no trace. Numbers that
+//! the counts lack are left out.
 
 use disklab_block_devices::watch::WatchAccount;
 use disklab_block_devices::watch::mark::ObservedMark;
@@ -11,12 +11,12 @@ use disklab_units::Nanos;
 
 const MS: u64 = 1_000_000;
 
-/// The phases that began and ended. Requests that carry nothing but a flush count as writes, too.
+/// Returns the phases that began and ended. Requests that carry only a flush count as writes too.
 pub fn phases(watched: &WatchAccount, marks: &[ObservedMark]) -> Vec<PhaseCounts> {
     spans(marks).into_iter().map(|(name, begun, end)| phase(watched, name, begun, end)).collect()
 }
 
-/// Their names, and the marks of their begin and their end.
+/// Returns the names of phases, and the marks of their begin and end.
 pub fn spans(marks: &[ObservedMark]) -> Vec<(&str, &ObservedMark, &ObservedMark)> {
     let (mut spans, mut name, mut begun) = (Vec::new(), None, None);
     for observed in marks {
@@ -39,13 +39,13 @@ fn phase(
     begun: &ObservedMark,
     end: &ObservedMark,
 ) -> PhaseCounts {
-    // The first request that was seen, and the ramp after it; the end is when it was said.
+    // The phase begins with the first request and the ramp after it, and ends at its mark.
     let [from, end_at] =
         [begun, end].map(|mark| Nanos(mark.at_ns.saturating_sub(watched.began_ns)));
     let counts = end.disks.iter().zip(&begun.disks).map(|(end, begun)| end.since(begun));
     let device = |(disk, counts): (&WatchedDisk, Stat)| {
         let queue = Nanos(counts.queue_ms.saturating_mul(MS));
-        // It is counted in ticks of the kernel's timer.
+        // The kernel counts busy time in ticks of its timer.
         let busy = counts.busy_ms.saturating_mul(MS).min(end_at.0.saturating_sub(from.0));
         DeviceCounts {
             name: disk.name.clone(),

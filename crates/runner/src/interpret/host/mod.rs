@@ -1,4 +1,4 @@
-//! Reads what this machine's disks did in a trial.
+//! Reads the results of a trial on this machine's disks.
 
 pub mod account;
 mod counted;

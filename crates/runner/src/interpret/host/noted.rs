@@ -1,4 +1,4 @@
-//! Remarks on a trial from the steps that its first process wrote.
+//! Makes remarks on a trial from the steps of its first process.
 
 use crate::describe::host::plan::{choice, not_had};
 use disklab_files::TRIAL;
@@ -8,7 +8,7 @@ use disklab_results::{Remark, device_errors};
 use disklab_units::Nanos;
 use std::path::Path;
 
-/// Remarks on a trial that has ended in `folder`.
+/// Returns remarks on a trial that has ended in `folder`.
 pub fn remarks(folder: &Path) -> Vec<Remark> {
     let steps = steps(folder);
     let remarks = steps.iter().filter_map(|step| match step {
@@ -24,13 +24,14 @@ pub fn remarks(folder: &Path) -> Vec<Remark> {
         }
         _ => None,
     });
-    // A load is warmed up after caches were dropped, and is reported before.
+    // The warm-up comes after the drop of caches, but its report is written earlier.
     let (not_steady, kept): (Vec<_>, Vec<_>) =
         remarks.partition(|remark| matches!(remark, Remark::NotSteady { .. }));
     not_steady.into_iter().chain(kept).chain(device_errors::remarks(&steps)).collect()
 }
 
-/// A choice that this machine's kernel does not have, and why a trial that wants it cannot be.
+/// Returns a choice that this machine's kernel lacks, and the reason why a trial with it cannot
+/// run.
 pub fn lacking(folder: &Path) -> Option<(String, String)> {
     steps(folder).iter().rev().find_map(|step| match step {
         Step::Lacking { path, value, has } => {

@@ -1,4 +1,4 @@
-//! Phases and a trace of requests from the kernel's events.
+//! Computes phases and a trace of requests from the kernel's events.
 
 use disklab_block_devices::watch::layout::TraceLayout;
 use disklab_block_devices::watch::mark::ObservedMark;
@@ -76,7 +76,7 @@ struct Counting<'a> {
     meter: Meter,
     trace: TraceFile,
     requests: u64,
-    /// By disk: when its last request ended.
+    /// Time at which each disk's last request ended.
     last: Vec<u64>,
     ended: Vec<Stat>,
 }
@@ -95,7 +95,7 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// ns since the watch began.
+    /// Time in ns since the watch began.
     fn time(&self, at: u64) -> u64 {
         at.saturating_sub(self.watched.began_ns)
     }
@@ -132,9 +132,8 @@ impl<'a> Counting<'a> {
     fn ended(&mut self, open: &Open<Arrived>, ended: u64) -> io::Result<()> {
         let Open { disk, op, fua, sector, sectors, kept, .. } = *open;
         let submitted = self.time(open.at).min(ended);
-        // No disk says when it begins with a request. One with an arm does one at a time: not
-        // before it has done the last one. What others do at the same time nobody can tell from
-        // here.
+        // No disk reports when it begins to serve a request. A disk with an arm serves one at a
+        // time, and begins after it has ended the last one. For other disks the begin is unknown.
         let started = if self.watched.disks[disk].rotational {
             submitted.max(self.last[disk])
         } else {
@@ -162,7 +161,7 @@ impl<'a> Counting<'a> {
     }
 }
 
-/// Real disks have no model that counts.
+/// Returns empty counts, since real disks have no model that counts.
 fn models(disks: usize) -> Vec<Value> {
     vec![Value::Null; disks]
 }
