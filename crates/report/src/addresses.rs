@@ -1,7 +1,7 @@
-//! The addresses that a picture of a disk goes over: those where nearly all of its requests are.
-//! One superblock that is written far beyond all data would flatten everything else; what is beyond
-//! is counted, marked at the edge and told in words. Trials that are held against each other have
-//! the same frame, of all their requests together.
+//! Chooses the addresses that a picture of a disk shows: those with nearly all of its requests. A
+//! single superblock write far beyond all data would flatten the rest. Requests beyond the frame
+//! are counted, marked at the edge and named in words. Compared trials share one frame, for all
+//! their requests together.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use disklab_trace::timeline::Raster;
 use disklab_trace::{Bins, Served, TraceEntry, TracePhase};
 use disklab_units::prose::count;
 
-/// The least part of the requests that is within the frame.
+/// Least share of the requests within the frame.
 const HELD: f64 = 0.995;
-/// The least part of the requests that is within a frame which leaves out a few more, if that
-/// shortens the frame to this part or less: of few requests, two are more than [`HELD`] leaves out.
+/// Least share of the requests within a frame that leaves out a few more requests, if that shortens
+/// the frame to this share of its length or less. With few requests, two are more than [`HELD`]
+/// leaves out.
 const HELD_OF_FEW: f64 = 0.98;
 const SHORTENED: f64 = 0.7;
-/// If the frame would be this part of what was touched, or more, the frame is all of it.
+/// If the frame would be at least this share of the touched addresses, the frame is all of them.
 const MOST: f64 = 0.75;
-/// Requests beside the frame are near it where they are no farther away than this part of its
-/// length.
+/// Requests outside the frame are near it if their distance is at most 1/NEAR of its length.
 const NEAR: u64 = 20;
-/// The least stretch that is told apart, as a power of two of sectors (1 MiB), and how many
-/// stretches are kept.
+/// Least stretch that is distinguished, as a power of two of sectors (1 MiB), and the number of
+/// stretches.
 const FINEST: u32 = 11;
 const SLOTS: usize = 4096;
 
-/// Sectors: the first, and one after the last.
+/// First sector, and the one after the last.
 pub type Reach = (u64, u64);
 
-/// How many requests began in each stretch of a disk's addresses, in memory that does not grow with
-/// the trace.
+/// Number of requests that began in each stretch of a disk's addresses, in memory that does not
+/// grow with the trace.
 #[derive(Debug, Clone)]
 pub struct Places {
     shift: u32,
@@ -70,7 +70,7 @@ impl Places {
         }
     }
 
-    /// The shortest stretch with nearly all of the requests and what is near it, within `touched`.
+    /// Returns the shortest stretch with nearly all requests and those near it, within `touched`.
     pub fn frame(&self, touched: Reach) -> Reach {
         let all: Vec<(u64, u64)> =
             self.counts.iter().map(|(slot, requests)| (*slot, *requests)).collect();
@@ -80,7 +80,7 @@ impl Places {
         };
         let is_short = length(least) as f64 <= SHORTENED * length(usual) as f64;
         let (mut from, mut to) = if is_short { least } else { usual };
-        // The shortest stretch leaves out what is just beside it.
+        // The shortest stretch leaves out requests just beside it.
         let near = (length((from, to)) / NEAR).max(1);
         while from > 0 && all[from].0 - all[from - 1].0 <= near {
             from -= 1;
@@ -96,8 +96,8 @@ impl Places {
     }
 }
 
-/// The shortest stretch with this part of the requests: the places in `all` (slot, requests) of its
-/// first slot, and of the one after its last.
+/// Returns the shortest stretch with this share of the requests: the indices in `all` (slot,
+/// requests) of its first slot, and of the slot after its last.
 fn shortest(all: &[(u64, u64)], held: f64) -> Option<(usize, usize)> {
     let total: u64 = all.iter().map(|(_, requests)| requests).sum();
     let wanted = (total as f64 * held).ceil() as u64;
@@ -120,7 +120,7 @@ fn shortest(all: &[(u64, u64)], held: f64) -> Option<(usize, usize)> {
     best
 }
 
-/// Requests of a disk beyond its frame, while they are found: when each ended, and where it began.
+/// Requests of a disk beyond its frame, collected in a pass: the end and the first sector of each.
 #[derive(Debug, Default)]
 pub struct Outside {
     above: Vec<(u64, u64, Op)>,
@@ -132,14 +132,14 @@ pub struct Outside {
 pub struct Beyond {
     pub reads: u64,
     pub writes: u64,
-    /// The least and the greatest sector at which one begins.
+    /// Least and greatest first sector of these requests.
     pub from: u64,
     pub to: u64,
-    /// The columns of the rasters in which they ended, in order.
+    /// Columns of the rasters in which these requests ended, in order.
     pub columns: Vec<usize>,
 }
 
-/// Reads and writes, as rasters have them.
+/// Returns true for reads and writes, which rasters show.
 const fn is_drawn(op: Op) -> bool {
     matches!(op, Op::Read | Op::Write | Op::WriteZeroes)
 }
@@ -184,7 +184,7 @@ impl Beyond {
         self.reads + self.writes
     }
 
-    /// `2 writes at 256 GiB`; `None` where there are none.
+    /// Describes the requests, as in `2 writes at 256 GiB`; `None` if there are none.
     pub fn in_words(&self) -> Option<String> {
         let some = |number: u64, one: &str| (number > 0).then(|| count(number as usize, one));
         let what: Vec<String> =
@@ -199,7 +199,7 @@ impl Beyond {
     }
 }
 
-/// Counts, as a trace is passed over, where the requests of its measured phase are; by disk.
+/// Counts the places of a trace's measured requests by disk, in a pass over the trace.
 pub fn watch(places: &mut Vec<Places>, measuring: &mut bool, entry: &TraceEntry) {
     match entry {
         TraceEntry::Mark { text, .. } => {
@@ -215,7 +215,7 @@ pub fn watch(places: &mut Vec<Places>, measuring: &mut bool, entry: &TraceEntry)
     }
 }
 
-/// Finds, as a trace is passed over, what of its phase is beyond the frames.
+/// Collects the measured requests beyond the frames, in a pass over the trace.
 pub fn find(
     outside: &mut [Outside],
     frames: &[Reach],
@@ -263,7 +263,8 @@ mod tests {
         assert_eq!(Places::default().frame((3, 9)), (3, 9), "nothing at all");
     }
 
-    /// Reads of a few files, and a few others: 190, as a disk of many has in a short trial.
+    /// A disk of many has about 190 requests in a short trial: reads of a few files, and a few
+    /// others.
     #[test]
     fn two_of_few_do_not_flatten_the_others() {
         let of = |beyond: u64| {
@@ -275,7 +276,7 @@ mod tests {
         let (from, to) = of(2);
         assert!((from, to / GIB) == (10 * GIB, 10), "{from} {to}");
         assert_eq!(of(10), (10 * GIB, 301 * GIB), "one of twenty is a part of what is read");
-        // Two at the disk's begin, and the others in the second GiB.
+        // Two requests are at the disk's begin, and the others in the second GiB.
         let mut places = Places::default();
         (0..188).for_each(|at| places.add(GIB + at * GIB / 188));
         (0..2).for_each(|at| places.add(at));

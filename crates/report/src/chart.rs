@@ -1,8 +1,8 @@
 //! A picture: SVG with its title, a description in words, and the table of its numbers.
 //!
-//! Drawn by kuva in fixed inks ([`ink`]). On the page those are mapped to variables of the style
-//! sheet by their attributes, so that one picture serves light, dark and paper; a picture that
-//! stands alone brings a style sheet of its own.
+//! kuva draws it in fixed inks ([`ink`]). On the page, the inks are mapped to variables of the
+//! style sheet by their attributes, so that one picture serves light, dark and paper. A picture
+//! that stands alone has its own style sheet.
 
 pub mod coinciding;
 pub mod ink;
@@ -27,25 +27,25 @@ use crate::text::MARKER;
 /// A picture of one panel.
 #[derive(Debug, Default)]
 pub struct Chart {
-    /// The name of the picture in its section: a slug, each once there.
+    /// Name of the picture in its section: a slug, unique there.
     pub kind: String,
     /// The title within the section.
     pub title: String,
-    /// The words that tell several with the same title apart. Empty if there is one.
+    /// Text that distinguishes pictures with the same title. Empty for a single picture.
     pub about: String,
     /// A note on how to read it. Mostly empty.
     pub note: String,
-    /// A description for those who cannot see it.
+    /// Description for readers who cannot see it.
     pub says: String,
-    /// The cell that it shows, or that of its section.
+    /// Cell that it shows, or the cell of its section.
     pub cell: Cell,
     pub table: NumbersTable,
     width: f64,
     height: f64,
     /// The content of the `svg` element.
     inner: String,
-    /// The edges of the table's rows along the width, in pixels: one more than rows. Empty if the
-    /// rows have no place there.
+    /// Edges of the table's rows along the width, in pixels: one more than rows. Empty if rows have
+    /// no place.
     edges: Vec<f64>,
 }
 
@@ -53,7 +53,7 @@ pub struct Chart {
 #[derive(Debug, Clone, Default)]
 pub struct NumbersTable {
     pub head: Vec<String>,
-    /// The first field of each row is its name.
+    /// Rows of the table. The first field of each row is its name.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -87,8 +87,8 @@ impl Chart {
         Self::of_svg(kind, title, says, size, svg::inside(&scene), table)
     }
 
-    /// The first row of the table is told where the pointer is between the first two places along
-    /// the width (in pixels), the second between the next.
+    /// Sets the edges of the table's rows in pixels. The row between the edges around the pointer
+    /// is shown.
     #[must_use]
     pub fn with_edges(mut self, edges: Vec<f64>) -> Self {
         self.edges = edges;
@@ -100,15 +100,15 @@ impl Chart {
         (!edges.is_empty()).then(|| edges.join(" "))
     }
 
-    /// The title with what the picture is about and its cell.
+    /// Returns the title with the subject of the picture and its cell.
     fn full_title(&self) -> String {
         let cell = answer::values(&self.cell);
         let parts = [&self.title, &self.about, &cell];
         parts.into_iter().filter(|part| !part.is_empty()).cloned().join(": ")
     }
 
-    /// Makes a picture that is no plot of the library: `inner` goes into the `svg` element as it
-    /// is, its text escaped. `size` in pixels.
+    /// Makes a picture that kuva did not draw: `inner` goes into the `svg` element as it is, its
+    /// text escaped. `size` is in pixels.
     pub fn of_svg(
         kind: &str,
         title: impl Into<String>,
@@ -129,10 +129,10 @@ impl Chart {
         }
     }
 
-    /// For the page; `id` is used for no other picture there.
+    /// Returns the figure for the page; `id` is unique there.
     pub fn figure(&self, id: &str) -> Markup {
         let size = format!("0 0 {} {}", svg::number(self.width), svg::number(self.height));
-        // The style sheet's bounds of its width: letters neither too small nor too large.
+        // The style sheet limits the width, so that letters are neither too small nor too large.
         let natural = format!("--width:{:.0}px", self.width);
         html! {
             figure.chart id=(id) data-chart=(self.kind) style=(natural) {
@@ -154,12 +154,12 @@ impl Chart {
         }
     }
 
-    /// A file of its own, with its title above it.
+    /// Returns the picture as a file of its own, with its title above it.
     pub fn standalone(&self, provenance: &Provenance) -> String {
         let Provenance { records, command, disklab } = provenance;
         let title = self.full_title();
         let (width, height) = (svg::number(self.width), svg::number(self.height + ink::TITLE));
-        // Long titles in smaller letters, which are about 0.65 of their size wide.
+        // Long titles have smaller letters, which are about 0.65 of their size wide.
         let size = ((self.width - 24.0) / (title.chars().count() as f64 * 0.65)).min(15.0);
         let text = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" width=(width) height=(height)

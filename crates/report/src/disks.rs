@@ -10,13 +10,14 @@ use disklab_results::sample::{DeviceSample, of_disks};
 
 use crate::source::CellChoice;
 
-/// The samples of all trials that gave a result and have a record of their disks.
+/// Returns the samples of all trials with a result and a record of their disks.
 pub fn samples<'a>(choice: &CellChoice<'a>) -> Vec<Cow<'a, Sample>> {
     choice.results().filter_map(|(tried, outcome)| sample(tried.record, outcome)).collect()
 }
 
-/// A trial that fio did not measure (a start-up, a player) has no sample of its own: the disks'
-/// closing record stands for it. `None`: nothing is known of its disks.
+/// Returns the sample of a trial. A trial that fio did not measure (a start-up, a player) has none
+/// of its own: the disks' closing record replaces it. `None` means that nothing is known about its
+/// disks.
 pub fn sample<'a>(record: &Record, outcome: &'a Outcome) -> Option<Cow<'a, Sample>> {
     match &outcome.sample {
         Some(sample) => (!sample.devices.is_empty()).then_some(Cow::Borrowed(sample)),
@@ -24,13 +25,13 @@ pub fn sample<'a>(record: &Record, outcome: &'a Outcome) -> Option<Cow<'a, Sampl
     }
 }
 
-/// The name of a disk with what it is a model of: `vdb ironwolf-8tb`.
+/// Returns the name of a disk with its model: `vdb ironwolf-8tb`.
 pub fn name(disk: &DeviceSample) -> String {
     let model = disk.device.iter().map(|device| format!(" {device}"));
     disk.name.clone() + &model.collect::<String>()
 }
 
-/// `None` where it cannot be read.
+/// Reads the closing record; `None` if it cannot be read.
 pub fn closing(record: &Record, outcome: &Outcome) -> Option<Closing> {
     let path = record.raw(outcome)?.join(names::CLOSING);
     closing::parse(&disklab_files::read(&path, &disklab_files::RAW).ok()?).ok()

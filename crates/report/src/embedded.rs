@@ -1,4 +1,4 @@
-//! Bytes within the text of a page.
+//! Encodes bytes for the text of a page.
 
 use std::io::Write;
 
@@ -7,12 +7,12 @@ use base64::prelude::BASE64_STANDARD as STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// RFC 4648.
+/// Encodes bytes by RFC 4648.
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Packed, for a script to unpack by `DecompressionStream("gzip")`.
+/// Compresses text for a script that unpacks it by `DecompressionStream("gzip")`.
 pub fn packed(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     // Writing to a vector does not fail.

@@ -1,4 +1,4 @@
-//! Why trials of a cell gave no result that verdicts may rest on.
+//! Reasons why trials of a cell gave no valid result.
 
 use disklab_compare::answer;
 use disklab_config::suite::metric::SURVIVED;
@@ -11,15 +11,15 @@ use crate::merge::TrialRow;
 /// Trials that gave no result for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TrialFailure {
-    /// `seeds 1 and 3: failed: no answer within 60 s`.
+    /// Text such as `seeds 1 and 3: failed: no answer within 60 s`.
     pub text: String,
-    /// Something went wrong. Else they have not run, or not to their end, and a resume would run
-    /// them.
+    /// True if something went wrong. Otherwise the trials did not run to their end, and a resume
+    /// would run them.
     pub failed: bool,
 }
 
-/// Returns the failures, and the trials that have not run, in the order of the trials. `goes_on`:
-/// somebody still runs them.
+/// Returns the failures, and the trials that have not run, in the order of the trials. `goes_on` is
+/// true while a process runs them.
 pub fn failures<'a>(
     trials: impl IntoIterator<Item = TrialRow<'a>>,
     goes_on: bool,
@@ -27,7 +27,7 @@ pub fn failures<'a>(
     failures_in(trials, goes_on, None)
 }
 
-/// Like [`failures`], without trials that timed out in another metric than this one.
+/// Returns [`failures`], without trials that timed out in another metric than this one.
 pub fn failures_in<'a>(
     trials: impl IntoIterator<Item = TrialRow<'a>>,
     goes_on: bool,
@@ -46,8 +46,7 @@ pub fn failures_in<'a>(
     failures.into_iter().map(numbered).collect()
 }
 
-/// Returns the reason, and whether something went wrong; `None` if nothing has to be said of the
-/// trial.
+/// Returns the reason, and whether something went wrong; `None` if the trial needs no remark.
 fn failure(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String, bool)> {
     Some(match trial.status {
         None | Some(Status::Interrupted) if goes_on => (NOT_YET.to_owned(), false),
@@ -74,6 +73,6 @@ fn failure(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(Str
     })
 }
 
-/// Reasons of a trial that has not run while the others do, and of one that nobody runs any more.
+/// Reasons of a trial that has not run: while the run goes on, and after its end.
 pub const NOT_YET: &str = "not yet";
 pub const NOT_RUN: &str = "not run";

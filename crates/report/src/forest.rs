@@ -1,5 +1,5 @@
 //! A forest plot: a row for each cell and choice, with the change against the baseline, its
-//! interval and its verdict. Shapes tell verdicts to those who see no colours.
+//! interval and its verdict. Shapes show the verdicts to readers who see no colours.
 
 use disklab_compare::{Comparison, Metric, RelativeChange, answer};
 use disklab_record::outcome::Cell;
@@ -13,7 +13,7 @@ use crate::panel::{Piece, Section};
 use crate::source::{Group, ReportSource};
 use crate::text::{distinct, slug};
 
-/// Pixels: of a row, of a letter, above the rows, below them, and of the axis.
+/// Sizes in pixels: a row, a letter, the space above the rows, the space below them, and the axis.
 const ROW: f64 = 15.0;
 const LETTER: f64 = 6.8;
 const ABOVE: f64 = 26.0;
@@ -21,30 +21,30 @@ const BELOW: f64 = 40.0;
 const AXIS: f64 = 230.0;
 /// Pixels between columns.
 const GAP: f64 = 10.0;
-/// Letters of a line of a cell's name, and of a choice's name, at most.
+/// Largest number of letters in a line of a cell's name, and in a choice's name.
 const CELL: usize = 24;
 const CHOICE: usize = 40;
-/// Lines of a cell's name at most.
+/// Largest number of lines of a cell's name.
 const LINES: usize = 6;
-/// More rows than this are folded by the first axis that tells cells apart.
+/// Number of rows above which the plot is folded by the first axis that distinguishes cells.
 const MOST_ROWS: usize = 45;
-/// The axis shows changes of this much at least (a logarithm).
+/// Least change that the axis covers (a logarithm).
 const LEAST_REACH: f64 = 0.05;
-/// Changes, in per cent, that the axis may be marked with, the more important first.
+/// Changes, in per cent, that may be marked on the axis, the more important ones first.
 const TICKS: [f64; 26] = [
     0.0, 100.0, -50.0, 900.0, -90.0, 10.0, -10.0, 50.0, 20.0, -20.0, 400.0, -80.0, 2.0, -2.0, 5.0,
     -5.0, 25.0, -25.0, 200.0, -75.0, 1900.0, 9900.0, -99.0, 1.0, -1.0, 99_900.0,
 ];
-/// Pixels between two of them, at least.
+/// Least distance of two of them, in pixels.
 const APART: f64 = 44.0;
 
-/// The words in the place of a verdict.
+/// Text in place of a verdict.
 const NO_VERDICT: &str = "no verdict";
 
-/// The rows of a cell.
+/// Rows of a cell.
 struct ForestCell<'s> {
     group: usize,
-    /// The name in lines.
+    /// Name in lines.
     name: Vec<String>,
     rows: Vec<ForestRow<'s>>,
 }
@@ -52,19 +52,19 @@ struct ForestCell<'s> {
 struct ForestRow<'s> {
     choice: &'s str,
     comparison: Option<&'s Comparison>,
-    /// Why there is no change.
+    /// Reason why there is no change.
     without: String,
 }
 
 impl ForestCell<'_> {
-    /// The height in rows.
+    /// Returns the height in rows.
     fn height(&self) -> usize {
         self.rows.len().max(self.name.len())
     }
 }
 
-/// The plot of all cells; with many rows, a section for each value of the first axis, all on the
-/// same scale. Empty if nothing is compared in this metric.
+/// Draws the plot of all cells. With many rows, each value of the first axis has a section, all on
+/// the same scale. Empty if nothing is compared in this metric.
 pub fn pieces(source: &ReportSource, metric: &Metric) -> Vec<Piece> {
     let Some(baseline) = source.baseline.as_deref() else { return Vec::new() };
     let cells: Vec<ForestCell> = cells(source, baseline, metric);
@@ -96,7 +96,7 @@ pub fn pieces(source: &ReportSource, metric: &Metric) -> Vec<Piece> {
     cells.iter().map(|cell| value(&cell)).unique().map(section).collect()
 }
 
-/// `6 same, 2 better, 1 worse`.
+/// Counts verdicts, as in `6 same, 2 better, 1 worse`.
 fn counted(cells: &[&ForestCell]) -> String {
     let all = cells.iter().flat_map(|cell| &cell.rows);
     let words = all.map(|row| match row.change() {
@@ -128,7 +128,7 @@ fn cells<'s>(source: &'s ReportSource, baseline: &str, metric: &Metric) -> Vec<F
     source.groups.iter().enumerate().filter_map(cell).collect()
 }
 
-/// Why there is no change, and whether trials failed.
+/// Returns the reason why there is no change, and whether trials failed.
 fn without(
     source: &ReportSource,
     group: &Group,
@@ -148,8 +148,8 @@ fn without(
     (failed.or_else(remarks).unwrap_or_default(), is_failed)
 }
 
-/// A name in lines of at most [`CELL`] letters, broken behind commas where it can be, else behind
-/// hyphens. What does not fit into [`LINES`] ends in `…`.
+/// Breaks a name into lines of at most [`CELL`] letters, behind commas if possible, or else behind
+/// hyphens. If it does not fit into [`LINES`], it ends with `…`.
 fn lines(name: &str) -> Vec<String> {
     let length = |text: &str| text.trim_end().chars().count();
     let fits = |text: &str| length(text) <= CELL;
@@ -189,14 +189,15 @@ impl ForestRow<'_> {
         self.comparison.map_or_else(|| NO_VERDICT.to_owned(), Comparison::verdict_in_words)
     }
 
-    /// The change and its interval in words, or two dashes.
+    /// Returns the change and its interval as text, or two dashes.
     fn change_and_interval(&self) -> (String, String) {
         let none = || answer::change_and_interval(None);
         let known = self.comparison.filter(|_| self.change().is_some());
         known.map_or_else(none, Comparison::change_and_interval)
     }
 
-    /// The words right of the axis: the interval too, if an end of it is beyond the axis.
+    /// Returns the text right of the axis: with the interval, if one of its ends is beyond the
+    /// axis.
     fn words(&self, scale: &ForestScale) -> String {
         let Some(change) = self.change() else { return NO_VERDICT.to_owned() };
         let (told, interval) = self.change_and_interval();
@@ -209,23 +210,23 @@ impl ForestRow<'_> {
     }
 }
 
-/// Changes along the axis: twice and half are equally far from none.
+/// Scale of changes along the axis: doubling and halving have the same distance from zero.
 struct ForestScale {
     /// Logarithms of the least and the greatest ratio.
     from: f64,
     to: f64,
-    /// The smallest effect of interest, on the same scale.
+    /// Smallest effect of interest, on the same scale.
     smallest: f64,
 }
 
-/// The logarithm of a change; infinite for one that is not bounded.
+/// Returns the logarithm of a change; infinite for an unbounded one.
 fn log_ratio(percent: f64) -> f64 {
     (1.0 + percent / 100.0).max(0.0).ln()
 }
 
 impl ForestScale {
-    /// Holds every change and, as far as these allow, every interval: an interval reaches beyond
-    /// the changes by no more than these reach themselves.
+    /// Makes a scale for every change and, as far as possible, every interval. Intervals extend it
+    /// beyond the changes by at most the range of the changes.
     fn new(changes: &[RelativeChange], smallest: f64) -> Option<Self> {
         let smallest = smallest.ln_1p();
         let extent = |ends: &mut dyn Iterator<Item = f64>| {
@@ -235,11 +236,11 @@ impl ForestScale {
         if changes.is_empty() {
             return None;
         }
-        // A change of -100 % has no place on such an axis, and is drawn at its end.
+        // A change of -100 % has no place on a logarithmic axis, and is drawn at its end.
         let (least, most) = extent(&mut changes.iter().map(|change| log_ratio(change.percent)));
         let reach = (most - least).max(LEAST_REACH);
         let ends = changes.iter().flat_map(|change| [change.low, change.high]).map(log_ratio);
-        // Others are arrows, and need no room.
+        // Other ends are arrows, and need no room.
         let mut ends = ends.filter(|end| (least - reach..=most + reach).contains(end));
         let (low, high) = extent(&mut ends);
         let (low, high) = (low.min(least), high.max(most));
@@ -252,7 +253,7 @@ impl ForestScale {
         (self.from..=self.to).contains(&log_ratio(percent))
     }
 
-    /// The place of a logarithm on an axis that begins at `left`.
+    /// Returns the position of a logarithm on an axis that begins at `left`.
     fn place(&self, log: f64, left: f64) -> f64 {
         left + ((log - self.from) / (self.to - self.from)).clamp(0.0, 1.0) * AXIS
     }
@@ -269,9 +270,9 @@ impl ForestScale {
     }
 }
 
-/// The columns of a plot, in pixels.
+/// Columns of a plot, in pixels.
 struct ForestColumns {
-    /// Where the names of choices end, and where the axis and the words begin.
+    /// Right edge of the choices' names, and left edges of the axis and of the text.
     choices: f64,
     axis: f64,
     words: f64,
@@ -369,7 +370,7 @@ fn tick(percent: f64) -> String {
     }
 }
 
-/// A row: its choice, its interval with its shape, and its words.
+/// Draws a row: its choice, its interval with its shape, and its text.
 fn drawn(row: &ForestRow, scale: &ForestScale, columns: &ForestColumns, y: f64) -> Markup {
     let change = row.change();
     let verdict = row.comparison.filter(|_| change.is_some()).map(|comparison| comparison.verdict);
@@ -398,7 +399,7 @@ fn drawn(row: &ForestRow, scale: &ForestScale, columns: &ForestColumns, y: f64) 
     }
 }
 
-/// A line from the low end to the high one; an end beyond the axis is an arrow.
+/// Draws a line from the low end to the high end. An end beyond the axis is an arrow.
 fn interval_line(
     change: RelativeChange,
     scale: &ForestScale,
@@ -453,7 +454,7 @@ fn key(width: f64) -> Markup {
     }
 }
 
-/// The same rows as numbers.
+/// Returns the same rows as numbers.
 fn table(source: &ReportSource, cells: &[&ForestCell]) -> NumbersTable {
     let mut table =
         NumbersTable::new("", [source.compared.as_str(), "change", "interval", "verdict"]);

@@ -8,16 +8,17 @@ use maud::html;
 
 use crate::chart::{Chart, NumbersTable, centred, ending, ink, number};
 
-/// Pixels: of the picture, of a cell's line, of its name, at the right, above all and below all.
+/// Sizes in pixels: the picture, a cell's line, its name, and the margins at the right, above and
+/// below.
 const WIDTH: f64 = 860.0;
 const ROW: f64 = 64.0;
 const LEFT: f64 = 220.0;
 const RIGHT: f64 = 96.0;
 const ABOVE: f64 = 12.0;
 const BELOW: f64 = 40.0;
-/// Letters of a name at most.
+/// Largest number of letters in a name.
 const NAME: usize = 30;
-/// Pixels between two words below the picture at least.
+/// Least distance of two labels below the picture, in pixels.
 const APART: f64 = 90.0;
 
 /// A cell over the records.
@@ -34,11 +35,11 @@ pub struct HistoryPoint {
     /// The median over seeds; None if the record has none.
     pub value: Option<f64>,
     pub verdict: Option<Verdict>,
-    /// Whether a new level begins here.
+    /// True if a new level begins here.
     pub begins_level: bool,
 }
 
-/// Draws a line for each cell, on a scale of its own. `records` has a word for each record.
+/// Draws a line for each cell, on a scale of its own. `records` has a label for each record.
 pub fn chart(title: &str, unit: &str, records: &[String], lines: &[HistoryLine]) -> Chart {
     let steps = records.len().saturating_sub(1).max(1) as f64;
     let x = |record: usize| LEFT + (WIDTH - LEFT - RIGHT) * record as f64 / steps;
@@ -98,8 +99,8 @@ pub fn chart(title: &str, unit: &str, records: &[String], lines: &[HistoryLine])
     )
 }
 
-/// The scale of one cell's line: from its least value to its greatest, at least 2 % of them apart,
-/// so that nothing but noise is no mountain.
+/// Scale of one cell's line: from its least value to its greatest, at least 2 % apart, so that
+/// noise does not look like a change.
 struct RowScale {
     low: f64,
     high: f64,
@@ -121,7 +122,7 @@ impl RowScale {
     }
 }
 
-/// The line through all values; a record without one divides it.
+/// Returns the path through all values. A record without a value divides it.
 fn way(points: &[HistoryPoint], x: impl Fn(usize) -> f64, scale: &RowScale) -> String {
     let mut way = String::new();
     let mut pen = 'M';

@@ -1,5 +1,5 @@
 //! Latencies of a group's choices as curves over percentiles: from fio's histograms, or from the
-//! percentiles that a record has.
+//! percentiles of the record.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -11,9 +11,9 @@ use disklab_units::Nanos;
 
 use crate::source::{CellChoice, Group, ReportSource};
 
-/// The tail ends at so many nines: 99.99 %.
+/// Nines at the end of the tail: 99.99 %.
 pub const NINES: f64 = 4.0;
-/// Points of the tail for each of them.
+/// Points of the tail for each nine.
 const POINTS_A_NINE: u32 = 12;
 
 /// The requests of a curve.
@@ -24,20 +24,20 @@ pub enum RequestKind {
     Writes,
 }
 
-/// All seeds of a choice together, and the extremes of its seeds.
+/// Latency of all seeds of a choice together, and the extremes of its seeds.
 #[derive(Debug, Clone, Copy)]
 pub struct CurvePoint {
     pub percent: f64,
-    /// The latency of all seeds together, in ns.
+    /// Latency of all seeds together, in ns.
     pub of_all: f64,
     pub least: f64,
     pub greatest: f64,
 }
 
-/// The data of a curve.
+/// Source of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Every request by its bucket.
+    /// Every request, by its bucket.
     Histograms,
     /// A few percentiles of each seed; the curve is their median.
     Percentiles,
@@ -47,12 +47,12 @@ pub enum Origin {
 #[derive(Debug)]
 pub struct Curve {
     pub choice: String,
-    /// The place of the choice among all choices.
+    /// Index of the choice among all choices.
     pub series: usize,
     pub origin: Origin,
-    /// The number of requests of all seeds together.
+    /// Number of requests of all seeds together.
     requests: u64,
-    /// The points in the order of percentiles, each once.
+    /// Points in the order of percentiles, each once.
     points: Vec<CurvePoint>,
 }
 
@@ -62,14 +62,14 @@ impl Curve {
         self.points.iter().find(|point| (point.percent - percent).abs() < 1e-9).copied()
     }
 
-    /// For an axis from 0 to 100.
+    /// Returns the points for an axis from 0 to 100.
     pub fn range(&self) -> Vec<CurvePoint> {
         let whole = |percent: f64| (percent - percent.round()).abs() < 1e-9;
         let few = self.origin == Origin::Percentiles;
         self.points.iter().filter(|point| few || whole(point.percent)).copied().collect()
     }
 
-    /// For an axis of nines, to where one request is left.
+    /// Returns the points for an axis of nines, up to the percentile at which one request is left.
     pub fn tail(&self) -> Vec<CurvePoint> {
         let last = if self.origin == Origin::Percentiles {
             NINES
@@ -80,7 +80,7 @@ impl Curve {
     }
 }
 
-/// 1 at 90 %, 2 at 99 %, 3 at 99.9 %.
+/// Returns the number of nines: 1 at 90 %, 2 at 99 %, 3 at 99.9 %.
 pub fn nines(percent: f64) -> f64 {
     -(1.0 - percent / 100.0).max(1e-12).log10()
 }
@@ -89,7 +89,8 @@ pub fn percent_of_nines(nines: f64) -> f64 {
     100.0 - 100.0 * 10_f64.powf(-nines)
 }
 
-/// Whole percents, two apart but for the ends; the tail's; and two that tables of latencies have.
+/// Returns the percentiles of a curve: every second whole one and both ends, those of the tail, and
+/// two of the latency tables.
 fn percents() -> Vec<f64> {
     let whole =
         (0..=100).filter(|percent| percent % 2 == 0 || !(10..90).contains(percent)).map(f64::from);
@@ -105,7 +106,7 @@ fn percents() -> Vec<f64> {
     all
 }
 
-/// The kinds of requests that a group tells apart: reads and writes, if any of its trials has both.
+/// Returns the kinds of requests of a group: reads and writes, if any of its trials has both.
 pub fn sides(group: &Group) -> &'static [RequestKind] {
     let has_both = |sample: &Sample| sample.read.is_some() && sample.write.is_some();
     let mut results = group.choices.iter().flat_map(CellChoice::results);
@@ -116,7 +117,7 @@ pub fn sides(group: &Group) -> &'static [RequestKind] {
     }
 }
 
-/// The curves of a group, and a sentence on each that is missing or of less than all seeds.
+/// Returns the curves of a group, and a sentence for each that is missing or lacks seeds.
 pub fn curves(
     source: &ReportSource,
     group: &Group,
@@ -149,7 +150,7 @@ pub fn curves(
     (curves, missing)
 }
 
-/// The histogram of each trial that has one, and why the others have none.
+/// Returns the histogram of each trial that has one, and the reasons why the others have none.
 fn histograms(choice: &CellChoice, side: RequestKind) -> (Vec<Histogram>, Vec<String>) {
     let (mut all, mut missing) = (Vec::new(), Vec::new());
     for (trial, outcome) in choice.results() {
@@ -165,7 +166,7 @@ fn histograms(choice: &CellChoice, side: RequestKind) -> (Vec<Histogram>, Vec<St
     (all, missing)
 }
 
-/// Latencies by fio's report in a trial's folder; `None` where that has no histogram.
+/// Reads latencies from fio's report in a trial's folder; `None` if it has no histogram.
 pub fn histogram_in(raw: &Path, side: RequestKind) -> Result<Option<Histogram>, String> {
     let path = raw.join(names::FIO);
     let unreadable = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
@@ -181,7 +182,7 @@ pub fn histogram_in(raw: &Path, side: RequestKind) -> Result<Option<Histogram>, 
     Ok(latency.and_then(|(_, latency)| latency.histogram))
 }
 
-/// Requests in all, and points.
+/// Returns the number of requests, and the points.
 fn merged(trials: &[Histogram]) -> Option<(u64, Vec<CurvePoint>)> {
     let bins = trials.iter().flat_map(Histogram::bins).copied();
     let merged = Histogram::from_bins(bins.collect()).filter(|merged| !merged.bins().is_empty())?;
@@ -194,7 +195,7 @@ fn merged(trials: &[Histogram]) -> Option<(u64, Vec<CurvePoint>)> {
     Some((merged.count(), percents().into_iter().filter_map(point).collect()))
 }
 
-/// The percentiles that the trials' lines have.
+/// Returns the percentiles in the trials' lines.
 fn recorded(choice: &CellChoice, side: RequestKind) -> Vec<CurvePoint> {
     type Percentiles = [Option<Nanos>; 3];
     let told = |sample: &Sample| -> Option<Percentiles> {

@@ -1,18 +1,16 @@
 //! A record as one page that opens anywhere, and the same answers as text.
 //!
-//! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came;
+//! - [`merge`]: a record's trials merged over their seeds; [`tally`]: the progress of a record;
 //!   [`measures`]: numbers of imported results;
 //! - [`failures`]: why trials have no result; [`notes`]: remarks on those with one;
-//! - [`disks`]: what the disks of a trial did;
-//! - [`source`]: what a report is made of: records as far as they can be read, their comparisons
-//!   and verdicts;
-//! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
-//! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces;
-//!   [`watched`]: such a trial; [`over_time`]: their pictures, with [`addresses`], [`raster`] and
-//!   [`embedded`];
+//! - [`disks`]: the work of a trial's disks;
+//! - [`source`]: the data of a report: the readable records, their comparisons and verdicts;
+//! - [`panel`]: the form of a panel; the panels are the files of `src/panels`, found by the build;
+//! - [`to_watch`]: trials whose disks are shown over time; [`traces`]: their traces; [`watched`]:
+//!   such a trial; [`over_time`]: their pictures, with [`addresses`], [`raster`] and [`embedded`];
 //! - [`forest`]: all cells in one picture; [`numbers`]: all cells in one table, with the
-//!   [`standing`] of each choice; [`title`]: the question; [`limits`]: what no record says;
-//! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
+//!   [`standing`] of each choice; [`title`]: the question; [`limits`]: facts that no record has;
+//! - [`chart`]: a picture with its text and its table; [`page`]: the page; [`markdown`]: the text.
 //!
 //! A report computes nothing: numbers are the record's, or come from `results`, `stats` and
 //! `compare`. It reads records and their raw files, and writes nothing: the caller gets a string.

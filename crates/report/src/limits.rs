@@ -1,4 +1,5 @@
-//! The limits of records of modelled disks: the README's list, word for word, so that there is one.
+//! The limits of records of modelled disks. The text is the README's list, word for word, so that
+//! there is one list.
 
 use std::sync::LazyLock;
 
@@ -8,7 +9,7 @@ const HEADING: &str = "\n## What it cannot tell\n";
 /// The items of the list, as plain text.
 static ALL: LazyLock<Vec<String>> = LazyLock::new(|| {
     let list = README.split_once(HEADING).map_or("", |(_, rest)| rest);
-    // Up to the first line that is neither an item nor goes on with one.
+    // The list ends at the first line that is neither an item nor continues one.
     let lines = list.lines().skip_while(|line| line.is_empty());
     let lines = lines.take_while(|line| line.starts_with("- ") || line.starts_with("  "));
     let mut items: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The same answers as text, for a thread, a gist or a pull request.
+//! The same answers as text, for a mailing list, a gist or a pull request.
 
 use disklab_compare::{Metric, answer, conclusion};
 use disklab_units::prose::{count, visible};
@@ -12,7 +12,7 @@ use crate::swept::{self, Along};
 use crate::text::MARKER;
 use crate::title::title;
 
-/// GitHub's Markdown.
+/// Returns the report as GitHub's Markdown.
 pub fn markdown(source: &ReportSource) -> String {
     let mut out = vec![MARKER.to_owned()];
     out.push(format!("## {}\n", plain(&title(source))));
@@ -55,7 +55,7 @@ pub fn markdown(source: &ReportSource) -> String {
     visible(&out.join("\n"))
 }
 
-/// Sentences on where the best choice changes over ranges.
+/// Largest number of sentences about ranges in which the best choice changes.
 const MOST_WINNERS: usize = 24;
 
 fn winners(out: &mut Vec<String>, source: &ReportSource) {
@@ -77,14 +77,15 @@ fn winners(out: &mut Vec<String>, source: &ReportSource) {
     }
 }
 
-/// A row for each group, a column for each choice: the numbers, and below them the changes.
+/// Writes a table with a row for each group and a column for each choice: the numbers, and the
+/// changes below them.
 fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     let choices = source.choices();
     let heads = choices.iter().map(|choice| plain(choice)).join(" | ");
     let head = format!("| | {heads} |\n| --- |{}", " ---: |".repeat(choices.len()));
     out.push(format!("\n### {}\n", plain(metric.name())));
     let caption = plain(&numbers::caption(source, metric));
-    // The marks are the same in every table.
+    // The marks are the same in every table, and are explained once.
     let is_first = source.metrics.first() == Some(metric);
     let marks = if is_first { format!(" {}.", numbers::MARKS) } else { String::new() };
     out.push(format!("{caption}.{marks}\n"));
@@ -101,7 +102,7 @@ fn table(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     failures(out, source, metric);
 }
 
-/// The changes against the baseline, in the same table.
+/// Adds the changes against the baseline to the same table.
 fn changes(out: &mut Vec<String>, source: &ReportSource, metric: &Metric, head: &str) {
     let baseline = source.baseline.as_deref().unwrap_or_default();
     out.push(format!("\nThe change against {}:\n", plain(baseline)));
@@ -118,7 +119,7 @@ fn changes(out: &mut Vec<String>, source: &ReportSource, metric: &Metric, head: 
     }
 }
 
-/// Why trials have no result, once: below the first metric.
+/// Writes the reasons of missing results once, below the first metric.
 fn failures(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     let mut failures: Vec<String> = Vec::new();
     for group in &source.groups {
@@ -140,7 +141,7 @@ fn failures(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
     }
 }
 
-/// Text that is nothing but text in Markdown, on one line.
+/// Escapes text for Markdown, on one line.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -154,11 +155,11 @@ fn plain(text: &str) -> String {
             _ => plain.push(letter),
         }
     }
-    // Names of accounts would be called.
+    // GitHub would notify accounts of these names.
     plain.replace('@', "@\u{200b}")
 }
 
-/// A span of code with whatever is in it.
+/// Returns a span of code that may contain any text.
 fn code(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);

@@ -1,26 +1,27 @@
-//! Numbers that are not fio's: of imported results, of start-ups, of what the disks moved.
+//! Numbers that do not come from fio: of imported results, of start-ups, of the disks' work.
 
 use disklab_compare::answer;
 use disklab_record::{Outcome, Status};
 use disklab_results::Spread;
 use serde::Serialize;
 
-/// Over the trials of a cell that are ok.
+/// A named number over a cell's trials that are ok.
 #[derive(Debug, Serialize)]
 pub struct NamedNumbers {
     pub name: String,
     pub unit: String,
     #[serde(flatten)]
     pub spread: Spread,
-    /// How many of them were given up then: they are more than that.
+    /// Number of trials that timed out: their true values are larger.
     pub censored: usize,
-    /// For counts: their sum, and the sum of what they are out of.
+    /// For counts: their sum, and the sum of their totals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sum: Option<(f64, f64)>,
 }
 
 impl NamedNumbers {
-    /// The median, as far as it is known: `> 60 s`. Of counts, the sum: `7 of 9 cuts`.
+    /// Returns the median, as far as it is known: `> 60 s`. For counts, it is the sum: `7 of 9
+    /// cuts`.
     pub fn median(&self) -> String {
         if let Some((sum, of)) = self.sum {
             return format!("{sum} of {of} {}", self.unit);
@@ -69,7 +70,7 @@ mod tests {
         };
         let all = [outcome(3.0), outcome(3.0), outcome(1.0)];
         let found = over(&all.iter().collect::<Vec<_>>());
-        // The median would be all of them.
+        // The median would be that of all trials.
         assert_eq!((found[0].median().as_str(), found[0].spread.median), ("7 of 9 cuts", 3.0));
     }
 }

@@ -53,7 +53,7 @@ pub fn made_with(report: &MergedRecord) -> Vec<String> {
     kernels.chain(fio.map(str::to_owned)).collect()
 }
 
-/// The axes that a group's head names. The others are its rows.
+/// Axes in a group's head. The other axes are in its rows.
 const HEAD: [&str; 2] = ["array", "workload"];
 
 #[derive(Debug, Serialize)]
@@ -68,12 +68,12 @@ pub struct MergedRecord<'a> {
     pub kernels: Vec<KernelUsed>,
     pub tools: BTreeMap<String, String>,
     pub trials: Tally,
-    /// Somebody runs it now.
+    /// True if a process runs it now.
     #[serde(skip)]
     pub goes_on: bool,
     /// The limits of the numbers.
     pub validity: &'static str,
-    /// For real disks: how noisy the machine was, and whether its level changed; sentences without
+    /// For real disks: the noise of the machine, and changes of its level, as sentences without
     /// their full stops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<String>,
@@ -89,15 +89,15 @@ pub struct KernelUsed {
 /// Cells that are compared with one another.
 #[derive(Debug, Serialize)]
 pub struct CellGroup<'a> {
-    /// Axis and value.
+    /// Axes and values of the head.
     pub head: Cell,
-    /// The axes of the rows.
+    /// Axes of the rows.
     pub axes: Vec<String>,
     pub cells: Vec<CellRow<'a>>,
 }
 
 impl CellGroup<'_> {
-    /// Whether it has nothing of fio's.
+    /// Returns true if the group has no numbers of fio.
     pub fn is_foreign(&self) -> bool {
         self.cells.iter().all(|cell| cell.measured.is_none())
     }
@@ -105,7 +105,7 @@ impl CellGroup<'_> {
 
 #[derive(Debug, Serialize)]
 pub struct CellRow<'a> {
-    /// The value of each of the group's axes.
+    /// Value of each of the group's axes.
     pub values: Vec<String>,
     /// The numbers of trials that are ok; `None` if no trial is.
     pub measured: Option<CellNumbers>,
@@ -123,13 +123,13 @@ pub struct CellRow<'a> {
 pub struct TrialRow<'a> {
     pub trial: &'a str,
     pub seed_index: Option<u32>,
-    /// `None`: it has not run.
+    /// Status of the trial; `None` if it has not run.
     pub status: Option<Status>,
     pub reason: Option<&'a str>,
     pub remarks: &'a [Remark],
 }
 
-/// The numbers that the trials of a cell measured. Latencies in ns.
+/// Numbers that the trials of a cell measured. Latencies are in ns.
 #[derive(Debug, Serialize)]
 pub struct CellNumbers {
     pub seeds: usize,
@@ -141,7 +141,7 @@ pub struct CellNumbers {
     /// The numbers of the writes alone.
     pub write: Option<FioNumbers>,
     pub disks: Vec<DiskNumbers>,
-    /// The disks' shares of the reads, by [`disklab_compare::separation::read_shares`].
+    /// Each disk's share of the reads, by [`disklab_compare::separation::read_shares`].
     #[serde(skip)]
     pub read_shares: Vec<Option<f64>>,
 }
@@ -149,7 +149,7 @@ pub struct CellNumbers {
 #[derive(Debug, Serialize)]
 pub struct FioNumbers {
     pub iops: Spread,
-    /// Bytes a second.
+    /// Bandwidth in bytes per second.
     pub bw_bytes: Spread,
     pub lat_mean_ns: Spread,
     pub p50_ns: Option<Spread>,
@@ -159,13 +159,13 @@ pub struct FioNumbers {
 
 #[derive(Debug, Serialize)]
 pub struct DiskNumbers {
-    /// The name of the disk in the guest's kernel.
+    /// Name of the disk in the guest's kernel.
     pub name: String,
-    /// The lab's name of what it is a model of.
+    /// The lab's name for its model.
     pub device: Option<String>,
     /// The share of all disks' reads, 0 to 1.
     pub read_share: Option<Spread>,
-    /// The part of the time, 0 to 1, in which it had a request.
+    /// Share of the time, 0 to 1, in which the disk had a request.
     pub utilisation: Spread,
 }
 
@@ -188,7 +188,7 @@ impl<'a> MergedRecord<'a> {
             kernels: manifest.kernels.iter().map(kernel).collect(),
             tools: manifest.tools.iter().map(tool).collect(),
             trials: Tally::new(record),
-            // Where nobody can tell, nobody runs the trials that have not run.
+            // If this cannot be determined, the run counts as ended.
             goes_on: disklab_record::is_written(record.folder()).unwrap_or(false),
             validity: validity(record),
             machine: disklab_compare::machine::sentences(record, &usual, DecisionRule::DEFAULT),
@@ -201,11 +201,11 @@ fn groups<'a>(index: &CellIndex<'a>) -> Vec<CellGroup<'a>> {
     let (mut head_axes, mut row_axes): (Vec<_>, Vec<_>) =
         index.axes.iter().cloned().partition(|axis| HEAD.contains(&axis.as_str()));
     if row_axes.is_empty() {
-        // Only arrays and workloads vary: the last of them is what is compared.
+        // If only arrays and workloads vary, the last of them is the compared axis.
         row_axes.extend(head_axes.pop());
     }
     if index.record.manifest().imported.is_some() {
-        // A foreign result has every setting of its file as an axis.
+        // An imported result has every setting of its file as an axis.
         let varies = |axis: &String| {
             index.trials.iter().map(|trial| trial.cell.value(axis)).collect::<BTreeSet<_>>().len()
                 > 1
@@ -259,7 +259,7 @@ impl<'a> TrialRow<'a> {
 impl CellNumbers {
     fn new(samples: &[&Sample]) -> Option<Self> {
         let alone = |pick: fn(&Sample) -> Option<&DirectionSample>| {
-            // Of a direction that one seed lacks, the median would be of the others.
+            // If one seed lacks a direction, the median would be that of the other seeds.
             let parts: Option<Vec<&DirectionSample>> =
                 samples.iter().map(|sample| pick(sample)).collect();
             FioNumbers::new(&parts?)
@@ -276,7 +276,7 @@ impl CellNumbers {
         })
     }
 
-    /// Whether it both read and wrote.
+    /// Returns true if the trials both read and wrote.
     pub fn mixed(&self) -> bool {
         self.read.is_some() && self.write.is_some()
     }
@@ -287,7 +287,7 @@ impl FioNumbers {
         let over = |value: fn(&DirectionSample) -> f64| {
             Spread::over(samples.iter().map(|sample| value(sample)))
         };
-        // A percentile that one seed lacks would be a median of others.
+        // If one seed lacks a percentile, the median would be that of the other seeds.
         let percentile = |value: fn(&DirectionSample) -> Option<Nanos>| {
             let values: Option<Vec<f64>> =
                 samples.iter().map(|sample| Some(value(sample)?.0 as f64)).collect();
@@ -304,7 +304,7 @@ impl FioNumbers {
     }
 }
 
-/// The disks of the first sample; all trials of a cell have the same.
+/// Returns the disks of the first sample. All trials of a cell have the same disks.
 fn disks(samples: &[&Sample]) -> Vec<DiskNumbers> {
     let Some(first) = samples.first() else { return Vec::new() };
     let disk = |(index, disk): (usize, &disklab_results::sample::DeviceSample)| {

@@ -1,5 +1,5 @@
-//! Remarks that keep no trial out of verdicts: each kind once, below the table of the cells, with
-//! where else it is.
+//! Remarks that exclude no trial from verdicts. Each kind is listed once below the table of the
+//! cells, with its other trials.
 
 use std::mem::discriminant;
 
@@ -7,17 +7,17 @@ use disklab_results::Remark;
 use disklab_units::prose::{count, listed};
 use itertools::Itertools;
 
-/// The most other trials that are named by their ids.
+/// Largest number of other trials that are named by their ids.
 const NAMED: usize = 3;
 
-/// Kinds of remarks in the order in which they came, with all trials that they are on.
+/// Kinds of remarks in order of appearance, with all their trials.
 #[derive(Debug, Default)]
 pub struct Notes<'a> {
     all: Vec<(&'a Remark, Vec<&'a str>)>,
 }
 
 impl<'a> Notes<'a> {
-    /// The number of a remark's kind, counted from 1.
+    /// Returns the number of a remark's kind, counted from 1.
     pub fn number(&mut self, remark: &'a Remark, trial: &'a str) -> usize {
         let known =
             self.all.iter().position(|(known, _)| discriminant(*known) == discriminant(remark));
@@ -31,14 +31,14 @@ impl<'a> Notes<'a> {
         at + 1
     }
 
-    /// The number of each kind that is among the remarks on a trial, counted from 1.
+    /// Returns the numbers of the kinds among the remarks on a trial, counted from 1.
     pub fn numbers(&mut self, remarks: &'a [Remark], trial: &'a str) -> Vec<usize> {
-        // That there was no choice is told where choices are compared.
+        // A missing choice is reported with the comparisons.
         let said = remarks.iter().filter(|remark| !remark.doubts() && !remark.is_no_choice());
         said.map(|remark| self.number(remark, trial)).unique().collect()
     }
 
-    /// The notes in the order of their numbers: the first of its kind in full.
+    /// Returns the notes in the order of their numbers: the first of each kind in full.
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |(remark, trials): &(&Remark, Vec<&str>)| {
             let (first, others) =

@@ -1,5 +1,5 @@
 //! The table of absolute numbers: a row for each cell, a column for each choice, and in each row a
-//! mark at what is best. The page, Markdown and CSV have the same table.
+//! mark at the best choice. The page, Markdown and CSV have the same table.
 
 use disklab_compare::{Comparison, Metric};
 use disklab_results::Spread;
@@ -13,21 +13,21 @@ use crate::standing::{Standing, standings};
 pub const MARKS: &str = "Bold: better than every other choice of its row, with certainty; ≈: as \
     good as the best, or the best with others as good; ?: the best, but not with certainty";
 
-/// The number of a choice in a cell, in words.
+/// The number of a choice in a cell, as text.
 #[derive(Debug)]
 pub struct CellNumber {
-    /// The number, as far as it is known; or the words in its place.
+    /// Number, as far as it is known, or the text in its place.
     pub text: String,
-    /// The range over the seeds; empty if it is shown as one number.
+    /// Range over the seeds; empty if it looks like one number.
     pub range: String,
-    /// `None` without a number.
+    /// Standing; `None` without a number.
     pub standing: Option<Standing>,
-    /// Some trial ought to have given a result, and did not.
+    /// True if a trial failed to give a result.
     pub has_failed: bool,
 }
 
 impl CellNumber {
-    /// The sign behind the number.
+    /// Returns the sign behind the number.
     pub const fn sign(&self) -> &'static str {
         match self.standing {
             Some(Standing::AsGood) => " ≈",
@@ -37,7 +37,8 @@ impl CellNumber {
     }
 }
 
-/// The numbers of a group in the order of all choices; `None` for a choice that it does not have.
+/// Returns the numbers of a group in the order of all choices; `None` for a choice that the group
+/// lacks.
 pub fn row(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<Option<CellNumber>> {
     let standings = standings(source, group, metric);
     let place = |value: &str| group.choices.iter().position(|choice| choice.value == value);
@@ -68,17 +69,17 @@ fn number(
     CellNumber { text, range, standing, has_failed }
 }
 
-/// `5.9 to 6.1 ms`: a unit that both have stands once.
+/// Formats a range as `5.9 to 6.1 ms`: a common unit appears once.
 fn range(least: &str, most: &str) -> String {
     let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
     let number = least.rsplit_once(' ').filter(|_| unit(least) == unit(most));
     format!("{} to {most}", number.map_or(least, |(number, _)| number))
 }
 
-/// Letters of a value that a line has room for.
+/// Letters of a value that fit on a line.
 const SHORT: usize = 24;
 
-/// The table of one metric.
+/// Draws the table of one metric.
 pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
     let choices = source.choices();
     html! {
@@ -91,7 +92,7 @@ pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
                 } }
                 tbody { @for group in &source.groups { tr {
                     th scope="row" { a href={"#bars-" (group.name)} {
-                        // A line ends between values, not within one.
+                        // Lines break between values, not within one.
                         @for (at, part) in source.apart(group).split(' ').enumerate() {
                             @if at > 0 { " " }
                             @if part.chars().count() <= SHORT { span { (part) } }
@@ -104,7 +105,7 @@ pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
     }
 }
 
-/// `IOPS: the estimate that verdicts rest on, and the range over the seeds`.
+/// Returns the caption: `IOPS: the estimate that verdicts rest on, and the range over the seeds`.
 pub fn caption(source: &ReportSource, metric: &Metric) -> String {
     let unit = source.groups.iter().map(|group| group.unit(metric)).find(|unit| !unit.is_empty());
     let rate = if unit.as_deref() == Some("1/s") && *metric != Metric::Iops { ", 1/s" } else { "" };
@@ -132,7 +133,7 @@ fn field(number: Option<&CellNumber>) -> Markup {
     }
 }
 
-/// The names of the first columns of [`csv`]; those of the axes follow.
+/// Names of the first columns of [`csv`]; the axes follow.
 const HEAD: [&str; 14] = [
     "metric",
     "unit",
@@ -150,13 +151,13 @@ const HEAD: [&str; 14] = [
     "standing",
 ];
 
-/// The begin of every such file, by which it is known.
+/// Returns the beginning of every such file, which identifies it.
 pub fn csv_begin() -> String {
     HEAD.join(",")
 }
 
-/// A line for each choice of each cell and metric (RFC 4180): numbers in the record's units,
-/// changes in per cent. A field without a value is empty.
+/// Returns a line for each choice of each cell and metric (RFC 4180): numbers in the record's
+/// units, changes in per cent. A field without a value is empty.
 pub fn csv(source: &ReportSource) -> String {
     let all = source.groups.iter().flat_map(|group| &group.cell.0);
     let axes: Vec<&str> = all.map(|(axis, _)| axis.as_str()).unique().collect();
@@ -205,8 +206,8 @@ fn fields(
     ]
 }
 
-/// A field of a CSV file. A text that a spreadsheet would take for a formula begins with an
-/// apostrophe.
+/// Quotes a field of a CSV file. A text that a spreadsheet would take for a formula gets an
+/// apostrophe in front.
 fn quoted(field: &str) -> String {
     let is_number = field.parse::<f64>().is_ok();
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number;
@@ -218,7 +219,7 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// A field in Markdown, which `plain` has escaped.
+/// Formats a field in Markdown, which `plain` has escaped.
 pub fn in_markdown(number: &CellNumber, plain: fn(&str) -> String) -> String {
     let text = plain(&number.text);
     let text = match number.standing {

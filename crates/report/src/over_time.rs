@@ -1,4 +1,4 @@
-//! Pictures of one trial over time: lines for each disk, and where its requests were.
+//! Pictures of one trial over time: lines for each disk, and the addresses of its requests.
 
 mod frame;
 mod lines;
@@ -15,7 +15,7 @@ use crate::chart::Chart;
 use crate::watched::WatchedTrial;
 use measure::MEASURES;
 
-/// The kind of each begins with `side`.
+/// Draws the pictures. The kind of each begins with `side`.
 pub fn pictures(trial: &WatchedTrial, side: &str, scale: &Scale) -> Vec<Chart> {
     let mut charts: Vec<Chart> = MEASURES
         .iter()
@@ -93,8 +93,8 @@ mod tests {
         let charts = pictures(&trial, "a", &Scale::of_each(std::slice::from_ref(&trial))[0]);
         let kinds: Vec<_> = charts.iter().map(|chart| chart.kind.as_str()).collect();
         assert_eq!(kinds, ["a-throughput", "a-seeks", "a-depth", "a-utilisation", "a-addresses"]);
-        // 100 reads of 1 MiB in a second, half of the time at the disk, none where the one before
-        // ended.
+        // 100 reads of 1 MiB take a second, with the disk busy for half of it, and none continues
+        // the previous one.
         for (chart, whole) in charts.iter().zip(["100", "99.0", "0.50", "50.0"]) {
             assert!(chart.says.ends_with(&format!("<b>vda {whole}")), "{}", chart.says);
             assert_eq!((chart.table.rows.len(), chart.table.head.len()), (12, 2));
@@ -104,7 +104,7 @@ mod tests {
         assert!(drawn.contains("&lt;b&gt;vda") && !drawn.contains("<b>vda"));
         assert!(drawn.contains("data:image/png;base64,iVBORw0KGgo"));
         assert!(drawn.contains(">2.5</text>") && drawn.contains(">0.5</text>"), "{drawn}");
-        // What is beyond is marked and told.
+        // Requests beyond the frame are marked and named.
         assert!(drawn.contains("▲ 2</text>"), "{drawn}");
         assert!(charts[4].note.contains("<b>vda 2 writes at 256 GiB"), "{}", charts[4].note);
         assert_eq!(drawn.matches("class=\"fine\"").count(), 1);
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// As in a cell of hard disks and SSDs.
+    /// A cell of hard disks and SSDs has such trials.
     #[test]
     fn a_short_trial_is_not_on_the_axis_of_long_ones() {
         let all = [20.0, 0.3, 19.0, 0.31].map(|seconds| WatchedTrial { seconds, ..watched() });

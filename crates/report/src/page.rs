@@ -1,4 +1,4 @@
-//! The page: one file that opens without a server, and asks nobody for anything.
+//! The page: one file that opens without a server, and loads nothing from the network.
 
 use disklab_units::prose::visible;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -10,11 +10,11 @@ use crate::source::ReportSource;
 use crate::text::MARKER;
 use crate::title::title;
 
-/// No request to anywhere: what the page needs is in it.
+/// The policy forbids all requests: everything that the page needs is in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
     img-src data: blob:";
 
-/// The whole page.
+/// Writes the whole page.
 pub fn html(source: &ReportSource) -> String {
     let drawn: Vec<(Panel, Markup)> = panels::in_order()
         .into_iter()
@@ -70,7 +70,7 @@ fn head(source: &ReportSource) -> Markup {
     }
 }
 
-/// Draws what could not be read, which stands before everything else.
+/// Draws the list of unreadable parts, which comes first on the page.
 fn lost(source: &ReportSource) -> Markup {
     html! {
         @if !source.lost.is_empty() {
@@ -82,7 +82,7 @@ fn lost(source: &ReportSource) -> Markup {
     }
 }
 
-/// `None` where the record is of other things than the panel.
+/// Draws a panel; `None` if the panel does not apply to the record.
 fn drawn(panel: &Panel, source: &ReportSource) -> Option<Markup> {
     let body = match (panel.draw)(source) {
         Ok(pieces) => pieces_of(&pieces, panel.name),

@@ -1,4 +1,5 @@
-//! The form of a panel: a part of the page with a heading, made of words, pictures and sections.
+//! The form of a panel: a part of the page with a heading, which consists of text, pictures and
+//! sections.
 
 use disklab_record::outcome::Cell;
 use maud::{Markup, html};
@@ -6,27 +7,27 @@ use maud::{Markup, html};
 use crate::chart::Chart;
 use crate::source::{Group, ReportSource};
 
-/// A panel; each file of `src/panels` declares one, as `pub const PANEL`.
+/// A panel. Each file of `src/panels` declares one, as `pub const PANEL`.
 #[derive(Debug, Clone, Copy)]
 pub struct Panel {
-    /// Panels stand on the page in the order of this.
+    /// Position on the page, among the other panels.
     pub place: u32,
-    /// The name in ids, file names and `--panel`: a word of small letters.
+    /// Name in ids, file names and `--panel`: a word of small letters.
     pub name: &'static str,
     /// The heading of the panel.
     pub title: &'static str,
-    /// Kinds of its pictures, for who asks for one of them. Empty where it has none.
+    /// Kinds of its pictures, for `--panel`. Empty if it has none.
     pub pictures: &'static str,
     pub draw: fn(&ReportSource) -> Result<Vec<Piece>, Nothing>,
 }
 
-/// Why a panel has nothing to show, as a sentence.
+/// Reason why a panel has nothing to show, as a sentence.
 #[derive(Debug)]
 pub enum Nothing {
-    /// The record lacks what it should have: the reason stands on the page.
+    /// The record lacks data that it should have. The page shows the reason.
     Missing(String),
-    /// The record is of other things: the page leaves the panel out, and who asks for it by name is
-    /// told.
+    /// The panel does not apply to the record. The page leaves the panel out, and a request by name
+    /// gets the reason.
     Elsewhere(String),
 }
 
@@ -50,13 +51,13 @@ impl From<&str> for Nothing {
     }
 }
 
-/// Words, and other pieces below them.
+/// Returns text, and other pieces below it.
 pub fn with_words(words: Markup, pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     std::iter::once(Piece::Words(words)).chain(pieces).collect()
 }
 
-/// Words, and below them a section for each group of which there is something to show: its summary
-/// and its pieces. The group to begin with is open. An error where there is nothing to show of any.
+/// Returns text, and below it a section for each group with something to show: its summary and its
+/// pieces. The first group is open. Returns an error if no group has anything to show.
 pub fn of_groups<'s, 'a>(
     source: &'s ReportSource<'a>,
     words: Markup,
@@ -79,7 +80,7 @@ pub fn of_groups<'s, 'a>(
     if sections.is_empty() { Err(nothing.into()) } else { Ok(with_words(words, sections)) }
 }
 
-/// A list of things and what is said of each.
+/// Draws a list of names, each with its text.
 pub fn facts<T: AsRef<str>, U: AsRef<str>>(all: impl IntoIterator<Item = (T, U)>) -> Markup {
     html! {
         dl.facts {
@@ -99,14 +100,13 @@ pub enum Piece {
 /// A part with a heading of its own, which can be folded.
 #[derive(Debug)]
 pub struct Section {
-    /// The name of the section within its panel: a slug.
+    /// Name of the section within its panel: a slug.
     pub name: String,
     pub title: String,
-    /// Beside the heading, also where the section is folded.
+    /// Text beside the heading, also of a folded section.
     pub summary: String,
     pub open: bool,
-    /// The cell of the section, for those who ask for the pictures of one cell. Empty if it is
-    /// about all.
+    /// Cell of the section, for requests of one cell's pictures. Empty if it is about all cells.
     pub cell: Cell,
     pub pieces: Vec<Piece>,
 }

@@ -9,16 +9,16 @@ use crate::panel::{Nothing, Piece};
 use crate::panels;
 use crate::source::{ReportSource, values_by_axis};
 
-/// A picture that was asked for.
+/// A requested picture.
 #[derive(Debug)]
 pub struct FoundPicture {
     pub chart: Chart,
-    /// The other cells that it could have been of, in words.
+    /// Other cells that the picture could have shown, as text.
     pub others: Vec<String>,
 }
 
-/// The first picture of `panel` that is of this kind and of a cell with these values: (axis,
-/// value). Without values that of an open section goes first. An error says what there is.
+/// Finds the first picture of `panel` of this kind, for a cell with these values: (axis, value).
+/// Without values, pictures of open sections go first. An error lists the existing pictures.
 pub fn find(
     source: &ReportSource,
     panel: &str,
@@ -55,7 +55,7 @@ pub fn find(
         ));
     }
     charts.retain(|(chart, _)| kind.is_none_or(|kind| chart.kind == kind));
-    // The sort keeps the order of those that are equal.
+    // The sort is stable.
     charts.sort_by_key(|(_, open)| !open);
     let cells: Vec<Cell> = charts.iter().map(|(chart, _)| chart.cell.clone()).collect();
     let fits =
@@ -67,7 +67,7 @@ pub fn find(
     Ok(FoundPicture { chart, others })
 }
 
-/// Says which of the wanted values is missing, and which values there are.
+/// Says which of the requested values is missing, and which values exist.
 fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
     let axes = values_by_axis(cells.iter());
     for (axis, value) in wanted {
@@ -93,7 +93,7 @@ fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
     format!("no picture is of a cell with all of these values; cells: {all}")
 }
 
-/// Pictures with the cells of their sections, and whether these are open.
+/// Collects pictures with the cells of their sections, and with whether these are open.
 fn gather(pieces: Vec<Piece>, cell: &Cell, open: bool, charts: &mut Vec<(Chart, bool)>) {
     for piece in pieces {
         match piece {

@@ -3,16 +3,17 @@
 use disklab_trace::timeline::Raster;
 use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 
-/// Seen on white and on dark ground alike, and told apart by the colour-blind.
+/// Colours that are visible on white and on dark background, and that colour-blind readers can
+/// distinguish.
 pub const READ: &str = "#3391cf";
 pub const WRITE: &str = "#e2701f";
 pub const BOTH: &str = "#a06cc9";
 
-/// The part of filled cells below which a single one would hardly be seen.
+/// Share of filled cells below which a single cell would hardly be visible.
 const SPARSE: f64 = 0.02;
 
-/// A pixel for each cell, the highest address on top; where there was nothing, the ground shows.
-/// Where there is little, each has its four neighbours' pixels too.
+/// Draws a pixel for each cell, with the highest address on top. Empty cells are transparent. If
+/// few cells are filled, each also fills its four neighbours' pixels.
 pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
     let (width, height) = (reads.columns, reads.rows());
     let own = |column: usize, row: usize| {
@@ -51,7 +52,7 @@ pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
     encoded(width as u32, height as u32, &rows)
 }
 
-/// Pixels of two bits as a PNG: the first colour is transparent.
+/// Encodes pixels of two bits as a PNG: the first colour is transparent.
 fn encoded(width: u32, height: u32, rows: &[u8]) -> Vec<u8> {
     let palette = ["#000000", READ, WRITE, BOTH].iter().flat_map(|colour| rgb(colour));
     let mut png = Vec::new();
@@ -61,14 +62,14 @@ fn encoded(width: u32, height: u32, rows: &[u8]) -> Vec<u8> {
     encoder.set_palette(palette.collect::<Vec<u8>>());
     encoder.set_trns(&[0]);
     encoder.set_compression(Compression::High);
-    // Neighbours have little in common.
+    // Filters would not help, since neighbours have little in common.
     encoder.set_filter(Filter::NoFilter);
     // Writing to a vector does not fail.
     let _ = encoder.write_header().and_then(|mut writer| writer.write_image_data(rows));
     png
 }
 
-/// Half as wide and high: a cell has what is in any of four.
+/// Halves width and height: a cell holds the contents of four.
 pub fn halved(fine: &Raster) -> Raster {
     let (columns, rows) = (fine.columns.div_ceil(2), fine.rows().div_ceil(2));
     let mut half = Raster { columns, cells: vec![0; columns * rows] };
@@ -100,14 +101,14 @@ mod tests {
 
     #[test]
     fn few_requests_are_seen() {
-        // One of many cells, and the same cell among many that have something.
+        // The cell is one of few filled cells, or one of many.
         let pixels = |others: u32| {
             let mut reads = Raster { columns: 60, cells: vec![0; 3600] };
             reads.cells[30 * 60 + 30] = 1;
             reads.cells[..1200].fill(others);
             let bytes = png(&reads, &Raster { columns: 60, cells: vec![0; 3600] });
             let rows = inflated(&bytes);
-            // 15 bytes and a filter's a row; column 30 is the third of its byte.
+            // A row has 15 bytes and a filter; column 30 is the third pixel of its byte.
             [29, 30, 31].map(|row| rows[(59 - row) * 16 + 1 + 7])
         };
         assert_eq!(pixels(0), [0b0000_0100, 0b0001_0101, 0b0000_0100]);
@@ -126,12 +127,12 @@ mod tests {
 
     #[test]
     fn pixels_are_cells_from_the_top() {
-        // Five columns, two rows: column by column, the lowest first.
+        // Five columns and two rows, column by column, the lowest first.
         let reads = Raster { columns: 5, cells: vec![1, 0, 0, 0, 0, 2, 0, 0, 0, 9] };
         let writes = Raster { columns: 5, cells: vec![0, 0, 0, 0, 0, 1, 0, 0, 1, 0] };
         let png = png(&reads, &writes);
         assert!(png.starts_with(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x05\0\0\0\x02\x02\x03"));
-        // The end has a checksum that the specification gives.
+        // The last chunk has a checksum that the specification gives.
         assert!(png.ends_with(b"\0\0\0\0IEND\xae\x42\x60\x82"));
         assert_eq!(inflated(&png), [0, 0b0000_1100, 0b0100_0000, 0, 0b0100_0000, 0b1000_0000]);
     }

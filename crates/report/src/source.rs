@@ -1,4 +1,4 @@
-//! The records of a report and everything that was computed from them.
+//! The records of a report, and everything computed from them.
 
 mod groups;
 mod open;
@@ -26,65 +26,65 @@ use crate::merge::MergedRecord;
 /// The options of a report.
 #[derive(Debug, Default)]
 pub struct ReportOptions {
-    /// The first is the matrix's. None: the usual ones.
+    /// Metrics. The first is the matrix's. If empty, the usual ones are shown.
     pub metrics: Vec<Metric>,
-    /// An axis and its value, instead of the suite's baseline.
+    /// Axis and value of the baseline, in place of the suite's.
     pub baseline: Option<(String, String)>,
-    /// Axes that are no part of the cells.
+    /// Axes that are not part of the cells.
     pub ignored: Vec<String>,
-    /// How often cells count in the recommendation, where it is not once.
+    /// Weights of cells in the recommendation, if they are not 1.
     pub weights: Vec<Weight>,
-    /// Trials to be looked at closer, by their ids.
+    /// Trials to show in detail, by their ids.
     pub trials: Vec<String>,
-    /// The command that makes this report again.
+    /// Command that makes this report again.
     pub command: String,
-    /// The folder of each record, as a link in the report says it.
+    /// Folder of each record, as a link in the report.
     pub links: Vec<String>,
-    /// The version of disklab that makes it.
+    /// Version of disklab that makes the report.
     pub version: String,
-    /// The title, instead of the suite's question.
+    /// Title, in place of the suite's question.
     pub title: Option<String>,
 }
 
-/// Records, what was found in them, and what of them is to be shown.
+/// Records, their contents, and the selection to show.
 #[derive(Debug)]
 pub struct ReportSource<'a> {
     pub wanted: &'a ReportOptions,
-    /// The records, at least one; the others are compared with the first.
+    /// Records, at least one. The others are compared with the first.
     pub records: &'a [Record],
-    /// The same with their suites and cells.
+    /// The records with their suites and cells.
     pub indexes: Vec<CellIndex<'a>>,
-    /// Sentences on what could not be read.
+    /// Sentences about unreadable parts.
     pub lost: Vec<String>,
     /// Each record merged over its seeds.
     pub merged: Vec<MergedRecord<'a>>,
-    /// The axis in which the choices of a group differ; `record` where records are compared.
+    /// Axis in which the choices of a group differ; `record` if records are compared.
     pub compared: String,
-    /// The choice that the others are compared with.
+    /// Choice that the others are compared with.
     pub baseline: Option<String>,
     /// The metrics, at least one.
     pub metrics: Vec<Metric>,
     pub rule: DecisionRule,
     pub until: Option<&'a UntilDecided>,
-    /// How seeds were added, if results were seen before all of them were run.
+    /// Rule by which seeds were added, if results were seen before all seeds had run.
     pub design: Option<SequentialDesign>,
-    /// The trials of each comparison.
+    /// Trials of each comparison.
     pub matched: Vec<MatchedTrials<'a>>,
-    /// The comparisons in each metric.
+    /// Comparisons in each metric.
     pub comparisons: Vec<Comparison>,
-    /// Why there are none.
+    /// Reason why there are no comparisons.
     pub no_comparisons: Option<String>,
-    /// The value of the compared axis to take; `None` if no cell has two with a result.
+    /// Recommended value of the compared axis; `None` if no cell has two values with a result.
     pub recommendation: Option<Recommendation>,
-    /// Cells that differ in `compared` only, in the order of the records.
+    /// Groups of cells that differ in `compared` only, in the order of the records.
     pub groups: Vec<Group<'a>>,
     choices: Vec<String>,
-    /// Comparisons of each two choices in each metric, all of a metric as one family.
+    /// Comparisons of each pair of choices in each metric; all pairs of a metric are one family.
     pairs: Vec<Comparison>,
 }
 
 impl<'a> ReportSource<'a> {
-    /// An error where somebody asks for a metric or a baseline that is not there.
+    /// Makes the source. Returns an error if a requested metric or baseline does not exist.
     pub fn new(records: &'a Records, wanted: &'a ReportOptions) -> Result<Self, Error> {
         let Records { all, lost } = records;
         let axis = wanted.baseline.as_ref().map(|(axis, _)| axis.as_str());
@@ -142,7 +142,7 @@ impl<'a> ReportSource<'a> {
         let choices = values.cloned().unique().collect();
         let every_two = match_pairs(&indexes, &compared, Trust::Sound);
         let pairs = metrics.chunks(1).flat_map(|metric| {
-            // Without enough trials for any estimate there is no standing either.
+            // Without enough trials for an estimate, there is no standing either.
             compare(&every_two, metric, rule, design.as_ref()).unwrap_or_default()
         });
         let pairs = pairs.collect();
@@ -168,23 +168,23 @@ impl<'a> ReportSource<'a> {
         })
     }
 
-    /// All values of what is compared, in the order in which the groups have them: colours go by
-    /// their places.
+    /// Returns all values of the compared axis, in the order of the groups. Their indices determine
+    /// the colours.
     pub fn choices(&self) -> Vec<&str> {
         self.choices.iter().map(String::as_str).collect()
     }
 
-    /// The place of a choice among all, by which its colour goes.
+    /// Returns the index of a choice among all choices, which determines its colour.
     pub fn series(&self, choice: &CellChoice) -> usize {
         self.choices.iter().position(|known| *known == choice.value).unwrap_or(0)
     }
 
-    /// How a later command names the records.
+    /// Returns the names of the records for a later command.
     pub fn names(&self) -> Vec<String> {
         self.records.iter().map(|record| name_of(record.folder())).collect()
     }
 
-    /// A sentence on each record that is not complete.
+    /// Returns a sentence for each incomplete record.
     pub fn unfinished(&self) -> Vec<String> {
         let several = self.records.len() > 1;
         let sentence = |report: &MergedRecord| {
@@ -206,44 +206,44 @@ impl<'a> ReportSource<'a> {
         self.merged.iter().filter_map(sentence).collect()
     }
 
-    /// The last part of the first record's path.
+    /// Returns the last part of the first record's path.
     pub fn short_name(&self) -> String {
         let folder = self.records.first().and_then(|record| record.folder().file_name());
         folder.map_or_else(|| "report".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// The verdicts in words, of the first metric.
+    /// Returns the verdicts of the first metric as sentences.
     pub fn sentences(&self) -> Vec<String> {
         conclusion::sentences(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
-    /// Says what becomes of the verdicts on other disks: at the ends of estimated parameters, and
-    /// over several drives.
+    /// Describes the verdicts on other disks: at the ends of estimated parameters, and over several
+    /// drives.
     pub fn on_other_disks(&self) -> Vec<String> {
         let at_ends = sensitivity::sentences(&self.comparisons);
         at_ends.into_iter().chain(drives::sentences(&self.comparisons)).collect()
     }
 
-    /// How many seeds would decide what the first metric leaves undecided, and how to add them, in
-    /// words.
+    /// Says how many seeds would decide the undecided cells of the first metric, and how to add
+    /// them.
     pub fn seeds_to_decide(&self) -> Option<String> {
         self.more_seeds().map(|more| more.to_string())
     }
 
-    /// The seeds that would decide what the first metric leaves undecided.
+    /// Returns the seeds that would decide the undecided cells of the first metric.
     pub fn more_seeds(&self) -> Option<MoreSeeds> {
         let own: Vec<_> = self.of_first_metric().cloned().collect();
         let more = conclusion::more_seeds(&own, &self.indexes)?;
         Some(more.beside(self.recommendation.as_ref().and_then(Recommendation::seeds_added)))
     }
 
-    /// The choices that take one of two values by seed in the first metric, in words.
+    /// Names the choices that take one of two values by seed in the first metric.
     pub fn two_modes(&self) -> Option<String> {
         conclusion::two_modes(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
-    /// The number of a choice that is shown beside its change: that of its comparison, or of those
-    /// that it is the baseline of; else the median over its seeds.
+    /// Returns a choice's number beside its change. It is that of its comparison, or of the
+    /// comparisons of which it is the baseline, or else the median over its seeds.
     pub fn number(&self, group: &Group, choice: &CellChoice, metric: &Metric) -> Option<f64> {
         let Some((comparison, is_treatment)) = self.shown_beside(group, choice, metric) else {
             return choice.spread(metric).map(|spread| spread.median);
@@ -252,8 +252,8 @@ impl<'a> ReportSource<'a> {
         if is_treatment { treatment } else { baseline }
     }
 
-    /// The same in words, as far as it is known: `> 60 s`. Where a choice lacks seeds, the number
-    /// of the baseline's other seeds is named: `776 (of 501)`.
+    /// Returns the same number as text, as far as it is known: `> 60 s`. If a choice lacks seeds,
+    /// the baseline's number over its other seeds is added: `776 (of 501)`.
     pub fn number_in_words(
         &self,
         group: &Group,
@@ -276,7 +276,7 @@ impl<'a> ReportSource<'a> {
         })
     }
 
-    /// The comparison whose number a choice shows, and whether the choice is its treatment.
+    /// Returns the comparison whose number a choice shows, and whether the choice is its treatment.
     fn shown_beside(
         &self,
         group: &Group,
@@ -305,7 +305,7 @@ impl<'a> ReportSource<'a> {
         self.comparisons.iter().filter(move |comparison| Some(&comparison.metric) == first)
     }
 
-    /// The verdict on one choice of a group.
+    /// Returns the verdict on one choice of a group.
     pub fn comparison(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Comparison> {
         self.comparisons.iter().find(|comparison| {
             comparison.treatment == choice
@@ -314,7 +314,7 @@ impl<'a> ReportSource<'a> {
         })
     }
 
-    /// The verdict on one choice of a group, held against another one.
+    /// Returns the verdict on one choice of a group, compared with another one.
     pub fn verdict_between(
         &self,
         group: &Group,
@@ -342,7 +342,7 @@ impl<'a> ReportSource<'a> {
         })
     }
 
-    /// The axes that tell groups apart; the conditions name the others.
+    /// Returns the axes that distinguish groups. The conditions name the others.
     pub fn axes(&self) -> Vec<&str> {
         let differs = |(axis, value): &&(String, String)| {
             self.groups.iter().any(|other| other.cell.value(axis) != Some(value))
@@ -351,15 +351,15 @@ impl<'a> ReportSource<'a> {
         all.map(|(axis, _)| axis.as_str()).unique().collect()
     }
 
-    /// The values of a group by which it differs from others, in words.
+    /// Returns the values in which a group differs from others, as text.
     pub fn apart(&self, group: &Group) -> String {
         let named = |axis: &str| Some(answer::named(axis, group.cell.value(axis)?));
         let own = self.axes().into_iter().filter_map(named).join(", ");
         if own.is_empty() { group.title() } else { own }
     }
 
-    /// The place of the group to begin with: where the change that is certain is greatest, else
-    /// any; without one the first that has a result.
+    /// Returns the index of the group to begin with: the one with the greatest certain change, or
+    /// else the greatest change. Without changes, it is the first group with a result.
     pub fn striking(&self) -> usize {
         let rank = |comparison: &Comparison| {
             let size = answer::size(comparison.change?.percent);
@@ -387,8 +387,8 @@ impl<'a> ReportSource<'a> {
     }
 }
 
-/// Metrics over whose verdicts together alpha holds: each for itself, so that more numbers on a
-/// page change no verdict; all that a run decided by, where it did.
+/// Returns the metrics whose verdicts alpha limits together: each alone, so that more numbers on a
+/// page change no verdict. If a run decided by several metrics, these are one family.
 pub fn families<'a>(metrics: &'a [Metric], until: Option<&UntilDecided>) -> Vec<&'a [Metric]> {
     if until.is_some() { vec![metrics] } else { metrics.chunks(1).collect() }
 }

@@ -1,4 +1,4 @@
-//! The standing of each choice in its cell: which one is best, and which are as good.
+//! The standing of each choice in its cell: the best one, and those that are as good.
 
 use disklab_compare::Metric;
 use disklab_stats::{Better, Verdict};
@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::source::{CellChoice, Group, ReportSource};
 
-/// How a choice stands among the choices of its cell in one metric.
+/// Standing of a choice among the choices of its cell in one metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Every other choice is worse, with certainty.
+    /// Every other choice is certainly worse.
     Best,
-    /// The same as the best of the others, or the best with others that are the same.
+    /// The same as the best of the others, or the best together with others.
     AsGood,
     /// The best median; at least one other choice is undecided against it.
     Leads,
@@ -20,7 +20,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The word in a CSV file.
+    /// Returns the word in a CSV file.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Best => "best",
@@ -31,7 +31,7 @@ impl Standing {
     }
 }
 
-/// The standing of each choice of a group, in their order; `None` for a choice without a number.
+/// Returns the standing of each choice of a group, in order; `None` for a choice without a number.
 pub fn standings(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<Option<Standing>> {
     let values: Vec<Option<f64>> =
         group.choices.iter().map(|choice| source.number(group, choice, metric)).collect();
@@ -48,7 +48,7 @@ pub fn standings(source: &ReportSource, group: &Group, metric: &Metric) -> Vec<O
     let Some(mut leader) = known().max_by(|one, other| rank(one).total_cmp(&rank(other))) else {
         return vec![None; values.len()];
     };
-    // Verdicts are of pairs of trials, and may know better than medians.
+    // Verdicts compare pairs of trials, and may contradict medians.
     for _ in known() {
         let Some(other) = known().find(|at| verdict(*at, leader) == Some(Verdict::Better)) else {
             break;

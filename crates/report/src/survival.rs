@@ -5,7 +5,7 @@ use disklab_record::{Outcome, Record, Status};
 use disklab_results::measure::Measure;
 use disklab_units::prose::{count, in_shell, listed};
 
-/// Returns the sentence without its full stop. None: nobody cut the power.
+/// Returns the sentence without its full stop. None if the power was never cut.
 pub fn sentence(record: &Record) -> Option<String> {
     let outcomes: Vec<_> =
         record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).collect();
@@ -17,7 +17,7 @@ pub fn sentence(record: &Record) -> Option<String> {
     if cuts.is_empty() {
         return None;
     }
-    // Records of before have only those that were survived.
+    // Older records count the survived cuts only.
     let of = |measure: &Measure| measure.of.unwrap_or(measure.value);
     let survived: f64 = cuts.iter().map(|(_, measure)| measure.value).sum();
     let all: f64 = cuts.iter().map(|(_, measure)| of(measure)).sum();
@@ -47,7 +47,7 @@ pub fn sentence(record: &Record) -> Option<String> {
     ))
 }
 
-/// The most trials that are named.
+/// Largest number of trials that are named.
 const NAMED: usize = 3;
 
 fn record_name(record: &Record) -> String {

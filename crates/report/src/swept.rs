@@ -1,4 +1,4 @@
-//! Axes that go over numbers, and the cells along them.
+//! Numeric axes, and the cells along them.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use maud::{Markup, html};
 use crate::panel::{Nothing, Piece, Section};
 use crate::source::{CellChoice, ReportSource};
 
-/// A choice with all values of its cell, the compared one among them.
+/// A choice with all values of its cell, including the compared one.
 pub struct Full<'s, 'a> {
     cell: Cell,
     pub choice: &'s CellChoice<'a>,
 }
 
-/// The points of an axis, all else but the compared axis equal.
+/// Points along an axis, with equal values of all axes but the compared one.
 pub struct SweepLine<'s, 'a> {
-    /// The axes and values that are equal.
+    /// Axes and values that are equal.
     pub rest: Cell,
-    /// In rising order.
+    /// Points in rising order.
     pub points: Vec<SweepPoint<'s, 'a>>,
-    /// Samples: other numbers vary together with this one.
+    /// True for samples: other numbers vary together with this one.
     pub is_sampled: bool,
 }
 
@@ -33,15 +33,14 @@ pub struct SweepLine<'s, 'a> {
 pub struct SweepPoint<'s, 'a> {
     pub value: String,
     pub at: f64,
-    /// The choices in the order of [`series`]; `None`: there is no such cell.
+    /// Choices in the order of [`series`]; `None` if there is no such cell.
     pub choices: Vec<Option<&'s CellChoice<'a>>>,
 }
 
-/// Sections that are drawn; the matrix has all cells.
+/// Largest number of drawn sections; the matrix has all cells.
 const MOST: usize = 24;
 
-/// The sections of the first of all things that are drawn, the first one open, and how many are
-/// left.
+/// Draws the first sections, the first one open. Returns the number of remaining sections too.
 pub fn sections<T>(
     all: impl IntoIterator<Item = T>,
     section: impl Fn(T, bool) -> Section,
@@ -52,7 +51,7 @@ pub fn sections<T>(
     (sections, all.count())
 }
 
-/// Said of sections that are left.
+/// Says how many sections are not drawn.
 pub fn not_drawn(left: usize, noun: &str) -> Markup {
     html! {
         @if left > 0 {
@@ -62,7 +61,7 @@ pub fn not_drawn(left: usize, noun: &str) -> Markup {
     }
 }
 
-/// All cells, and their axes that go over numbers.
+/// Returns all cells, and their numeric axes.
 pub fn over_numbers<'s, 'a>(
     source: &'s ReportSource<'a>,
 ) -> Result<(Vec<Full<'s, 'a>>, Vec<String>), Nothing> {
@@ -75,7 +74,7 @@ pub fn over_numbers<'s, 'a>(
     Ok((cells, axes))
 }
 
-/// The number that a value is, of an axis that goes over numbers.
+/// Returns the value of a numeric axis as a number.
 pub fn number(axis: &str, value: &str) -> Option<f64> {
     let is_over_numbers = match axis.parse::<SuiteAxis>() {
         Ok(SuiteAxis::Parameter(_)) => true,
@@ -85,7 +84,7 @@ pub fn number(axis: &str, value: &str) -> Option<f64> {
     if is_over_numbers { value.parse::<Number>().ok().map(Number::value) } else { None }
 }
 
-/// All cells.
+/// Returns all cells.
 pub fn all<'s, 'a>(source: &'s ReportSource<'a>) -> Vec<Full<'s, 'a>> {
     let of = |group: &'s crate::source::Group<'a>| {
         group.choices.iter().map(move |choice| {
@@ -96,8 +95,8 @@ pub fn all<'s, 'a>(source: &'s ReportSource<'a>) -> Vec<Full<'s, 'a>> {
     source.groups.iter().flat_map(of).collect()
 }
 
-/// The axes that go over numbers, in the order of the cells; where a value is none, it is no such
-/// axis. Two numbers of jobs are a comparison, and no range.
+/// Returns the numeric axes in the order of the cells. An axis with any other value is not numeric,
+/// and two numbers of jobs are a comparison in place of a range.
 pub fn axes(cells: &[Full]) -> Vec<String> {
     let mut axes: Vec<String> = Vec::new();
     let names = cells.first().into_iter().flat_map(|full| full.cell.0.iter().map(|(axis, _)| axis));
@@ -114,12 +113,12 @@ pub fn axes(cells: &[Full]) -> Vec<String> {
     axes
 }
 
-/// The names of the lines: the compared axis's values, unless the lines go along that axis.
+/// Returns the names of the lines: the compared axis's values, unless the lines go along that axis.
 pub fn series<'s>(source: &'s ReportSource, along: &[&str]) -> Vec<&'s str> {
     if along.contains(&source.compared.as_str()) { vec![""] } else { source.choices() }
 }
 
-/// The place of a cell among the series.
+/// Returns the index of a cell among the series.
 fn place(full: &Full, source: &ReportSource, series: &[&str]) -> Option<usize> {
     if series == [""] {
         Some(0)
@@ -128,15 +127,15 @@ fn place(full: &Full, source: &ReportSource, series: &[&str]) -> Option<usize> {
     }
 }
 
-/// A cell without some axes, and those axes alone.
+/// Splits a cell into the part without some axes, and these axes.
 fn split(cell: &Cell, axes: &[&str]) -> (Cell, Cell) {
     let (own, rest) =
         cell.0.iter().cloned().partition(|(axis, _): &(String, _)| axes.contains(&axis.as_str()));
     (Cell(rest), Cell(own))
 }
 
-/// The cells along an axis, with all else equal but those `together`: this one alone, or several
-/// that vary together, as those of samples of a hypercube do.
+/// Returns the cells along an axis, with equal values of all axes but those in `together`. These
+/// are this axis alone, or several that vary together, as in samples of a hypercube.
 fn lines<'s, 'a>(
     source: &ReportSource,
     cells: &'s [Full<'s, 'a>],
@@ -160,11 +159,11 @@ fn lines<'s, 'a>(
     lines.filter(|line| line.points.len() > 1).collect()
 }
 
-/// The lines along an axis, or samples if there are no lines.
+/// Lines along an axis, or samples if there are no lines.
 pub struct Along<'s, 'a> {
     pub axis: String,
     pub line: SweepLine<'s, 'a>,
-    /// The names of the lines, by [`series`].
+    /// Names of the lines, by [`series`].
     pub series: Vec<&'s str>,
 }
 
@@ -192,11 +191,11 @@ pub fn along<'s, 'a>(
 }
 
 impl Along<'_, '_> {
-    /// Says where the best choice changes.
+    /// Says at which values the best choice changes.
     pub fn winner(&self, metric: &Metric) -> Option<String> {
         let Self { line, series, .. } = self;
-        // One that none of these cells has, such as a policy on disks without a mirror, is not
-        // missing anywhere.
+        // A choice that none of these cells has, such as a policy on disks without a mirror, is not
+        // missing.
         let is_there = |at: &usize| {
             line.points.iter().any(|point| point.choices.get(*at).is_some_and(Option::is_some))
         };
@@ -218,27 +217,27 @@ impl Along<'_, '_> {
         } else {
             winner::sentence(&winner::stretches(&spreads, better), &points, &choices)
         };
-        // Of one seed each, whatever is first is so in all of its seeds.
+        // With one seed each, the first choice is first in all of its seeds.
         let of_one = all().all(|choice| choice.results().count() < 2);
         let caution = if of_one { " (one seed each: another may say otherwise)" } else { "" };
         sentence.map(|sentence| sentence + caution)
     }
 
-    /// `IOPS over disk.2.seek`
+    /// Returns the title: `IOPS over disk.2.seek`.
     pub fn title(&self, metric: &Metric) -> String {
         format!("{} over {}", metric.name(), self.axis)
     }
 }
 
-/// Cells over two axes, all else equal.
+/// Cells over two axes, with equal values of all others.
 pub struct SweepMap<'s, 'a> {
     pub rest: Cell,
     /// Values of each axis, and the choice.
     pub marks: Vec<([String; 2], &'s CellChoice<'a>)>,
 }
 
-/// The cells over two axes; the compared axis is among what is equal, unless it is one of the two.
-/// `sampled`: of all other axes that go over numbers too, which vary together with these.
+/// Returns the cells over two axes. The compared axis is among the equal ones, unless it is one of
+/// the two. If `sampled`, all other numeric axes vary together with these.
 pub fn fields<'s, 'a>(
     cells: &'s [Full<'s, 'a>],
     axes: [&str; 2],
@@ -254,10 +253,10 @@ pub fn fields<'s, 'a>(
     fields.into_iter().map(|(rest, marks)| SweepMap { rest, marks }).collect()
 }
 
-/// Cells of which only numbers differ and what is compared.
+/// Cells that differ in numbers and in the compared axis only.
 pub struct Cloud<'s, 'a> {
     pub rest: Cell,
-    /// The place of its series, what its numbers are, and the choice.
+    /// Index of its series, its numbers, and the choice.
     pub marks: Vec<(usize, Cell, &'s CellChoice<'a>)>,
 }
 

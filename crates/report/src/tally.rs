@@ -1,22 +1,22 @@
-//! How many trials of a record came to what.
+//! Counts a record's trials by their outcomes.
 
 use disklab_record::{Record, Status};
 use disklab_results::Remark;
 use serde::Serialize;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     pub ok: usize,
     pub failed: usize,
     pub skipped: usize,
     pub interrupted: usize,
-    /// Not needed for any verdict.
+    /// Trials that no verdict needs.
     #[serde(rename = "spared")]
     pub not_needed: usize,
-    /// Never begun.
+    /// Trials that never began.
     pub not_run: usize,
-    /// Trials that are ok but lost what had been promised in a power cut.
+    /// Trials that are ok but lost promised data in a power cut.
     #[serde(skip_serializing_if = "is_none")]
     pub lost: usize,
 }
@@ -50,18 +50,18 @@ impl Tally {
         self.ok + self.failed + self.skipped + self.interrupted + self.not_needed + self.not_run
     }
 
-    /// Whether nothing went wrong, and nothing is missing.
+    /// Returns true if nothing failed and nothing is missing.
     pub fn is_whole(self) -> bool {
         self.ok + self.not_needed == self.all() && self.lost == 0
     }
 
-    /// Trials that a resume would run.
+    /// Returns the number of trials that a resume would run.
     pub fn missing(self) -> usize {
         self.interrupted + self.not_run
     }
 }
 
-/// `106 of 108 trials ok, 2 failed`.
+/// Writes the counts: `106 of 108 trials ok, 2 failed`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {} trials ok", self.ok, self.all())?;

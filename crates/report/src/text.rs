@@ -1,10 +1,9 @@
-//! Text out of records, which may be anybody's, as names.
+//! Makes names from the text of records, which may come from anybody.
 
-/// The first line of every report, in each format; a file that begins with it may be replaced by
-/// another.
+/// First line of every report, in each format. A file that begins with it may be replaced.
 pub const MARKER: &str = "<!-- disklab report -->";
 
-/// For an `id`, a file name or a fragment: small letters, digits and `-`.
+/// Makes a name for an `id`, a file name or a fragment: small letters, digits and `-`.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for letter in text.chars() {
@@ -17,8 +16,8 @@ pub fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// `plain`, or, where that is empty or taken, the same behind `word` and a number: values that
-/// differ in signs only have one slug. The name is added to those that are `taken`.
+/// Returns `plain`, or if that is empty or taken, `word` and a number added to it. Values that
+/// differ in signs only have the same slug. The name is added to `taken`.
 pub fn distinct(plain: String, word: &str, taken: &mut Vec<String>) -> String {
     let name = if plain.is_empty() || taken.contains(&plain) {
         format!("{word}{}-{plain}", taken.len() + 1)

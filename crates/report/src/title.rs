@@ -7,10 +7,10 @@ use itertools::Itertools;
 
 use crate::source::{ReportSource, values_by_axis};
 
-/// More names than this are counted.
+/// Number of names above which they are counted.
 const NAMED: usize = 4;
 
-/// The title that was asked for; or the suite's question, if the suite ran as it is; or a question
+/// Returns the requested title, or the suite's question if the suite was not changed, or a question
 /// made of the axes and values of the records.
 pub fn title(source: &ReportSource) -> String {
     if let Some(title) = &source.wanted.title {
@@ -28,8 +28,8 @@ pub fn title(source: &ReportSource) -> String {
     }
 }
 
-/// `Which policy is best for randread-4k-qd32 on nas-raid1: pid, queue or devid?` `None` without
-/// two choices.
+/// Makes a question: `Which policy is best for randread-4k-qd32 on nas-raid1: pid, queue or devid?`
+/// `None` without two choices.
 fn made(source: &ReportSource) -> Option<String> {
     let choices = source.choices();
     if choices.len() < 2 {
@@ -54,7 +54,7 @@ fn made(source: &ReportSource) -> Option<String> {
     Some(format!("Which {} is best{of}{on}{over}: {choices}?", source.compared))
 }
 
-/// `a, b and c`; more than [`NAMED`] are counted.
+/// Lists names as `a, b and c`; more than [`NAMED`] are counted.
 fn named(values: &[&str], joint: &str) -> String {
     match values {
         many if many.len() > NAMED => {

@@ -14,12 +14,12 @@ use crate::source::{CellChoice, Group, ReportSource};
 use crate::traces::{Surveyed, share_addresses};
 use crate::watched::{Detail, WatchedTrial};
 
-/// After so many damaged traces no more are tried: each was read to where it is damaged.
+/// Number of damaged traces after which no more are tried: each was read up to its damage.
 const DAMAGED: usize = 24;
 
-/// A trial of which there may be a trace.
+/// A trial that may have a trace.
 pub struct Trial<'a> {
-    /// The id of the trial, with its record's name if there are several records.
+    /// Id of the trial, with its record's name if there are several records.
     pub label: String,
     record: &'a Record,
     outcome: &'a Outcome,
@@ -39,19 +39,19 @@ fn trial<'a>(
     Trial { label, record, outcome }
 }
 
-/// The trials of a choice that have a result, in the order of their seeds.
+/// Returns the trials of a choice that have a result, in the order of their seeds.
 fn results<'a>(source: &ReportSource<'a>, choice: &CellChoice<'a>) -> Vec<Trial<'a>> {
     choice.results().map(|(one, outcome)| trial(source, one.id, one.record, outcome)).collect()
 }
 
-/// The traces that may still be read, and those that could not be.
+/// The traces that may still be read, and those that could not be read.
 pub struct Reading {
-    /// Requests in traces, for trials to choose from.
+    /// Number of requests that may still be read, for trials to choose from.
     room: u64,
     damaged: usize,
-    /// Reasons, each with the trials that it keeps from being shown.
+    /// Reasons, each with the trials that it affects.
     lost: IndexMap<String, Vec<String>>,
-    /// A sentence on each trial that is shown in part.
+    /// Sentences about trials that are shown in part.
     cut: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl Reading {
         Self { room, damaged: 0, lost: IndexMap::new(), cut: Vec::new() }
     }
 
-    /// How many trials cannot be shown.
+    /// Returns the number of trials that cannot be shown.
     pub fn lost(&self) -> usize {
         self.lost.values().map(Vec::len).sum()
     }
@@ -69,7 +69,7 @@ impl Reading {
         self.lost.entry(why).or_default().push(label.to_owned());
     }
 
-    /// The first pass over a trial's trace, unless it is known that there is nothing to be seen.
+    /// Makes the first pass over a trial's trace, unless it is known that there is nothing to show.
     fn surveyed(&mut self, trial: &Trial) -> Option<Surveyed> {
         let mut lost = self.lost.values();
         if self.damaged >= DAMAGED || lost.any(|trials| trials.contains(&trial.label)) {
@@ -85,7 +85,7 @@ impl Reading {
         None
     }
 
-    /// The second pass over traces that are held against each other.
+    /// Makes the second pass over traces that are compared.
     pub fn drawn(
         &mut self,
         mut all: Vec<Surveyed>,
@@ -105,7 +105,7 @@ impl Reading {
         found
     }
 
-    /// Why nothing can be shown, as a sentence.
+    /// Returns the reason why nothing can be shown, as a sentence.
     pub fn why_nothing(&self) -> String {
         let reason = |(why, trials): (&String, &Vec<String>)| match trials.as_slice() {
             [only] => format!("{only}: {why}"),
@@ -118,7 +118,7 @@ impl Reading {
         format!("No trace can be shown. {}.", reasons.join("; "))
     }
 
-    /// Says which trials are not shown, or not in full: each trial once.
+    /// Says which trials are not shown, or not in full. Each trial is named once.
     pub fn not_shown(&self) -> Markup {
         let all: Vec<String> =
             self.lost.iter().map(|(why, trials)| format!("{}: {why}", trials.join(", "))).collect();
@@ -137,8 +137,8 @@ impl Reading {
     }
 }
 
-/// The trials that were asked for; otherwise the baseline's and the best other choice's of the
-/// group to begin with. Other trials take the place of those that cannot be read.
+/// Returns the requested trials, or else those of the baseline and of the best other choice in the
+/// first group. Other trials replace unreadable ones.
 pub fn pair(source: &ReportSource, reading: &mut Reading) -> Vec<Surveyed> {
     let asked = asked(source);
     let mut pair: Vec<Surveyed> =
@@ -176,14 +176,14 @@ fn asked<'a>(source: &ReportSource<'a>) -> Vec<Trial<'a>> {
         let named = all.filter(|tried| tried.id == id);
         let mut named =
             named.filter_map(|tried| Some(trial(source, tried.id, tried.record, tried.outcome?)));
-        // The same id again is another record's.
+        // The same id a second time means another record's trial.
         let other = named.find(|trial| found.iter().all(|known| known.label != trial.label));
         found.extend(other);
     }
     found
 }
 
-/// The trials of the baseline, and those of the others, of which there is most to see first.
+/// Returns the trials of the baseline, and those of the others, the most informative first.
 fn usual<'a>(source: &ReportSource<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
     let is_baseline = |choice: &&CellChoice| source.baseline.as_deref() == Some(&choice.value);
     let size = |choice: &CellChoice| {
@@ -194,16 +194,14 @@ fn usual<'a>(source: &ReportSource<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2
     };
     let (baseline, mut others): (Vec<&CellChoice>, Vec<&CellChoice>) =
         group.choices.iter().partition(is_baseline);
-    // The sort keeps the order of those that are equal: the last of them goes first, as the
-    // greatest did.
+    // The sort is stable: of equal trials the last goes first, as the greatest did.
     others.reverse();
     others.sort_by(|one, other| size(other).total_cmp(&size(one)));
     [baseline, others]
         .map(|choices| choices.into_iter().flat_map(|choice| results(source, choice)).collect())
 }
 
-/// The group that all of a pair are of: its trials are drawn so that any two can be held against
-/// each other.
+/// Returns the group of a pair, if both are of one group. All its trials are drawn comparably.
 pub fn home<'s, 'a>(source: &'s ReportSource<'a>, pair: &[Surveyed]) -> Option<&'s Group<'a>> {
     let labels = |group: &'s Group<'a>| -> Vec<String> {
         let all = group.choices.iter().flat_map(|choice| results(source, choice));
@@ -215,8 +213,8 @@ pub fn home<'s, 'a>(source: &'s ReportSource<'a>, pair: &[Surveyed]) -> Option<&
     })
 }
 
-/// The first seed of each choice of a group whose trace can be read, as long as there is room;
-/// without choices that are there already.
+/// Returns the first seed with a readable trace of each choice of a group, as long as there is
+/// room, without choices that are there already.
 pub fn line_up(
     source: &ReportSource,
     group: &Group,

@@ -1,5 +1,4 @@
-//! Traces of trials, read so that those which are held against each other can be: with the same
-//! addresses in the same rows.
+//! Reads traces of trials so that they can be compared: with the same addresses in the same rows.
 
 use std::path::{Path, PathBuf};
 
@@ -14,37 +13,37 @@ use crate::addresses::{self, Outside, Places, Reach};
 use crate::disks;
 use crate::watched::{Detail, WatchedTrial};
 
-/// The bins of time, and the pixels of all disks' addresses together, and of each disk's at least
-/// and at most.
+/// Number of time bins; pixels of all disks' addresses together; least and most pixels of each
+/// disk.
 const BINS: usize = 180;
 const COLUMNS: usize = 330;
 const ROWS: (usize, usize, usize) = (300, 50, 120);
 
-/// A trace that was read once.
+/// A trace after its first pass.
 pub struct Surveyed {
     pub label: String,
     path: PathBuf,
     names: Vec<String>,
     survey: Survey,
-    /// The places of the requests, by disk.
+    /// Places of the requests, by disk.
     places: Vec<Places>,
-    /// The addresses that each disk's picture goes over.
+    /// Addresses that each disk's picture covers.
     frames: Vec<Reach>,
     phase: TracePhase,
-    /// The length of the whole phase, as far as it is known.
+    /// Length of the whole phase, as far as it is known.
     length: u64,
 }
 
-/// The time from the begin of the phase of this name to its end, or to the end of the last phase if
-/// there are several.
+/// Returns the time from the begin of the phase of this name to its end, or to the end of the last
+/// phase if there are several.
 fn span(closing: &Closing, name: &str) -> Option<u64> {
     let last = if name == MEASURED_PHASE { closing.phase(name) } else { closing.phases.last() };
     Some(last?.end.0.saturating_sub(closing.phase(name)?.begin.0))
 }
 
 impl Surveyed {
-    /// The first pass over the trace of a trial. An error is the reason why there is none to be
-    /// shown.
+    /// Makes the first pass over the trace of a trial. An error gives the reason why there is none
+    /// to show.
     pub fn new(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
         let Some(raw) = record.raw(outcome) else {
             return Err(match record.manifest().imported {
@@ -52,7 +51,7 @@ impl Surveyed {
                 None => "it left no raw output".to_owned(),
             });
         };
-        // What was lost of a trace is not lost of the closing record.
+        // The closing record is complete even if the trace is truncated.
         let closing = disks::closing(record, outcome);
         let path =
             disklab_trace::find(&raw).ok_or_else(|| missing(&raw, outcome, closing.as_ref()))?;
@@ -90,7 +89,7 @@ impl Surveyed {
         })
     }
 
-    /// A sentence, where the trace ends before its phase does.
+    /// Returns a sentence if the trace ends before its phase does.
     pub fn cut(&self) -> Option<String> {
         let seconds = |ns: u64| digits(ns as f64 / 1e9);
         let (label, traced) = (&self.label, self.phase.end - self.phase.begin);
@@ -103,7 +102,7 @@ impl Surveyed {
         })
     }
 
-    /// The phases of what was measured, in s from its begin; none if there is one.
+    /// Returns the phases of the measurement, in s from its begin; none if there is one.
     fn phases(&self) -> Vec<(String, f64, f64)> {
         let all = &self.survey.phases;
         if all.iter().any(|phase| phase.name == MEASURED_PHASE) {
@@ -113,7 +112,7 @@ impl Surveyed {
         all.iter().map(|phase| (phase.name.clone(), at(phase.begin), at(phase.end))).collect()
     }
 
-    /// The second pass, over the frames that [`share_addresses`] has set.
+    /// Makes the second pass, over the frames that [`share_addresses`] has set.
     pub fn drawn(&self, detail: Detail) -> Result<WatchedTrial, String> {
         let (all, least, most) = ROWS;
         let rows = (all / self.survey.disks.len().max(1)).clamp(least, most);
@@ -128,7 +127,7 @@ impl Surveyed {
             }
             place += 1;
         });
-        // Its rows are of the frames.
+        // Its rows cover the frames.
         let mut framed = self.survey.clone();
         for (disk, frame) in framed.disks.iter_mut().zip(&self.frames) {
             disk.touched = Some(*frame);
@@ -156,7 +155,7 @@ impl Surveyed {
     }
 }
 
-/// Why a trial has no trace: where one was recorded, it is gone.
+/// Returns the reason why a trial has no trace. A recorded trace may have been removed.
 fn missing(raw: &Path, outcome: &Outcome, closing: Option<&Closing>) -> String {
     let named = [PLAIN, PACKED].iter().any(|name| outcome.files.contains_key(*name));
     let recorded = named || closing.is_some_and(|closing| closing.trace_sha256.is_some());
@@ -167,7 +166,7 @@ fn missing(raw: &Path, outcome: &Outcome, closing: Option<&Closing>) -> String {
     }
 }
 
-/// Has each disk drawn over the addresses where nearly all requests of these trials to it are.
+/// Makes all of these trials show the addresses with nearly all of their requests, for each disk.
 pub fn share_addresses(all: &mut [Surveyed]) {
     let disks = all.iter().map(|trial| trial.survey.disks.len()).max().unwrap_or(0);
     let mut frames: Vec<Reach> = Vec::new();

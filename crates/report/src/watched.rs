@@ -1,4 +1,4 @@
-//! A trial whose disks can be looked at over time.
+//! A trial whose disks can be shown over time.
 
 use disklab_trace::Timeline;
 use disklab_units::prose::digits;
@@ -6,16 +6,16 @@ use itertools::Itertools;
 
 use crate::addresses::{Beyond, Reach};
 
-/// How much of a trace a picture of addresses shows.
+/// Detail of a picture of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// A point for each pixel.
     Usual,
-    /// Twice as many each way, for who looks closer.
+    /// Twice as many points in both directions, for a larger view.
     Fine,
 }
 
-/// A trial of which there is a trace.
+/// A trial with a trace.
 #[derive(Debug)]
 pub struct WatchedTrial {
     pub label: String,
@@ -27,7 +27,7 @@ pub struct WatchedTrial {
     /// The requests beyond the upper edge and the lower, by disk.
     pub beyond: Vec<[Beyond; 2]>,
     pub detail: Detail,
-    /// Whether the trace ends before the phase does.
+    /// True if the trace ends before the phase does.
     pub cut: bool,
     /// The length of the whole phase, as far as it is known.
     pub seconds: f64,
@@ -52,7 +52,7 @@ impl WatchedTrial {
         (bins.edge(bin).midpoint(bins.edge(bin + 1)) - bins.begin) as f64 / 1e9
     }
 
-    /// The name of the trial under a picture.
+    /// Returns the name of the trial under a picture.
     pub fn about(&self) -> String {
         if self.cut {
             let traced = digits(self.traced());

@@ -1,25 +1,25 @@
-//! Lines that lie on each other: the lower ones are drawn wider, so that one sees both, and the
-//! legend says which line coincides with which.
+//! Lines that coincide: the lower ones are drawn wider, so that both are visible, and the legend
+//! names the coinciding line.
 
-/// Lines nearer than this share of the axis are drawn on each other.
+/// Distance, as a share of the axis, below which lines are drawn on each other.
 const NEAR: f64 = 0.01;
-/// The share of its points in which a line coincides with another at least.
+/// Least share of its points in which a line coincides with another.
 const MOSTLY: f64 = 0.8;
-/// Pixels by which a line is wider for each line that is drawn on it; and at most.
+/// Pixels by which a line is wider for each line on it, and the largest number.
 const WIDER: f64 = 3.0;
 const WIDEST: f64 = 9.0;
 
-/// How a line that may coincide with others is drawn.
+/// Drawing of a line that may coincide with others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LineOverlap {
-    /// The pixels that are added to its width.
+    /// Pixels added to its width.
     pub wider: f64,
-    /// The words behind its name in the legend; empty for a line that no earlier one lies below.
+    /// Text behind its name in the legend; empty for a line without an earlier line below it.
     pub note: String,
 }
 
-/// Finds out how each of some lines is drawn, in the order in which they are drawn. Points have the
-/// places that they are drawn at, on an axis of this `height`.
+/// Decides how each of some lines is drawn, in drawing order. Points are in drawing coordinates, on
+/// an axis of this `height`.
 pub fn overlaps(lines: &[(&str, Vec<(f64, f64)>)], height: f64) -> Vec<LineOverlap> {
     let mut all = vec![LineOverlap::default(); lines.len()];
     for (at, (_, line)) in lines.iter().enumerate() {
@@ -41,9 +41,10 @@ pub fn overlaps(lines: &[(&str, Vec<(f64, f64)>)], height: f64) -> Vec<LineOverl
     all
 }
 
-/// The share of a line's points that another line has too; `None` for lines without common places.
+/// Returns the share of a line's points that another line has too; `None` for lines without common
+/// places.
 fn share(line: &[(f64, f64)], other: &[(f64, f64)], near: f64) -> Option<f64> {
-    // Both go from left to right.
+    // Both lines go from left to right.
     let (mut rest, mut common, mut alike) = (other, 0_u32, 0_u32);
     for (x, y) in line {
         while let [(first, _), later @ ..] = rest

@@ -1,5 +1,5 @@
-//! The means of drawing: inks, the [`palette`]'s colours with dashes and marks beside them, and the
-//! layout that all pictures have in common.
+//! Inks, the [`palette`]'s colours with dashes and marks beside them, and the layout of all
+//! pictures.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::palette::{self, COLOURS};
 
 const MARKS: [MarkerShape; 4] =
     [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
-/// No two of the first nine are alike for those who see no colours.
+/// Dashes of lines. The first nine differ for readers who see no colours.
 const DASHES: [&str; 9] =
     ["", "7 3", "2 3", "8 3 2 3", "14 4", "8 3 2 3 2 3", "4 4", "12 3 2 3 2 3 2 3", "1 2"];
-/// Lines over a filled part, each in a tile of 6 pixels; as many as dashes, and the first has none.
-/// They leave half of it, or it would be faint.
+/// Hatch lines over a filled part, each in a tile of 6 pixels; as many as dashes, and the first has
+/// none. They leave half of the tile, since otherwise the fill would be faint.
 const HATCHES: [&str; 9] = [
     "",
     "M-1 1L1 -1M-1 7L7 -1M5 7L7 5",
@@ -27,33 +27,32 @@ const HATCHES: [&str; 9] = [
     "M0 5L3 1L6 5",
     "M-1 1L1 -1M-1 7L7 -1M5 7L7 5M-1 5L1 7M-1 -1L7 7M5 -1L7 1",
 ];
-/// The begin of a fill by one of them.
+/// Prefix of a fill by one of them.
 pub const HATCHED: &str = "url(#hatch-";
 
-/// Pixels of a picture at its natural size; it is scaled to the width that there is. Two stand
-/// beside each other on a wide window, and one fits a telephone with letters that can still be
-/// read.
+/// Width of a picture in pixels; it is scaled to the available width. Two fit beside each other on
+/// a wide window, and one fits a telephone with readable letters.
 pub const WIDTH: f64 = 440.0;
 
 pub const TEXT: &str = "#24292f";
-/// Lines of axes and whiskers.
+/// Ink of axes and whiskers.
 pub const LINE: &str = "#57606a";
 pub const GRID: &str = "#d8dee4";
-/// The ink of what is better.
+/// Ink of better verdicts.
 pub const GOOD: &str = "#00694d";
-/// The ink of what is worse, or has no result.
+/// Ink of worse verdicts, and of missing results.
 pub const BAD: &str = "#b3261e";
 pub const FONTS: &str = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,sans-serif";
 /// Height of the title above a picture that stands alone.
 pub const TITLE: f64 = 34.0;
 
-/// The style sheet of a picture that stands alone. A viewer that knows none of it shows the picture
+/// Returns the style sheet of a picture that stands alone. A viewer without style sheets shows it
 /// on white.
 pub fn standalone() -> String {
     include_str!("standalone.css").to_owned() + &palette::on_dark()
 }
 
-/// How one of several things is drawn, everywhere on the page.
+/// Ink, dash and mark of one of several things, the same everywhere on the page.
 #[derive(Debug, Clone, Copy)]
 pub struct Series {
     pub colour: &'static str,
@@ -62,9 +61,9 @@ pub struct Series {
     hatch: usize,
 }
 
-/// The tiles that [`Series::hatch`] names: once a page, and in each picture that stands alone.
-/// Their lines have the colour of the ground, so that they are seen on the darkest and the lightest
-/// ink.
+/// Returns the tiles that [`Series::hatch`] names: once for a page, and in each picture that stands
+/// alone. Their lines have the background's colour, so that they are visible on the darkest and the
+/// lightest ink.
 pub fn hatches() -> Markup {
     html! {
         @for (at, way) in HATCHES.iter().enumerate().skip(1) {
@@ -76,8 +75,8 @@ pub fn hatches() -> Markup {
 }
 
 impl Series {
-    /// Different for the first 81; for those who see no colours, dashes and hatches for the first
-    /// nine.
+    /// Returns the series of an index. The first 81 are distinct; for readers who see no colours,
+    /// the first nine have distinct dashes and hatches.
     pub fn numbered(index: usize) -> Self {
         // After all colours they are used again, each with the next one's dash and hatch.
         let (colour, way) = (index % COLOURS.len(), index + index / COLOURS.len());
@@ -89,12 +88,12 @@ impl Series {
         }
     }
 
-    /// The fill over the colour of a part; `None` for a plain one.
+    /// Returns the fill over the colour of a part; `None` for a plain part.
     pub fn hatch(self) -> Option<String> {
         (self.hatch > 0).then(|| format!("{HATCHED}{})", self.hatch))
     }
 
-    /// For a legend of lines.
+    /// Returns the entry of a line in a legend.
     pub fn entry(self, name: &str) -> LegendEntry {
         LegendEntry {
             label: plain(&shortened(name, 24)),
@@ -104,12 +103,12 @@ impl Series {
         }
     }
 
-    /// For a legend of marks.
+    /// Returns the entry of a mark in a legend.
     pub fn mark_entry(self, name: &str) -> LegendEntry {
         LegendEntry { shape: LegendShape::Marker(self.mark), dasharray: None, ..self.entry(name) }
     }
 
-    /// A line through these points, so many pixels wide.
+    /// Returns a line through these points, `width` pixels wide.
     pub fn line(self, points: Vec<(f64, f64)>, width: f64) -> LinePlot {
         let style = match self.dash {
             "" => LineStyle::Solid,
@@ -119,15 +118,15 @@ impl Series {
         line.with_stroke_width(width).with_line_style(style)
     }
 
-    /// A mark at each of these points.
+    /// Returns a mark at each of these points.
     pub fn marks(self, points: Vec<(f64, f64)>) -> ScatterPlot {
         ScatterPlot::new().with_data(points).with_color(self.colour).with_marker(self.mark)
     }
 }
 
-/// A legend below the picture: of each series by its number that has a name, in their order, with a
-/// note behind the name. The picture is `height` pixels high with one row of names, and higher by
-/// each further row; `room` are the pixels between its margins.
+/// Adds a legend below the picture, with the series that have names, in order, and a note behind
+/// each name. The picture is `height` pixels high with one row of names, and higher by each further
+/// row; `room` is the width between its margins in pixels.
 pub fn with_legend<'n>(
     layout: Layout,
     (height, room): (f64, f64),
@@ -150,12 +149,12 @@ pub fn with_legend<'n>(
         .with_legend_col_limit(columns)
 }
 
-/// Pixels of a row of a legend, of a mark with what is beside it, and of a letter.
+/// Pixels of a row of a legend, of a mark with its margins, and of a letter.
 const LEGEND_ROW: f64 = 18.0;
 const LEGEND_MARK: f64 = 38.0;
 const LETTER: f64 = 6.6;
 
-/// Says what stands at a tick of an axis.
+/// Makes labels for the ticks of an axis.
 pub fn ticks(words: impl Fn(f64) -> String + Send + Sync + 'static) -> TickFormat {
     TickFormat::Custom(Arc::new(words))
 }
@@ -187,24 +186,25 @@ pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
         .with_y_axis_max(y.1)
 }
 
-/// Pixels beside what is drawn, where the axis on the left is of numbers with units.
+/// Left margin in pixels, for an axis of numbers with units.
 pub const LEFT: f64 = 74.0;
 pub const RIGHT: f64 = 24.0;
-/// The width of what is drawn between them.
+/// Width between the margins, in pixels.
 pub const ROOM: f64 = WIDTH - LEFT - RIGHT;
 
-/// A layout with [`LEFT`] and [`RIGHT`] beside what is drawn.
+/// Makes a layout with the margins [`LEFT`] and [`RIGHT`].
 pub fn framed(x: (f64, f64), y: (f64, f64), height: f64) -> Layout {
     layout(x, y, WIDTH, height).with_force_margins(LEFT, RIGHT)
 }
 
-/// The edges of the rows of a table along the width: the frame's, and those between the rows.
+/// Returns the edges of a table's rows along the width: those of the frame, and those between the
+/// rows.
 pub fn edges(between: impl Iterator<Item = f64>) -> Vec<f64> {
     std::iter::once(LEFT).chain(between).chain([WIDTH - RIGHT]).collect()
 }
 
-/// Text to be drawn: kuva takes what stands between two dollars for mathematics. Titles are not
-/// drawn, and stay as they are.
+/// Escapes text for kuva, which takes text between two dollars for mathematics. Titles are not
+/// drawn, and are not escaped.
 pub fn plain(text: &str) -> String {
     text.replace('$', "\\$")
 }

@@ -1,11 +1,11 @@
-//! Colours of things beside each other: for each one a colour for white ground, which is what
-//! pictures are drawn with, and one for dark ground, into which a style sheet turns it. The
-//! colour-blind can tell each of either nine from the others.
+//! Colours of things beside each other. Each has a colour for a white background, in which pictures
+//! are drawn, and one for a dark background, into which a style sheet turns it. Colour-blind
+//! readers can distinguish the nine colours of either background.
 
 use std::fmt::Write as _;
 
-/// On white and on dark ground. The first four are Okabe and Ito's ("Color Universal Design",
-/// 2008); their others are too faint on white.
+/// Colours on white and on dark background. The first four are Okabe and Ito's ("Color Universal
+/// Design", 2008); their others are too faint on white.
 pub const COLOURS: [(&str, &str); 9] = [
     ("#0072b2", "#3d8bd4"),
     ("#d55e00", "#f07a35"),
@@ -18,8 +18,8 @@ pub const COLOURS: [(&str, &str); 9] = [
     ("#2d0087", "#8450ff"),
 ];
 
-/// The rules of a style sheet that turn the colours for white into those for dark ground, where
-/// that is what a reader has. Paper is white.
+/// Returns the style sheet's rules that turn the colours for white into those for dark, if the
+/// reader's background is dark. Paper is white.
 pub fn on_dark() -> String {
     let mut rules = "@media screen and (prefers-color-scheme:dark){".to_owned();
     for (light, dark) in COLOURS {
@@ -38,10 +38,10 @@ mod tests {
 
     type Rgb = [f64; 3];
     const WHITE: &str = "#ffffff";
-    /// As in both style sheets.
+    /// Dark background of both style sheets.
     const DARK: &str = "#16191d";
-    /// As those see who lack one kind of cones: Machado, Oliveira and Fernandes, 2009, of linear
-    /// light.
+    /// Colours as seen by readers who lack one kind of cones: Machado, Oliveira and Fernandes,
+    /// 2009, in linear light.
     const SIGHTS: [[Rgb; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
@@ -49,7 +49,7 @@ mod tests {
         [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
     ];
 
-    /// Linear light.
+    /// Converts a colour to linear light.
     fn light(colour: &str) -> Rgb {
         [1, 3, 5].map(|at| {
             let part = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
@@ -61,14 +61,14 @@ mod tests {
         matrix.map(|row| row.iter().zip(colour).map(|(one, other)| one * other).sum())
     }
 
-    /// WCAG 2.
+    /// Returns the contrast of two colours by WCAG 2.
     fn contrast(one: &str, other: &str) -> f64 {
         let [one, other] = [one, other]
             .map(|colour| times([[0.2126, 0.7152, 0.0722]; 3], light(colour))[0] + 0.05);
         one.max(other) / one.min(other)
     }
 
-    /// Oklab, where equal distances look equally far.
+    /// Converts a colour to Oklab, in which equal distances look equal.
     fn seen(colour: &str, sight: [Rgb; 3]) -> Rgb {
         let cones = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]];
         let lab = [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]];
@@ -82,7 +82,7 @@ mod tests {
             assert!(contrast(light, WHITE) >= 3.0, "{light} on white: {}", contrast(light, WHITE));
             assert!(contrast(dark, DARK) >= 3.0, "{dark} on dark: {}", contrast(dark, DARK));
         }
-        // Points of addresses have one colour for both.
+        // Points of addresses have one colour for both backgrounds.
         for (point, ground) in [raster::READ, raster::WRITE, raster::BOTH]
             .into_iter()
             .flat_map(|colour| [(colour, WHITE), (colour, DARK)])

@@ -1,5 +1,5 @@
-//! A picture in pixels: SVG, rendered by resvg with a font of the program's own, so that no font of
-//! the machine has a part in it.
+//! Renders SVG to pixels by resvg, with disklab's own font, so that the machine's fonts have no
+//! influence.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,8 +8,8 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::Database;
 use resvg::usvg::{FontResolver, Options, Tree};
 
-/// DejaVu Sans, with Latin, Greek and Cyrillic letters and the signs that pictures have. Another
-/// letter is drawn as a box.
+/// DejaVu Sans, with Latin, Greek and Cyrillic letters and the signs of the pictures. Other letters
+/// are drawn as boxes.
 const FONT: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
 const FAMILY: &str = "DejaVu Sans";
 
@@ -20,14 +20,14 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Pixels of the file for each pixel of the picture, and of its longest side at most.
+/// Pixels of the file for each pixel of the picture, and the largest length of a side.
 const SCALE: f32 = 2.0;
 const MOST: f32 = 16_000.0;
 
-/// The keyword of the first chunk of text, by which a file is known for a report.
+/// Keyword of the first text chunk, which identifies a report.
 const KEYWORD: &str = "disklab report";
 
-/// The first bytes of every such file after the sizes: where [`is_report`] looks.
+/// Number of bytes after the sizes in which [`is_report`] searches.
 const BEGIN: usize = 128;
 
 /// Renders a picture that stands alone. `made_by` is kept in the file.
@@ -36,7 +36,7 @@ pub fn png(svg: &str, made_by: &str) -> Result<Vec<u8>, String> {
         font_family: FAMILY.to_owned(),
         fontdb: Arc::clone(&FONTS),
         font_resolver: FontResolver {
-            // Whatever family a picture names, there is this one.
+            // This font replaces every family that a picture names.
             select_font: Box::new(|_, fonts| fonts.faces().next().map(|face| face.id)),
             select_fallback: Box::new(|_, _, _| None),
         },
@@ -69,7 +69,7 @@ fn encoded(
     Ok(bytes)
 }
 
-/// Whether a file that begins so is a picture that was made here.
+/// Returns true if a file with this beginning is a picture of disklab's.
 pub fn is_report(begin: &[u8]) -> bool {
     let begin = &begin[..begin.len().min(BEGIN)];
     begin.starts_with(b"\x89PNG\r\n\x1a\n")

@@ -1,7 +1,7 @@
-//! The scenes that kuva lays out, as SVG that is a third of what its own backend writes: tenths of
-//! pixels suffice, and lines go by steps. Neither ground, style sheet nor clipping is written: the
-//! page and a picture that stands alone have a ground and a style sheet of their own, ids of clip
-//! paths would be the same in all pictures, and whoever draws asks for ranges that hold all.
+//! Writes kuva's scenes as SVG of a third of the size: tenths of pixels suffice, and lines are
+//! relative. It writes no background, style sheet or clipping. The page and a picture that stands
+//! alone have their own background and style sheet, ids of clip paths would be the same in all
+//! pictures, and the drawing code asks for ranges that hold everything.
 
 use itertools::Itertools;
 use kuva::render::color::Color;
@@ -11,9 +11,9 @@ use maud::{Markup, PreEscaped, Render, html};
 
 use super::ink;
 
-/// Returns what is within the `svg` element. Text in it is escaped.
+/// Returns the content of the `svg` element. Text in it is escaped.
 pub fn inside(scene: &Scene) -> Markup {
-    // Lines of one ink that follow each other are one path: none covers another.
+    // Successive lines of one ink become one path: none covers another.
     let runs = scene.elements.chunk_by(|one, next| {
         matches!((segment(one), segment(next)), (Some((_, one)), Some((_, next))) if one == next)
     });
@@ -21,17 +21,17 @@ pub fn inside(scene: &Scene) -> Markup {
     html! { g fill=(ink::TEXT) font-size=(FONT_SIZE) { (elements) } }
 }
 
-/// The size of most letters, in pixels.
+/// Size of most letters, in pixels.
 const FONT_SIZE: u32 = 12;
 
-/// Draws lines of one ink, or an element that is none.
+/// Draws successive lines of one ink, or another element.
 fn drawn_run(run: &[Primitive]) -> Markup {
     let ways: String = run.iter().filter_map(|element| Some(segment(element)?.0)).collect();
     let [first, ..] = run else { return html! {} };
     segment(first).map_or_else(|| drawn(first), |(_, ink)| path(&ways, &ink, None))
 }
 
-/// The way and the ink of a line.
+/// Returns the path and the ink of a line.
 fn segment(element: &Primitive) -> Option<(String, String)> {
     let Primitive::Line { x1, y1, x2, y2, stroke, stroke_width, stroke_dasharray } = element else {
         return None;
@@ -75,7 +75,7 @@ fn drawn(element: &Primitive) -> Markup {
             let size = Some(size).filter(|size| **size != FONT_SIZE);
             let (anchor, weight) = (anchor_word(*anchor), bold.then_some("bold"));
             let colour = color.as_ref().map(Color::to_svg_string);
-            // Categories that have no name have no letters.
+            // Categories without a name have no text.
             html! { @if !content.is_empty() {
                 text x=(number(*x)) y=(number(*y)) font-size=[size] text-anchor=[anchor]
                     font-weight=[weight] fill=[colour]
@@ -110,7 +110,7 @@ fn anchor_word(anchor: TextAnchor) -> Option<&'static str> {
     }
 }
 
-/// The attributes that shapes share, without those that SVG takes for granted.
+/// Returns the attributes that shapes share, without SVG's defaults.
 fn paint(
     fill: Option<&Color>,
     opacity: Option<f64>,
@@ -140,13 +140,14 @@ fn path(way: &str, paint: &str, dashes: Option<&str>) -> Markup {
     PreEscaped(format!(r#"<path d="{way}"{paint}{dashes}/>"#))
 }
 
-/// A rectangle between rounded places, so that two which touch still do.
+/// Draws a rectangle with rounded coordinates, so that touching rectangles still touch.
 fn rectangle(x: f64, y: f64, width: f64, height: f64) -> String {
     let [left, right, top, bottom] = [x, x + width, y, y + height].map(number);
     format!("M{left} {top}H{right}V{bottom}H{left}z")
 }
 
-/// A line by steps between points that are rounded before, so that errors do not add up.
+/// Draws a line by relative steps between points that are rounded first, so that errors do not add
+/// up.
 fn line(points: &[(f64, f64)]) -> String {
     let mut tenths: Vec<(f64, f64)> =
         points.iter().map(|(x, y)| ((x * 10.0).round(), (y * 10.0).round())).collect();
@@ -156,12 +157,12 @@ fn line(points: &[(f64, f64)]) -> String {
     let Some((x, y)) = tenths.first() else { return String::new() };
     let steps: Vec<String> = tenths.windows(2).map(step).collect();
     let first = point(*x, *y);
-    // Where all points are one, a step without numbers would be an error.
+    // If all points are equal, a step without numbers would be an error.
     if steps.is_empty() { format!("M{first}") } else { format!("M{first}l{}", steps.join(" ")) }
 }
 
-/// The data of a path in fewer letters: straight lines between points, which is what bands are made
-/// of, go by steps; whatever else there is has its numbers rounded.
+/// Shortens the data of a path: straight lines, which bands consist of, become relative, and other
+/// numbers are rounded.
 fn rounded(data: &str) -> String {
     let words = || data.split_whitespace();
     let is_line = |word: &str| matches!(word, "L" | "Z") || word.parse::<f64>().is_ok();
@@ -174,8 +175,8 @@ fn rounded(data: &str) -> String {
     words().map(word).join(" ")
 }
 
-/// The points of a line without those that cannot be seen: nearer than a fifth of a pixel to the
-/// line without them (Douglas and Peucker, 1973).
+/// Removes points of a line that are invisible: nearer than a fifth of a pixel to the line without
+/// them (Douglas and Peucker, 1973).
 fn seen(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let [first, inner @ .., last] = points else { return points.to_vec() };
     let off = |point: &(f64, f64)| distance(*point, *first, *last);
@@ -191,7 +192,7 @@ fn seen(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     }
 }
 
-/// The distance of a point from the line between two others.
+/// Returns the distance of a point from the line between two others.
 fn distance((x, y): (f64, f64), (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> f64 {
     let (dx, dy) = (x2 - x1, y2 - y1);
     let along = ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy).max(1e-12);
@@ -199,7 +200,8 @@ fn distance((x, y): (f64, f64), (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> f
     (x - x1 - along * dx).hypot(y - y1 - along * dy)
 }
 
-/// A number of pixels, to one place; one below 1, which may be an opacity, to two.
+/// Formats a number of pixels with one decimal place; a number below 1, which may be an opacity,
+/// with two.
 pub fn number(value: f64) -> String {
     let places = if value.abs() < 1.0 { 2 } else { 1 };
     let text = format!("{value:.places$}");
@@ -208,17 +210,17 @@ pub fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Words with their middle at a place.
+/// Writes text centred at a place.
 pub fn centred(x: f64, y: f64, words: impl Render) -> Markup {
     html! { text x=(number(x)) y=(number(y)) text-anchor="middle" { (words) } }
 }
 
-/// Words that end at a place.
+/// Writes text that ends at a place.
 pub fn ending(x: f64, y: f64, words: impl Render) -> Markup {
     html! { text x=(number(x)) y=(number(y)) text-anchor="end" { (words) } }
 }
 
-/// Removes images that are only for a larger size on the page.
+/// Removes images that serve only a larger size on the page.
 pub fn as_seen(inner: &str) -> String {
     let mut parts = inner.split(r#"<image class="fine""#);
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! A curve of latencies in text, for a terminal.
+//! Draws a curve of latencies in text, for a terminal.
 
 use disklab_compare::answer;
 use kuva::backend::terminal::TerminalBackend;
@@ -6,8 +6,8 @@ use kuva::plot::LinePlot;
 use kuva::prelude::{Layout, Plot, TickFormat};
 use kuva::render::render::render_multiple;
 
-/// Latencies in ns over percentiles, rising, on a logarithmic axis: lines of at most `columns`
-/// letters, without colours. None where there is nothing to draw.
+/// Draws latencies in ns over percentiles, rising, on a logarithmic axis. Returns lines of at most
+/// `columns` letters, without colours, or None if there is nothing to draw.
 pub fn percentiles(points: &[(f64, f64)], columns: usize, rows: usize) -> Vec<String> {
     let drawn: Vec<(f64, f64)> =
         points.iter().copied().filter(|(_, ns)| *ns > 0.0 && ns.is_finite()).collect();
@@ -25,7 +25,7 @@ pub fn percentiles(points: &[(f64, f64)], columns: usize, rows: usize) -> Vec<St
         .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(|ns| answer::value(ns, "ns"))))
         .with_term_rows(u32::try_from(rows).unwrap_or(u32::MAX));
     let text = TerminalBackend::new(columns, rows).render_scene(&render_multiple(plots, layout));
-    // Its colours are for a light background.
+    // kuva's colours are for a light background.
     let plain = console::strip_ansi_codes(&text).into_owned();
     plain.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
 }

@@ -1,5 +1,4 @@
-//! The common parts of all pictures of a trial over time: their width, their ticks and their
-//! tables.
+//! Common parts of all pictures of a trial over time: width, ticks and tables.
 
 use disklab_trace::timeline::TimelineBin;
 use disklab_units::prose::digits;
@@ -8,39 +7,39 @@ use super::scale::Scale;
 use crate::chart::{Chart, NumbersTable};
 use crate::watched::WatchedTrial;
 
-/// Pixels left of what is drawn, and its width: all pictures of a trial stand under each other.
+/// Left margin in pixels: all pictures of a trial stand under each other.
 pub const LEFT: f64 = 52.0;
 pub const DRAWN: f64 = 330.0;
-/// The part of the width that the name of a phase needs.
+/// Share of the width that the name of a phase needs.
 const ROOM_FOR_A_NAME: f64 = 0.12;
-/// Rows of a table: stretches of time.
+/// Number of rows of a table: stretches of time.
 const STRETCHES: usize = 12;
 
 impl Scale {
-    /// Returns the place of a moment of the phase on the width.
+    /// Returns the position of a moment of the phase on the width.
     pub fn place(&self, seconds: f64) -> f64 {
         LEFT + DRAWN * self.part(seconds)
     }
 
-    /// The part of the width that so many seconds take.
+    /// Returns the share of the width that a time takes.
     fn part(&self, seconds: f64) -> f64 {
         seconds / self.seconds.max(1e-9)
     }
 
-    /// Whether the name of a phase has room.
+    /// Returns true if the name of a phase has room.
     pub fn has_room(&self, from: f64, to: f64) -> bool {
         self.part(to - from) >= ROOM_FOR_A_NAME
     }
 
-    /// The place in s, and the words, that stand for what a trace that was cut off does not tell;
-    /// `None` if they have no room.
+    /// Returns the moment (in s) and the text for the missing part of a truncated trace; `None` if
+    /// there is no room.
     pub fn missing(&self, trial: &WatchedTrial) -> Option<(f64, &'static str)> {
         let told = trial.traced();
         (self.part(self.seconds - told) >= 0.25)
             .then(|| (told.midpoint(self.seconds), "not in the trace"))
     }
 
-    /// The chart with what it is about, and where the rows of its table are.
+    /// Adds the subject of the chart, and the positions of its table's rows.
     pub fn finish(&self, mut chart: Chart, trial: &WatchedTrial) -> Chart {
         chart.about = trial.about();
         if self.one_of_several {
@@ -53,14 +52,14 @@ impl Scale {
     }
 }
 
-/// The bins of each row of a table: from, to.
+/// Returns the bins of each row of a table: from, to.
 fn stretches(trial: &WatchedTrial) -> Vec<(usize, usize)> {
     let count = trial.line.bins.count;
     let each = count.div_ceil(STRETCHES).max(1);
     (0..count).step_by(each).map(|from| (from, (from + each).min(count))).collect()
 }
 
-/// A row for each stretch of time, a column for each disk.
+/// Builds a table with a row for each stretch of time and a column for each disk.
 pub fn table(trial: &WatchedTrial, show: impl Fn(&TimelineBin) -> String) -> NumbersTable {
     let mut table = NumbersTable::new("s", &trial.names);
     for (from, to) in stretches(trial) {
@@ -71,7 +70,7 @@ pub fn table(trial: &WatchedTrial, show: impl Fn(&TimelineBin) -> String) -> Num
     table
 }
 
-/// 1, 2 or 5 times a power of ten, of which four to eight fit.
+/// Returns 1, 2 or 5 times a power of ten, of which four to eight fit.
 pub fn tick_step(most: f64) -> f64 {
     let power = 10_f64.powf((most.max(1e-9) / 8.0).log10().floor());
     [1.0, 2.0, 5.0, 10.0]

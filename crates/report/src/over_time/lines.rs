@@ -15,7 +15,7 @@ use crate::watched::WatchedTrial;
 
 const HEIGHT: f64 = 225.0;
 
-/// Lines over seconds, with a legend below them. `most`: how far the axes go.
+/// Draws lines over seconds, with a legend below them. `most` holds the ends of the axes.
 pub fn over_seconds(
     names: &[String],
     lines: impl Iterator<Item = Vec<(f64, f64)>>,
@@ -30,7 +30,7 @@ pub fn over_seconds(
     let layout = ink::layout((0.0, most.0), (0.0, most.1), WIDTH, HEIGHT)
         .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label(x_label);
-    // There is room for five digits.
+    // The margin has room for five digits.
     let layout = if most.1 < 100_000.0 {
         layout
     } else {
@@ -43,7 +43,7 @@ pub fn over_seconds(
     (lines.into_iter().zip(&overlaps).enumerate().map(line).collect(), layout)
 }
 
-/// A line for each disk of a trial.
+/// Draws a line for each disk of a trial.
 pub fn lines(
     measure: &DiskMeasure,
     top: f64,
@@ -58,7 +58,7 @@ pub fn lines(
     });
     let (plots, mut layout) =
         over_seconds(names, points, (scale.seconds, top), "s of the measured phase");
-    // Every other one is shaded, so that where one ends is seen.
+    // Every other phase is shaded, so that its end is visible.
     for (index, (name, from, to)) in trial.phases.iter().enumerate() {
         if index % 2 == 1 {
             let region = ShadedRegion::vertical(*from, *to);

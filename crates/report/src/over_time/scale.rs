@@ -1,25 +1,26 @@
-//! How far the axes of a trial's pictures go.
+//! The ends of the axes of a trial's pictures.
 
 use super::measure::MEASURES;
 use crate::watched::WatchedTrial;
 
-/// The axes of trials that are compared with each other: as long as the greatest of them needs.
+/// Axes of trials that are compared: as long as the greatest of them needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
-    /// The number of the scale among several, by length.
+    /// Index of the scale among several, by length.
     pub number: usize,
-    /// The greatest value on the axis of each measure.
+    /// Greatest value on the axis of each measure.
     pub tops: Vec<f64>,
     pub seconds: f64,
-    /// There are several, and each says how far it goes.
+    /// True if there are several scales, each of which shows its length.
     pub one_of_several: bool,
 }
 
-/// Trials whose lengths differ by more are not on one axis: the shorter one would be a sliver.
+/// Largest ratio of lengths on one axis: a shorter trial would be a sliver.
 const FACTOR: f64 = 2.0;
 
 impl Scale {
-    /// For each of these trials, in their order: those of about one length have the same.
+    /// Returns the scale of each of these trials, in order. Trials of about the same length share
+    /// one.
     pub fn of_each(all: &[WatchedTrial]) -> Vec<Self> {
         let mut sorted: Vec<&WatchedTrial> = all.iter().collect();
         sorted.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));

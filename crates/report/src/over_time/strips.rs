@@ -1,4 +1,4 @@
-//! seekwatcher's picture: addresses against time, each disk in a strip of its own.
+//! The picture of seekwatcher: addresses over time, each disk in a strip of its own.
 
 use std::fmt::Write as _;
 
@@ -14,15 +14,15 @@ use crate::raster;
 use crate::watched::{Detail, WatchedTrial};
 use disklab_trace::timeline::{DiskTimeline, Raster};
 
-/// Pixels between the strips of disks, in which the lower one's name stands; above and below them
-/// all.
+/// Pixels between the strips of disks, with the lower one's name; pixels above all strips, and
+/// below them.
 const GAP: f64 = 20.0;
 const HEAD: f64 = 40.0;
 const FOOT: f64 = 28.0;
-/// Letters of a disk's name at most.
+/// Largest number of letters in a disk's name.
 const NAME: usize = 48;
 
-/// Each kind of point, with its colour.
+/// Kinds of points, with their colours.
 const INKS: [(&str, &str); 3] =
     [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")];
 
@@ -82,8 +82,8 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
     scale.finish(chart, trial)
 }
 
-/// Draws where requests were. A picture that is twice as fine is shown only if the picture is
-/// larger: in the usual size it would be blurred.
+/// Draws the places of requests. A picture with twice the detail is shown only at a larger size: in
+/// the usual size it would be blurred.
 fn points(disk: &DiskTimeline, detail: Detail, place: (f64, f64, f64)) -> Markup {
     let (reads, writes) = (&disk.reads, &disk.writes);
     match detail {
@@ -113,8 +113,8 @@ fn image(
     }
 }
 
-/// The addresses at both ends of a strip, in GiB, with as many places as tell them apart; and what
-/// is beyond them.
+/// Draws the addresses at both ends of a strip, in GiB with as many places as distinguish them, and
+/// the requests beyond the ends.
 fn ends(trial: &WatchedTrial, index: usize, (top, strip, width): (f64, f64, f64)) -> Markup {
     let (first, last) = trial.frames.get(index).copied().unwrap_or_default();
     if last <= first {
@@ -141,14 +141,15 @@ fn ends(trial: &WatchedTrial, index: usize, (top, strip, width): (f64, f64, f64)
     }
 }
 
-/// Triangles at an edge, where requests beyond it ended: their tips lead away from it.
+/// Draws triangles at an edge, at the ends of requests beyond it. Their tips point away from the
+/// strip.
 fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
     let mut way = String::new();
     let mut last = f64::NEG_INFINITY;
     let [edge, out, back] = [edge, tip, -tip].map(number);
     for at in &beyond.columns {
         let x = LEFT + (*at as f64 + 0.5) * column;
-        // Nearer ones would be one mark.
+        // Closer triangles would look like one.
         if x - last >= 2.0 {
             // Writing to a string does not fail.
             let _ = write!(way, "M{} {edge}l3 {out}l3 {back}z", number(x - 3.0));
@@ -163,7 +164,7 @@ fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
     html! { path d=(way) fill=(colour) {} }
 }
 
-/// The requests beyond the frames in words; empty if there are none.
+/// Describes the requests beyond the frames; empty if there are none.
 fn note(trial: &WatchedTrial) -> String {
     let told = trial.names.iter().zip(&trial.beyond).filter_map(|(name, beyond)| {
         let own = beyond.iter().filter_map(Beyond::in_words).join(", ");

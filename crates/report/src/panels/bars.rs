@@ -1,5 +1,5 @@
-//! How each choice did in each number: a bar for the number that verdicts rest on or else the
-//! median, a whisker over the seeds; what has no result is an X.
+//! The number of each choice in each metric. A bar shows the number that verdicts rest on, or else
+//! the median, and a whisker shows the seeds. A missing result is an X.
 
 use disklab_compare::{Comparison, Metric};
 use disklab_results::Spread;
@@ -24,31 +24,31 @@ pub const PANEL: Panel = Panel {
     draw,
 };
 
-/// Pixels of a row, and above and below the rows.
+/// Height of a row, and of the space above and below the rows, in pixels.
 const ROW: f64 = 36.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 42.0;
-/// Pixels right of the bars: as much, a cross, and what the longest text takes.
+/// Pixels right of the bars: a gap, a cross, and the longest text.
 const GAP: f64 = 10.0;
 const CROSS: f64 = 18.0;
-/// Letters of a name beside the bars, at most, and pixels of each.
+/// Largest number of letters in a name beside the bars, and pixels of each.
 const NAME: usize = 18;
 const LETTER: f64 = 7.4;
 /// A bar without a result has no length.
 const NO_BAR: Spread = Spread { min: 0.0, median: 0.0, max: 0.0 };
 
-/// The numbers of a choice that are drawn.
+/// Numbers of a choice that are drawn.
 struct Bar<'s> {
     choice: &'s str,
-    /// The place of the choice among all choices, for its colour.
+    /// Index of the choice among all choices, for its colour.
     series: usize,
-    /// The spread over the seeds, with the number in the place of the median; and the least, the
-    /// number and the greatest as far as they are known.
+    /// Spread over the seeds, with the number in place of the median; and the least, the number and
+    /// the greatest as far as they are known.
     seeds: Option<(Spread, [String; 3])>,
-    /// The change and the verdict, where there is one.
+    /// Change and verdict, if there is one.
     told: String,
     failures: Vec<TrialFailure>,
-    /// The words in the place of a median.
+    /// Text in place of a median.
     without: &'static str,
     trials: (usize, usize),
 }
@@ -58,13 +58,13 @@ impl Bar<'_> {
         self.failures.iter().any(|failure| failure.failed)
     }
 
-    /// Right of the bar: the median over the change.
+    /// Returns the text right of the bar: the median above the change.
     fn texts(&self) -> [&str; 2] {
         let median = self.seeds.as_ref().map_or(self.without, |(_, known)| &known[1]);
         [median, &self.told]
     }
 
-    /// Why trials have no result.
+    /// Returns the reasons of missing results.
     fn reasons(&self) -> String {
         self.failures.iter().map(|failure| failure.text.as_str()).join("; ")
     }
@@ -102,7 +102,7 @@ const NO_TRIALS: &str = "The record has no trials.";
 fn pieces<'s>(source: &'s ReportSource, group: &'s Group) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
-    // Of any of the metrics, each once.
+    // Failures in any of the metrics, each once.
     let of_choice = |choice: &'s CellChoice| {
         let all = source.metrics.iter().flat_map(|metric| choice.failures(metric)).unique();
         all.map(|failure| (choice.value.as_str(), failure))
@@ -174,18 +174,18 @@ fn chart(source: &ReportSource, group: &Group, metric: &Metric) -> Chart {
     Chart::draw(&slug(metric.name()), metric.name(), says, plots, layout, table(&bars))
 }
 
-/// How far the axis goes, and what stands beside the bars.
+/// Length of the axis, and space beside the bars.
 struct BarFrame {
     most: f64,
     scale: f64,
     /// Pixels right of the bars, and those of a cross.
     right: f64,
     cross: f64,
-    /// The width for the bars.
+    /// Width for the bars.
     room: f64,
 }
 
-/// The label of an axis in these units, and how many of them it counts as one.
+/// Returns the label of an axis in these units, and the number of them that it counts as one.
 fn axis(unit: &str, most: f64) -> (String, f64) {
     match unit {
         "1/s" => ("a second".to_owned(), 1.0),
@@ -218,20 +218,20 @@ fn plots(bars: &[Bar], frame: &BarFrame, mut layout: Layout) -> (Vec<Plot>, Layo
         drawn = drawn.with_colored_bar(bar.choice, median / scale, colour);
         errors.push(((median - min).max(0.0) / scale, (max - median).max(0.0) / scale));
         tips.push(bar.said());
-        // The greatest is more than that.
+        // The greatest value is not known exactly: it is at least this.
         if bar.seeds.as_ref().is_some_and(|(_, [.., greatest])| greatest.starts_with('>')) {
-            // Its place is the middle of the letter, and six pixels below it.
+            // The annotation's place is the middle of the letter, and six pixels below it.
             let arrow = TextAnnotation::new("▸", max / scale + x_of(3.0), place - 10.0 / ROW);
             layout = layout.with_annotation(arrow.with_font_size(14));
         }
         if bar.has_failed() {
-            // In the place of the bar; at the margin where there is one.
+            // The cross is in place of the bar, or at the margin if there is a bar.
             let x = if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(right - 12.0) };
             crosses.push((x, place));
             reasons.push(format!("{}: {}", bar.choice, bar.reasons()));
         }
         let x = most + x_of((right - cross) / 2.0);
-        // Annotations stand six pixels above their place; half of a letter's height more is the
+        // Annotations stand six pixels above their place. Half of a letter's height more is the
         // middle of the row.
         let lines = if bar.told.is_empty() { [-10.0, 0.0] } else { [-2.0, -17.0] };
         for (text, pixels) in bar.texts().iter().zip(lines).filter(|(text, _)| !text.is_empty()) {

@@ -1,5 +1,5 @@
-//! The whole range of latencies: one curve a choice, its seeds as a band, from the least to the
-//! greatest and far into the tail.
+//! The whole range of latencies: a curve for each choice, with its seeds as a band, from the least
+//! latency to the greatest and far into the tail.
 
 use disklab_compare::answer;
 use itertools::Itertools;
@@ -21,7 +21,7 @@ pub const PANEL: Panel = Panel {
 };
 
 const HEIGHT: f64 = 330.0;
-/// The percentile from which on the axis has room for latencies.
+/// Percentile from which on the axis has room for latencies.
 const FASTEST: f64 = 1.0;
 
 /// A view of the latencies.
@@ -31,10 +31,10 @@ struct View {
     x_label: &'static str,
     x: (f64, f64),
     step: f64,
-    /// The place of a percentile on the axis.
+    /// Position of a percentile on the axis.
     place: fn(f64) -> f64,
     tick: fn(f64) -> String,
-    /// The percentiles of its table.
+    /// Percentiles of its table.
     table: &'static [f64],
 }
 
@@ -84,7 +84,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
             any |= !curves.is_empty();
             pieces.extend(charts(&curves, side));
             summary.extend(medians(&curves, side));
-            // What is wrong with a trial's report is wrong of both sides.
+            // An unreadable report lacks both sides.
             let told = missing.clone();
             missing.extend(why.into_iter().filter(|why| !told.contains(why)));
         }
@@ -98,8 +98,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     if any { Ok(pieces) } else { Err(NONE.into()) }
 }
 
-/// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median over seeds
-/// that verdicts are of.
+/// Returns the percentiles of the curves: `p99 of all seeds together: pid 12 ms · queue 9.1 ms`.
+/// Verdicts are about the median over seeds instead.
 fn medians(curves: &[Curve], side: RequestKind) -> Option<String> {
     let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.point(99.0)?.of_all)));
     let told: Vec<String> = curves.iter().filter_map(p99).collect();
@@ -135,13 +135,13 @@ impl View {
 fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::CurvePoint>) -> Chart {
     let mut plots: Vec<Plot> = Vec::new();
     let all: Vec<latency::CurvePoint> = curves.iter().flat_map(points).collect();
-    // A single fastest request would stretch the axis: it goes down to the fastest hundredth.
+    // A single fastest request would stretch the axis. It begins at the fastest hundredth.
     let usual = all.iter().filter(|point| point.percent >= FASTEST);
     let positive = usual.flat_map(|point| [point.least, point.of_all]).filter(|ns| *ns > 0.0);
     let floor = positive.fold(f64::INFINITY, f64::min);
     let most = all.iter().map(|point| point.greatest).fold(1.0, f64::max);
     let floor = if floor.is_finite() { floor * 0.9 } else { most / 10.0 };
-    // What is below that, or took no time (it was in memory), is at the lower edge of the
+    // Latencies below that, and those of zero (from memory), are drawn at the lower edge of the
     // logarithmic scale.
     let drawn = |ns: f64| ns.max(floor);
     let places = |curve: &Curve| {
@@ -180,7 +180,7 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Curve
     let (percents, table) = table(curves, view);
     let place = |percent| ink::LEFT + ((view.place)(percent) / view.x.1).min(1.0) * ink::ROOM;
     let places: Vec<f64> = percents.into_iter().map(place).collect();
-    // A pointer tells the row whose place is nearest.
+    // The pointer shows the row with the nearest position.
     let edges = ink::edges(places.windows(2).map(|two| two[0].midpoint(two[1])));
     Chart::draw(view.kind, view.title, says(curves), plots, layout, table).with_edges(edges)
 }
@@ -202,7 +202,7 @@ fn says(curves: &[Curve]) -> String {
     )
 }
 
-/// The percentiles of a view that a curve has, and a row for each.
+/// Returns the percentiles of a view that a curve has, and a row for each.
 fn table(curves: &[Curve], view: &View) -> (Vec<f64>, NumbersTable) {
     let mut table = NumbersTable::new("percentile", curves.iter().map(|curve| &curve.choice));
     let mut percents = Vec::new();

@@ -1,4 +1,4 @@
-//! Every cell: how it did, against its baseline, and what went wrong in it.
+//! Every cell: its numbers, its comparison with the baseline, and its failures.
 
 use std::collections::BTreeMap;
 
@@ -59,20 +59,20 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
 
 /// Remarks of one kind on the trials of one row.
 struct Remarked {
-    /// The number of the kind.
+    /// Number of the kind.
     number: usize,
-    /// The name of the row in ids.
+    /// Name of the row in ids.
     row: String,
-    /// The cell.
+    /// Cell of the row.
     of: String,
-    /// `seed 1: what is said of it`, `seeds 2 and 3: what is said of these`.
+    /// Remarks such as `seed 1: remark`, `seeds 2 and 3: remark`.
     told: Vec<String>,
     trials: usize,
 }
 
 type Kept<'a> = (Notes<'a>, Vec<Remarked>);
 
-/// Each kind once, and folded below it what is said of each trial.
+/// Lists each kind once, with the remarks on each trial folded below it.
 fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
     let sentences = notes.sentences();
     let of_kind = |number: usize| -> Vec<&Remarked> {
@@ -166,18 +166,18 @@ fn row<'a>(
     markup
 }
 
-/// The class of a value that paper has room for on one line.
+/// Returns the class of a value that fits on one line on paper.
 fn short(value: &str) -> Option<&'static str> {
     (value.chars().count() <= 16).then_some("short")
 }
 
-/// Draws the words in the place of a number.
+/// Draws the text in place of a number.
 fn nothing(choice: &CellChoice, metric: &Metric) -> Markup {
     let (words, failed) = choice.without_result(metric);
     html! { @if failed { span.x { "✕ " (words) } } @else { span.to-come { (words) } } }
 }
 
-/// The remarks on the trials of a choice, by kind.
+/// Returns the remarks on the trials of a choice, by kind.
 fn remarked<'a>(
     notes: &mut Notes<'a>,
     group: &Group<'a>,
@@ -207,7 +207,7 @@ fn remarked<'a>(
     all.into_values().collect()
 }
 
-/// The number that a column is sorted by, in JavaScript's notation.
+/// Formats the number that a column is sorted by, in JavaScript's notation.
 fn number(value: Option<f64>) -> Option<String> {
     value.map(|value| match value {
         f64::INFINITY => "Infinity".to_owned(),
@@ -216,14 +216,14 @@ fn number(value: Option<f64>) -> Option<String> {
     })
 }
 
-/// `seed 3 of queue: reason` says what `seed 3: failed: reason` says already.
+/// Returns true if a remark such as `seed 3 of queue: reason` repeats `seed 3: failed: reason`.
 fn repeats(remark: &str, failures: &[TrialFailure]) -> bool {
     let reason = remark.split_once(": ").map_or(remark, |(_, reason)| reason);
     let to_come = reason == "has not run" && failures.iter().any(|failure| !failure.failed);
     to_come || failures.iter().any(|failure| failure.text.ends_with(reason))
 }
 
-/// A verdict in a word.
+/// Formats a verdict.
 pub fn verdict(comparison: Option<&Comparison>, is_baseline: bool) -> Markup {
     html! {
         @match comparison.filter(|comparison| comparison.change.is_some()) {
@@ -235,7 +235,7 @@ pub fn verdict(comparison: Option<&Comparison>, is_baseline: bool) -> Markup {
     }
 }
 
-/// The change and the verdict of each choice of a group: `queue +12 % better`.
+/// Formats the change and the verdict of each choice of a group: `queue +12 % better`.
 pub fn summary(source: &ReportSource, group: &Group, metric: &Metric) -> String {
     let told = |choice: &CellChoice| {
         let comparison = source.comparison(group, &choice.value, metric)?;
@@ -244,11 +244,11 @@ pub fn summary(source: &ReportSource, group: &Group, metric: &Metric) -> String 
             Verdict::Undecided => comparison.verdict_in_words(),
             _ => comparison.change_and_verdict(),
         };
-        // A line ends between choices, not within one.
+        // Lines break between choices, not within one.
         Some(format!("{} {told}", choice.value).replace(' ', "\u{a0}"))
     };
     let all: Vec<String> = group.choices.iter().filter_map(told).collect();
-    // Without verdicts, what has no result is what there is to say.
+    // Without verdicts, the failures are shown.
     let failed = || group.choices.iter().filter(|choice| choice.has_failed(metric));
     let all = if all.is_empty() {
         failed().map(|choice| format!("{}\u{a0}✕", choice.value)).collect()

@@ -1,5 +1,5 @@
-//! The work of the disks over time, of two trials side by side: throughput, seeks, depth,
-//! utilisation, and where requests were.
+//! The work of the disks over time, for two trials side by side: throughput, seeks, depth,
+//! utilisation, and addresses.
 
 use disklab_units::prose::count;
 use maud::{PreEscaped, html};
@@ -20,9 +20,9 @@ pub const PANEL: Panel = Panel {
     draw,
 };
 
-/// Letters that pictures of trials to choose from may take.
+/// Largest number of letters in the pictures of trials to choose from.
 const BUDGET: usize = 400_000;
-/// Requests of their traces that are read for that.
+/// Largest number of requests in their traces that are read.
 const REQUESTS: u64 = 2_000_000;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
@@ -31,12 +31,12 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let labels: Vec<String> = pair.iter().map(|trial| trial.label.clone()).collect();
     let home = home(source, &pair).filter(|_| !pair.is_empty());
     let beside = home.map_or_else(Vec::new, |group| line_up(source, group, &labels, &mut reading));
-    // Only the two that the page begins with are larger in more detail: of all others it would take
-    // the room of half of them.
+    // Only the two first trials have pictures with more detail. For all other trials, these would
+    // take half of the room.
     let detail = |label: &str| {
         if labels.iter().any(|known| known == label) { Detail::Fine } else { Detail::Usual }
     };
-    // Addresses are those of the cell; trials of two cells have their own.
+    // The addresses are those of the cell. Trials of two cells have their own.
     let all: Vec<_> = pair.into_iter().chain(beside).collect();
     let alike =
         if home.is_some() { vec![all] } else { all.into_iter().map(|trial| vec![trial]).collect() };
@@ -83,14 +83,14 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
 
 const SIDES: [&str; 2] = ["a", "b"];
 
-/// The two trials that the page begins with, and those of their cell to choose from.
+/// The two trials that the page begins with, and the other trials of their cell.
 struct Shown {
     pair: Vec<(WatchedTrial, Scale)>,
     beside: Vec<(WatchedTrial, Scale)>,
 }
 
 impl Shown {
-    /// The axes of the pair go differently far.
+    /// Returns true if the axes of the pair have different lengths.
     fn is_apart(&self) -> bool {
         self.pair.windows(2).any(|two| two[0].1 != two[1].1)
     }
@@ -103,7 +103,7 @@ impl Shown {
         self.pair.get(at).map(|(trial, _)| trial.label.as_str())
     }
 
-    /// Left and right in turn.
+    /// Returns the pieces, left and right in turn.
     fn pieces(&self) -> Vec<Piece> {
         let drawn = self.pair.iter().zip(SIDES);
         let sides: Vec<Vec<_>> =
@@ -117,7 +117,7 @@ impl Shown {
         pieces
     }
 
-    /// Packs the pictures of the other trials; those of the pair are on the page already.
+    /// Compresses the pictures of the other trials. Those of the pair are on the page already.
     fn packed(&self) -> Vec<Packed> {
         let of_pair = self.pair.iter().zip(SIDES).map(|((trial, scale), side)| Packed {
             label: trial.label.clone(),
@@ -130,18 +130,18 @@ impl Shown {
     }
 }
 
-/// The name of an axis among the trials that are compared with each other.
+/// Returns the name of an axis among compared trials.
 fn named(among: &str, scale: &Scale) -> String {
     format!("{} of {among}", scale.number)
 }
 
-/// Pictures of a trial, packed.
+/// Compressed pictures of a trial.
 struct Packed {
     label: String,
-    /// The name of the axes; pictures with the same name have the same axes.
+    /// Name of the axes. Pictures with the same name have the same axes.
     scale: String,
     pictures: String,
-    /// The side where they are on the page from the beginning, and need not be packed.
+    /// Side on which the page shows them from the beginning; then they are not compressed.
     shown: Option<&'static str>,
 }
 
@@ -156,8 +156,9 @@ impl Packed {
     }
 }
 
-/// The trials of the pair, of their cell in the same scale, and of the first seed of each other
-/// cell, as many as have room; and the number of trials with a result that are not among them.
+/// Returns the trials of the pair, those of their cell in the same scale, and the first seed of
+/// each other cell, as far as they have room. Also returns the number of other trials with a
+/// result.
 fn to_choose_from(
     source: &ReportSource,
     home: Option<&Group>,

@@ -60,7 +60,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     Ok(std::iter::once(first).chain(forest).chain(numbers).chain([rest]).collect())
 }
 
-/// The numbers of the first metric, and folded those of the others.
+/// Draws the numbers of the first metric, and folded those of the others.
 fn tables(source: &ReportSource) -> Markup {
     let (first, others) = source
         .metrics
@@ -77,7 +77,7 @@ fn tables(source: &ReportSource) -> Markup {
     }
 }
 
-/// The rules by which the recommendation and the verdicts were given.
+/// Draws the rules by which the recommendation and the verdicts were made.
 fn terms(source: &ReportSource) -> Markup {
     html! {
         @if let Some(Recommendation { rule, .. }) = &source.recommendation {
@@ -107,13 +107,13 @@ fn answer(source: &ReportSource) -> Markup {
     }
 }
 
-/// The counts first, and large; where the most is won and lost below them.
+/// Draws the counts first, and large; the largest gains and losses are below them.
 fn emphasised(sentence: &str) -> Markup {
     let (counts, extremes) = sentence.split_once("; ").unwrap_or((sentence, ""));
     html! { b { (counts) } @if !extremes.is_empty() { span.extremes { "; " (extremes) } } }
 }
 
-/// Each once, however many records have it.
+/// Returns the validity of each record, without repetitions.
 pub fn validities(source: &ReportSource) -> Vec<&'static str> {
     let mut all: Vec<&str> = source.merged.iter().map(|report| report.validity).collect();
     all.dedup();
@@ -159,8 +159,8 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     facts
 }
 
-/// The names and models of the disks of each array, or the disks of a machine; `None` if they were
-/// somebody else's.
+/// Returns the names and models of each array's disks, or the disks of a machine; `None` for
+/// imported results.
 fn disks_of(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {
         let disk = |disk: &HostDisk| {
@@ -188,14 +188,14 @@ fn disks_of(record: &Record) -> Option<String> {
     (!told.is_empty()).then(|| format!("models, not hardware. {told}"))
 }
 
-/// The numbers of disks that no data sheet gave: those of another device.
+/// Returns the numbers of disks that were taken from another device, since no data sheet gave them.
 fn inherited(record: &Record) -> Option<String> {
     let all = &record.manifest().inherited;
     let all = all.iter().map(|fact| format!("{}: {}", fact.name, fact.value)).join("; ");
     (!all.is_empty()).then_some(all)
 }
 
-/// For how long, and in which time.
+/// Returns the measured time, and its kind.
 fn measured(index: &CellIndex) -> Option<String> {
     let manifest = index.record.manifest();
     if manifest.imported.is_some() {
@@ -206,7 +206,7 @@ fn measured(index: &CellIndex) -> Option<String> {
     let Some(DiskTimes { rotational, solid_state }) = suite.runtime else {
         return Some(format!("until programs have started, or all phases are done; in {time}"));
     };
-    // An axis of times holds for all disks.
+    // An axis of times replaces the suite's time.
     let values = index.trials.iter().filter_map(|trial| trial.cell.value("runtime"));
     let values: IndexSet<&str> = values.collect();
     if !values.is_empty() {

@@ -1,5 +1,5 @@
-//! How to make it again: the command, what it was made with, and where the raw output of each trial
-//! is.
+//! The instructions to repeat a record: the command, the programs, and the place of each trial's
+//! raw output.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::source::{ReportSource, families};
 pub const PANEL: Panel =
     Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
 
-/// The name of the commit that the record's disklab was built from, among the facts that a resume
-/// does not ask for.
+/// Name of the commit that the record's disklab was built from. A resume does not compare this
+/// fact.
 pub const COMMIT: &str = "commit";
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
@@ -39,7 +39,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         .collect())
 }
 
-/// The command that prints the same verdicts.
+/// Draws the command that prints the same verdicts.
 fn verdicts(source: &ReportSource) -> Piece {
     let families = families(&source.metrics, source.until);
     let typed = |family: &[Metric]| family.iter().cloned().map(String::from).join(",");
@@ -80,7 +80,7 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
     }
 }
 
-/// The programs, the kernels and the machine that a record was made with.
+/// Returns the programs, the kernels and the machine that a record was made with.
 fn made_with(record: &Record) -> Vec<(String, String)> {
     let manifest = record.manifest();
     let version = (!manifest.disklab.is_empty()).then(|| disklab(record));
@@ -102,7 +102,7 @@ fn made_with(record: &Record) -> Vec<(String, String)> {
     all
 }
 
-/// The version of disklab, and its commit if that is known.
+/// Returns the version of disklab, and its commit if that is known.
 fn disklab(record: &Record) -> String {
     let manifest = record.manifest();
     let commit = manifest.host.iter().find(|fact| fact.name == COMMIT);
@@ -112,7 +112,7 @@ fn disklab(record: &Record) -> String {
     )
 }
 
-/// The program by its name: where it was installed is nothing to repeat.
+/// Returns the command with the program's name in place of its path.
 fn words(command: &[String]) -> String {
     let name = |(at, word): (usize, &String)| {
         let file = Path::new(word).file_name().filter(|_| at == 0);
@@ -135,7 +135,8 @@ fn seeds(record: &Record) -> String {
     }
 }
 
-/// A link to the raw output of each trial, as long as page and record stay where they are.
+/// Draws a link to the raw output of each trial. It is valid as long as page and record stay in
+/// place.
 fn raw(record: &Record, link: Option<&str>) -> Markup {
     let with_raw: Vec<(&str, &Outcome)> =
         record.outcomes().into_iter().filter_map(|(id, outcome)| Some((id, outcome?))).collect();
@@ -158,7 +159,7 @@ fn raw(record: &Record, link: Option<&str>) -> Markup {
     }
 }
 
-/// A path as a link: never one of another scheme or host.
+/// Returns a path as a link, which never leads to another scheme or host.
 fn href(path: &str) -> String {
     let mut href = if path.starts_with('/') { String::from("file://") } else { String::from("./") };
     for byte in path.bytes() {

@@ -1,4 +1,4 @@
-//! The work of each disk: shares of the reads, how long they took, and what btrfs counted.
+//! The work of each disk: shares of the reads, their times, and btrfs's own counts.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -18,12 +18,12 @@ use crate::source::{CellChoice, Group, ReportSource};
 pub const PANEL: Panel =
     Panel { place: 60, name: "served", title: "Who served what", pictures: "shares", draw };
 
-/// Bars of a choice at most: its first seeds.
+/// Largest number of bars of a choice: its first seeds.
 const SEEDS: usize = 8;
-/// Pixels of a bar with what is between it and the next, and of a choice at least.
+/// Height of a bar with its gap, and least height of a choice, in pixels.
 const BAR: f64 = 11.0;
 const CHOICE: f64 = 30.0;
-/// Letters of a choice's name and of a disk's, at most, and pixels of each.
+/// Largest number of letters in a choice's name and in a disk's, and pixels of each.
 const NAME: usize = 18;
 const DISK: usize = 40;
 const LETTER: f64 = 7.2;
@@ -59,7 +59,7 @@ fn columns(source: &ReportSource) -> Markup {
     }
 }
 
-/// A column of the tables: its head, what that is, its number of a disk and how that is shown.
+/// A column of the tables: its head, its explanation, its number for a disk, and the format.
 type ServiceColumn =
     (&'static str, &'static str, fn(&DeviceSample) -> Option<f64>, fn(f64) -> String);
 
@@ -80,7 +80,7 @@ const COLUMNS: [ServiceColumn; 4] = [
     ("mean depth", "Requests at the disk, over time.", |disk| disk.depth_mean, digits),
 ];
 
-/// A column of all disks together.
+/// A column for all disks together.
 const SWITCHES: (&str, &str) =
     ("switches", "Of all disks: the part of reads that went to another disk than the read before.");
 
@@ -119,7 +119,7 @@ fn time(ns: f64) -> String {
     Nanos(ns as u64).to_string()
 }
 
-/// `None` where nothing is known of the disks.
+/// Draws the section of a group; `None` if nothing is known about its disks.
 fn piece(compared: &str, group: &Group) -> Option<Piece> {
     let choices: Vec<ChoiceService> = group.choices.iter().filter_map(ChoiceService::new).collect();
     if choices.is_empty() {
@@ -127,7 +127,7 @@ fn piece(compared: &str, group: &Group) -> Option<Piece> {
     }
     let table = table(compared, &choices);
     if choices.iter().all(|choice| choice.disks.len() == 1) {
-        // A bar of one disk is always full.
+        // A bar of one disk would always be full.
         return Some(Piece::Words(table.markup("What the disk did")));
     }
     let (height, inner) = picture(&choices);
@@ -138,18 +138,18 @@ fn piece(compared: &str, group: &Group) -> Option<Piece> {
 /// A choice over its seeds.
 struct ChoiceService {
     name: String,
-    /// The share of the reads that each disk served, for each seed.
+    /// Share of the reads that each disk served, for each seed.
     seeds: Vec<Vec<f64>>,
     disks: Vec<DiskService>,
     switches: Option<Spread>,
-    /// Whether btrfs told what it counted.
+    /// True if btrfs reported its counts.
     has_stats: bool,
 }
 
 struct DiskService {
     name: String,
     share: Option<Spread>,
-    /// The fields of [`COLUMNS`] and of [`OF_BTRFS`].
+    /// Fields of [`COLUMNS`] and of [`OF_BTRFS`].
     fields: [Vec<String>; 2],
 }
 
@@ -183,14 +183,14 @@ impl ChoiceService {
     }
 }
 
-/// A row of the picture: the name beside it, and what the bar is made of.
+/// A row of the picture: the name beside it, and the parts of the bar.
 struct BarRow {
     name: String,
     parts: Vec<f64>,
 }
 
-/// The rows from above: the seeds of each choice, its name in their middle, with empty rows below
-/// if there are few.
+/// Returns the rows from above: the seeds of each choice with its name in their middle, and empty
+/// rows below if there are few.
 fn rows(choices: &[ChoiceService]) -> Vec<BarRow> {
     let least = (CHOICE / BAR).ceil() as usize;
     let of = |choice: &ChoiceService| -> Vec<BarRow> {
@@ -207,8 +207,8 @@ fn rows(choices: &[ChoiceService]) -> Vec<BarRow> {
     choices.iter().flat_map(of).collect()
 }
 
-/// The bars, the axis below them and the disks below that. A disk has a colour and a hatch, so that
-/// nobody has to see colours.
+/// Draws the bars, the axis below them and the disks below that. A disk has a colour and a hatch,
+/// so that colours are not needed.
 fn picture(choices: &[ChoiceService]) -> (f64, Markup) {
     let rows = rows(choices);
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
@@ -251,8 +251,7 @@ fn picture(choices: &[ChoiceService]) -> (f64, Markup) {
     (height, inner)
 }
 
-/// The parts of all bars that are a disk's, as one way: they stand beside each other in the disks'
-/// order.
+/// Draws a disk's parts of all bars as one path, beside each other in the disks' order.
 fn bars(rows: &[BarRow], disk: usize, left: f64, room: f64) -> String {
     let mut way = String::new();
     for (at, row) in rows.iter().enumerate() {
@@ -293,7 +292,7 @@ fn table(compared: &str, choices: &[ChoiceService]) -> NumbersTable {
         for (at, DiskService { name: disk, fields: [fields, of_btrfs], .. }) in
             choice.disks.iter().enumerate()
         {
-            // It is of all disks together.
+            // The number is for all disks together.
             let switches =
                 if at == 0 { with_range(choice.switches, percent) } else { String::new() };
             let row = [disk].into_iter().chain(fields).chain([&switches]);
@@ -303,7 +302,7 @@ fn table(compared: &str, choices: &[ChoiceService]) -> NumbersTable {
     table
 }
 
-/// The median, with the range where there is one.
+/// Formats the median, with the range if there is one.
 pub fn with_range(spread: Option<Spread>, show: impl Fn(f64) -> String) -> String {
     let Some(Spread { min, median, max }) = spread else { return "–".to_owned() };
     let (low, middle, high) = (show(min), show(median), show(max));

@@ -1,4 +1,4 @@
-//! Throughput against the slowest of a thousand requests: which cells no other beats in both.
+//! Throughput against the p99.9 latency: the cells that no other cell beats in both.
 
 use disklab_compare::{Metric, answer};
 use disklab_record::outcome::Cell;
@@ -26,10 +26,10 @@ const HEIGHT: f64 = 330.0;
 const THROUGHPUT: Metric = Metric::Iops;
 const LATENCY: Metric = Metric::P999;
 
-/// A cell that has both numbers.
+/// A cell with both numbers.
 struct CellMark {
     series: usize,
-    /// The numbers of the cell, and its value of the compared axis.
+    /// Numbers of the cell, and its value of the compared axis.
     name: String,
     throughput: f64,
     latency: f64,

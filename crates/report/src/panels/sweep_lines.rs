@@ -1,5 +1,5 @@
-//! Along an axis that goes over numbers: a line a choice, its seeds as a band, and where the best
-//! choice changes.
+//! Results along a numeric axis: a line for each choice with its seeds as a band, and the points at
+//! which the best choice changes.
 
 use disklab_compare::{Metric, answer};
 use disklab_results::Spread;
@@ -23,7 +23,7 @@ pub const PANEL: Panel = Panel {
 };
 
 const HEIGHT: f64 = 300.0;
-/// Names of points that there is room for.
+/// Largest number of labels for points.
 const MOST_TICKS: usize = 8;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
@@ -71,7 +71,7 @@ fn section(source: &ReportSource, along: &Along, open: bool) -> Section {
     }
 }
 
-/// `None` where no point has a result.
+/// Draws the chart; `None` if no point has a result.
 fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart> {
     let Along { axis, line, series } = along;
     let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
@@ -116,7 +116,7 @@ fn chart(source: &ReportSource, along: &Along, metric: &Metric) -> Option<Chart>
     )
 }
 
-/// A series: its band and its line; marks, so that points without a result are seen to be missing.
+/// Draws a series: its band, its line, and marks, so that points without a result are visible.
 fn one(line: &SweepLine, at: usize, metric: &Metric, wider: f64) -> Vec<Plot> {
     let ink = ink::Series::numbered(at);
     let known = known(line, at, metric);
@@ -135,14 +135,14 @@ fn one(line: &SweepLine, at: usize, metric: &Metric, wider: f64) -> Vec<Plot> {
     vec![line.into(), marks.into()]
 }
 
-/// The points of a series that have a result, with their places.
+/// Returns the points of a series that have a result, with their positions.
 fn known(line: &SweepLine, at: usize, metric: &Metric) -> Vec<(f64, Spread)> {
     let spread = |point: &swept::SweepPoint| point.choices.get(at).copied()??.spread(metric);
     let points = line.points.iter().enumerate();
     points.filter_map(|(x, point)| Some((x as f64, spread(point)?))).collect()
 }
 
-/// The edges between the points, in pixels.
+/// Returns the edges between the points, in pixels.
 fn edges(points: usize) -> Vec<f64> {
     let width = (points.saturating_sub(1)) as f64 + 0.4;
     let x = |place: f64| ink::LEFT + (place + 0.2) / width * ink::ROOM;

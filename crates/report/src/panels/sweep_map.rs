@@ -1,4 +1,4 @@
-//! Over two axes that go over numbers: a field for each pair of values, the darker the more.
+//! Results over two numeric axes: a field for each pair of values, darker for larger numbers.
 
 use std::collections::BTreeSet;
 
@@ -22,18 +22,18 @@ pub const PANEL: Panel = Panel {
     draw,
 };
 
-/// Pixels beside the fields.
+/// Margins beside the fields, in pixels.
 const LEFT: f64 = 78.0;
 const RIGHT: f64 = 12.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 46.0;
-/// The height of a field, if there are few, and the least height.
+/// Height of a field if there are few, and its least height.
 const ROW: f64 = 30.0;
 const LOWEST: f64 = 4.0;
-/// The most fields in a row that have room for their numbers.
+/// Largest number of fields in a row that have room for their numbers.
 const MOST_NUMBERS: usize = 7;
 const MOST_NAMES: usize = 12;
-/// Letters on it can still be read, in the dark as well.
+/// Darkest shade on which letters can still be read, on a dark background too.
 const DARKEST: f64 = 0.55;
 const LIGHTEST: f64 = 0.06;
 
@@ -58,8 +58,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     Ok(with_words(words, sections))
 }
 
-/// The maps of a grid; if no two cells differ in these axes only, as with samples, of all cells
-/// whatever their other numbers.
+/// Returns the maps of a grid. If no two cells differ in these axes only, as with samples, the map
+/// has all cells for any other numbers.
 fn fields<'s, 'a>(
     cells: &'s [swept::Full<'s, 'a>],
     axes: [&str; 2],
@@ -86,7 +86,7 @@ fn section(source: &ReportSource, [x, y]: [&str; 2], field: &SweepMap, open: boo
     }
 }
 
-/// The first, and the latency that says most beside it.
+/// Returns the first metric, and the most important latency.
 fn metrics<'s>(source: &'s ReportSource) -> impl Iterator<Item = &'s Metric> {
     let all = &source.metrics;
     let slow = all.iter().find(|metric| **metric == Metric::P99);
@@ -95,14 +95,14 @@ fn metrics<'s>(source: &'s ReportSource) -> impl Iterator<Item = &'s Metric> {
     first.into_iter().chain(slow.filter(|metric| Some(*metric) != first))
 }
 
-/// `IOPS: 512 to 1720`
+/// Summarizes a map, as in `IOPS: 512 to 1720`.
 fn summary(source: &ReportSource, field: &SweepMap) -> String {
     let Some(metric) = source.metrics.first() else { return String::new() };
     let Some((least, most, unit)) = range(field, metric) else { return "no result".to_owned() };
     format!("{}: {} to {}", metric.name(), answer::value(least, &unit), answer::value(most, &unit))
 }
 
-/// The least and the greatest of all medians, with their unit.
+/// Returns the least and the greatest of all medians, with their unit.
 fn range(field: &SweepMap, metric: &Metric) -> Option<(f64, f64, String)> {
     let medians =
         || field.marks.iter().filter_map(|(_, choice)| Some(choice.spread(metric)?.median));
@@ -110,7 +110,7 @@ fn range(field: &SweepMap, metric: &Metric) -> Option<(f64, f64, String)> {
     Some((medians().reduce(f64::min)?, medians().reduce(f64::max)?, unit))
 }
 
-/// Values of an axis in rising order.
+/// Returns the values of an axis in rising order.
 fn values(axis: &str, field: &SweepMap, at: usize) -> Vec<String> {
     let distinct: BTreeSet<&String> = field.marks.iter().map(|(values, _)| &values[at]).collect();
     let mut values: Vec<String> = distinct.into_iter().cloned().collect();
@@ -172,7 +172,7 @@ fn chart([x, y]: [&str; 2], field: &SweepMap, metric: &Metric) -> Option<Chart> 
     Some(Chart::of_svg(&slug(metric.name()), title, says, (WIDTH, full), inner, table))
 }
 
-/// Names with their places, no more of them than have room.
+/// Returns names with their positions, as many as have room.
 fn some<T>(
     names: impl ExactSizeIterator<Item = T>,
     room: usize,
@@ -181,7 +181,8 @@ fn some<T>(
     names.enumerate().step_by(step)
 }
 
-/// `share`: how far from the least to the greatest; `None`: no result.
+/// Draws a field. `share` is its position between the least and the greatest value; `None` means no
+/// result.
 fn one(
     (left, top, width, height): (f64, f64, f64, f64),
     share: Option<f64>,

@@ -1,4 +1,4 @@
-//! Two trials in one picture: what all disks of each move, and how often they seek, over time.
+//! Two trials in one picture: throughput of all disks of each, and their seeks, over time.
 
 use disklab_trace::timeline::{DiskTimeline, TimelineBin};
 use disklab_units::prose::digits;
@@ -21,7 +21,7 @@ pub const PANEL: Panel = Panel {
     draw,
 };
 
-/// Rows of a table: stretches of time.
+/// Number of rows of a table: stretches of time.
 const STRETCHES: u32 = 12;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
@@ -48,7 +48,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     Ok(with_words(words, charts))
 }
 
-/// The parts of two ids that differ; the whole where they have other parts, or none.
+/// Returns the parts in which two ids differ; the whole ids if they have other parts, or no
+/// difference.
 fn told_apart(one: &str, other: &str) -> [String; 2] {
     let [first, second] = [one, other].map(|label| label.split('+').collect::<Vec<_>>());
     let differ = first.iter().zip(&second).filter(|(one, other)| one != other);
@@ -60,13 +61,13 @@ fn told_apart(one: &str, other: &str) -> [String; 2] {
     }
 }
 
-/// A trial, all its disks as one.
+/// A trial with all its disks as one.
 struct JoinedTrial {
     name: String,
-    /// When each stretch of time was, s of what was measured; and what all disks did in it.
+    /// Time of each stretch, in s of the measurement, and the work of all disks in it.
     bins: Vec<(f64, TimelineBin)>,
     seconds: f64,
-    /// The phases of what it measured, with their begin and end in s; none if there is one.
+    /// Phases of the measurement, with their begin and end in s; none if there is one.
     phases: Vec<(String, f64, f64)>,
 }
 
@@ -78,7 +79,7 @@ impl JoinedTrial {
         Self { name, bins, seconds: trial.seconds, phases: trial.phases.clone() }
     }
 
-    /// When each phase but the last ended, s.
+    /// Returns the end of each phase but the last, in s.
     fn boundaries(&self) -> impl Iterator<Item = f64> {
         let inner = self.phases.len().saturating_sub(1);
         self.phases.iter().take(inner).map(|(_, _, to)| *to)
@@ -99,7 +100,7 @@ impl JoinedTrial {
     }
 }
 
-/// Adds up all disks in one stretch of time, which is as long as for one of them.
+/// Adds up all disks in one stretch of time.
 fn added_up(disks: &[DiskTimeline], at: usize) -> TimelineBin {
     let own: Vec<TimelineBin> =
         disks.iter().filter_map(|disk| disk.bins.get(at)).copied().collect();
@@ -138,7 +139,7 @@ fn lines(measure: &DiskMeasure, sides: &[JoinedTrial]) -> Chart {
     )
 }
 
-/// An upright line at the end of each phase but the last.
+/// Draws a vertical line at the end of each phase but the last.
 fn boundaries(sides: &[JoinedTrial], top: f64) -> Vec<Plot> {
     let line = |index: usize, end: f64| {
         Plot::Line(ink::Series::numbered(index).line(vec![(end, 0.0), (end, top)], 0.8))
@@ -147,7 +148,8 @@ fn boundaries(sides: &[JoinedTrial], top: f64) -> Vec<Plot> {
     ends.flat_map(|(index, side)| side.boundaries().map(move |end| line(index, end))).collect()
 }
 
-/// A row for each stretch of time, a column for each trial; empty where that had ended.
+/// Builds a table with a row for each stretch of time and a column for each trial; empty after a
+/// trial's end.
 fn table(measure: &DiskMeasure, sides: &[JoinedTrial], seconds: f64) -> NumbersTable {
     let mut table = NumbersTable::new("s", sides.iter().map(|side| &side.name));
     let edge = |at: u32| seconds * f64::from(at) / f64::from(STRETCHES);

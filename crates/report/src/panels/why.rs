@@ -37,7 +37,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     of_groups(source, rule, NONE, |group| explanation(source, group, baseline))
 }
 
-/// The summary of a group and what explains it; `None` where nothing does.
+/// Draws the summary of a group and its explanation; `None` if nothing explains it.
 fn explanation(
     source: &ReportSource,
     group: &Group,
@@ -64,7 +64,7 @@ fn explanation(
                 " against " (answer::name(baseline)) ", in " (metric.name()) };
             @let sentences = html! { ul { @for sentence in &separation.sentences { li { (sentence)
                 "." } } } };
-            // The best one is to be read first.
+            // The best choice comes first, and is open.
             @if at == 0 { p { (said) "." } (sentences) } @else { details { summary { (said) }
                 (sentences) } }
         }
@@ -78,9 +78,9 @@ fn explanation(
     Some((format!("{} against {baseline}", listed(&names)), vec![Piece::Words(words)]))
 }
 
-/// The choices whose difference from the baseline is certain, the one with the best median first,
-/// and the names of the others. Where none is certain, the best one stands for all: what was
-/// recorded may differ nevertheless.
+/// Returns the choices whose difference from the baseline is certain, the one with the best median
+/// first, and the names of the others. If none is certain, the best choice stands for all: their
+/// records may differ nevertheless.
 fn parted<'s>(
     source: &ReportSource,
     group: &'s Group,
@@ -112,7 +112,7 @@ fn parted<'s>(
     (certain, rest.iter().map(|recorded| recorded.name).collect())
 }
 
-/// A choice, and what was recorded of its disks.
+/// A choice, and the records of its disks.
 struct Recorded<'a> {
     name: &'a str,
     samples: Vec<Cow<'a, Sample>>,
@@ -120,7 +120,7 @@ struct Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    /// `None`: nothing was.
+    /// Returns None if there are no records.
     fn new(choice: &'a CellChoice) -> Option<Self> {
         let samples = disks::samples(choice);
         (!samples.is_empty()).then(|| Self { name: &choice.value, samples, queued: queued(choice) })
@@ -135,8 +135,8 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// How long a request queued at its disk on average, in ns, of each trial whose closing record can
-/// be read: samples do not have it.
+/// Returns the mean queueing time of a request, in ns, for each trial whose closing record can be
+/// read. Samples lack it.
 fn queued(choice: &CellChoice) -> Vec<f64> {
     let of = |record: &Record, outcome: &Outcome| {
         let closing = disks::closing(record, outcome)?;
@@ -149,11 +149,11 @@ fn queued(choice: &CellChoice) -> Vec<f64> {
     choice.results().filter_map(|(tried, outcome)| of(tried.record, outcome)).collect()
 }
 
-/// A column for each choice that is explained, behind the baseline's.
+/// Builds a table with a column for each explained choice, after the baseline's.
 fn table(baseline: &Recorded, explained: &[(&Recorded, Separation)]) -> NumbersTable {
     let names = explained.iter().map(|(recorded, _)| recorded.name);
     let mut table = NumbersTable::new("", [baseline.name].into_iter().chain(names));
-    // All have the same facts in the same order.
+    // All choices have the same facts in the same order.
     let facts = explained.first().map_or(&[][..], |(_, separation)| &separation.facts);
     for (at, fact) in facts.iter().enumerate() {
         let own: Vec<&Fact> =

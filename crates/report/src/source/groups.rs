@@ -1,4 +1,4 @@
-//! Cells that differ in one axis only: what a picture shows beside each other.
+//! Cells that differ in one axis only, which a picture shows beside each other.
 
 use disklab_compare::index::{IndexedTrial, side_by_side};
 use disklab_compare::{CellIndex, Metric, answer};
@@ -11,34 +11,34 @@ use crate::failures::{NOT_RUN, NOT_YET, TrialFailure, failures_in};
 use crate::merge::TrialRow;
 use crate::text::{distinct, slug};
 
-/// Choices with all else equal.
+/// Choices with equal values of all other axes.
 #[derive(Debug)]
 pub struct Group<'a> {
-    /// A slug, each once.
+    /// Slug, unique among groups.
     pub name: String,
-    /// The axes and values that are equal.
+    /// Axes and values that are equal.
     pub cell: Cell,
     pub choices: Vec<CellChoice<'a>>,
 }
 
-/// A cell: a value of the axis that is compared.
+/// A cell: a value of the compared axis.
 #[derive(Debug)]
 pub struct CellChoice<'a> {
-    /// A slug, each once in its group.
+    /// Slug, unique in its group.
     pub name: String,
     pub value: String,
     pub trials: Vec<IndexedTrial<'a>>,
-    /// Somebody runs the trials of one of its records now.
+    /// True if a process runs the trials of one of its records now.
     pub goes_on: bool,
 }
 
 impl<'a> Group<'a> {
-    /// The choice of this value.
+    /// Returns the choice of this value.
     pub fn choice(&self, value: &str) -> Option<&CellChoice<'a>> {
         self.choices.iter().find(|choice| choice.value == value)
     }
 
-    /// The unit of a metric in the results of all choices.
+    /// Returns the unit of a metric in the results of all choices.
     pub fn unit(&self, metric: &Metric) -> String {
         metric.unit(self.choices.iter().flat_map(CellChoice::outcomes))
     }
@@ -49,24 +49,24 @@ impl<'a> Group<'a> {
 }
 
 impl<'a> CellChoice<'a> {
-    /// The trials that gave a result that verdicts may rest on.
+    /// Returns the trials with a valid result.
     pub fn results(&self) -> impl Iterator<Item = (&IndexedTrial<'a>, &'a Outcome)> {
         self.trials
             .iter()
             .filter_map(|tried| Some((tried, tried.outcome.filter(|outcome| outcome.is_sound())?)))
     }
 
-    /// Over the seeds of [`CellChoice::results`].
+    /// Returns the spread over the seeds of [`CellChoice::results`].
     pub fn spread(&self, metric: &Metric) -> Option<Spread> {
         Spread::over(self.outcomes().filter_map(|outcome| metric.value_in(outcome)))
     }
 
-    /// The outcomes of [`CellChoice::results`].
+    /// Returns the outcomes of [`CellChoice::results`].
     pub fn outcomes(&self) -> impl Iterator<Item = &'a Outcome> {
         self.results().map(|(_, outcome)| outcome)
     }
 
-    /// A median, as far as it is known: `> 60 s`.
+    /// Formats a median as far as it is known: `> 60 s`.
     pub fn known(&self, metric: &Metric, median: f64, unit: &str) -> String {
         let told = answer::value(median, unit);
         let is_less = |outcome: &Outcome| {
@@ -76,20 +76,19 @@ impl<'a> CellChoice<'a> {
         if self.outcomes().any(is_less) { format!("> {told}") } else { told }
     }
 
-    /// The median as [`CellChoice::known`] has it, where that says that it is more.
+    /// Returns the median in the form of [`CellChoice::known`] if it is only a lower bound.
     pub fn censored(&self, metric: &Metric) -> Option<String> {
         let unit = metric.unit(self.outcomes());
         let median = self.spread(metric)?.median;
         Some(self.known(metric, median, &unit)).filter(|told| *told != answer::value(median, &unit))
     }
 
-    /// Why the other trials have no result.
+    /// Returns the reasons why the other trials have no result.
     pub fn failures(&self, metric: &Metric) -> Vec<TrialFailure> {
         failures_in(self.trials.iter().map(TrialRow::new), self.goes_on, Some(metric.name()))
     }
 
-    /// The words in the place of a missing number, and whether it is missing because something went
-    /// wrong.
+    /// Returns the text in place of a missing number, and whether something went wrong.
     pub fn without_result(&self, metric: &Metric) -> (&'static str, bool) {
         let to_come = self.failures(metric).iter().any(|failure| !failure.failed);
         match self.goes_on {
@@ -100,13 +99,13 @@ impl<'a> CellChoice<'a> {
         }
     }
 
-    /// Some trial ought to have given a result, and did not.
+    /// Returns true if a trial failed to give a result.
     pub fn has_failed(&self, metric: &Metric) -> bool {
         self.failures(metric).iter().any(|failure| failure.failed)
     }
 }
 
-/// The values of each axis of some cells, each once, both in the order in which they come.
+/// Returns the values of each axis of some cells, without repetitions, both in order of appearance.
 pub fn values_by_axis<'a>(
     cells: impl Iterator<Item = &'a Cell>,
 ) -> IndexMap<&'a str, IndexSet<&'a str>> {
@@ -117,8 +116,8 @@ pub fn values_by_axis<'a>(
     axes
 }
 
-/// The trials of all records, by what is equal but for `compared`. Trials of the `running` records
-/// may yet run.
+/// Groups the trials of all records by the axes other than `compared`. Trials of the `running`
+/// records may still run.
 pub fn groups<'a>(
     indexes: &[CellIndex<'a>],
     compared: &str,

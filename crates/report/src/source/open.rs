@@ -1,11 +1,11 @@
-//! Records, opened as far as they can be.
+//! Opens records as far as they can be read.
 
 use std::path::PathBuf;
 
 use disklab_record::{Record, RecordError, changed_beside_trace};
 use disklab_units::prose::count;
 
-/// Some records, and a sentence on each thing that could not be read.
+/// Records, and a sentence for each unreadable part.
 #[derive(Debug)]
 pub struct Records {
     pub all: Vec<Record>,
@@ -13,7 +13,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// An error where there is nothing to show of a record.
+    /// Opens the records. Returns an error if a record has nothing to show.
     pub fn open(folders: &[PathBuf]) -> Result<Self, RecordError> {
         let mut records = Self { all: Vec::new(), lost: Vec::new() };
         for folder in folders {
@@ -34,8 +34,8 @@ impl Records {
     }
 }
 
-/// Raw output that is not what the numbers were taken from: pictures are drawn of it. A sentence,
-/// where there is some.
+/// Returns a sentence about raw output that was changed after its numbers were recorded. Pictures
+/// show the changed output.
 fn altered(record: &Record) -> Option<String> {
     let outcomes = record.outcomes().into_iter().filter_map(|(id, outcome)| Some((id, outcome?)));
     let files = |(id, outcome)| match changed_beside_trace(record, outcome) {

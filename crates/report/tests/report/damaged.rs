@@ -1,4 +1,4 @@
-//! Damaged records: what can be shown is, and the rest is said to be missing.
+//! Tests damaged records: the readable part is shown, and the rest is reported as missing.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn a_line_that_was_cut_off() {
     let page = html(record.path());
     assert!(lost(&page).contains("the last line of trials.jsonl is not whole"), "{}", lost(&page));
     assert!(page.contains("15 of 18 trials ok, 1 failed, 2 not run"));
-    // Said once of each.
+    // Each reason appears once.
     let matrix = between(&page, "id=\"matrix\"", "</section>");
     assert!(matrix.contains(": not run</div>") && !matrix.contains("has not run"), "{matrix}");
 }
@@ -95,7 +95,7 @@ fn a_report_of_fios_that_cannot_be_read_and_one_that_is_gone() {
     assert_eq!(said.matches("<figure").count(), 4);
 }
 
-/// Then the curves are of the few percentiles that the lines have, and that is said.
+/// The curves show the few percentiles of the lines, and the page says so.
 #[test]
 fn no_raw_output_at_all() {
     let record = copy();
@@ -116,7 +116,7 @@ fn no_line_yet() {
     markdown(record.path());
 }
 
-/// What has not run yet is no failure, and the page says that there is more to come.
+/// A trial that has not run yet is no failure, and the page says that more trials will come.
 #[test]
 fn a_run_that_goes_on() {
     let record = copy();
@@ -143,7 +143,7 @@ fn a_run_that_goes_on() {
     );
 }
 
-/// It is drawn as far as it goes, beside a whole one, and that is said there.
+/// A truncated trace is drawn as far as it goes, beside a complete one, and the page says so.
 #[test]
 fn a_trace_that_was_cut_off() {
     let record = copy();
@@ -168,15 +168,15 @@ fn a_trace_that_was_cut_off() {
             .count(),
         5
     );
-    // Not even its beginning is left.
+    // The trace lacks even its beginning.
     fs::write(&path, &bytes[..40]).expect("written");
     let page = html(record.path());
     let said = between(&page, "id=\"over-time\"", "</section>");
     assert!(said.contains("its trace is cut off before the measured phase: "), "{said}");
 }
 
-/// Two damaged traces keep nobody from seeing the others; each is told of once, and what is gone is
-/// told apart from it.
+/// Two damaged traces do not affect the others. Each is named once, and missing traces are reported
+/// separately.
 #[test]
 fn traces_that_cannot_be_read_are_replaced_by_others() {
     let place = tempfile::tempdir().expect("a folder");
@@ -205,7 +205,7 @@ fn traces_that_cannot_be_read_are_replaced_by_others() {
         assert_eq!(said.matches(trial).count(), 1, "{trial}: {said}");
     }
     assert!(said.contains("one+randread-4k-qd1+queue+s2: no trace of it was recorded"), "{said}");
-    // A closing record says that there was one.
+    // The closing record says that there was a trace.
     let begin = r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":2,"phases":[]"#;
     let json = format!("{begin},\"trace_sha256\":\"00\"}}");
     let closing =

@@ -1,4 +1,4 @@
-//! The first screen: the title, the forest plot, the table of numbers, and the same as CSV.
+//! Tests the first screen: the title, the forest plot, the table of numbers, and the same as CSV.
 
 use disklab_report::chart::Provenance;
 use disklab_report::{Records, ReportOptions, ReportSource, markdown, numbers, page, pictures};
@@ -15,7 +15,7 @@ fn written(axes: &[(&str, &[&str])], seeds: u32) -> tempfile::TempDir {
     place
 }
 
-/// The manifest says that the command line set this.
+/// Writes into the manifest that the command line set this.
 fn set(place: &tempfile::TempDir, setting: &str) {
     let path = place.path().join("manifest.toml");
     let manifest = std::fs::read_to_string(&path).expect("text");
@@ -34,7 +34,7 @@ fn every_cell_and_choice_has_a_labelled_row() {
     for text in ["hdd-raid1,</text>", "randread-4k-qd1</text>", "ssd-raid10,</text>"] {
         assert_eq!(forest.matches(text).count(), 2, "{text}: {forest}");
     }
-    // Each row has its words: these are certain.
+    // Each row has its text; these verdicts are certain.
     assert_eq!(forest.matches(" % worse</text>").count(), 8, "{forest}");
     assert!(forest.contains("IOPS: change against pid") && forest.contains("more is better"));
     // The answer is first, then the plot, then the table, then the conditions.
@@ -67,8 +67,8 @@ fn many_rows_are_folded_by_array_and_none_is_lost() {
     });
 }
 
-/// Cells are numbered along the axes, and each next one is 2 % worse: with the policies first, the
-/// second policy is worse by as many steps as there are arrays.
+/// Cells are numbered along the axes, and each next one is 2 % worse. If the policies come first,
+/// the second policy is worse by as many steps as there are arrays.
 #[test]
 fn the_best_of_a_row_is_marked_as_surely_as_it_is_known() {
     let arrays: Vec<String> = (0..10).map(|number| format!("array-{number}")).collect();
@@ -107,7 +107,7 @@ fn numbers_are_a_file_of_their_own() {
     assert!(low < change && change < high && high < 0.0, "{low} {change} {high}");
 }
 
-/// The times of an axis hold, and not those that the suite has for other trials.
+/// The times of an axis count, and not those that the suite has for other trials.
 #[test]
 fn the_time_that_was_measured_is_the_trials_own() {
     let times = ("runtime", &["10ms", "5s"][..]);

@@ -1,4 +1,4 @@
-//! Text that somebody made to be taken for something else shows as text.
+//! Tests that hostile text shows as text.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{copy, html, markdown, old, with_source};
 const MARKUP: &str = "</script></style><img onerror=alert(1)>\"'&$x^2$";
 const ESCAPE: &str = "\u{1b}[2J\u{9b}31m\u{202e}";
 
-/// The old record with such text in reasons, names, values and commands.
+/// Makes the old record with such text in reasons, names, values and commands.
 fn hostile() -> tempfile::TempDir {
     let place = copy();
     let record = Record::open(&old()).expect("a record");
@@ -69,7 +69,7 @@ fn it_is_text_in_markdown() {
     assert!(text.contains("\\<img onerror=alert(1)\\>"), "{text}");
 }
 
-/// The chart library takes dollars for mathematics, and must not get at what we escape.
+/// The chart library takes dollars for mathematics, and must not process escaped text.
 #[test]
 fn it_is_text_in_pictures() {
     fn charts(pieces: &[Piece], look: &mut dyn FnMut(String)) {
@@ -95,7 +95,7 @@ fn it_is_text_in_pictures() {
     });
     assert!(seen >= 10, "{seen} pictures");
     let page = html(place.path());
-    // Drawn, and as a title.
+    // The text is drawn, and is a title.
     for text in [">a$x^2$b&lt;/script&gt;", "<title>a$x^2$b&lt;/script&gt;"] {
         assert!(page.contains(text), "no {text}");
     }

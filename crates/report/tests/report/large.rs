@@ -1,9 +1,9 @@
-//! A large record: as many trials as the whole read-policy suite.
+//! Tests a large record, with as many trials as the whole read-policy suite.
 
 use super::synthetic::write_record;
 use super::{between, html};
 
-/// As many cells as the suite read-policy has.
+/// Axes with as many cells as the suite read-policy.
 const READ_POLICY: [(&str, &[&str]); 5] = [
     ("array", &["hdd-raid1", "hdd-8-mixed", "ssd-raid10"]),
     ("background", &["none", "defrag"]),
@@ -22,7 +22,7 @@ fn the_whole_suite_is_small_enough_to_be_sent_around() {
     assert!(page.len() < 3_200_000, "{} bytes", page.len());
 }
 
-/// One write at 256 GiB is told and marked; it does not flatten the reads below 64 GiB.
+/// A single write at 256 GiB is named and marked, and does not flatten the reads below 64 GiB.
 #[test]
 fn addresses_go_where_the_requests_are() {
     let place = tempfile::tempdir().expect("a folder");
@@ -38,7 +38,7 @@ fn addresses_go_where_the_requests_are() {
     );
     assert_eq!(picture.matches(">64</text>").count(), 9, "{picture}");
     assert!(picture.contains(">▲ 1</text>"), "{picture}");
-    // Nine disks are told apart without colours.
+    // Nine disks can be distinguished without colours.
     let shares = between(&page, "data-chart=\"shares\"", "</svg>");
     assert!((1..9).all(|hatch| shares.contains(&format!("url(#hatch-{hatch})"))), "{shares}");
 }

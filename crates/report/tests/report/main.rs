@@ -1,4 +1,4 @@
-//! Reports of real, old, damaged, hostile and large records.
+//! Tests reports of real, old, damaged, hostile and large records.
 
 mod damaged;
 mod first_screen;
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use disklab_report::{Records, ReportOptions, ReportSource, markdown, page};
 
-/// A record as the first versions wrote it (schema 1): 18 trials, one failed, one never begun,
-/// traces of two.
+/// A record by the first versions (schema 1): 18 trials, one failed, one never begun, traces of
+/// two.
 fn old() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/old")
 }
@@ -28,7 +28,7 @@ fn wanted() -> ReportOptions {
     }
 }
 
-/// Whatever is made of `folder`, handed on.
+/// Calls `make` with the source of `folder`, and returns its result.
 fn with_source<T>(folder: &Path, make: impl FnOnce(&ReportSource) -> T) -> T {
     let records = Records::open(&[folder.to_owned()]).expect("something to show");
     let wanted = wanted();
@@ -43,7 +43,7 @@ fn markdown(folder: &Path) -> String {
     with_source(folder, markdown::markdown)
 }
 
-/// A copy of the old record that may be changed.
+/// Copies the old record, so that the copy may be changed.
 fn copy() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a folder");
     copy_folder(&old(), place.path());
@@ -62,7 +62,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// What is between these, the first time.
+/// Returns the text between the first occurrences of `from` and `to`.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let rest = text.split_once(from).unwrap_or_else(|| panic!("no {from}")).1;
     rest.split_once(to).unwrap_or_else(|| panic!("no {to}")).0

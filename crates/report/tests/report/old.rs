@@ -1,4 +1,4 @@
-//! The old record: all panels, all pictures, nothing from elsewhere.
+//! Tests the old record: it has all panels and all pictures, and loads nothing from the network.
 
 use disklab_report::chart::{Provenance, ink};
 use disklab_report::{Piece, panels, pictures};
@@ -8,7 +8,7 @@ use super::{between, copy, html, markdown, old, with_source};
 #[test]
 fn an_old_record_has_every_panel() {
     let page = html(&old());
-    // None of its axes goes over numbers: see sweeps.rs.
+    // None of its axes is numeric: see sweeps.rs.
     for panel in panels::in_order().into_iter().filter(|panel| !panel.name.starts_with("sweep-")) {
         let id = format!("<section class=\"panel\" id=\"{}\"", panel.name);
         let body = between(&page, &id, "</section>");
@@ -19,7 +19,7 @@ fn an_old_record_has_every_panel() {
     assert!(matrix.contains("seed 2: failed: no request ended for 60 s"), "{matrix}");
     assert!(matrix.contains("seed 3: not run"), "{matrix}");
     assert_eq!(between(&page, "<main", "</main>").matches("id=\"lost\"").count(), 0);
-    // A picture for each of five numbers in two groups; two views of latency in each.
+    // Each of five numbers in two groups has a picture; each group has two views of latency.
     for (panel, pictures) in [("bars", 10), ("latency", 4)] {
         let body =
             between(&page, &format!("<section class=\"panel\" id=\"{panel}\""), "</section>");
@@ -30,7 +30,7 @@ fn an_old_record_has_every_panel() {
 
 #[test]
 fn the_page_asks_nobody_for_anything() {
-    // A tile of the page itself is no request.
+    // A tile of the page itself causes no request.
     let page = html(&old()).replace("url(#", "(#");
     let foreign = [
         "=\"http", "=\"//", " src=", "<link", "@import", "url(", "<iframe", "<object", "<embed",
@@ -40,7 +40,7 @@ fn the_page_asks_nobody_for_anything() {
         assert!(!page.contains(word), "{word} in the page");
     }
     for href in page.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-        // A picture that is in the page is no request.
+        // A picture within the page causes no request.
         let within = href.starts_with("data:image/png;base64,");
         assert!(within || href.starts_with('#') || href.starts_with("./"), "a link to {href}");
     }
@@ -70,8 +70,7 @@ fn the_text_says_the_same() {
     );
 }
 
-/// What the tail's table says is what fio's own rule gives: the whole range, from the least to the
-/// greatest.
+/// The tail's table agrees with fio's own rule: the whole range, from the least to the greatest.
 #[test]
 fn latencies_are_those_of_the_histograms() {
     let tail = with_source(&old(), |source| {
@@ -131,11 +130,11 @@ fn a_picture_stands_alone() {
         svg.contains(">IOPS: ssd-raid10, background none, randread-4k-qd1, jobs 1</title>"),
         "{svg}"
     );
-    // What went wrong is an X with its reason; a trial that has not run is none.
+    // A failure is an X with its reason; a trial that has not run is no failure.
     assert!(svg.contains("no request ended for 60 s") && !svg.contains("not run"), "{svg}");
 }
 
-/// What is said of each panel's pictures is what it draws.
+/// Each panel draws the pictures that it declares.
 #[test]
 fn the_pictures_of_each_panel_are_named() {
     fn kinds(pieces: &[Piece], found: &mut Vec<String>) {
@@ -164,7 +163,7 @@ fn the_pictures_of_each_panel_are_named() {
     });
 }
 
-/// And no path of the program that was run.
+/// The commit is named, and no path of the program that was run.
 #[test]
 fn how_to_repeat_it_names_the_commit_where_it_is_known() {
     let record = copy();
@@ -183,7 +182,7 @@ fn how_to_repeat_it_names_the_commit_where_it_is_known() {
     );
 }
 
-/// Else a picture in the dark has bright places, or letters that nobody sees.
+/// Without a dark ink, a picture on a dark background would have bright areas or invisible letters.
 #[test]
 fn every_ink_that_is_drawn_with_has_a_dark_one() {
     let page = html(&old());
@@ -191,7 +190,7 @@ fn every_ink_that_is_drawn_with_has_a_dark_one() {
     let paper = include_str!("../../src/chart/standalone.css");
     for colour in [ink::TEXT, ink::LINE, ink::GRID] {
         for attribute in ["fill", "stroke"].map(|attribute| format!("{attribute}=\"{colour}\"")) {
-            // No record here has what is drawn in the grid's colour: a trace that was cut off.
+            // No record here has a truncated trace, which is drawn in the grid's colour.
             if body.contains(&attribute) || colour == ink::GRID {
                 assert!(sheets.contains(&format!("[{attribute}]")), "no {attribute} on the page");
                 assert!(

@@ -1,4 +1,4 @@
-//! Records whose axes go over numbers.
+//! Tests records with numeric axes.
 
 use disklab_report::{Piece, panels, pictures};
 
@@ -18,7 +18,7 @@ fn page(axes: &[(&str, &[&str])], seeds: u32) -> String {
 fn a_range_has_lines_and_a_sentence_on_its_winner() {
     let page = page(&[RATIOS, POLICIES], 1);
     let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
-    // Whatever the order of the suite, from the least on.
+    // The range begins at the least value, for any order of the suite.
     let first = "over disk.2.seek: pid is first everywhere, from 1 to 4 (one seed each: another \
                  may say otherwise).";
     for metric in ["IOPS", "p99"] {
@@ -55,7 +55,7 @@ fn two_ranges_are_a_map_for_each_choice() {
     assert!(map.contains("<title>disk.2.seek 4, workload.iodepth 1: 9524</title>"), "{map}");
 }
 
-/// What is said of each panel's pictures is what it draws.
+/// Each panel draws the pictures that it declares.
 #[test]
 fn the_pictures_of_sweeps_are_named() {
     fn kinds(pieces: &[Piece], found: &mut Vec<String>) {
@@ -111,7 +111,7 @@ fn samples_are_marks_with_a_sentence_on_their_winner() {
         2,
     )
     .expect("a record");
-    // Of the grid, three samples.
+    // The samples are three cells of the grid.
     let samples = ["4+1GiB+", "1+512MiB+", "2+256MiB+"];
     for (name, mark) in [("manifest.toml", "\""), ("trials.jsonl", "{\"schema\":1,\"trial\":\"")] {
         let file = place.path().join(name);
@@ -146,7 +146,7 @@ fn samples_are_marks_with_a_sentence_on_their_winner() {
     assert_eq!(rows, ["1", "2", "4"]);
 }
 
-/// Whatever their order: a line is of a choice, and goes along a range.
+/// For any order of the axes, a line shows a choice along a range.
 #[test]
 fn ranges_are_not_what_is_compared_where_something_else_is() {
     let place = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! A record that nobody ran, as large as is wanted: each trial with a histogram and a trace of its
-//! own, remarks on some, and one write far beyond all other requests. Of tests, and of the bench.
+//! Writes a synthetic record of any size, for tests and the bench. Each trial has a histogram and a
+//! trace of its own, some have remarks, and one write is far beyond all other requests.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,8 +14,8 @@ use disklab_results::{Remark, Sample};
 use disklab_trace::{Served, TraceWriter};
 use disklab_units::{Nanos, Seed};
 
-/// Writes into `place` a record of all cells of these axes (name, values), with so many seeds and
-/// disks. Policies are held against the first.
+/// Writes into `place` a record of all cells of these axes (name, values), with `seeds` seeds and
+/// `disks` disks. Policies are compared with the first.
 pub fn write_record(
     place: &Path,
     axes: &[(&str, &[&str])],
@@ -83,7 +83,7 @@ fn suite(axes: &[(&str, &[&str])], seeds: u32) -> String {
     text
 }
 
-/// On one of five trials, with a number of its own.
+/// Returns remarks on one of five trials, each with a number of its own.
 fn remarks(number: u64) -> Vec<Remark> {
     number
         .is_multiple_of(5)
@@ -106,7 +106,7 @@ fn sample(shift: f64, disks: u64) -> Sample {
     Sample {
         devices: (0..disks).map(disk).collect(),
         iops: 1e4 / shift,
-        // Numbers as wide as they get: thousands of MiB/s.
+        // The numbers are as wide as they get: thousands of MiB/s.
         bw_bytes: (4e9 / shift) as u64,
         requests: 5000,
         lat_mean_ns: 1e6 * shift,
@@ -118,14 +118,14 @@ fn sample(shift: f64, disks: u64) -> Sample {
     }
 }
 
-/// Of a trace.
+/// Number of requests of a trace.
 const REQUESTS: u64 = 2000;
-/// Where on each disk all but one request are, in sectors.
+/// Sectors of each disk that hold all requests but one.
 const DATA: u64 = 64 << 21;
-/// And that one: the copy of a superblock at 256 GiB.
+/// Sector of that request: the copy of a superblock at 256 GiB.
 const COPY: u64 = 256 << 21;
 
-/// Reads all over the first 64 GiB of each disk, one after the other.
+/// Writes a trace of reads all over the first 64 GiB of each disk, one after the other.
 fn trace(seed: u64, disks: u64) -> Vec<u8> {
     let mut writer = TraceWriter::new(disks as usize);
     writer.mark(0, "begin measure 0");
@@ -152,7 +152,8 @@ fn trace(seed: u64, disks: u64) -> Vec<u8> {
     writer.pending().to_vec()
 }
 
-/// Latencies over three decades with as many turns as bins, so that no curve is a line.
+/// Writes latencies over three decades that change direction at each bin, so that no curve is a
+/// line.
 fn report(shift: f64) -> String {
     let mut bins = String::new();
     for bin in 0..300_u32 {

@@ -1,4 +1,4 @@
-//! Trials that fio did not measure: start-ups and players.
+//! Tests trials that fio did not measure: start-ups and players.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use disklab_report::markdown;
 use super::synthetic::write_record;
 use super::{between, html, with_source};
 
-/// Two choices on a disk; with the second, requests are served and queue twice as long, and so take
+/// Makes two choices on a disk. With the second, serving and queueing take twice as long, and so do
 /// programs.
 fn start_ups(place: &Path) {
     write_record(
@@ -73,7 +73,7 @@ fn what_the_disks_did_comes_from_their_own_record() {
     let told = "at its disk a request queues for 40.1 ms and is served 20 ms with queue, where it \
                 queues for 20.1 ms and is served";
     assert!(why.contains(told) && !why.contains("reads of the disk with most"), "{why}");
-    // Pictures over time know the disk's name, too.
+    // Pictures over time name the disk too.
     assert!(!page.contains("disk 1"), "a disk without a name");
     let text = with_source(place.path(), markdown::markdown);
     assert!(text.contains("start-up"), "{text}");

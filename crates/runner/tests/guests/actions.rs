@@ -1,5 +1,5 @@
-//! What a dry run prints of a trial is what its first process logs as run, line by line, and what
-//! its steps say of programs and settings is in that log.
+//! Tests that the first process of a trial logs the lines of the dry run, and that its steps about
+//! programs and settings are in that log.
 
 use crate::place;
 use crate::repeatable::summary_on;
@@ -48,9 +48,9 @@ fn first_trial_runs_as_printed(name: &str) {
     let raw = record.raw(outcome).expect("raw output");
     runs_as_printed(&raw, &disklab_runner::plan(&trial), name);
     let Some(preparing) = disklab_runner::preparing_plan(&trial) else { return };
-    // The cache keeps what the guest left that prepared the disks.
+    // The cache keeps the output of the guest that prepared the disks.
     let folders = fs::read_dir(cache.disks()).unwrap().map(|entry| entry.unwrap().path());
-    // Other tests make disks there at the same time: digests are the last thing to be written.
+    // Other tests make disks there at the same time. The digests are written last.
     let is_it = |folder: &std::path::PathBuf| {
         folder.join("disks.sha256").exists() && plan_of(folder).as_ref() == Some(&preparing)
     };
@@ -58,7 +58,7 @@ fn first_trial_runs_as_printed(name: &str) {
     runs_as_printed(&folder, &preparing, name);
 }
 
-/// The trial with less to do: smaller files, less time.
+/// Makes the trial shorter: smaller files, less time.
 fn short(mut trial: Trial) -> Trial {
     const FILE: Bytes = Bytes::mib(16);
     "newest".clone_into(&mut trial.kernel);
@@ -92,7 +92,7 @@ fn runs_as_printed(folder: &Path, plan: &Plan, name: &str) {
     if steps.last() == Some(&Step::Finished) {
         assert_eq!(logged, printed, "{name}");
     } else {
-        // So short a trial may fail; what it did until then was as printed.
+        // A trial this short may fail. Its steps until then are as printed.
         println!("{name} ended with {:?}", steps.last());
         assert_eq!(logged, printed[..logged.len()], "{name}");
     }

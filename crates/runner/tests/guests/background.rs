@@ -1,6 +1,5 @@
-//! What runs beside the measured workload: it is there for the whole measurement, it does what it
-//! should, and a trial whose background was not there is no result. Several jobs, and reads and
-//! writes apart.
+//! Tests backgrounds: a background runs during the whole measurement and does its work, and a trial
+//! whose background was missing is no result. Also tests several jobs, and reads and writes apart.
 
 use crate::place::{self, TestGuest};
 use crate::repeatable::{run, trials_of};
@@ -35,7 +34,7 @@ pub fn tests() -> Vec<Test> {
     ]
 }
 
-/// A second of sleep as what is measured, and one program beside it that begins 50 ms before.
+/// Makes a guest that measures a second of sleep, beside a program that begins 50 ms earlier.
 fn beside(command: &[&str], trees: Option<u32>) -> TestGuest {
     let mut place = TestGuest::shell("sleep 1");
     let process = RepeatedProgram {
@@ -57,7 +56,7 @@ fn reason(place: &TestGuest) -> String {
     reason
 }
 
-/// The steps of a kind that a guest's first process wrote.
+/// Returns the steps of a kind that a guest's first process wrote.
 fn steps(folder: &Path, kind: &str) -> Vec<Value> {
     let steps = std::fs::read_to_string(folder.join(names::STEPS)).unwrap();
     let steps = steps.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -68,7 +67,7 @@ fn a_background_runs_all_the_time() {
     let place = beside(&["sh", "-c", "echo a word; sleep 0.1"], None);
     place.run().unwrap();
     let [step] = &steps(place.folder.path(), "background")[..] else { panic!("one program") };
-    // 1.05 s are ten whole runs and half of another.
+    // 1.05 s are ten complete runs and half of another.
     assert_eq!(
         (step["passes"].as_u64(), step["stopped"].as_bool()),
         (Some(10), Some(true)),
@@ -97,7 +96,7 @@ fn a_background_that_fails() {
     let reason = reason(&place);
     assert!(reason.starts_with("background: sh failed (exit status: 3): why;"), "{reason}");
     assert_eq!(steps(place.folder.path(), "background")[0]["stopped"], false);
-    // Before the measurement: nothing is measured at all.
+    // The background ends before the measurement, so that nothing is measured at all.
     let place = beside(&["sh", "-c", "exit 4"], None);
     let reason = self::reason(&place);
     assert!(
@@ -139,7 +138,7 @@ const WORKLOADS: [(&str, &str); 2] = [
     ),
 ];
 
-/// The lab's own with fewer trees, which are enough for a shorter measurement.
+/// Gives the lab's defragmentation fewer trees, which suffice for a shorter measurement.
 fn small_defrag(lab: &mut Lab) {
     let defrag = lab.backgrounds.get_mut("defrag").unwrap();
     defrag.trees = Some(background::Trees { count: 6, ..defrag.trees.unwrap() });
@@ -160,7 +159,7 @@ fn trials(axes: &str) -> Vec<Trial> {
     trials_of(&suite, &lab)
 }
 
-/// The sample of a trial, by a part of its id.
+/// Returns the sample of a trial, by a part of its id.
 fn sample<'a>(record: &'a Record, part: &str) -> &'a Sample {
     let line = record.lines().iter().find(|line| line.trial.contains(part)).expect(part);
     assert_eq!(line.remarks.iter().filter(|remark| remark.voids()).count(), 0);
@@ -174,7 +173,7 @@ fn moved(sample: &Sample) -> (u64, u64) {
     (sum(|disk| disk.read_bytes), sum(|disk| disk.write_bytes))
 }
 
-/// On disks of both kinds, and again the same.
+/// Disks of both kinds give the same result again.
 fn defrag_moves_data() {
     let trials = trials(
         "array = [\"hdd-raid1\", \"ssd-raid10\"]\nbackground = [\"none\", \"defrag\"]\nworkload = \
@@ -193,7 +192,7 @@ fn defrag_moves_data() {
         );
         let (read, written) = moved(with);
         assert_eq!(moved(without).1, 0, "{array}: a load that only reads");
-        // What defragmentation reads it writes, to both mirrors.
+        // Defragmentation writes the data that it reads, to both mirrors.
         assert!(
             read > moved(without).0 / 2 && written > 1 << 20,
             "{array}: {read} read, {written} written"
@@ -211,13 +210,13 @@ fn defrag_moves_data() {
     }
 }
 
-/// fio's start is seen all the same, and the program's pause of a day ends with the measurement.
+/// fio's start is detected in any case, and the program's pause of a day ends with the measurement.
 fn opens_the_test_file_first() {
     let mut trials = trials(
         "array = [\"hdd-raid1\"]\nbackground = [\"none\", \"defrag-pool\"]\nworkload = \
          [\"read\"]",
     );
-    // The program still has the file open when fio is started.
+    // The program still has the file open when fio starts.
     for background in trials.iter_mut().filter_map(|trial| trial.background.as_mut()) {
         background.lead.rotational = Nanos::from_millis(50);
     }
@@ -239,7 +238,8 @@ fn jobs_have_pids_and_offsets_of_their_own() {
     );
     let place = tempfile::tempdir().unwrap();
     let record = Record::open(&run(&trials, place.path(), 1)).unwrap();
-    // One pid reads one of two mirrors of each pair; four in a row read each by half.
+    // A process reads one of two mirrors of each pair. Four processes with successive pids read
+    // half from each.
     let shares = |part: &str| -> Vec<f64> {
         sample(&record, part).devices.iter().filter_map(|disk| disk.read_share).collect()
     };
@@ -251,7 +251,7 @@ fn jobs_have_pids_and_offsets_of_their_own() {
     );
     let (one, four) = (sample(&record, "+1+pid"), sample(&record, "+4+pid"));
     assert!(four.iops > one.iops * 3.0, "{} and {}", one.iops, four.iops);
-    // Were the jobs' offsets the same, each block would be read four times.
+    // If the jobs had the same offsets, each block would be read four times.
     let line = record.lines().iter().find(|line| line.trial.contains("+4+pid")).unwrap();
     let reads: Vec<(usize, u64)> = place::entries(&record.raw(line).unwrap())
         .into_iter()
@@ -266,8 +266,8 @@ fn jobs_have_pids_and_offsets_of_their_own() {
     assert!(distinct * 10 > reads.len() * 9, "{distinct} of {}", reads.len());
 }
 
-/// Four seeds meet all that can happen to a policy that chooses one of two by pid: which of them
-/// the background gets, and whether what is measured gets the same.
+/// Four seeds cover all cases of a policy that chooses one of two mirrors by pid: the background's
+/// mirror, and whether the measured load gets the same.
 fn pids_beside_a_background() {
     const SAY: &str = "#!/bin/sh\necho $$\nsleep 60";
     let mut met = BTreeSet::new();
@@ -305,7 +305,7 @@ fn reads_and_writes_are_told_apart() {
         assert!((0.6..0.8).contains(&share), "{array}: {share} reads instead of 0.7");
         assert!((read.iops + write.iops - sample.iops).abs() < 1e-6 * sample.iops);
         assert!(read.lat_mean_ns > 0.0 && write.p99_ns > write.p50_ns);
-        // Both mirrors are written; btrfs adds checksums and what it commits, and reads checksums.
+        // Both mirrors are written. btrfs adds checksums and commits, and reads checksums.
         let (on_disks_read, on_disks_written) = moved(sample);
         let factor = |disks: u64, fio: u64| disks as f64 / (fio as f64 * 16384.0);
         let (read, written) =

@@ -1,5 +1,5 @@
-//! bcache in front of disks: it is there, it holds what it should, and what it does is the same
-//! again.
+//! Tests bcache in front of disks: it exists, it holds the right data, and repeats give the same
+//! results.
 
 use crate::place;
 use crate::repeatable::{run, trials_of};
@@ -14,8 +14,8 @@ pub fn tests() -> Vec<Test> {
     vec![crate::test("a_cache_answers_for_its_disks", a_cache_answers_for_its_disks)]
 }
 
-/// With room for all of the test file. A cache has a thousandth of its buckets ready for what is
-/// written; of a small one they are soon used up, and bcache lets the rest of a burst pass by.
+/// The cache has room for the whole test file. It keeps a thousandth of its buckets ready for
+/// writes. In a small cache these are soon used up, and bcache lets the rest of a burst bypass it.
 const ARRAY: &str = r#"
 summary = "two hard disks behind an SSD"
 join = "btrfs-raid1"
@@ -86,13 +86,13 @@ fn a_cache_answers_for_its_disks() {
         assert_eq!(steps.matches("[writeback]").count(), 2, "{steps}");
         assert!(steps.contains(r#""states":["clean","clean"]"#), "{steps}");
     }
-    // Nearly all of the file is in the cache; the disks themselves would need 5 ms and more for a
+    // Nearly all of the file is in the cache. The disks themselves would need 5 ms and more for a
     // read.
     let disks = &reads.sample.as_ref().unwrap().devices;
     assert!(disks[2].read_share.unwrap() > 0.85, "{disks:?}");
     assert!(reads.sample.as_ref().unwrap().lat_mean_ns < 1_000_000.0);
-    // btrfs writes both copies in sequence, wherever in the file that is, and of sequences bcache
-    // takes nothing.
+    // btrfs writes both copies sequentially, for any place in the file, and bcache does not cache
+    // sequential writes.
     let disks = &writes.sample.as_ref().unwrap().devices;
     let written = writes.sample.as_ref().unwrap().requests as f64 * 16384.0;
     for disk in &disks[..2] {

@@ -1,5 +1,5 @@
-//! A disk that is measured from within the guest is found again, and what is made of it serves fio
-//! alike.
+//! Tests that a disk measured from within the guest is recognized, and that its calibrated copy
+//! serves fio alike.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn lab(name: &str) -> Device {
     )
 }
 
-/// A guest with this one disk and its program.
+/// Makes a guest with this disk and its program.
 fn guest(device: &Device, command: &[&str]) -> TestGuest {
     let mut place = TestGuest::new(command);
     place.machine.disks = vec![MachineDisk {
@@ -44,12 +44,12 @@ fn guest(device: &Device, command: &[&str]) -> TestGuest {
         image: "0.img".to_owned(),
     }];
     place.machine.trace = false;
-    // Measuring takes some minutes of the disk's time.
+    // The measurement takes some minutes of the disk's time.
     place.limit = Nanos::from_secs(3600);
     place
 }
 
-/// `disklab calibrate --write`, in a guest; what its file describes.
+/// Runs `disklab calibrate --write` in a guest, and returns the device in its file.
 fn measured(original: &Device) -> Device {
     let disklab = std::env::current_exe().unwrap().parent().unwrap().join("../disklab");
     let disklab = disklab
@@ -61,8 +61,8 @@ fn measured(original: &Device) -> Device {
         original,
         &[&program, "calibrate", "/dev/vda", "--write", "/dev/vda", "-o", &file, "--time", "10min"],
     );
-    // The guest has a /tmp of its own, in which this repository may be; it sees the trial's folder
-    // wherever that is.
+    // The guest has its own /tmp, which may hide this repository. It always sees the trial's
+    // folder.
     fs::copy(disklab, place.path("program")).unwrap();
     place.run().unwrap_or_else(|reason| panic!("{reason}"));
     let text = fs::read_to_string(place.path("measured.toml"))
@@ -71,7 +71,7 @@ fn measured(original: &Device) -> Device {
     read("measured", &text)
 }
 
-/// Requests a second of fio's, on the bare disk.
+/// Returns fio's requests per second on the bare disk.
 fn iops(device: &Device, load: &[&str], depth: u32, times: [&str; 2]) -> f64 {
     let output = format!("--output={TRIAL}/fio.json");
     let depth = format!("--iodepth={depth}");

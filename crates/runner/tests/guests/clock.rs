@@ -1,4 +1,4 @@
-//! The guest's clock: crates/guest/examples/clock_check.rs compares it with the kernel's own
+//! Tests the guest's clock. crates/guest/examples/clock_check.rs compares it with the kernel's own
 //! answers, and time_readings.rs reads time in every way that a program can.
 
 use crate::place::TestGuest;
@@ -22,8 +22,8 @@ fn run_example(name: &str) -> String {
         program.is_file(),
         "crates/guest/examples/{name} is not built: test the whole workspace, as `make test` does"
     );
-    // The guest has a /tmp of its own, in which this repository may be; it sees the trial's folder
-    // wherever that is.
+    // The guest has its own /tmp, which may hide this repository. It always sees the trial's
+    // folder.
     let place = TestGuest::shell(&format!("{TRIAL}/{name} >{TRIAL}/printed"));
     std::fs::copy(program, place.path(name)).unwrap();
     let ran = place.run();
@@ -36,7 +36,7 @@ fn clocks_agree() {
     assert_eq!(run_example("clock_check"), "all clocks agree\n");
 }
 
-/// Two guests print the same bytes, one of them beside programs that take the processors.
+/// Two guests print the same bytes. One of them runs beside programs that take the processors.
 fn every_reading_is_of_virtual_time() {
     static DONE: AtomicBool = AtomicBool::new(false);
     let first = run_example("time_readings");
@@ -58,8 +58,7 @@ fn every_reading_is_of_virtual_time() {
     assert_eq!(first, second);
 }
 
-/// 1000 reads of 50 us, one after the other, take 50 ms to the nanosecond: the processor takes
-/// none.
+/// 1000 successive reads of 50 us take 50 ms to the nanosecond: the processor takes no time.
 fn time_is_the_disks() {
     let place = TestGuest::new(&[
         "dd",

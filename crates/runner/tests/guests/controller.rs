@@ -1,5 +1,5 @@
-//! Four disks behind a controller, as the page that the lab's arrays are from has them, and a disk
-//! in a machine that takes its time.
+//! Tests four disks behind a controller, on the arrays of the page "Multi-device Benchmarks", and a
+//! disk in a machine that adds time.
 
 use crate::repeatable;
 use disklab_config::host::HostTime;
@@ -46,7 +46,7 @@ fn fio_sees_the_host() {
         trial.array.host = Some(host);
     }
     let behind = iops(&trials, "behind");
-    // Half of 20 us is the least each way.
+    // Each direction takes at least half of 20 us.
     let longer = 1e6 / behind[0] - 1e6 / alone[0];
     assert!((longer - 22.0).abs() < 0.5, "a read takes {longer} us longer");
     assert!((49_000.0..=50_100.0).contains(&behind[1]), "{behind:?}, without host {alone:?}");
@@ -71,11 +71,11 @@ fn a_controller_limits_four_disks() {
         let line = record.lines().iter().find(|line| line.trial.contains(array)).unwrap();
         line.sample.as_ref().unwrap().bw_bytes as f64 / 1e6
     };
-    // MB/s. 320 by their own links; the page tells 200.
+    // The rate is in MB/s. The disks' own links would give 320; the page reports 200.
     let striped = rate("sata-4-raid0");
     assert!((185.0..=200.0).contains(&striped), "raid0 reads {striped} MB/s");
-    // One reader is served by one disk at a time, and a disk gives 80: the controller is in
-    // nobody's way.
+    // One disk at a time serves one reader, and a disk gives 80, so that the controller is no
+    // limit.
     let mirrored = rate("sata-4-raid1");
     assert!((50.0..=85.0).contains(&mirrored), "raid1 reads {mirrored} MB/s");
 }

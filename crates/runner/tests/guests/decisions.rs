@@ -1,4 +1,4 @@
-//! What btrfs tells the read policies, and what they decide: the traced decisions of real guests.
+//! Tests the inputs and the decisions of read policies, by traces of real guests.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Every policy on two, three and four mirrors and on RAID10, reading and writing: each decision
-/// that the kernel traced is made again by the same C code in this program.
+/// Every policy reads and writes on two, three and four mirrors and on RAID10. The same C code in
+/// this program repeats each decision that the kernel traced.
 fn decisions_are_the_native_ones() {
     for kernel in place::kernels() {
         println!("on Linux {}", kernel.version);
@@ -64,9 +64,9 @@ fn decisions_on(kernel: &Kernel) {
     assert_eq!(seen, all, "{decisions:?}");
 }
 
-/// Degraded mounts of every profile are read under every policy, as is a device that is being
-/// replaced. That the data is right says little, for btrfs tries the next mirror when one fails:
-/// the decisions themselves are looked at.
+/// Every policy reads degraded mounts of every profile, and a device that is being replaced.
+/// Correct data would prove little, since btrfs tries the next mirror after a failure; the test
+/// checks the decisions themselves.
 fn missing_and_replaced_devices() {
     for kernel in place::kernels() {
         println!("on Linux {}", kernel.version);
@@ -128,8 +128,8 @@ fn missing_and_replaced_on(kernel: &Kernel) {
                 && mirrors.iter().all(|mirror| mirror.live == (mirror.devid != 2))
         );
     }
-    // Device 0 is the one that takes the other's place. Without -r the old one goes on serving;
-    // with it, it is left alone wherever there is another.
+    // Device 0 is the replacing device. Without -r, the old device keeps serving; with it, the old
+    // device is used only if there is no other.
     let dead =
         |name: &str| decisions(name).iter().filter(|d| d.mirrors.iter().any(|m| !m.live)).count();
     assert_eq!(dead("replaced.txt"), 0);
@@ -141,8 +141,8 @@ fn missing_and_replaced_on(kernel: &Kernel) {
     }
 }
 
-/// What policies are told of positions and queues, held against what was decided before: one read
-/// at a time.
+/// The positions and queues that policies see agree with the earlier decisions, for one read at a
+/// time.
 fn mirrors_are_described_as_they_are() {
     let place = pool(
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
@@ -188,8 +188,8 @@ fn mirrors_are_described_as_they_are() {
             last.insert(chosen.devid, (chosen.physical + length, start));
         }
     }
-    // 8 MiB in stripes of 64 KiB on two pairs: all but the first of each go on where the one before
-    // ended.
+    // 8 MiB are in stripes of 64 KiB on two pairs. All but the first read of each continue a
+    // previous one.
     assert!(runs >= 120, "{runs} reads went on where one had ended");
     let most = traced(&place, "queue.txt")
         .iter()
@@ -197,8 +197,8 @@ fn mirrors_are_described_as_they_are() {
         .map(|m| m.reads_in_flight)
         .max();
     assert!((3..8).contains(&most.unwrap()), "{most:?}");
-    // These disks serve in order. Where the last request was a read and is done, nothing moves the
-    // head again: not the end of a write to both mirrors, which is told when the slower one has it.
+    // These disks serve in order. If the last request was a completed read, nothing moves the head
+    // afterwards. A write to both mirrors is reported when the slower mirror has it.
     let mixed = traced(&place, "mixed.txt");
     let mirrors = mixed.iter().flat_map(|decision| &decision.mirrors);
     let at_rest = |mirror: &&Mirror| {
@@ -224,7 +224,7 @@ struct Decision {
     answer: usize,
 }
 
-/// The decisions in a file of the trial's folder, of which there are some.
+/// Returns the decisions in a file of the trial's folder, of which there must be some.
 fn traced(place: &TestGuest, name: &str) -> Vec<Decision> {
     let text = std::fs::read_to_string(place.path(name)).unwrap();
     let decisions: Vec<Decision> =
@@ -233,7 +233,7 @@ fn traced(place: &TestGuest, name: &str) -> Vec<Decision> {
     decisions
 }
 
-/// The decisions in a file, each with the policy that was active in sysfs by then.
+/// Returns the decisions in a file, each with the policy that was active in sysfs at that time.
 fn under_policies(place: &TestGuest, name: &str) -> Vec<(String, Decision)> {
     let text = std::fs::read_to_string(place.path(name)).unwrap();
     let mut active = "pid".to_owned();
@@ -280,8 +280,8 @@ fn decision(line: &str) -> Decision {
 }
 
 impl Decision {
-    /// Makes the decision again, here, and compares. `active` is the policy in sysfs, which tells
-    /// the parameters of a policy of the kernel's own.
+    /// Repeats the decision here, and compares. `active` is the policy in sysfs, which gives the
+    /// parameters of a kernel's own policy.
     fn replay(&self, active: &str) -> Choice {
         let request = Request::new(&self.mirrors, self.block_bits).unwrap();
         let request = request.place(self.logical, self.length).by(self.pid).after(self.blocks_read);
@@ -297,7 +297,7 @@ impl Decision {
     }
 }
 
-/// In the order of the trace event, which is that of the struct.
+/// Parses numbers in the order of the trace event, which is that of the struct.
 fn mirror(numbers: &[u64; 14]) -> Mirror {
     let mut numbers = numbers.iter().copied();
     let mut next = || numbers.next().unwrap();

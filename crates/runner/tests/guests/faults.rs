@@ -1,5 +1,5 @@
-//! Guests that go wrong, each in its way: the trial is lost, the reason is told, nothing is left
-//! behind.
+//! Tests guests that fail in various ways: the trial is lost with the right reason, and no process
+//! is left.
 
 use crate::place::{self, TestGuest, constant};
 use disklab_guest::confinement;
@@ -46,7 +46,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The reason, after a look that no process was left.
+/// Returns the reason of the failure, and checks that no process was left.
 fn reason(place: &TestGuest) -> String {
     let reason = place.run().expect_err("this should have failed");
     assert_eq!(place.processes(), Vec::<String>::new(), "processes are left after: {reason}");
@@ -106,8 +106,8 @@ fn a_setting_that_is_refused() {
     assert!(reason.contains("writing \"cfq\" to /sys/block/vda/queue/scheduler"), "{reason}");
 }
 
-/// Does `harm` to the guest's process when the guest reads its disk, over and over; the reason of
-/// its end.
+/// Applies `harm` to the guest's process again and again while the guest reads its disk. Returns
+/// the reason of its end.
 fn harmed(harm: impl Fn(&str) + Send) -> String {
     let place = TestGuest::shell(
         "while dd if=/dev/vda of=/dev/null bs=4k count=1000 iflag=direct; do :; done",
@@ -124,7 +124,7 @@ fn harmed(harm: impl Fn(&str) + Send) -> String {
             for pid in String::from_utf8(all.stdout).unwrap().lines() {
                 let here =
                     std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == path);
-                // Not its keeper, which is in the same group.
+                // The keeper process in the same group is left alone.
                 let id = pid.parse().ok().and_then(Pid::from_raw);
                 if here && id.is_some() && getpgid(id).ok() == id {
                     harm(pid);
@@ -142,7 +142,8 @@ fn a_guest_that_is_killed() {
     assert!(reason.starts_with("the guest's process died (signal: 9"), "{reason}");
 }
 
-/// All that the disk library can write to is overwritten, as by a wild pointer of the kernel.
+/// Everything that the disk library can write to is overwritten, as by a wild pointer of the
+/// kernel.
 fn a_guest_that_writes_over_itself() {
     let reason = harmed(|pid| {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
@@ -154,7 +155,7 @@ fn a_guest_that_writes_over_itself() {
             let (from, to) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
             let [from, to] = [from, to].map(|end| u64::from_str_radix(end, 16).unwrap());
             let junk = vec![0xa5; usize::try_from(to - from).unwrap()];
-            // The process may be gone in the middle of it.
+            // The process may vanish during the write.
             let _ = memory.write_all_at(&junk, from);
         }
     });
@@ -221,7 +222,7 @@ fn output_that_overflows() {
     assert!(reason.contains("wrote more than 1 GiB into its trial's folder"), "{reason}");
 }
 
-/// The clock moves, so that the guest is never silent.
+/// The clock moves, so that the guest never counts as silent.
 fn steps_that_take_no_time() {
     let mut place = TestGuest::shell("while :; do sleep 0.000000001; done");
     place.wall = Duration::from_secs(3);
@@ -229,7 +230,7 @@ fn steps_that_take_no_time() {
     assert!(reason.contains("never ends: it ran for"), "{reason}");
 }
 
-/// On a small filesystem of its own.
+/// The trial runs on a small filesystem of its own.
 fn a_full_host_disk() {
     let mut place = TestGuest::shell("dd if=/dev/urandom of=/dev/vda bs=1M count=32 oflag=direct");
     let small = place.path("small");
@@ -259,8 +260,8 @@ fn another_build() {
     assert!(reason.contains("of another build") && reason.contains("0123"), "{reason}");
 }
 
-/// Between a kernel and this library stands one that says another number, as a library of another
-/// time would hear it.
+/// A program between the kernel and this library changes the version number, as if they were of
+/// different ages.
 fn another_interface() {
     let folder = tempfile::tempdir().unwrap();
     let (source, other) = (folder.path().join("other.c"), folder.path().join("other.so"));
@@ -287,10 +288,10 @@ fn another_interface() {
     assert!(reason.contains(&expected) && reason.contains("`disklab kernel build`"), "{reason}");
 }
 
-/// The argument by which this program starts a guest and waits to be killed.
+/// Argument with which this program starts a guest and waits to be killed.
 pub const STARTER: &str = "start-a-guest-and-wait";
 
-/// Says in which folder the guest is that makes one process after the other.
+/// Prints the folder of a guest that makes one process after the other.
 pub fn start_and_wait() -> ! {
     let place = TestGuest::shell("while :; do /bin/true; done");
     println!("{}", place.folder.path().display());
@@ -298,8 +299,8 @@ pub fn start_and_wait() -> ! {
     panic!("the guest ended by itself: {reason:?}");
 }
 
-/// Killed without warning while their guests make processes, at one moment after the other: nobody
-/// is left who could tidy up, and nothing is left to be tidied.
+/// The starters are killed without warning while their guests make processes, each at another
+/// moment. They cannot clean up, and nothing may be left.
 fn a_killed_starter() {
     for round in 0..20 {
         let mut starter = Command::new(std::env::current_exe().unwrap());
@@ -346,12 +347,12 @@ fn an_ordinary_end_leaves_no_process() {
     assert!(!place.path("uml").exists(), "the kernel's own folder is left");
 }
 
-/// The first process of a container becomes the parent of every process whose own has ended.
+/// The first process of a container becomes the parent of every orphan.
 fn a_parent_of_orphans_keeps_no_zombies() {
     rustix::process::set_child_subreaper(Some(Pid::INIT)).unwrap();
     let place = TestGuest::shell("sleep 1");
     place.run().unwrap();
-    // Guests of other tests have zombies too, for an instant each: those count that stay.
+    // Guests of other tests have zombies for an instant. Only zombies that stay count.
     let mut staying = zombies();
     let asked = Instant::now();
     while !staying.is_empty() && asked.elapsed() < Duration::from_secs(20) {
@@ -362,7 +363,7 @@ fn a_parent_of_orphans_keeps_no_zombies() {
     assert_eq!(staying, Vec::<String>::new());
 }
 
-/// The `stat` lines of this process's children that have ended and were not waited for.
+/// Returns the `stat` lines of this process's children that have ended and were not waited for.
 fn zombies() -> Vec<String> {
     let parent = format!(") Z {} ", std::process::id());
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

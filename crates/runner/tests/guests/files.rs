@@ -1,5 +1,5 @@
-//! Our own workload engine in a guest: the same again, what it wrote is there, what it was promised
-//! survives.
+//! Tests disklab's own workload engine in a guest: repeats are equal, written data is there, and
+//! promised data survives.
 
 use crate::place;
 use crate::repeatable::{summary_on, trials_of};
@@ -48,7 +48,7 @@ fn the_same_again() {
     }
 }
 
-/// A mail server takes a reader's disks, from before it to after it; what it wrote is there.
+/// A mail server uses a reader's disks from before it to after it. The data that it wrote is there.
 fn beside_what_is_measured() {
     let all = lab_trials(
         &lab(&[]),
@@ -70,7 +70,7 @@ fn beside_what_is_measured() {
     assert!(number("ran_ns") >= all[0].runtime.0, "{step}");
 }
 
-/// What is in memory costs a processor's time, of one processor for all threads.
+/// Work on files in memory takes processor time, of one processor for all threads.
 const CACHED: &str = r#"
 summary = "one file that is read again and again"
 [fsload]
@@ -139,7 +139,7 @@ fn a_full_filesystem_is_a_reason() {
     }
 }
 
-/// A mail server whose power goes.
+/// Runs a mail server with power cuts.
 fn cut(power_cut: &str) -> Vec<(Outcome, PathBuf)> {
     let suite = format!(
         "question = \"What is left?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n\
@@ -171,7 +171,7 @@ fn what_was_fsynced_survives() {
             "{}: nothing was lost",
             outcome.trial
         );
-        // Else it would be no test.
+        // Without a file to look for, the test would prove nothing.
         let looked_for = (1..=3).map(|cut| {
             let plan = std::fs::read(raw.join(format!("cut-{cut}/plan.json"))).unwrap();
             let plan: Plan = serde_json::from_slice(&plan).unwrap();
@@ -191,7 +191,7 @@ fn what_lying_disks_lose() {
         assert!(measure(&outcome, "power cuts survived") < 3.0, "{}: nobody saw it", outcome.trial);
         outcome.remarks.iter().map(ToString::to_string).collect()
     });
-    // Where the filesystem comes back at all, files of a mail server are among what is missing.
+    // If the filesystem can be mounted at all, files of the mail server are missing.
     let reasons: Vec<String> = lost.collect();
     assert!(reasons.iter().any(|reason| reason.contains("fsload: of ")), "{reasons:#?}");
 }

@@ -1,4 +1,4 @@
-//! The files of the host that a guest's programs read: each must be in a key or in the record.
+//! Tests that each file of the host that a guest's programs read is in a key or in the record.
 
 use crate::place::{TestGuest, constant};
 use disklab_units::Bytes;
@@ -28,7 +28,7 @@ const PROGRAMS: &str = "set -e
     mkfs.ext4 -q /dev/md0";
 
 /// Files that are read and change no result: the list of libraries, whose contents are in the
-/// record; time zone and locale, for which a guest has `TZ=UTC` and `LC_ALL=C`.
+/// record; time zone and locale, which a guest sets by `TZ=UTC` and `LC_ALL=C`.
 const HARMLESS: [&str; 3] =
     ["/etc/ld.so.cache", "/usr/share/zoneinfo/Etc/UTC", "/etc/locale.alias"];
 
@@ -44,7 +44,7 @@ fn no_file_of_the_host_is_read_unseen() {
     let traced = tempfile::tempdir().unwrap();
     let (log, script) = (traced.path().join("log"), traced.path().join("linux"));
     let mut place = TestGuest::shell(PROGRAMS);
-    // The guest stays the child of whoever starts it: the tracer is its grandchild (-D).
+    // The guest stays the child of its starter, since the tracer is its grandchild (-D).
     let text = format!(
         "#!/bin/sh\nexec {STRACE} -D -f -qq -s 4096 -e trace=openat -o {} {} \"$@\"\n",
         log.display(),
@@ -69,8 +69,8 @@ fn no_file_of_the_host_is_read_unseen() {
     assert!(unseen.is_empty(), "read, and in no key: {unseen:?}");
 }
 
-/// The file of the host that a line of the trace opens for a program of the guest. hostfs puts the
-/// guest's path behind its root, which is `/`.
+/// Returns the file of the host that a line of the trace opens for a program of the guest. hostfs
+/// puts the guest's path behind its root, which is `/`.
 fn read_by_guest(line: &str) -> Option<&str> {
     let (_, call) = line.split_once("openat(AT_FDCWD, \"//")?;
     let (path, rest) = call.split_once('"')?;
@@ -80,7 +80,7 @@ fn read_by_guest(line: &str) -> Option<&str> {
     (is_read && path != "/" && !own).then_some(path)
 }
 
-/// Programs and libraries are in the record by their digests.
+/// Returns true for programs and libraries, whose digests are in the record.
 fn is_known(path: &str) -> bool {
     let is_elf = || {
         let mut magic = [0; 4];

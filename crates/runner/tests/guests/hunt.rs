@@ -1,5 +1,5 @@
-//! Hunts for guests that hang at their start: many starts, whose processes are stopped and go on at
-//! moments that a seed draws. Ignored, as it takes hours:
+//! Hunts for guests that hang at their start: it starts many guests, and stops and continues their
+//! processes at moments drawn from a seed. It is ignored by default, since it takes hours:
 //!
 //!     DISKLAB_STARTS=20000 DISKLAB_SEED=1 cargo test -p disklab-runner --test guests -- \
 //!         --ignored starts_that_are_stopped
@@ -13,9 +13,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Guests at a time.
+/// Number of guests at a time.
 const AT_A_TIME: u64 = 4;
-/// Longest pause between two stops, and longest stop, us.
+/// Longest pause between two stops, and longest stop, in us.
 const LONGEST_PAUSE: u64 = 30_000;
 
 pub fn tests() -> Vec<Trial> {
@@ -42,7 +42,8 @@ fn starts_that_are_stopped() {
             if start >= starts {
                 return;
             }
-            // Every fourth is left alone, so that stops are told from the load alone.
+            // Every fourth guest is left alone, to separate the effect of stops from that of the
+            // load.
             let random = Random::new(Seed(seed).derive(&format!("start {start}")));
             let random = (start % 4 != 0).then_some(random);
             let (result, stopped, stalled) = start_one(random);
@@ -63,11 +64,11 @@ fn starts_that_are_stopped() {
     assert_eq!(hung, 0, "of {starts} starts");
 }
 
-/// Starts a guest on four disks, and stops its processes while it runs; the result, how many stops
-/// there were, and the state of the guest if it hung.
+/// Starts a guest on four disks, and stops its processes while it runs. Returns the result, the
+/// number of stops, and the guest's state if it hung.
 fn start_one(random: Option<Random>) -> (Result<(), String>, u64, Option<String>) {
     let mut place = TestGuest::shell("true");
-    // Four at a time beside other programs may wait long for a processor.
+    // Four guests beside other programs may wait long for a processor.
     place.silence = Duration::from_secs(300);
     place.wall = Duration::from_secs(3600);
     let disk = |i: usize| {
@@ -88,7 +89,7 @@ fn start_one(random: Option<Random>) -> (Result<(), String>, u64, Option<String>
 
 fn stop_and_go(folder: &Path, mut random: Random, ended: &AtomicBool) -> u64 {
     let mut stops = 0;
-    // From then on the kernel's program runs: a stop before would stop whoever starts it.
+    // From then on the kernel's program runs. An earlier stop would stop its starter.
     while !folder.join(names::HEARTBEAT).exists() && !ended.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_micros(100));
     }
@@ -107,7 +108,7 @@ fn stop_and_go(folder: &Path, mut random: Random, ended: &AtomicBool) -> u64 {
     stops
 }
 
-/// Stopped as soon as its process is the kernel's, a guest has done nothing.
+/// A guest that is stopped as soon as its process runs the kernel has done nothing.
 fn a_hang_at_the_start() {
     let mut place = TestGuest::shell("echo done");
     place.silence = Duration::from_secs(5);

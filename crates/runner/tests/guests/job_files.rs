@@ -1,5 +1,5 @@
-//! fio's own job files: groups run in turn, at their rates, and the same each time; what verify
-//! finds fails the trial.
+//! Tests fio's own job files: groups run in turn, at their rates, and repeats are equal; a failed
+//! verify fails the trial.
 
 use crate::place;
 use crate::startup::{lab_trials, measure, outcomes};
@@ -60,12 +60,12 @@ fn groups_run_in_turn() {
         assert_eq!(one.measures, other.measures, "{}", one.trial);
         let writes = measure(one, "[writer] iops");
         assert!((380.0..=420.0).contains(&writes), "{}: {writes} IOPS of 400", one.trial);
-        // Blocks of two sizes, as often as each other.
+        // Blocks of two sizes are equally frequent.
         let mean = measure(one, "[readers] bandwidth") / measure(one, "[readers] iops");
         assert!((30e3..40e3).contains(&mean), "{}: {mean} bytes a read", one.trial);
         assert!(measure(one, "[readers] iops") > 2.0 * writes, "{}", one.trial);
         assert!(measure(one, "[verified] mean") > 0.0, "{}", one.trial);
-        // What was written was read again; the readers' blocks are others.
+        // The written data was read again. The readers' blocks differ.
         let sample = one.sample.as_ref().expect("fio's numbers");
         let written = sample.write.as_ref().expect("writes").requests;
         let of_writer = (writes * all[0].runtime.as_secs_f64()).round() as u64;

@@ -1,4 +1,4 @@
-//! The fast model beside the kernel, in cells that hang on no draw.
+//! Compares the fast model with the kernel, in cells that do not depend on random draws.
 
 use crate::place;
 use crate::startup::{lab_trials, outcomes};
@@ -15,8 +15,8 @@ pub fn tests() -> Vec<Test> {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Several sequential jobs are near only with btrfs's locks of ranges, the block layer's lines of
-/// sleepers, and the page cache of each job's first reads.
+/// Several sequential jobs agree only if the model has btrfs's range locks, the block layer's wait
+/// queues, and the page cache for each job's first reads.
 fn near_the_kernel() {
     let lab = Lab::load(&place::share().lab()).unwrap();
     let trials = lab_trials(
@@ -40,7 +40,7 @@ fn near_the_kernel() {
         errors.push((((here - there) / there).abs(), kernel.trial));
     }
     errors.sort_by(|one, other| one.0.total_cmp(&other.0));
-    // Some hundred requests a trial differ so much by the draw of their places alone.
+    // With some hundred requests in a trial, the draw of positions alone makes such a difference.
     let (middle, worst) = (errors[errors.len() / 2].0, errors[errors.len() - 1].0);
     assert!(middle < 0.06 && worst < 0.25, "{errors:?}");
 }

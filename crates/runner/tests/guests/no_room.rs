@@ -1,5 +1,5 @@
-//! The host's disk fills up while disks are prepared and while a trial runs: the run ends with the
-//! cause, no trial is recorded as failed, and all that remain run once there is room.
+//! Tests a host whose disk fills up while disks are prepared and while a trial runs. The run ends
+//! with the cause, no trial is recorded as failed, and the remaining trials run once there is room.
 
 use crate::place;
 use crate::repeatable::{SUITE, trials};
@@ -29,14 +29,14 @@ pub fn tests() -> Vec<Test> {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// A small filesystem of its own, with a cache on it.
+/// A small filesystem with a cache on it.
 struct Small {
     _folder: tempfile::TempDir,
     root: PathBuf,
 }
 
 impl Small {
-    /// None, after saying why, where only root could mount it.
+    /// Mounts the filesystem. Returns None and prints the reason if only root could mount it.
     fn mount(size: Bytes) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("small");
@@ -60,7 +60,7 @@ impl Small {
         Cache::in_folder(&self.root.join("cache")).unwrap()
     }
 
-    /// Leaves so much free.
+    /// Fills the filesystem, and leaves this many bytes free.
     fn fill(&self, free: Bytes) {
         let mut file =
             File::options().append(true).create(true).open(self.root.join("filler")).unwrap();
@@ -78,14 +78,14 @@ impl Drop for Small {
     }
 }
 
-/// One trial of each named workload, on two hard disks.
+/// Returns a trial of each named workload, on two hard disks.
 fn of_workloads(workloads: &str) -> Vec<Trial> {
     let suite = SUITE.replace("seeds = 2", "seeds = 1").replace(", \"ssd-raid10\"", "");
     let suite = suite.replace(", \"round-robin:4k\"", "");
     trials(&suite.replace("\"read\", \"write\", \"buffered\"", workloads))
 }
 
-/// The error that ended the run, and what was recorded.
+/// Returns the error that ended the run, and the recorded outcomes.
 fn run(trials: &[Trial], cache: &Cache) -> (Option<String>, Vec<Outcome>) {
     let records = tempfile::tempdir().unwrap();
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
@@ -110,13 +110,13 @@ fn run(trials: &[Trial], cache: &Cache) -> (Option<String>, Vec<Outcome>) {
     (ended.err().map(|error| error.to_string()), lines)
 }
 
-/// The error of a run that recorded nothing.
+/// Returns the error of a run that recorded nothing.
 fn reason((error, lines): (Option<String>, Vec<Outcome>)) -> String {
     assert_eq!(lines, []);
     error.unwrap()
 }
 
-/// Seen beforehand, and said with numbers.
+/// The lack of room is detected beforehand, and reported with numbers.
 fn no_room_for_preparing() {
     let Some(small) = Small::mount(Bytes::mib(4)) else { return };
     let reason = reason(run(&of_workloads("\"read\""), &small.cache()));
@@ -127,11 +127,11 @@ fn no_room_for_preparing() {
     );
 }
 
-/// Not to be seen beforehand: somebody else fills it.
+/// The lack of room cannot be detected beforehand, since another program fills the disk.
 fn a_disk_that_fills_up_in_preparing() {
     let Some(small) = Small::mount(Bytes::mib(256)) else { return };
     let cache = small.cache();
-    // Enough to begin with, and so little that filling it takes no time.
+    // This is enough to begin with, and so little that filling it takes no time.
     small.fill(Bytes::mib(40));
     let over = AtomicBool::new(false);
     let ended = std::thread::scope(|scope| {
@@ -150,21 +150,22 @@ fn a_disk_that_fills_up_in_preparing() {
         reason.contains("No space left on device") && reason.contains("is full: free some space"),
         "{reason}"
     );
-    // With room again they are prepared, and nothing of the first try is taken for whole.
+    // With room again, the disks are prepared, and remains of the first attempt do not count as
+    // complete.
     fs::remove_file(small.root.join("filler")).unwrap();
     let (error, outcomes) = run(&of_workloads("\"read\""), &cache);
     assert_eq!((error, outcomes[0].status, &outcomes[0].reason), (None, Status::Ok, &None));
 }
 
-/// Whether a guest that prepares has its disks.
+/// Returns true if a guest that prepares has its disks.
 fn is_preparing(disks: &Path) -> bool {
     let scratch = fs::read_dir(disks).into_iter().flatten().flatten();
     scratch.into_iter().any(|folder| folder.path().join("disks/0.img").exists())
 }
 
 fn a_disk_that_fills_up_in_a_trial() {
-    // The prepared disks, a copy of them, and the 64 MiB without which no copy is made; the trial
-    // writes 256.
+    // The room is enough for the prepared disks, a copy, and the 64 MiB without which no copy is
+    // made. The trial writes 256 MiB.
     let Some(small) = Small::mount(Bytes::mib(96)) else { return };
     let mut trials = of_workloads("\"write\", \"read\"");
     for trial in &mut trials {
@@ -173,7 +174,7 @@ fn a_disk_that_fills_up_in_a_trial() {
     trials[0].workload.fio_mut().unwrap().jobs[0].bs = Bytes::mib(1);
     let reason = reason(run(&trials, &small.cache()));
     assert!(reason.contains(".img") && reason.contains("No space left on device"), "{reason}");
-    // What needs less than the filesystem has runs.
+    // A trial that needs less than the filesystem has runs.
     let (error, outcomes) = run(&trials[1..], &small.cache());
     assert_eq!((error, outcomes[0].status, &outcomes[0].reason), (None, Status::Ok, &None));
 }

@@ -1,5 +1,6 @@
-//! Workloads of phases: each takes its time, the same each time; what is given up, fails or fills
-//! the disks is told; a reader runs beside; a spare takes the place of a disk.
+//! Tests workloads of phases. Each phase takes its time, and repeats are equal. A phase that times
+//! out, fails or fills the disks is reported. A reader runs beside a phase, and a spare replaces a
+//! disk.
 
 use crate::place;
 use crate::repeatable::{run, trials_of};
@@ -97,12 +98,12 @@ ioengine = "psync"
 direct = true
 "#;
 
-/// A small array besides the lab's: two disks of which little is used.
+/// A small array besides the lab's: only a part of its two disks is used.
 const SMALL: &str = "summary = \"s\"\njoin = \"JOIN\"\npart = \"400 MiB\"\n\
                      devices = [\"constant-50us\", \"constant-50us\"]\nspares = \
                      [\"constant-50us\"]\n";
 
-/// One trial of each array.
+/// Returns a trial for each array.
 fn trials(workload: &str, arrays: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     let read = |table: &TomlTable| Workload::read("phases", table);
@@ -125,7 +126,7 @@ fn trials(workload: &str, arrays: &str) -> Vec<Trial> {
     trials_of(&suite, &lab)
 }
 
-/// The only trial of a workload of one command.
+/// Returns the outcome of the only trial of a workload with one command.
 fn one(phases: &str, array: &str) -> Outcome {
     let text = format!("summary = \"s\"\nroom = \"16 MiB\"\n{phases}");
     outcomes(&trials(&text, &format!("\"{array}\""))).remove(0).0
@@ -147,13 +148,13 @@ fn phases_take_their_time() {
         assert_eq!(outcome.status, Status::Ok, "{id}: {:?}", outcome.reason);
         let time = |phase: &str| measure(outcome, &format!("{phase} time")) / 1e9;
         let bytes = |phase: &str| measure(outcome, &format!("{phase} bandwidth")) * time(phase);
-        // A size that is no multiple of a request: 62 are written, and read.
+        // The size is no multiple of a request: 62 MiB are written and read.
         let create = f64::from(62 << 20);
         assert!((bytes("create") - create).abs() < 1.0, "{id}: {}", bytes("create"));
         assert!((bytes("in-turn") - f64::from(16 << 20)).abs() < 1.0, "{id}: {}", bytes("in-turn"));
         let both = create + f64::from(3906 * 16384);
         assert!((bytes("both") - both).abs() < 1.0, "{id}: {}", bytes("both"));
-        // From memory: no disk is read, and code takes no time.
+        // The data is in memory: no disk is read, and code takes no time.
         assert!(
             time("again") < 1e-3 && time("both") > 5e-3,
             "{id}: {} {}",
@@ -181,8 +182,8 @@ fn phases_take_their_time() {
             })
             .sum();
         assert!(written < 2048, "{id}: nobody writes, and fio wrote {written} sectors");
-        // Its files are not so small that btrfs keeps them in its tree, whose root never leaves
-        // memory.
+        // Its files are large enough that btrfs does not keep them in its tree, whose root never
+        // leaves memory.
         assert!(
             time("mount") > 1e-4 && time("find") > 1e-4,
             "{id}: {} {}",
@@ -195,12 +196,12 @@ fn phases_take_their_time() {
         let names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
         let others: Vec<&str> = names.iter().copied().filter(|name| *name != "again").collect();
         assert_eq!(others, ["create", "in-turn", "both", "find", "mount", "direct"], "{id}");
-        // At most what is read ahead, of a file that goes on.
+        // At most the read-ahead of the next part of the file is read.
         let again = closing
             .phase("again")
             .map_or(0, |counts| counts.devices.iter().map(|disk| disk.read_bytes).sum());
         assert!(again < 4 << 20, "{id}: {again}");
-        // The whole phase is the disks' phase, but for what fio does before its first request.
+        // The disks' phase covers the whole phase, except for fio's work before its first request.
         let disks = phases[2].length().as_secs_f64();
         assert!((time("both") * 0.95..time("both") * 1.001).contains(&disks), "{id}: {disks}");
     }
@@ -213,7 +214,7 @@ fn a_reader_runs_beside() {
                 \"psync\"\ndirect = true\n";
     let outcome = one(text, "constant-ext4");
     assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
-    // A disk that takes 50 us for everything, and what is written takes a place now and then.
+    // The disk takes 50 us for every request. For written data, ext4 allocates space now and then.
     let [mean, p50, p99] =
         ["mean", "p50", "p99"].map(|name| measure(&outcome, &format!("copy reader {name}")));
     assert!((50e3..200e3).contains(&mean) && p50 >= 49e3 && p99 >= p50, "{mean} {p50} {p99}");
@@ -254,7 +255,7 @@ fn a_phase_that_fails() {
     assert!(outcome.reason.unwrap().contains("nothing: No such file or directory"));
 }
 
-/// fio would make it anew, and read what nobody wrote.
+/// fio would make the file anew, and read data that nobody wrote.
 fn a_file_that_was_taken() {
     let job = "ioengine = \"psync\"\nbs = \"64k\"\nfile = \"a\"\nfilesize = \"4 MiB\"\n";
     let reader = "[phase.reader]\nfilesize = \"4 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine \
@@ -282,7 +283,7 @@ fn a_remount_that_fails() {
     let remount = "[[phase]]\nname = \"again\"\nremount = true\n";
     for (command, expected) in [
         ("umount {pool}", "phase again: unmounting /mnt/pool: "),
-        // Then it is this that is unmounted, and the filesystem is there already.
+        // This mount is unmounted in place of the pool, and the filesystem is already mounted.
         ("mount -t tmpfs none {pool}", "phase again: mounting /dev/vda (ext4) on /mnt/pool with "),
     ] {
         let take = format!(
@@ -300,7 +301,7 @@ fn a_remount_that_fails() {
 fn a_full_filesystem() {
     let program = "[[phase]]\nname = \"fill\"\ncommand = [\"dd\", \"if=/dev/zero\", \
         \"of={pool}/x\", \"bs=1M\", \"oflag=direct\"]\n";
-    // fio says so too. It is told of a file that would fit, once another has taken the room.
+    // fio reports the same. The file would fit, but another one has taken the room.
     let job = "rw = \"write\"\nbs = \"1M\"\nioengine = \"psync\"\nzero_buffers = true\n";
     let fio = format!(
         "[[phase]]\nname = \"take\"\ncommand = [\"dd\", \"if=/dev/zero\", \"of={{pool}}/x\", \
@@ -324,7 +325,7 @@ fn system_calls_take_time() {
     let free = measure(&one(text, "constant-ext4"), "loop time");
     let outcome = one(&format!("system_call = \"10us\"\n{text}"), "constant-ext4");
     let time = measure(&outcome, "loop time");
-    // A read and a write each time.
+    // Each iteration is a read and a write.
     assert!(
         (20e6..30e6).contains(&(time - free)),
         "{free} ns, then {time} ns: {:?}",
@@ -332,7 +333,7 @@ fn system_calls_take_time() {
     );
 }
 
-/// fio as it runs by itself takes the processor's counter for its clock.
+/// By default, fio takes the processor's counter for its clock.
 fn fio_keeps_its_rate() {
     let fio = |name: &str, more: &str| {
         format!(
@@ -365,7 +366,7 @@ fn fio_keeps_its_rate() {
     }
 }
 
-/// Of two arrays one is too small; a program that is not there costs the trials that need it.
+/// The first of two arrays is too small. A missing program affects only the trials that need it.
 fn phases_that_cannot_be() {
     let read = "[[phase]]\nname = \"read\"\nfile = \"a\"\nfilesize = \"1 GiB\"\nrw = \
         \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\n\
@@ -388,7 +389,7 @@ fn phases_that_cannot_be() {
     }
 }
 
-/// Both ways, with a reader beside.
+/// A spare replaces a disk in both ways, with a reader beside it.
 fn a_spare_takes_a_place() {
     let reader = "[phase.reader]\nfilesize = \"32 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine \
         = \"psync\"\ndirect = true\nrate = \"2 MB/s\"\n";

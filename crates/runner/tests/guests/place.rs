@@ -1,4 +1,4 @@
-//! Where tests find what they need, and how they start a guest.
+//! Finds everything that the tests need, and starts guests.
 
 use disklab_config::Layout;
 use disklab_config::device::{Constant, Model};
@@ -23,13 +23,14 @@ pub fn share() -> Share {
     Share::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
-/// Of the trace in a trial's raw folder.
+/// Reads the trace in a trial's raw folder.
 pub fn entries(raw: &Path) -> Vec<TraceEntry> {
     let path = disklab_trace::find(raw).expect("a trace");
     disklab_trace::open(&path).unwrap().map(Result::unwrap).collect()
 }
 
-/// For prepared disks: not the user's, and empty when the tests begin ([`empty_cache`]).
+/// Returns a cache for prepared disks. It is not the user's, and is empty when the tests begin
+/// ([`empty_cache`]).
 pub fn cache() -> Cache {
     Cache::in_folder(Path::new(CACHE)).unwrap()
 }
@@ -40,13 +41,13 @@ pub fn empty_cache() {
     let _ = std::fs::remove_dir_all(CACHE);
 }
 
-/// From the user's cache: the tests build none.
+/// Returns a kernel of the user's cache, since the tests build none.
 pub fn kernel() -> Kernel {
     disklab_kernels::find(&Cache::open().unwrap(), &share(), Btrfs::Policies, "newest").unwrap()
 }
 
-/// One of each series that is built with our btrfs, the newest first: a suite must do on all of
-/// them. Where `make test` runs them, every series of the lab has to be there.
+/// Returns a kernel with our btrfs of each built series, the newest first: a suite must work on all
+/// of them. In `make test`, every series of the lab must be there.
 pub fn kernels() -> Vec<Kernel> {
     let mut kernels = disklab_kernels::list(&Cache::open().unwrap(), &share()).unwrap().kernels;
     kernels.retain(|kernel| {
@@ -70,7 +71,8 @@ pub fn kernels() -> Vec<Kernel> {
     kernels
 }
 
-/// One of the user's own, with OpenZFS: no package's kernel has it, and `make test` builds none.
+/// Returns a kernel of the user's with OpenZFS. No package's kernel has it, and `make test` builds
+/// none.
 pub fn kernel_with_zfs() -> Result<Kernel, String> {
     let kernels = disklab_kernels::list(&Cache::open().unwrap(), &share()).unwrap().kernels;
     let has_zfs = |kernel: &Kernel| {
@@ -89,7 +91,7 @@ pub fn kernel_with_zfs() -> Result<Kernel, String> {
     }
 }
 
-/// Why tests with guests cannot run here.
+/// Returns the reason why tests with guests cannot run here.
 pub fn missing() -> Option<String> {
     let cache = Cache::open().map_err(|error| error.to_string());
     let kernel = cache.and_then(|c| {
@@ -98,31 +100,31 @@ pub fn missing() -> Option<String> {
     kernel.err().or_else(|| disklab_runner::facts::tools().err().map(|error| error.to_string()))
 }
 
-/// A guest's folder and what it is to be.
+/// A guest's folder and its description.
 pub struct TestGuest {
     pub folder: tempfile::TempDir,
     pub machine: GuestMachine,
-    /// Actions before what is measured.
+    /// Actions before the measurement.
     pub before: Vec<Action>,
     pub background: Option<StartBackground>,
-    /// So many process ids are used up between the background and what is measured.
+    /// Number of process ids that are used up between the background and the measured load.
     pub pids: u32,
     pub what: Measured,
-    /// Actions after what is measured.
+    /// Actions after the measurement.
     pub after: Vec<Action>,
     pub kernel: Kernel,
-    /// More of the kernel's parameters.
+    /// Additional kernel parameters.
     pub parameters: Vec<String>,
     pub installation: Installation,
-    /// Given up after so long without a sign of life.
+    /// Time without progress after which the guest is killed.
     pub silence: Duration,
-    /// Given up after so long.
+    /// Wall time after which the guest is killed.
     pub wall: Duration,
-    /// Given up at this virtual time.
+    /// Virtual time at which the guest is killed.
     pub limit: Nanos,
 }
 
-/// A disk that takes `micros` for everything.
+/// Returns a disk that takes `micros` for every request.
 pub fn constant(bytes: Bytes, micros: u64) -> MachineDisk {
     let latency = Nanos::from_micros(micros);
     let model =
@@ -136,13 +138,13 @@ pub fn constant(bytes: Bytes, micros: u64) -> MachineDisk {
     }
 }
 
-/// Its requests are what is measured.
+/// Measures the requests of a program.
 pub fn program(command: &[&str]) -> Measured {
     Measured::Program { command: command.iter().map(|&word| word.to_owned()).collect(), gate: None }
 }
 
 impl TestGuest {
-    /// One disk of 64 MiB that takes 50 us, and `command` as what is measured.
+    /// Makes a guest with a disk of 64 MiB that takes 50 us, and measures `command`.
     pub fn new(command: &[&str]) -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -169,7 +171,7 @@ impl TestGuest {
         }
     }
 
-    /// A shell's script as what is measured, and a read of the disk, without which there is no
+    /// Makes a guest that measures a shell script and a read of the disk, without which there is no
     /// phase.
     pub fn shell(script: &str) -> Self {
         Self::new(&["sh", "-c", &format!("head -c 4096 /dev/vda >/dev/null; {script}")])
@@ -179,7 +181,7 @@ impl TestGuest {
         self.folder.path().join(name)
     }
 
-    /// Runs the guest, and says what became of it as a trial's outcome would.
+    /// Runs the guest, and returns its result as a trial's outcome would have it.
     pub fn run(&self) -> Result<Closing, String> {
         static STOP: AtomicBool = AtomicBool::new(false);
         let end = self.run_until(&STOP);
@@ -221,12 +223,12 @@ impl TestGuest {
         Plan::new(start.chain(background).chain(measure).chain(stop).chain(self.after.clone()))
     }
 
-    /// The steps that the first process wrote.
+    /// Returns the steps that the first process wrote.
     pub fn steps(&self) -> Vec<Step> {
         Step::read_all(&std::fs::read(self.path(names::STEPS)).unwrap())
     }
 
-    /// What the measured program said.
+    /// Returns the output of the measured program.
     pub fn said(&self) -> String {
         let said = self.steps().into_iter().find_map(|step| match step {
             Step::Program { step, end } if step == "measure" => Some(end.said),
@@ -240,8 +242,8 @@ impl TestGuest {
     }
 }
 
-/// Processes that still run in a guest's folder. Its programs die with its kernel, but not in the
-/// same instant: they get some seconds.
+/// Lists processes that still run in a guest's folder. Its programs die with its kernel, but not at
+/// the same instant: they get some seconds.
 pub fn processes(folder: &Path) -> Vec<String> {
     for _ in 0..100 {
         if processes_now(folder).is_empty() {
@@ -252,7 +254,7 @@ pub fn processes(folder: &Path) -> Vec<String> {
     processes_now(folder)
 }
 
-/// Ids of the processes that run in a guest's folder now.
+/// Returns the ids of the processes that run in a guest's folder now.
 pub fn processes_now(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {

@@ -1,5 +1,5 @@
-//! Programs with deadlines, readers below a filesystem, what is asked of a scheduler, and the lab's
-//! programs that run beside.
+//! Tests programs with deadlines, readers of a filesystem, schedulers, and the lab's background
+//! programs.
 
 use crate::place;
 use crate::startup::{lab_trials, measure, outcomes};
@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Test> {
     ]
 }
 
-/// Trials of the lab with these workloads besides.
+/// Returns trials of the lab with additional workloads.
 fn trials(workloads: &[(&str, String)], axes: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in workloads {
@@ -35,7 +35,7 @@ fn film(frames: u32, rate: &str, rw: &str) -> String {
 }
 
 fn frames_come_in_time_or_are_lost() {
-    // A disk that reads 125 MB/s at most, and needs some ms for another place.
+    // The disk reads at most 125 MB/s, and needs some ms to reach another place.
     let films = [
         ("slow", film(25, "2 MB/s", "read")),
         ("fast", film(25, "250 MB/s", "read")),
@@ -54,12 +54,11 @@ fn frames_come_in_time_or_are_lost() {
     let [begun, lost, late, stall] = numbers(slow);
     assert!((1e6..100e6).contains(&begun), "{begun} ns");
     assert_eq!((lost, late, stall), (0.0, 0.0, 0.0), "{:?}", slow.measures);
-    // Half of the film can be read in its time: what is read late is lost, from a moment on all of
-    // it.
+    // Half of the film can be read in time. Late data is lost, and from some moment on all of it.
     let [_, lost, _, stall] = numbers(fast);
     assert!(lost > 40.0 && stall > 0.5e9, "{:?}", fast.measures);
-    // A place each 2 ms: most are too late, and others come all the same, since nobody waits for
-    // what is lost.
+    // The game reads a place each 2 ms. Most reads are too late, and the others still come, since
+    // nothing waits for lost ones.
     let [_, lost, _, stall] = numbers(game);
     assert!((50.0..100.0).contains(&lost) && stall < 1e9, "{:?}", game.measures);
     let played = &steps.iter().find(|step| step["step"] == "player").unwrap()["played"];
@@ -75,7 +74,8 @@ fn raw_readers_have_one_window() {
     for (outcome, _) in outcomes(&trials(&[("raw", readers.to_owned())], axes)) {
         assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
         let read = measure(&outcome, "read from disks");
-        // No more than fio's readers had: the window is no longer than the time that they ran.
+        // The sum is no more than fio's readers had, since the window is no longer than their run
+        // time.
         let fio = outcome.sample.as_ref().unwrap().read.as_ref().unwrap().bw_bytes as f64;
         assert!(read > 10e6 && read < 1.3 * fio, "disks {read}, fio {fio}");
     }
@@ -95,7 +95,7 @@ fn a_scheduler_heeds_priorities() {
         ("idle", reader("ioprio = \"idle\"\n")),
         ("beside", reader("numjobs = 4\n")),
     ];
-    // Without what bfq gives to those that have just begun, whatever their weight.
+    // bfq favours new queues, whatever their weight. The suite turns that off.
     let axes = "array = [\"bfq-hdd\"]\nworkload = [\"plain\", \"heavy\", \"light\", \
         \"idle\"]\nbackground = [\"beside\"]\n\
                 scheduler = [\"bfq:low_latency=0\"]";

@@ -1,5 +1,5 @@
-//! Power cuts: what a filesystem promised is there afterwards, on disks that keep their promises
-//! and on no others.
+//! Tests power cuts: data that a filesystem promised is there afterwards, on disks that honour
+//! flushes and on no others.
 
 use crate::{place, repeatable};
 use disklab_disks::Op;
@@ -63,7 +63,7 @@ fn what_was_fsynced_survives() {
             outcome.trial,
             outcome.remarks
         );
-        // Else it would be no test.
+        // Without any loss, the test would prove nothing.
         assert!(measure("unflushed blocks lost") > 0.0, "{}: nothing was lost", outcome.trial);
         assert!(
             measure("fsynced records, all found") > 3.0,
@@ -75,13 +75,13 @@ fn what_was_fsynced_survives() {
     }
 }
 
-/// A write with REQ_PREFLUSH is not to begin before the flush has ended. Since Linux 6.12, md
-/// begins both at once, so that some cuts take an ext4 on it (docs/results/md-flush.md): chance
-/// decides which ones, but not whether any do.
+/// A write with REQ_PREFLUSH must not begin before the flush has ended. Since Linux 6.12, md begins
+/// both at once, so that some cuts destroy an ext4 on it (docs/results/md-flush.md). Chance decides
+/// which cuts do, but not whether any do.
 fn md_does_not_wait() {
     let folder = tempfile::tempdir().unwrap();
-    // Commits of ext4's journal: how many began when a flush had ended that came after their
-    // transaction, and how many while it went on.
+    // Commits of ext4's journal: how many began after the end of a flush that followed their
+    // transaction, and how many during the flush.
     let commits = |array: &str| {
         let trials = repeatable::trials(&suite(&format!("\"{array}\""), "{ cuts = 1 }"));
         let record =
@@ -95,7 +95,7 @@ fn md_does_not_wait() {
             })
             .collect();
         let flushes: Vec<_> = served.iter().filter(|request| request.op == Op::Flush).collect();
-        // The workload's own writes are of one block.
+        // The workload's own writes have one block.
         let transactions: Vec<_> =
             served.iter().filter(|write| write.op == Op::Write && write.sectors > 8).collect();
         let (mut ordered, mut overtaking) = (0, 0);
@@ -151,7 +151,7 @@ fn disks_that_lie_are_found() {
     let outcomes = outcomes(&suite(arrays, r#"{ cuts = 3, flushes = "ignored" }"#));
     assert_eq!(outcomes.len(), 4);
     for outcome in outcomes {
-        // The cell has it in its numbers, and the trial its other results.
+        // The cell has the loss in its numbers, and the trial has its other results.
         assert_eq!((outcome.status, &outcome.reason), (Status::Ok, &None), "{}", outcome.trial);
         let survived = &outcome.measures["power cuts survived"];
         assert!(

@@ -1,5 +1,5 @@
-//! The read policies in a real btrfs: what sysfs takes, statistics, change under load, that
-//! mainline's are mainline's, and what becomes of a policy that a kernel does not have.
+//! Tests the read policies in a real btrfs: valid values in sysfs, statistics, changes under load,
+//! mainline's own policies, and policies that a kernel lacks.
 
 use std::path::Path;
 
@@ -30,8 +30,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Four disks of 300 MiB and a script that may use `pool PROFILE DISKS...` and `$sys`, the
-/// filesystem in sysfs.
+/// Makes a guest with four disks of 300 MiB and a script that may use `pool PROFILE DISKS...` and
+/// `$sys`, the filesystem in sysfs.
 pub fn pool(script: &str) -> TestGuest {
     let functions = "set -e
         pool() {
@@ -56,21 +56,22 @@ pub fn pool(script: &str) -> TestGuest {
     place
 }
 
-/// What the script said, line by line; it has to end well.
+/// Returns the script's output by lines. The script must succeed.
 pub fn said(place: &TestGuest) -> Vec<String> {
     place.run().unwrap_or_else(|reason| panic!("{reason}\n{}", place.said()));
     place.said().lines().map(str::to_owned).collect()
 }
 
-/// The name of one of our policies in sysfs, or of a value behind it; mainline's keep theirs.
+/// Returns the name in sysfs of a policy of ours, or of a value that follows it; mainline's
+/// policies keep their names.
 pub fn in_sysfs(text: &str) -> String {
     let name = text.split(':').next().unwrap_or(text);
     let is_ours = policies().iter().any(|policy| policy.name == name && !policy.mainline);
     if is_ours { format!("{PREFIX}{text}") } else { text.to_owned() }
 }
 
-/// xfstests' btrfs/329 and common/sysfs for each policy, on every kernel that is built. What
-/// mainline's own code takes is mainline's to say.
+/// Runs xfstests' btrfs/329 and common/sysfs for each policy, on every built kernel. For mainline's
+/// policies, mainline's own code decides.
 fn sysfs_takes_policies_and_nothing_else() {
     for kernel in place::kernels() {
         println!("on Linux {}", kernel.version);
@@ -81,7 +82,8 @@ fn sysfs_takes_policies_and_nothing_else() {
     }
 }
 
-/// One policy is active, whoever's it is, and the kernel's own are shown as its own code does.
+/// A single policy is active, ours or the kernel's, and sysfs shows the kernel's own policies as
+/// its code does.
 fn both_kinds_take_turns(kernel: &Kernel) {
     let mut place = pool(
         "pool raid1 /dev/vda /dev/vdb
@@ -130,7 +132,7 @@ fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
     assert!(said[texts.len()].contains(" [disklab-queue:all,ties=first] "), "{said:?}");
 }
 
-/// The kernel says what the native parser says, and shows what it would show.
+/// The kernel accepts the values that the native parser accepts, and shows the same text.
 fn check_sysfs(text: &str, line: &str, kernel: &Kernel) {
     match Choice::parse(text, 12) {
         None => assert_eq!(line, format!("{PREFIX}{text} is refused"), "{}", kernel.version),
@@ -206,7 +208,7 @@ pub const CHOICES: [&str; 15] = [
     "disklab-latency-rr",
 ];
 
-/// Constant disks of 50 and 70 us: the sums are known to the nanosecond.
+/// The disks take constant 50 and 70 us, so that the sums are known to the nanosecond.
 fn read_stats_count_and_start_anew() {
     place::kernels().iter().for_each(read_stats_on);
 }
@@ -231,7 +233,7 @@ fn read_stats_on(kernel: &Kernel) {
     let zero =
         "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age 0 count 0 ignored 0";
     assert_eq!(said[..2], [zero, zero]);
-    // 500 of the file, and a few of btrfs's own.
+    // 500 reads are of the file, and a few are btrfs's own.
     let words: Vec<i64> = said[2].split(' ').filter_map(|word| word.parse().ok()).collect();
     let [ios, wait, avg, recent_ios, recent_wait, recent_avg, age, count, ignored] = words[..]
     else {
@@ -249,14 +251,14 @@ fn read_stats_on(kernel: &Kernel) {
         )
     );
     assert_eq!(said[4], zero);
-    // The second device had its numbers still when it was unmounted; few reads are needed to mount.
+    // The second device still had its numbers when it was unmounted; a mount needs few reads.
     let ios: u32 = said[7].split(' ').nth(2).unwrap().parse().unwrap();
     let age = said[7].split(' ').skip_while(|word| *word != "age").nth(1).unwrap();
     assert!(ios < 60 && age.parse::<u32>().unwrap() < 60, "{said:?}");
 }
 
-/// `latency` leaves the slow device alone, until 10000 decisions have passed it over; then one read
-/// goes there.
+/// `latency` avoids the slow device until 10000 decisions have passed it over. Then one read goes
+/// there.
 fn a_device_passed_over_is_tried_again() {
     place::kernels().iter().for_each(passed_over_on);
 }
@@ -274,14 +276,14 @@ fn passed_over_on(kernel: &Kernel) {
     place.kernel = kernel.clone();
     let said = said(&place);
     let words: Vec<i64> = said[0].split(' ').filter_map(|word| word.parse().ok()).collect();
-    // 25600 decisions: some reads before the fast device is known, and one after each of two
-    // checkpoints.
+    // There are 25600 decisions. Some reads come before the fast device is known, and one after
+    // each of two checkpoints.
     assert_eq!((words[3], words[7]), (1, 2), "{said:?}");
     assert!((3..6).contains(&words[0]) && (5000..6000).contains(&words[6]), "{said:?}");
 }
 
-/// Readers and writers on, a policy every millisecond: nobody sees an error, and the kernel says
-/// nothing.
+/// Readers and writers run while the policy changes every millisecond. No program sees an error,
+/// and the kernel logs nothing.
 fn policies_change_under_load() {
     place::kernels().iter().for_each(change_under_load_on);
 }
@@ -314,10 +316,10 @@ fn the_command_line_sets_a_policy() {
     assert!(said[0].contains("[disklab-latency-rr:120,bytes=262144,burst=100]"), "{said:?}");
 }
 
-/// The hook costs nothing that shows: with the policies that mainline has, a kernel whose btrfs is
-/// untouched gives the same bytes, requests and latencies alike. With buffered writes that goes to
-/// the end of the measurement: what one trial writes at power-off differs by a block of metadata.
-/// Why is not known; kernels of other sizes have other free memory.
+/// The hook has no visible cost. With mainline's policies, a kernel with an untouched btrfs gives
+/// the same bytes, requests and latencies. With buffered writes this holds to the end of the
+/// measurement: the writes at power-off differ by a block of metadata in one trial. The cause is
+/// unknown; kernels of other sizes have other free memory.
 fn mainline_btrfs_gives_the_same_bytes() {
     let cache = Cache::open().unwrap();
     let mainline = disklab_kernels::find(&cache, &place::share(), Btrfs::Untouched, "newest")
@@ -328,8 +330,8 @@ fn mainline_btrfs_gives_the_same_bytes() {
         r#"policy = ["pid", "round-robin:4k"]"#,
         r#"policy = ["pid", "round-robin", "round-robin:4k", "devid:2"]"#,
     );
-    // With 256 MiB writeback may be cut elsewhere: how much may be dirty hangs on what a kernel of
-    // its size leaves free.
+    // With 256 MiB, writeback may be split elsewhere: the limit of dirty memory depends on the free
+    // memory, and so on the kernel's size.
     let is_direct = |trial: &disklab_config::Trial| trial.workload.jobs()[0].direct;
     let mut all: Vec<_> = trials(&suite).into_iter().filter(is_direct).collect();
     let roomy = trials(&suite.replace("256 MiB", "1 GiB"));
@@ -356,8 +358,8 @@ fn mainline_btrfs_gives_the_same_bytes() {
     }
 }
 
-/// On a kernel with its own policies only, `queue` is that kernel's, and it has none: no policy of
-/// ours runs under that name. On the lab's own kernel it is ours.
+/// On a kernel with its own policies only, `queue` means that kernel's policy, which does not
+/// exist, and no policy of ours runs under that name. On the lab's own kernel, `queue` is ours.
 fn a_policy_that_is_not_there_is_left_out() {
     let cache = Cache::open().unwrap();
     let untouched = disklab_kernels::find(&cache, &place::share(), Btrfs::Untouched, "newest")
@@ -403,7 +405,7 @@ fn a_policy_that_is_not_there_is_left_out() {
     }
 }
 
-/// The requests of a trace that ended before the measurement did.
+/// Returns the requests of a trace that ended before the measurement did.
 fn until_measured(raw: &Path) -> Vec<TraceEntry> {
     let entries = place::entries(raw);
     let is_end =

@@ -1,5 +1,5 @@
-//! The same suite, seed and kernel give the same bytes, however many guests run at a time and
-//! whatever else does.
+//! Tests that the same suite, seed and kernel give the same bytes, for any number of guests at a
+//! time and any other load.
 
 use crate::place;
 use disklab_config::read::TomlReader;
@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Test> {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The lab's own arrays on a small file: every family of disks, three kinds of load.
+/// The lab's own arrays with a small file: every family of disks, and three kinds of load.
 pub const SUITE: &str = r#"
 question = "Is it the same again?"
 seeds = 2
@@ -73,7 +73,7 @@ iodepth = 4
 numjobs = 4
 "#;
 
-/// The trials of a suite on this repository's lab with three workloads more.
+/// Returns the trials of a suite on this repository's lab with three additional workloads.
 pub fn trials(suite: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in [("read", READ), ("write", WRITE), ("buffered", BUFFERED)] {
@@ -119,7 +119,7 @@ pub fn run_on(
     folder
 }
 
-/// Whether or not the trials are ok.
+/// Returns a summary, for trials of any status.
 pub fn summary_on(
     kernel: Kernel,
     installation: &Installation,
@@ -156,8 +156,8 @@ fn two_runs_are_equal() {
     let trials = trials(SUITE);
     assert_eq!(trials.len(), 24);
     let first = run(&trials, short.path(), 1);
-    // The second time in a place with a long name, with another cache and another copy of the
-    // program, two at a time, on a loaded machine.
+    // The second run is in a place with a long name, with another cache and another copy of the
+    // program, two trials at a time, on a loaded machine.
     let place = long
         .path()
         .join("a/folder/somewhere/else/with/a/name/that/is/quite/a/bit/longer/than/the/other/one");
@@ -186,8 +186,8 @@ fn two_runs_are_equal() {
     assert_eq!(copies.count(), 0, "copies of disks are left");
 }
 
-/// Distinct seeds ask for distinct blocks, whatever the disks; and with `pid` they differ in which
-/// mirror they load.
+/// Distinct seeds request distinct blocks on any disks. With `pid`, they also differ in the mirror
+/// that they load.
 fn seeds_are_repeats_not_copies() {
     let records = tempfile::tempdir().unwrap();
     let suite = SUITE.replace("seeds = 2", "seeds = 4").replace(", \"write\", \"buffered\"", "");
@@ -217,7 +217,8 @@ fn seeds_are_repeats_not_copies() {
     }
 }
 
-/// The first hundred blocks that are read in the measured phase, by their place on their disks.
+/// Returns the first hundred blocks that are read in the measured phase, by their positions on the
+/// disks.
 fn blocks_of(raw: &Path) -> BTreeSet<u64> {
     let entries = place::entries(raw);
     let begin = entries.iter().find_map(|entry| match entry {
@@ -237,12 +238,12 @@ fn blocks_of(raw: &Path) -> BTreeSet<u64> {
     reads.into_iter().map(|(_, sector)| sector).take(100).collect()
 }
 
-/// Both want the same disks, which are not prepared yet.
+/// Both runs need the same disks, which are not prepared yet.
 fn two_runs_share_a_cache() {
     let suite = SUITE.replace("seeds = 2", "seeds = 1").replace("\"hdd-raid1\", ", "");
     let mut trials = trials(&suite.replace(", \"write\", \"buffered\"", ""));
     for trial in &mut trials {
-        // A size that no other test prepares.
+        // No other test prepares this size.
         trial.workload.fio_mut().unwrap().file_size.0 += 4096;
     }
     let records = tempfile::tempdir().unwrap();
@@ -258,7 +259,7 @@ fn two_runs_share_a_cache() {
     assert!(compare(&folders[0], &folders[1]).unwrap().is_empty());
 }
 
-/// A byte of a prepared disk that has changed is noticed, and the disks are made again, the same.
+/// A changed byte of a prepared disk is detected, and the same disks are made again.
 fn damaged_disks_are_made_again() {
     use std::os::unix::fs::FileExt;
     let records = tempfile::tempdir().unwrap();
@@ -284,7 +285,7 @@ fn damaged_disks_are_made_again() {
     assert_ne!(byte, [0x5a], "the damaged disk is still there");
 }
 
-/// As the seeds' 50 GiB: zeroes are holes, what is left is btrfs's checksums.
+/// The file resembles the suites' 50 GiB: zeroes are holes, and only btrfs's checksums take room.
 fn a_large_test_file_is_small_on_the_host() {
     use std::os::unix::fs::MetadataExt;
     let mut trials =
@@ -299,7 +300,7 @@ fn a_large_test_file_is_small_on_the_host() {
             room += file.metadata().unwrap().blocks() * 512;
         }
     }
-    // 8 GiB have 8 MiB of checksums on each of two disks; 1 GiB for 50 would be 160 MiB.
+    // 8 GiB have 8 MiB of checksums on each of two disks; at 1 GiB for 50 they would have 160 MiB.
     assert!(room < 160 << 20, "{} MiB", room >> 20);
 }
 

@@ -1,4 +1,5 @@
-//! All chance in a guest comes from its seed; nothing of the host shows in it.
+//! Tests that all randomness in a guest comes from its seed, and that no fact about the host is
+//! visible in it.
 
 use crate::place::TestGuest;
 use disklab_protocol::action::{Action, Pids};
@@ -12,7 +13,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What programs take for random or unique: bytes of the kernel, UUIDs, addresses, pids, dates.
+/// Values that programs take for random or unique: bytes of the kernel, UUIDs, addresses, pids,
+/// dates.
 const CHANCE: &str = "head -c 16 /dev/urandom | od -An -tx1; cat /proc/sys/kernel/random/uuid; \
                       grep -m1 stack /proc/self/maps; echo $$; date +%s.%N; mktemp -u";
 
@@ -30,26 +32,26 @@ fn randomness_is_the_seeds() {
     let other = chance(2, 3);
     let differing = first.lines().zip(other.lines()).filter(|(a, b)| a != b).count();
     assert_eq!(first.lines().count(), 6, "{first}");
-    // All but the date, which is the same virtual moment.
+    // All values differ, except for the date, which is the same virtual moment.
     assert_eq!(differing, 5, "{first}\n{other}");
 }
 
-/// What of the host shows elsewhere: its environment, load and name; the age, numbers and order of
-/// its files, those of the trial's own folder too; its free space.
+/// Other values that could depend on the host: its environment, load and name; the age, numbers and
+/// order of its files, also in the trial's folder; its free space.
 const HOST: &str = "env | sort; cat /proc/uptime; hostname; cut -d' ' -f1-4 /proc/loadavg; cat \
     /proc/cpuinfo /proc/mounts; mkdir made; echo written > made/one; echo other > made/two; mv \
     made/two made/three; stat . made made/* earlier earlier/* /etc/passwd \
     /usr/bin/fio /usr/lib; ls -fai . made earlier; grep bin/ /proc/self/maps; df . /; df -i . /; \
     ls -lU --time-style=full-iso / | grep -v ' proc$'";
 
-/// In a folder with files made in the order of `names`.
+/// Returns the values in a folder with files made in the order of `names`.
 fn seen_of_the_host(names: &[&str]) -> String {
     let place = TestGuest::shell(&format!("{{ {HOST}; }} >seen 2>&1"));
     std::fs::create_dir(place.path("earlier")).unwrap();
     for name in names {
         std::fs::write(place.path("earlier").join(name), "the same").unwrap();
     }
-    // A guest can make none in the trial's folder.
+    // A guest cannot make a link in the trial's folder.
     std::os::unix::fs::symlink("a", place.path("earlier/link")).unwrap();
     place.run().unwrap();
     std::fs::read_to_string(place.path("seen")).unwrap()

@@ -1,5 +1,5 @@
-//! Snapshots beside what is measured: what is told of them is what is on the disks, and the replica
-//! holds what the pool does.
+//! Tests snapshots beside the measured load: the reported numbers agree with the disks, and the
+//! replica holds the pool's data.
 
 use crate::place::{self, TestGuest, constant};
 use crate::repeatable::{run_on, trials_of};
@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Test> {
     ]
 }
 
-/// 64 KiB of a file are written anew every 40 ms for three seconds, none of it compressible.
+/// Rewrites 64 KiB of a file every 40 ms for three seconds with incompressible data.
 const WRITER: &str = "i=0; while [ $i -lt 75 ]; do dd if=/dev/urandom of=/mnt/pool/test bs=64k \
     count=1 seek=$((i * 7 % 32)) conv=notrunc,fsync status=none; sleep 0.04; i=$((i + 1)); done";
 const EVERY: u64 = 200_000_000;
@@ -54,8 +54,8 @@ fn mkfs(disk: &str) -> Action {
     Action::Run(Program { step: "mkfs".to_owned(), command })
 }
 
-/// Two pools on a disk each, the replica's of this size, and snapshots that are replicated beside
-/// `script`.
+/// Makes a guest with two pools on a disk each, with a replica of this size, and snapshots that are
+/// replicated beside `script`.
 fn replicated(script: &str, size: Bytes) -> TestGuest {
     let mut place = TestGuest::shell(script);
     let replica = MachineDisk { image: "1.img".to_owned(), ..constant(size, 50) };
@@ -97,7 +97,7 @@ fn what_is_told_is_on_the_disks() {
     let mut place = replicated(WRITER, Bytes::gib(1));
     place.run().unwrap();
     let (seen, all) = seen(&place);
-    // 75 times 40 ms and what fsync takes: 15 intervals and a little.
+    // 75 times 40 ms and the time of fsync: 15 intervals and a little.
     assert!((15..=17).contains(&seen.due), "{seen:?}");
     assert_eq!(seen.taken, seen.due, "{seen:?}");
     assert_eq!(all.len() as u64, seen.taken + 1, "and the one that was there to begin with");
@@ -109,7 +109,7 @@ fn what_is_told_is_on_the_disks() {
         replication.longest_lag_ns > EVERY && replication.longest_lag_ns < 4 * EVERY,
         "{seen:?}"
     );
-    // The trace says when which of them was taken.
+    // The trace shows the times of the snapshots.
     let marks = place::entries(place.folder.path()).into_iter().filter_map(|entry| match entry {
         TraceEntry::Mark { text, .. } => Some(text),
         TraceEntry::Served(_) => None,
@@ -117,7 +117,7 @@ fn what_is_told_is_on_the_disks() {
     let taken = marks.filter(|text| text.starts_with("note snapshot ")).count();
     assert_eq!(taken as u64, seen.taken);
 
-    // Another guest, without any of this, looks at what is there.
+    // Another guest, without any of these actions, lists the snapshots.
     let there: Vec<u64> = all
         .iter()
         .filter(|snapshot| snapshot.deleted_ns.is_none())
@@ -152,13 +152,12 @@ fn what_is_told_is_on_the_disks() {
         (KEEP, Some(&newest.to_string().as_str())),
         "{said}"
     );
-    // What the replica holds is each time something else.
+    // The contents of the replica differ each time.
     let sums: BTreeMap<&str, &str> =
         lines[3..].iter().filter_map(|line| line.split_once(' ')).collect();
     let distinct: std::collections::BTreeSet<&&str> = sums.values().collect();
     assert_eq!((sums.len(), distinct.len()), (KEEP, KEEP), "{said}");
-    // The bookkeeping does not go unnoticed if it is wrong: a second pass finds snapshots that it
-    // knows nothing of.
+    // A wrong bookkeeping is detected: a second pass finds snapshots that it does not know.
     place.before = vec![mount(Side::Pool), mount(Side::Replica)];
     let reason = place.run().expect_err("these snapshots are there already");
     assert!(

@@ -1,5 +1,6 @@
-//! Programs that start: their time is measured, what is given up or fails is told, and what runs
-//! beside them runs. And what a scheduler's tunables and jobs with files of their own come to.
+//! Tests the start of programs: its time is measured, timeouts and failures are reported, and
+//! backgrounds run. Also tests the effects of a scheduler's tunables, and of jobs with files of
+//! their own.
 
 use crate::place;
 use crate::repeatable::{summary_on, trials_of};
@@ -80,7 +81,7 @@ fn trials(limit: &str, axes: &str) -> Vec<Trial> {
     lab_trials(&lab, axes)
 }
 
-/// Short ones, of a suite with these axes.
+/// Returns short trials of a suite with these axes.
 pub fn lab_trials(lab: &Lab, axes: &str) -> Vec<Trial> {
     let suite = format!(
         "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n\
@@ -90,14 +91,14 @@ pub fn lab_trials(lab: &Lab, axes: &str) -> Vec<Trial> {
     trials_of(&suite, lab)
 }
 
-/// The outcome of each, in order, and the steps of its guest.
+/// Returns the outcome of each trial in order, and the steps of its guest.
 pub fn outcomes(trials: &[Trial]) -> Vec<(Outcome, Vec<Value>)> {
     let here = tempfile::tempdir().unwrap();
     let (installation, cache) = (Installation::find().unwrap(), place::cache());
     let (_, folder) = summary_on(place::kernel(), &installation, &cache, trials, here.path(), 2);
     let record = Record::open(&folder).unwrap();
     let steps = |outcome: &Outcome| {
-        // A trial that was skipped has none.
+        // A skipped trial has no steps.
         let Some(raw) = outcome.raw.as_deref() else { return Vec::new() };
         let raw = record.folder().join(raw);
         let text = std::fs::read_to_string(raw.join(names::STEPS)).unwrap();
@@ -126,15 +127,15 @@ fn a_start_takes_as_long_again() {
         times.iter().map(|time| time.to_bits()).collect::<Vec<_>>(),
         again.iter().map(|time| time.to_bits()).collect::<Vec<_>>()
     );
-    // 3 ms of computing, and about a dozen places of a disk that takes 12 ms on average for one
-    // that is far.
+    // The start has 3 ms of computing, and about a dozen requests to a disk that takes 12 ms on
+    // average for a distant one.
     let [hdd, ssd, xfs] = times[..] else { panic!("{times:?}") };
     assert!((20e6..300e6).contains(&hdd) && (20e6..300e6).contains(&xfs), "{times:?}");
     assert!((3e6..20e6).contains(&ssd), "{times:?}");
 }
 
-/// Each program of the lab, replayed on an idle disk: no read is faster than its bytes cross the
-/// link, all together are no faster than they pass the heads, and the start takes no more than its
+/// Replays each program of the lab on an idle disk. No read is faster than its bytes cross the
+/// link, and all reads together are no faster than the medium. The start takes at most its
 /// computing, the bytes at the slowest rate and, for each request, the longest seek and two turns.
 fn idle_starts_keep_to_physics() {
     let lab = Lab::load(&place::share().lab()).unwrap();
@@ -156,9 +157,8 @@ fn idle_starts_keep_to_physics() {
         let outcome = record.outcome(id).unwrap_or_else(|| panic!("{id} has not run"));
         let start = measure(outcome, "start-up");
         let model = &trial.devices[0].model;
-        // Of the link, the medium at its fastest and at its slowest, and what a request takes at
-        // most beside its bytes (ns). What one segment of the cache holds may have been read
-        // before.
+        // Rates of the link and of the medium at its fastest and slowest, and the longest time of a
+        // request besides its bytes (ns). A cache segment's data may have been read before.
         let (link, fastest, slowest, most, held) = match model {
             Model::Hdd(hdd) => {
                 let most = hdd.seek_full.0 as f64 + 2.0 * 60e9 / f64::from(hdd.rpm);
@@ -201,8 +201,8 @@ fn idle_starts_keep_to_physics() {
     }
 }
 
-/// Two that compute side by side, one of them after the first has done something, and a fourth that
-/// nobody waits for.
+/// Two threads compute in parallel, one of them after the first has made a step. Nothing waits for
+/// the fourth thread.
 fn threads_of_a_start_wait_for_each_other() {
     let steps = "0 look 0\nafter 1 1\nafter 2 1\n0 look 0\nthread 1\nafter 0 0\n2000000 look \
         0\nthread 2\nafter 1 0\nafter 0 1\n\
@@ -234,7 +234,7 @@ fn a_start_that_times_out_is_a_result() {
 
 fn a_program_that_fails() {
     let mut all = trials("60s", "array = [\"bfq-ssd\"]\nworkload = [\"start:program\"]");
-    // Files of this machine, so that there is a shell.
+    // The files are this machine's, so that there is a shell.
     let WorkloadKind::Startup(startup) = &mut all[0].workload.kind else { panic!("no start-up") };
     startup.files.clear();
     startup.files.push(disklab_config::startup::StartupEntry {
@@ -301,11 +301,11 @@ fn jobs_share_one_window() {
     assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
     let (read, written) =
         (measure(outcome, "read from disks"), measure(outcome, "written to disks"));
-    // A disk of at most 125 MB/s; the writer is held to 40 kB/s, and the filesystem writes about
-    // it.
+    // The disk moves at most 125 MB/s. The writer is limited to 40 kB/s, and the filesystem writes
+    // about as much.
     assert!((20e6..125e6).contains(&read), "{read}");
     assert!((20e3..2e6).contains(&written), "{written}");
-    // fio's sum is over the same time for all, so that it is no more than the disk's.
+    // fio's sum covers the same time for all jobs, so that it is no more than the disk's.
     let sample = outcome.sample.as_ref().unwrap();
     assert!(sample.read.as_ref().unwrap().bw_bytes as f64 <= 125e6, "{:?}", sample.read);
 }

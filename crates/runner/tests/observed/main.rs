@@ -1,5 +1,5 @@
-//! What real disks are seen to do: loop devices that the tests make, as root, and real fio.
-//! Elsewhere they say `skipped`.
+//! Tests the observation of real disks: loop devices that the tests make, as root, and real fio.
+//! Elsewhere they print `skipped`.
 
 mod place;
 
@@ -19,7 +19,7 @@ use disklab_runner::{account, disturbance};
 use disklab_trace::{Served, TraceEntry, find, open, pack};
 use place::{Mounted, TestDisk, fio, has, instance, loops};
 
-/// Watches `disks` while `load` runs in a phase `measure`; the account that comes of it.
+/// Watches `disks` while `load` runs in a phase `measure`, and returns the account.
 fn watched(
     disks: &[TestDisk],
     traced: bool,
@@ -49,7 +49,7 @@ fn measured(closing: &Closing) -> &[DeviceCounts] {
     &closing.phase("measure").expect("the phase").devices
 }
 
-/// The requests of a trace, in its order; no time in it goes backwards.
+/// Returns the requests of a trace in order, and asserts that no time in it goes backwards.
 fn requests(folder: &Path) -> Vec<Served> {
     pack(folder).unwrap();
     let mut last = 0;
@@ -314,9 +314,9 @@ fn the_mirrors_shares_of_reads_are_seen_on_any_kernel() {
         measured(&closing).iter().map(|disk| disk.reads).collect::<Vec<_>>()
     };
     fio(file, &["--rw=write", "--bs=1m", "--size=64m", "--end_fsync=1"]);
-    // Checksums come into memory, and are no reads then.
+    // Checksums come into memory, so that later reads do not read them.
     read(&[]);
-    // The default policy goes by the number of the process.
+    // The default policy chooses by the process id.
     let one = read(&[]);
     assert!(one.iter().sum::<u64>() >= 1000 && one.iter().min() < Some(&100), "{one:?}");
     let four = read(&["--numjobs=4"]);
@@ -367,7 +367,8 @@ fn an_instance_is_nobody_elses_and_can_be_removed() {
     assert!(remove_instance(&name).unwrap() && start().is_ok());
 }
 
-/// Not a test: what `an_instance_is_nobody_elses_and_can_be_removed` starts to be killed.
+/// Runs in the process that `an_instance_is_nobody_elses_and_can_be_removed` starts and kills. It
+/// is no test of its own.
 #[test]
 #[ignore = "a child of another test"]
 fn child_that_is_killed() {

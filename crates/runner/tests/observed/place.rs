@@ -1,4 +1,4 @@
-//! Disks that tests make, and that are gone with them.
+//! Disks that tests make, and that are removed with them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl TestDisk {
         Stat::parse(&text).unwrap()
     }
 
-    /// A part of it, in units of 512 bytes.
+    /// Makes a partition, in units of 512 bytes.
     pub fn partition(&self, begin: u64, sectors: u64) -> Option<Self> {
         if !has("addpart") {
             return None;
@@ -81,7 +81,7 @@ impl TestDisk {
     }
 }
 
-/// So many loop devices of so many MiB, or the reason why there are none.
+/// Makes `count` loop devices of `mib` MiB. Returns None and prints the reason if it cannot.
 pub fn loops(count: usize, mib: u64) -> Option<Vec<TestDisk>> {
     if !is_root() || !has("losetup") || !has("fio") {
         return None;
@@ -90,7 +90,7 @@ pub fn loops(count: usize, mib: u64) -> Option<Vec<TestDisk>> {
 }
 
 fn attach(mib: u64) -> Option<TestDisk> {
-    // Beside what is built: a tmpfs is no disk, and has little room.
+    // The image is beside the build's output: a tmpfs is no disk, and has little room.
     let image =
         tempfile::Builder::new().prefix("disk").tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     image.as_file().set_len(mib << 20).unwrap();
@@ -111,7 +111,7 @@ fn attach(mib: u64) -> Option<TestDisk> {
     ))
 }
 
-/// A disk in memory, whose driver has no requests, only bios.
+/// Makes a disk in memory, whose driver handles bios and no requests.
 pub fn zram(mib: u64) -> Option<TestDisk> {
     if !is_root() || !has("fio") {
         return None;
@@ -150,7 +150,7 @@ pub fn has(program: &str) -> bool {
     found.is_ok()
 }
 
-/// Runs a job, past the page cache unless it says otherwise; its report.
+/// Runs a job, with direct I/O unless the arguments say otherwise, and returns its report.
 pub fn fio(file: &str, arguments: &[&str]) -> serde_json::Value {
     let run = Command::new("fio")
         .args(["--name=job", "--direct=1", "--ioengine=libaio", "--output-format=json"])
@@ -162,7 +162,7 @@ pub fn fio(file: &str, arguments: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&run.stdout).unwrap()
 }
 
-/// A name that no other test uses.
+/// Returns a name that no other test uses.
 pub fn instance() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{}-{}", instance_name(std::process::id()), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -186,7 +186,7 @@ pub fn left_by_child() -> Option<(String, Disk)> {
     Some((name.to_owned(), serde_json::from_str(disk).ok()?))
 }
 
-/// A filesystem that is unmounted in the end.
+/// A filesystem that is unmounted on drop.
 pub struct Mounted(tempfile::TempDir);
 
 impl Mounted {

@@ -24,7 +24,7 @@ pub fn remarks(folder: &Path) -> Vec<Remark> {
         }
         _ => None,
     });
-    // The warm-up comes after the drop of caches, but its report is written earlier.
+    // A load warms up after the caches were dropped, and its remark still comes first.
     let (not_steady, kept): (Vec<_>, Vec<_>) =
         remarks.partition(|remark| matches!(remark, Remark::NotSteady { .. }));
     not_steady.into_iter().chain(kept).chain(device_errors::remarks(&steps)).collect()
