@@ -1,4 +1,4 @@
-//! Values, changes and cells in words.
+//! Formats values, changes and cells as text.
 
 use disklab_config::suite::SuiteAxis;
 use disklab_record::outcome::Cell;
@@ -23,8 +23,8 @@ impl RelativeChange {
         }
     }
 
-    /// The change, or one end of it where the other is not known: trials were given up, or there
-    /// was nothing.
+    /// Formats the change, or one end of it if the other is unknown: trials timed out, or a value
+    /// was zero.
     pub fn in_words(self) -> String {
         let change = change(self.percent);
         match (self.low > -100.0, self.high.is_finite()) {
@@ -35,7 +35,7 @@ impl RelativeChange {
     }
 }
 
-/// A change and its interval, or two dashes.
+/// Formats a change and its interval; two dashes without a change.
 pub fn change_and_interval(change: Option<RelativeChange>) -> (String, String) {
     let Some(known) = change else { return ("-".to_owned(), "-".to_owned()) };
     let interval = match (known.low > -100.0, known.high.is_finite()) {
@@ -45,7 +45,7 @@ pub fn change_and_interval(change: Option<RelativeChange>) -> (String, String) {
     (known.in_words(), interval)
 }
 
-/// `+12 %`, `-3.4 %`; from ten times on `x 13`.
+/// Formats a change: `+12 %`, `-3.4 %`; from a factor of ten on `x 13`.
 pub fn change(percent: f64) -> String {
     match percent {
         _ if !percent.is_finite() => "unbounded".to_owned(),
@@ -55,22 +55,22 @@ pub fn change(percent: f64) -> String {
     }
 }
 
-/// How great a change of so many percent is, up or down: one to a tenth is as great as one to ten
-/// times. Nothing is less than a change that is no number.
+/// Returns the size of a change, up or down: to a tenth is as large as to ten times. A change that
+/// is no number is the largest.
 pub fn size(percent: f64) -> f64 {
     let size = (1.0 + percent / 100.0).ln().abs();
     if size.is_nan() { 0.0 } else { size }
 }
 
-/// The name of a choice within a sentence: a scheduler may be called `none`.
+/// Formats the name of a choice within a sentence: a scheduler may be called `none`.
 pub fn name(choice: &str) -> String {
     if choice == "none" { "\"none\"".to_owned() } else { choice.to_owned() }
 }
 
-/// The most seeds that a run has.
+/// Largest number of seeds of a run.
 pub const MOST_SEEDS: usize = 1000;
 
-/// `about 140 seeds`: no more digits than are known.
+/// Formats a number of seeds: `about 140 seeds`, with no more digits than are known.
 pub fn seeds(number: usize) -> String {
     if number > MOST_SEEDS {
         return format!("more than {MOST_SEEDS} seeds");
@@ -78,29 +78,29 @@ pub fn seeds(number: usize) -> String {
     format!("about {} seeds", rounded(number))
 }
 
-/// A number of seeds with no more digits than are known.
+/// Rounds a number of seeds to the digits that are known.
 pub fn rounded(seeds: usize) -> usize {
     let step = if seeds < 100 { 1 } else { 10 };
     seeds.div_ceil(step) * step
 }
 
-/// `seed 1`, `seeds 1 and 3`.
+/// Formats seeds: `seed 1`, `seeds 1 and 3`.
 pub fn numbered_seeds(seeds: &[String]) -> String {
     let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
     format!("{noun} {}", listed(seeds))
 }
 
-/// `hdd-raid1, background none, randread-4k-qd1, jobs 4`.
+/// Formats the values of a cell: `hdd-raid1, background none, randread-4k-qd1, jobs 4`.
 pub fn values(cell: &Cell) -> String {
     cell.0.iter().map(|(axis, value)| named(axis, value)).collect::<Vec<_>>().join(", ")
 }
 
-/// The values of a cell as a heading; `all` for a cell without axes.
+/// Formats the values of a cell as a heading; `all` for a cell without axes.
 pub fn title(cell: &Cell) -> String {
     if cell.0.is_empty() { "all".to_owned() } else { values(cell) }
 }
 
-/// A value, with its axis where it says nothing by itself.
+/// Formats a value, with its axis if it is unclear by itself.
 pub fn named(axis: &str, value: &str) -> String {
     let is_number = value.chars().all(|letter| letter.is_ascii_digit());
     let is_parameter = matches!(axis.parse(), Ok(SuiteAxis::Parameter(_)));
@@ -122,7 +122,7 @@ pub fn value(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a size, with a sign if it is negative: something shrank.
+/// Formats a size, with a sign if it is negative.
 fn bytes(value: f64) -> String {
     let size = disklab_units::Bytes(value.abs().round() as u64);
     if value <= -0.5 { format!("-{size}") } else { size.to_string() }

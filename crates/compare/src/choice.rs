@@ -1,4 +1,4 @@
-//! Comparisons in which what differs had nothing to choose.
+//! Comparisons in which the compared policy or scheduler had no choice.
 
 use disklab_config::suite::Axis;
 use disklab_record::Outcome;
@@ -7,13 +7,15 @@ use disklab_results::Remark;
 use crate::matching::MatchedTrials;
 use crate::served::trace;
 
-/// Why the two sides of a comparison are the same by necessity: in each trial of both, what they
-/// differ in had nothing to choose, or chose the same. None if that is not known of every trial.
+/// Returns the reason why the two sides of a comparison are necessarily the same: in each trial of
+/// both, the compared policy or scheduler had no choice, or chose the same. None if that is not
+/// known for every trial.
 pub fn nothing_to_choose(matched: &MatchedTrials) -> Option<String> {
     had_no_choice(matched).or_else(|| chose_the_same(matched))
 }
 
-/// The digests of the traces say that both sides made the same requests at the same times.
+/// Returns the reason if the digests of the traces show the same requests at the same times on both
+/// sides.
 fn chose_the_same(matched: &MatchedTrials) -> Option<String> {
     let mut pairs = matched.treatments.iter().zip(&matched.baselines);
     let are_equal = matched.paired
@@ -35,7 +37,7 @@ fn had_no_choice(matched: &MatchedTrials) -> Option<String> {
     let outcomes = matched.treatments.iter().chain(&matched.baselines).copied();
     let all: Option<Vec<&Remark>> =
         outcomes.map(|outcome: &Outcome| outcome.remarks.iter().find(concerns)).collect();
-    // The one with most requests at a disk holds for all.
+    // The trial with most requests at a disk covers all.
     let most = |remark: &&Remark| match remark {
         Remark::NothingToSchedule { most, .. } => *most,
         _ => 0,

@@ -24,7 +24,7 @@ pub struct Comparison {
     pub metric: Metric,
     pub treatment: String,
     pub baseline: String,
-    /// Whether trials of one seed were compared with each other.
+    /// True if trials of the same seed were compared.
     pub paired: bool,
     /// The numbers of trials of the treatment and of the baseline.
     pub trials: (usize, usize),
@@ -32,17 +32,17 @@ pub struct Comparison {
     pub unit: String,
     #[serde(skip)]
     pub better: Better,
-    /// The least value at which a trial of the treatment was given up, so that it is more than
-    /// that; and of the baseline.
+    /// Least value at which a trial of the treatment timed out, whose true value is larger; and of
+    /// the baseline.
     #[serde(skip)]
     pub censored: (Option<f64>, Option<f64>),
-    /// The same of all trials, also of those that were not compared.
+    /// The same least values over all trials, including trials that were not compared.
     #[serde(skip)]
     pub limits: (Option<f64>, Option<f64>),
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
-    /// The baseline's own number by the estimator of the change, and the number that the change
-    /// makes of it. 0 if all trials of that side are.
+    /// The baseline's number by the estimator of the change, and the number that the change makes
+    /// of it. 0 if all trials of that side are 0.
     pub treatment_estimate: Option<f64>,
     pub baseline_estimate: Option<f64>,
     /// The two values that a side takes by seed, if it takes one of two.
@@ -51,24 +51,25 @@ pub struct Comparison {
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this
     /// cell alone.
     pub change: Option<RelativeChange>,
-    /// The difference between two measurements of the same, if that was measured.
+    /// Difference between two measurements of the same trial, if that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
-    /// For an undecided verdict: a record with seeds added up to so many would decide with a
-    /// chance of [`disklab_stats::PLANNED_POWER`], if effect and spread are what they seem. `None`
-    /// if nothing can be said.
+    /// Number of seeds that would decide an undecided verdict with a chance of
+    /// [`disklab_stats::PLANNED_POWER`], if effect and spread are as measured. `None` if nothing is
+    /// known.
     pub seeds_to_decide: Option<usize>,
-    /// Why the two are the same by necessity: what they differ in had nothing to choose.
+    /// Reason why the two sides are necessarily the same: the compared policy or scheduler had no
+    /// choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_choice: Option<String>,
-    /// Fewer seeds than that decide nothing; whether so many do, nobody can say.
+    /// True if fewer seeds decide nothing, and it is unknown whether this number does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub seeds_at_least: bool,
-    /// The seeds that there are cannot decide this among the other verdicts, whatever their values.
+    /// True if the present seeds cannot decide this among the other verdicts, for any values.
     pub too_few_seeds: bool,
-    /// Why there is no verdict, and why seeds were left out.
+    /// Reasons for a missing verdict, and for seeds that were left out.
     pub remarks: Vec<String>,
 }
 
@@ -94,8 +95,8 @@ impl Modes {
     }
 }
 
-/// Compares both sides of each cell in each metric that its trials have, if they have any result:
-/// workloads differ in what they measure. All verdicts are one family.
+/// Compares both sides of each cell in each of its metrics, since workloads have different metrics.
+/// All verdicts are one family.
 pub(crate) fn compare_family(
     all: &[&MatchedTrials],
     metrics: &[Metric],
@@ -115,7 +116,7 @@ pub(crate) fn compare_family(
     let rule_for =
         |better| Ok(Rule::new(rule.alpha, rule.smallest_effect, better)?.among(all.len()));
     let mut comparisons = Vec::new();
-    // One family, whichever way is good: that only decides which word the sign of an effect is.
+    // All verdicts are one family: the good direction only decides the word for an effect's sign.
     let mut estimates = Vec::new();
     for (at, (matched, metric)) in all.iter().enumerate() {
         let own = rule_for(metric.better(matched.outcomes()))?;
@@ -158,7 +159,7 @@ pub(crate) fn compare_family(
     Ok(comparisons)
 }
 
-/// The comparison without its verdict, and the estimate that the verdict will rest on.
+/// Returns the comparison without its verdict, and the estimate that the verdict will rest on.
 fn compare_one(
     matched: &MatchedTrials,
     metric: &Metric,
@@ -188,7 +189,7 @@ fn compare_one(
         _ => rule.unpaired(&ours, &theirs),
     };
     if unknown > 0 {
-        // That other seeds would help is not sure where pairs were left out.
+        // If pairs were left out, other seeds may not help either.
         remarks.push(format!(
             "{} left to compare; a longer limit would tell more, other seeds only if one side is \
              in time in them",
@@ -202,7 +203,7 @@ fn compare_one(
         });
     }
     let estimate = estimate.ok();
-    // The medians are of all, also of pairs of which nobody knows the order.
+    // The medians cover all trials, including pairs whose order is unknown.
     let median = |outcomes: &[&Outcome]| {
         let values = outcomes.iter().filter_map(|outcome| metric.value_in(outcome));
         Spread::over(values).map(|spread| spread.median)
@@ -213,8 +214,8 @@ fn compare_one(
     };
     let change = estimate
         .map(|estimate| heed_nothing(RelativeChange::from_log_ratio(estimate.log_ratio), nothing));
-    // Half of the least there can be stands for 0 in ratios; where there is nothing else, 0 is
-    // shown, if the change is from or to nothing.
+    // In ratios, half of the least possible value stands for 0. If there is nothing else, 0 is
+    // shown for a change from or to zero.
     let is_zero = |values: &[f64]| values.iter().all(|value| *value == 0.0);
     let (treatment_is_zero, baseline_is_zero) = (is_zero(&treatment), is_zero(&baseline));
     let differs = change.is_some_and(|change| change.percent != 0.0);
@@ -255,8 +256,8 @@ fn compare_one(
     (comparison, estimate)
 }
 
-/// If nothing, of the treatment or of the baseline, was counted as the least there can be, the
-/// change is as great or greater.
+/// If zeroes of the treatment or of the baseline were counted as the least possible value, the
+/// change is as large or larger.
 fn heed_nothing(change: RelativeChange, (treatment, baseline): (bool, bool)) -> RelativeChange {
     let low = if treatment && change.percent < 0.0 { -100.0 } else { change.low };
     let high = if baseline && change.percent > 0.0 { f64::INFINITY } else { change.high };
@@ -264,9 +265,9 @@ fn heed_nothing(change: RelativeChange, (treatment, baseline): (bool, bool)) -> 
 }
 
 impl Comparison {
-    /// A trial that was given up is more than its value. So is the change, if it is of the
-    /// treatment: that more is certain stays so, that it is less or the same does not. Of the
-    /// baseline it is the other way round.
+    /// Accounts for timed-out trials, whose true values are larger. If they are the treatment's,
+    /// the change is larger too: "more" stays certain, "less" and "the same" do not. If they are
+    /// the baseline's, it is the reverse.
     fn heed_censored(&mut self) {
         let (treatment, baseline) = (self.censored.0.is_some(), self.censored.1.is_some());
         let Some(change) = self.change.as_mut().filter(|_| treatment || baseline) else { return };
@@ -282,13 +283,13 @@ impl Comparison {
         }
     }
 
-    /// Leaves the verdict open, and not for want of seeds.
+    /// Makes the verdict undecided for a reason other than missing seeds.
     fn leave_open(&mut self) {
         self.verdict = Verdict::Undecided;
         (self.seeds_to_decide, self.seeds_at_least, self.too_few_seeds) = (None, false, false);
     }
 
-    /// Better and worse are what differs by more than the same does from itself.
+    /// Limits "better" and "worse" to changes beyond the machine's noise.
     fn heed_noise(&mut self) {
         let (Some(noise), Some(change)) = (self.noise, self.change) else { return };
         if self.verdict.is_difference() && noise.hides(change.percent) {
@@ -301,9 +302,9 @@ impl Comparison {
         }
     }
 
-    /// Why a change is undecided whose interval looks as if it decided: `None` where the interval
-    /// says so itself, and of a verdict that is given. `verdicts` is how many alpha holds over,
-    /// `smallest` the effect (a share) below which two are the same.
+    /// Returns the reason for an undecided verdict whose interval looks decisive; `None` if the
+    /// interval shows the reason, and for decided verdicts. `verdicts` is the number of verdicts
+    /// that alpha covers, `smallest` the smallest effect (a share).
     pub fn why_undecided(&self, verdicts: usize, smallest: f64) -> Option<String> {
         let change = self.change.filter(|_| self.verdict == Verdict::Undecided)?;
         if self.noise.is_some_and(|noise| noise.hides(change.percent)) {
@@ -325,8 +326,9 @@ impl Comparison {
         Some(format!("{seeds} {are} too few{among}"))
     }
 
-    /// The verdict in words. Where no values of so few seeds would give one, or nothing was
-    /// compared, it is not undecided; `same (no choice)` where it could not have been another.
+    /// Formats the verdict. If no values of so few seeds would give a verdict, or nothing was
+    /// compared, the text says so instead of "undecided". `same (no choice)` means that no other
+    /// verdict was possible.
     pub fn verdict_in_words(&self) -> String {
         match self.change {
             None => "no verdict".to_owned(),
@@ -336,7 +338,7 @@ impl Comparison {
         }
     }
 
-    /// The seeds that would decide, in words.
+    /// Formats the number of seeds that would decide.
     pub fn seeds_in_words(&self) -> Option<String> {
         let seeds = self.seeds_to_decide?;
         Some(if self.seeds_at_least {
@@ -346,8 +348,8 @@ impl Comparison {
         })
     }
 
-    /// `+12 % better`; empty where nothing was compared, which is not undecided. A word and no
-    /// arrow: less latency is better, and would be down or up.
+    /// Formats change and verdict, as in `+12 % better`; empty if nothing was compared. A word is
+    /// clearer than an arrow, since less latency is better.
     pub fn change_and_verdict(&self) -> String {
         if self.change.is_none() {
             return String::new();
@@ -355,7 +357,7 @@ impl Comparison {
         format!("{} {}", self.change_and_interval().0, self.verdict_in_words())
     }
 
-    /// The change and its interval in words, or two dashes.
+    /// Formats the change and its interval; two dashes without a change.
     pub fn change_and_interval(&self) -> (String, String) {
         let (change, interval) = answer::change_and_interval(self.change);
         let is_marked = change.starts_with(['≥', '≤']);
@@ -366,8 +368,8 @@ impl Comparison {
         (mark + &change, interval)
     }
 
-    /// The side on which the change is known: trials of one side were given up, or all are 0. An
-    /// interval may be too wide to say so.
+    /// Returns the side on which the change is known, if trials of one side timed out or all are 0.
+    /// An interval may be too wide to show that.
     fn known_end(&self) -> Option<char> {
         let change = self.change?;
         let (treatment, baseline) = (self.censored.0.is_some(), self.censored.1.is_some());
@@ -380,12 +382,12 @@ impl Comparison {
         }
     }
 
-    /// Whether both sides were given up, so that nobody knows which takes longer.
+    /// Returns true if trials of both sides timed out, so that their order is unknown.
     pub fn is_censored_on_both_sides(&self) -> bool {
         self.change.is_none() && self.limits.0.is_some() && self.limits.1.is_some()
     }
 
-    /// The [numbers](Self::numbers) of both sides, as far as they are known: `> 60 s`.
+    /// Formats the [numbers](Self::numbers) of both sides, as far as they are known: `> 60 s`.
     pub fn numbers_in_words(&self) -> (String, String) {
         let in_words = |number: Option<f64>, is_more: bool| {
             let Some(number) = number else { return "-".to_owned() };
@@ -405,8 +407,7 @@ impl Comparison {
         )
     }
 
-    /// The numbers of the treatment and of the baseline that the change is between; the medians
-    /// where nothing is compared.
+    /// Returns the two numbers of the change, or the medians if nothing is compared.
     pub fn numbers(&self) -> (Option<f64>, Option<f64>) {
         if self.change.is_some() {
             (self.treatment_estimate, self.baseline_estimate)
@@ -415,7 +416,8 @@ impl Comparison {
         }
     }
 
-    /// The sides that take one of two values by seed, each with its name: `330 or 550 IOPS`.
+    /// Returns the sides that take one of two values by seed, each with its name: `330 or 550
+    /// IOPS`.
     pub fn modes_in_words(&self) -> Vec<(&str, String)> {
         let sides =
             [(&self.treatment, self.modes.treatment), (&self.baseline, self.modes.baseline)];
@@ -428,7 +430,7 @@ impl Comparison {
         found.map(|(name, words)| (name.as_str(), words)).collect()
     }
 
-    /// `5`, or `5 and 7` where nothing is paired.
+    /// Formats the numbers of trials: `5`, or `5 and 7` if they are not paired.
     pub fn trials_in_words(&self) -> String {
         trials_in_words(self.paired, self.trials)
     }

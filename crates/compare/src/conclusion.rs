@@ -1,4 +1,4 @@
-//! The verdicts of all comparisons in words, and what they rest on.
+//! Summarizes the verdicts of all comparisons in sentences, with the rule behind them.
 
 use std::fmt::Write as _;
 
@@ -16,8 +16,8 @@ use crate::metric::Metric;
 use crate::sensitivity::is_at_end;
 use crate::sequential::SequentialDesign;
 
-/// The verdicts in the order in which they are counted, whether there are too few seeds for any,
-/// and the words before a count.
+/// Verdicts in counting order, whether there are too few seeds for any, and the text before a
+/// count.
 const COUNTED: [(Verdict, bool, &str); 5] = [
     (Verdict::Better, false, "better than"),
     (Verdict::Worse, false, "worse than"),
@@ -26,8 +26,8 @@ const COUNTED: [(Verdict, bool, &str); 5] = [
     (Verdict::Undecided, true, "not decidable with so few seeds"),
 ];
 
-/// A sentence for each treatment and metric: in how many cells it is better, worse or the same, and
-/// where the largest gain and loss are.
+/// Returns a sentence for each treatment and metric: the numbers of cells in which it is better,
+/// worse or the same, and the largest gain and loss.
 pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
     let mut groups: IndexMap<(&str, &Metric), Vec<&Comparison>> = IndexMap::new();
     for comparison in comparisons.iter().filter(|own| !is_at_end(&own.cell)) {
@@ -81,7 +81,8 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
     text
 }
 
-/// The choices that take one of two values by seed, as a sentence without its full stop.
+/// Returns a sentence, without its full stop, that names the choices which take one of two values
+/// by seed.
 pub fn two_modes(comparisons: &[Comparison]) -> Option<String> {
     let mut said: IndexSet<String> = IndexSet::new();
     for comparison in comparisons {
@@ -96,8 +97,8 @@ pub fn two_modes(comparisons: &[Comparison]) -> Option<String> {
     (!all.is_empty()).then(|| format!("One of two values, by seed: {all}"))
 }
 
-/// Axes besides the compared one that have several values, and the option that compares them, as
-/// a sentence without its full stop. `None` of several records, and where there is no such axis.
+/// Returns a sentence, without its full stop, about other axes with several values, and the option
+/// that compares them. `None` for several records, and if there is no such axis.
 pub fn other_axes(records: &[CellIndex], compared: &str) -> Option<String> {
     let [only] = records else { return None };
     let parts: Vec<&str> = compared.split('+').collect();
@@ -120,16 +121,16 @@ pub fn other_axes(records: &[CellIndex], compared: &str) -> Option<String> {
     })
 }
 
-/// The axes whose values somebody chooses among, and that a suite may combine.
+/// Axes whose values are choices of the user. A suite may combine them.
 const CHOSEN: [&str; 3] = ["policy", "scheduler", "kernel"];
 
-/// The seeds that would decide what is undecided, and the commands that add them.
+/// Seeds that would decide the undecided verdicts, and the commands that add them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MoreSeeds {
-    /// The verdicts that so many seeds would decide, and all that are open.
+    /// Number of verdicts that these seeds would decide, and number of all undecided ones.
     pub verdicts: (usize, usize),
     pub seeds: usize,
-    /// A command for each record that has fewer; none for imported ones.
+    /// A command for each record with fewer seeds; none for imported records.
     pub commands: Vec<String>,
     #[serde(skip)]
     half: usize,
@@ -139,7 +140,7 @@ pub struct MoreSeeds {
     metrics: Vec<String>,
 }
 
-/// `None` where nothing is undecided, or where nothing can be said of a run of [`MOST_SEEDS`].
+/// Returns None if nothing is undecided, or if nothing is known about a run of [`MOST_SEEDS`].
 pub fn more_seeds(comparisons: &[Comparison], records: &[CellIndex]) -> Option<MoreSeeds> {
     let is_open = |comparison: &&Comparison| {
         comparison.verdict == Verdict::Undecided
@@ -153,7 +154,7 @@ pub fn more_seeds(comparisons: &[Comparison], records: &[CellIndex]) -> Option<M
 }
 
 impl MoreSeeds {
-    /// Leaves the commands out beside others that add so many seeds, if these are not fewer.
+    /// Removes the commands, if other commands add at least as many seeds.
     #[must_use]
     pub fn beside(mut self, others: Option<usize>) -> Self {
         if others.is_some_and(|seeds| seeds >= self.seeds) {
@@ -162,8 +163,8 @@ impl MoreSeeds {
         self
     }
 
-    /// `open` has for each open verdict the seeds that would decide it, if that can be said, and
-    /// whether they are only the least that can.
+    /// Builds the advice. For each undecided verdict, `open` has the number of seeds that would
+    /// decide it, if known, and whether that is only a lower bound.
     pub fn new<'a>(
         open: &[Option<(usize, bool)>],
         metrics: impl Iterator<Item = &'a str>,
@@ -177,7 +178,7 @@ impl MoreSeeds {
         let command = |index: &CellIndex| {
             let first = index.suite.as_ref().ok()?.seeds().first();
             let last = u32::try_from(seeds).ok()?.saturating_add(first - 1);
-            // Of two records, one may have more seeds.
+            // Records may differ in their numbers of seeds.
             let has = index.trials.iter().filter_map(|trial| trial.seed_index).max();
             if has >= Some(last) {
                 return None;
@@ -197,7 +198,7 @@ impl MoreSeeds {
 }
 
 impl MoreSeeds {
-    /// The seeds that would decide more, without the commands and without a full stop.
+    /// Returns the sentence without the commands and without a full stop.
     pub fn sentence(&self) -> String {
         let Self { verdicts: (known, open), seeds, half, .. } = self;
         let head = format!("Undecided on {}: {open}", listed(&self.metrics));
@@ -220,7 +221,7 @@ impl MoreSeeds {
 }
 
 impl std::fmt::Display for MoreSeeds {
-    /// The sentence and the commands, without a full stop.
+    /// Writes the sentence and the commands, without a full stop.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(&self.sentence())?;
         match self.commands.as_slice() {
@@ -231,7 +232,7 @@ impl std::fmt::Display for MoreSeeds {
     }
 }
 
-/// The rule of the verdicts as a sentence without its full stop.
+/// Returns the rule of the verdicts as a sentence without its full stop.
 pub fn basis(
     rule: DecisionRule,
     all: &[MatchedTrials],

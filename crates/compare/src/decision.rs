@@ -1,4 +1,4 @@
-//! The rule by which verdicts are given, and how many of them may be wrong.
+//! The decision rule of verdicts, and the limit on wrong verdicts.
 
 use disklab_record::manifest::UntilDecided;
 use disklab_stats::Correction;
@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// How verdicts come about.
+/// Rule by which verdicts are made.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DecisionRule {
     pub alpha: f64,
-    /// The least change of interest, as a share.
+    /// Smallest effect of interest, as a share.
     pub smallest_effect: f64,
     #[serde(rename = "limit")]
     pub error_control: ErrorControl,
@@ -19,8 +19,8 @@ pub struct DecisionRule {
 /// The error rate that alpha limits over many cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum ErrorControl {
-    /// The false discovery rate: of the verdicts better and worse, this share is wrong on average
-    /// at most (Benjamini and Hochberg).
+    /// The false discovery rate: at most this share of the verdicts "better" and "worse" is wrong,
+    /// on average (Benjamini and Hochberg).
     #[serde(rename = "share")]
     Fdr,
     /// The familywise error rate: the chance that any verdict is wrong (Holm). Needs more seeds.
@@ -29,7 +29,7 @@ pub enum ErrorControl {
 }
 
 impl ErrorControl {
-    /// The word that is typed and recorded.
+    /// Returns the word for command lines and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fdr => "share",
@@ -50,7 +50,7 @@ impl DecisionRule {
     pub const DEFAULT: Self =
         Self { alpha: 0.05, smallest_effect: 0.02, error_control: ErrorControl::Fdr };
 
-    /// The rule that a run decided by.
+    /// Returns the rule with which a run decided.
     pub fn recorded(until: &UntilDecided) -> Result<Self, Error> {
         let UntilDecided { alpha, smallest_effect, ref limit, .. } = *until;
         let error_control = [ErrorControl::Fdr, ErrorControl::Fwer]

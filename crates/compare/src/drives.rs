@@ -1,5 +1,4 @@
-//! Verdicts of a record that was made over several drives (`--drives`): on which of them each is
-//! given.
+//! Verdicts of a record over several drives (`--drives`): the drives on which each is given.
 
 use disklab_config::suite::sweep::DRIVE;
 use disklab_record::outcome::Cell;
@@ -15,7 +14,7 @@ use crate::sensitivity::is_at_end;
 /// A comparison on each of several drives.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OverDrives {
-    /// Without the axis over drives.
+    /// Cell without the axis over drives.
     pub cell: Cell,
     pub metric: String,
     pub treatment: String,
@@ -28,12 +27,12 @@ pub struct OverDrives {
 pub struct VerdictOnDrive {
     pub drive: String,
     pub verdict: String,
-    /// `None` where the drive has too few results to compare.
+    /// Change; `None` if the drive has too few results to compare.
     pub change: Option<RelativeChange>,
 }
 
-/// Each comparison over the drives that it was made on, in the order of the comparisons. Empty for
-/// a record of one drive.
+/// Returns each comparison over its drives, in the order of the comparisons. Empty for a record of
+/// one drive.
 pub fn over_drives(comparisons: &[Comparison]) -> Vec<OverDrives> {
     let mut all: IndexMap<(Cell, &str, &str, &str), Vec<VerdictOnDrive>> = IndexMap::new();
     for own in comparisons.iter().filter(|own| !is_at_end(&own.cell)) {
@@ -54,8 +53,8 @@ pub fn over_drives(comparisons: &[Comparison]) -> Vec<OverDrives> {
         .collect()
 }
 
-/// The comparisons over drives as sentences without their full stops: the drives, and for each
-/// comparison how many of them have which verdict.
+/// Returns sentences, without their full stops, about comparisons over drives: the drives, and for
+/// each comparison the number of drives with each verdict.
 pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
     let all = over_drives(comparisons);
     let names: IndexSet<&str> =
@@ -67,7 +66,8 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
 }
 
 impl OverDrives {
-    /// The most frequent verdict comes first, with the changes; of the others the drives are named.
+    /// Formats a comparison. The most frequent verdict comes first, with the changes; for the
+    /// others, the drives are named.
     fn sentence(&self) -> String {
         let verdicts =
             [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided].into_iter();

@@ -1,10 +1,10 @@
-//! Why records cannot be held against each other.
+//! Reasons why records cannot be compared.
 
 use disklab_config::Diagnostics;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The suite in the record is not one that this disklab understands.
+    /// This disklab does not understand the suite in the record.
     #[error("{0}")]
     Suite(Diagnostics),
 

@@ -16,26 +16,27 @@ use indexmap::{IndexMap, IndexSet};
 use crate::error::Error;
 use crate::metric::Metric;
 
-/// The word for the axis of which records are the values.
+/// Name of the axis whose values are records.
 pub const RECORD: &str = "record";
 
 /// A record with its trials placed in the matrix of its suite.
 #[derive(Debug)]
 pub struct CellIndex<'a> {
     pub record: &'a Record,
-    /// The suite that the record was begun with, as the command line changed it. An error for
-    /// imported results, which have none, and for a suite that this disklab does not understand.
+    /// Suite that the record was begun with, including the changes of the command line. An error
+    /// for imported results, which have none, and for a suite that this disklab does not
+    /// understand.
     pub suite: Result<Suite, Diagnostics>,
     /// The axes of the cells, in the order of a trial's id. Without a suite, those of the first
     /// line of `trials.jsonl`.
     pub axes: Vec<String>,
-    /// The axes that have one value in all trials, with that value; cells do not name them.
+    /// Axes with one value in all trials, and that value. Cells do not name them.
     pub fixed: Cell,
     /// The trials of the manifest, in its order.
     pub trials: Vec<IndexedTrial<'a>>,
-    /// The axes that the cells do not have, though the outcomes do.
+    /// Axes of the outcomes that the cells lack.
     pub(crate) left_out: Vec<String>,
-    /// The axes that the cells have as one, of which the values are combinations.
+    /// Axes that are combined into one axis of the cells, whose values are combinations.
     pub(crate) combined: Vec<String>,
 }
 
@@ -44,7 +45,7 @@ pub struct CellIndex<'a> {
 pub struct IndexedTrial<'a> {
     pub record: &'a Record,
     pub id: &'a str,
-    /// Read from the id for a trial that has not run.
+    /// Cell, read from the id for a trial that has not run.
     pub cell: Cell,
     /// `None` if the trial has not run and its id names no seed.
     pub seed_index: Option<u32>,
@@ -75,14 +76,14 @@ impl<'a> CellIndex<'a> {
         Self { record, suite, axes, fixed, trials, left_out: Vec::new(), combined: Vec::new() }
     }
 
-    /// The record's name, as a later command finds it.
+    /// Returns the record's name, as a later command finds it.
     pub fn name(&self) -> String {
         name_of(self.record.folder())
     }
 
-    /// The axis and the value that the other values of that axis are compared with: by
-    /// [`default_baseline`]; of imported results the first value of the axis that varies, if only
-    /// one does or only one has the name of something to choose.
+    /// Returns the axis and the value of the baseline, by [`default_baseline`]. For imported
+    /// results it is the first value of the axis that varies, if only one axis does or only one has
+    /// a name of a choice.
     pub fn baseline(&self) -> Option<(String, String)> {
         if self.suite.is_ok() {
             let (axes, values): (Vec<String>, Vec<String>) =
@@ -104,14 +105,14 @@ impl<'a> CellIndex<'a> {
         Some(((*axis).to_owned(), first.to_owned()))
     }
 
-    /// The axes and values of [`default_baseline`] that the cells have.
+    /// Returns the axes and values of [`default_baseline`] that the cells have.
     fn suite_baseline(&self) -> Vec<(String, String)> {
         let (axes, values) = self.suite.iter().find_map(default_baseline).unwrap_or_default();
         let pairs = axes.into_iter().zip(values);
         pairs.filter(|(axis, _)| !self.left_out.contains(axis)).collect()
     }
 
-    /// A cell of the record as this index has it.
+    /// Returns a cell of the record in the form of this index.
     pub(crate) fn placed(&self, cell: &Cell) -> Cell {
         let mut cell = cell.clone();
         cell.0.retain(|(axis, _)| !self.left_out.contains(axis));
@@ -128,7 +129,7 @@ impl<'a> CellIndex<'a> {
         cell
     }
 
-    /// The same index with the cells of every trial as [`Self::placed`] has them.
+    /// Returns the index with the cells of every trial in the form of [`Self::placed`].
     fn replaced(mut self) -> Self {
         let cells: Vec<Cell> = self.trials.iter().map(|trial| self.placed(&trial.cell)).collect();
         for (trial, cell) in self.trials.iter_mut().zip(cells) {
@@ -140,13 +141,13 @@ impl<'a> CellIndex<'a> {
         self
     }
 
-    /// The same index with the axes that its baseline combines as one axis.
+    /// Returns the index with the axes that its baseline combines as one axis.
     fn with_combined_axes(self) -> Self {
         let axes: Vec<String> = self.suite_baseline().into_iter().map(|(axis, _)| axis).collect();
         if axes.len() > 1 { Self { combined: axes, ..self }.replaced() } else { self }
     }
 
-    /// The same index with a cell for each value of the axes that it combines.
+    /// Returns the index with a cell for each value of the axes that it combines.
     pub(crate) fn without_combined_axes(&self) -> Self {
         let plain = Self::new(self.record);
         Self { left_out: self.left_out.clone(), ..plain }.replaced()
@@ -157,7 +158,8 @@ impl<'a> CellIndex<'a> {
         Self { left_out, ..self }.replaced()
     }
 
-    /// The axes by which cells are compared: those of the suite, or those that the import declared.
+    /// Returns the axes by which cells are compared: those of the suite, or those that the import
+    /// declared.
     pub(crate) fn compared_axes(&self) -> Result<&[String], Error> {
         match (&self.record.manifest().imported, &self.suite) {
             (Some(_), _) | (None, Ok(_)) => Ok(&self.axes),
@@ -165,20 +167,19 @@ impl<'a> CellIndex<'a> {
         }
     }
 
-    /// The metrics that the suite asks for; none if it asks for none.
+    /// Returns the metrics that the suite names; none if it names none.
     fn wanted_metrics(&self) -> Vec<Metric> {
         let suite = self.suite.iter();
         suite.flat_map(|suite| &suite.metrics).map(|name| Metric::of_name(name)).collect()
     }
 }
 
-/// Between the axes of a combination, and between their values.
+/// Separator of the axes of a combination, and of their values.
 const COMBINED: &str = " + ";
-/// The axes of which one value is chosen, unlike loads and disks, which are what it is chosen for.
+/// Axes of which one value is chosen. Loads and disks are the conditions of the choice.
 const CHOICES: [Axis; 3] = [Axis::Policy, Axis::Scheduler, Axis::Kernel];
 
-/// The axes that are compared where nobody names one, and their values that the others are compared
-/// with.
+/// Returns the axes that are compared by default, and the values of the baseline.
 ///
 /// The suite's own baseline counts if its axis has several values. Otherwise the policies,
 /// schedulers and kernels that vary are compared, as combinations if there are several, with the
@@ -207,14 +208,14 @@ pub fn default_baseline(suite: &Suite) -> Option<(Vec<String>, Vec<String>)> {
     Some((compared.iter().map(|axis| axis.axis.to_string()).collect(), values))
 }
 
-/// The axes and values of a combination, or the axis and value that are none.
+/// Returns the axes and values of a combination, or the axis and value themselves.
 pub fn uncombined<'t>(axis: &'t str, value: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
     axis.split(COMBINED).zip(value.split(COMBINED))
 }
 
-/// Indexes records that are compared. The axes `ignored` are no part of the cells; of imported
-/// results those are not either that have one value everywhere, or that only repeat another axis.
-/// Of one record the axes of a combination are one axis, unless the axis to compare is `wanted`.
+/// Indexes records that are compared. The axes `ignored` are not part of the cells. Of imported
+/// results, axes with one value everywhere and axes that only repeat another are left out too. In a
+/// single record the axes of a combination are one axis, unless the axis to compare is `wanted`.
 pub fn index_records<'a>(
     records: &'a [Record],
     wanted: Option<&str>,
@@ -246,9 +247,9 @@ pub fn index_records<'a>(
     })
 }
 
-/// Makes the trials of cells that have become one cell its trials. Repeats of imported results get
-/// numbers of their own. Trials of a run that share a seed are refused: both sides of a pair would
-/// have several.
+/// Pools the trials of cells that have become one cell. Repeats of imported results get numbers of
+/// their own. Trials of a run that share a seed are refused: both sides of a pair would have
+/// several.
 fn pool(index: &mut CellIndex, ignored: &[String]) -> Result<(), Error> {
     let is_import = index.record.manifest().imported.is_some();
     let name = index.name();
@@ -273,13 +274,13 @@ fn pool(index: &mut CellIndex, ignored: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The axes of imported results that are no axes of their own: those with one value everywhere,
-/// those that cannot be equal on both sides of what is compared, if the other axes tell all cells
-/// apart, and those whose value follows from another axis.
+/// Returns the axes of imported results that are left out: those with one value everywhere, those
+/// that cannot be equal on both sides of a comparison if the other axes distinguish all cells, and
+/// those whose value follows from another axis.
 fn repeated_axes(indexes: &[CellIndex], wanted: Option<&str>) -> Vec<String> {
     let mut axes: IndexSet<&str> = IndexSet::new();
     axes.extend(indexes.iter().flat_map(|index| &index.axes).map(String::as_str));
-    // Each cell once: with the record, which is compared if there are several.
+    // Each cell appears once, with its record if several records are compared.
     let cells: IndexSet<(usize, &Cell)> = indexes
         .iter()
         .enumerate()
@@ -344,7 +345,7 @@ fn repeated_axes(indexes: &[CellIndex], wanted: Option<&str>) -> Vec<String> {
             drop(axis, &mut left);
         }
     }
-    // Without anything to compare nobody knows which of two axes repeats the other.
+    // Without a comparison, it is unknown which of two axes repeats the other.
     let is_compared = indexes.len() > 1 || compared.is_some();
     for axis in axes.iter().rev().filter(|_| is_compared) {
         if !left.contains(axis) {
@@ -360,10 +361,10 @@ fn repeated_axes(indexes: &[CellIndex], wanted: Option<&str>) -> Vec<String> {
     repeated
 }
 
-/// Things by a key and, within that, by another, each in the order in which they come.
+/// Items by an outer and an inner key, each in order of appearance.
 pub type Grouped<Outer, Inner, T> = IndexMap<Outer, IndexMap<Inner, Vec<T>>>;
 
-/// Groups things that come with both of their keys.
+/// Groups items that come with both of their keys.
 pub fn grouped<Outer: Hash + Eq, Inner: Hash + Eq, T>(
     all: impl IntoIterator<Item = (Outer, Inner, T)>,
 ) -> Grouped<Outer, Inner, T> {
@@ -374,8 +375,8 @@ pub fn grouped<Outer: Hash + Eq, Inner: Hash + Eq, T>(
     groups
 }
 
-/// The trials of some records by what is equal but for the axis `compared`, and by their values of
-/// that axis.
+/// Groups the trials of some records by the axes other than `compared`, and by their values of that
+/// axis.
 pub fn side_by_side<'a>(
     records: &[CellIndex<'a>],
     compared: &str,
@@ -394,7 +395,7 @@ pub fn side_by_side<'a>(
     }))
 }
 
-/// The axes with several values, and those with one.
+/// Returns the axes with several values, and those with one.
 fn axes_of_suite(suite: &Suite) -> (Vec<String>, Cell) {
     let (fixed, crossed): (Vec<_>, Vec<_>) = suite.axes().iter().partition(|axis| axis.fixed);
     let fixed = fixed.into_iter().flat_map(|axis| {
@@ -403,8 +404,8 @@ fn axes_of_suite(suite: &Suite) -> (Vec<String>, Cell) {
     (crossed.into_iter().map(|axis| axis.axis.to_string()).collect(), Cell(fixed.collect()))
 }
 
-/// The plan of interim analyses by which a run chose its seeds; of several records, the one with
-/// most analyses.
+/// Returns the plan of interim analyses by which a run chose its seeds; for several records, the
+/// one with most analyses.
 pub fn interim_plan<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<&'a UntilDecided> {
     records
         .into_iter()
@@ -412,24 +413,24 @@ pub fn interim_plan<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option
         .max_by_key(|until| until.analyses.len())
 }
 
-/// The metrics that every record of fio is shown by, unless somebody names others.
+/// Metrics that every record of fio shows by default.
 const SHOWN: [Metric; 5] =
     [Metric::Iops, Metric::Bandwidth, Metric::Mean, Metric::P50, Metric::P99];
-/// The most metrics of a record's own that are shown without being named.
+/// Largest number of a record's own metrics that are shown by default.
 const MOST_OTHERS: usize = 5;
 
-/// The use of metrics that nobody named.
+/// Use of default metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricUse {
-    /// Verdicts: those of the first record's suite that any of its trials has. If there are none:
-    /// IOPS for fio's trials, for others operations and the time of each phase.
+    /// Verdicts: the metrics of the first record's suite that any of its trials has. If there are
+    /// none: IOPS for fio's trials, and operations and the time of each phase for others.
     Verdicts,
-    /// A page: those that a run decided by; else those of the first record's suite; else fio's
-    /// usual ones and the first few of the trials' own, as far as any trial has them.
+    /// A page: the metrics that a run decided by; or else those of the first record's suite; or
+    /// else fio's usual ones and the first few of the trials' own, as far as any trial has them.
     Page,
 }
 
-/// The metrics of some records where nobody names any; at least one.
+/// Returns the default metrics of some records; at least one.
 pub fn default_metrics(records: &[CellIndex], purpose: MetricUse) -> Vec<Metric> {
     let found = match purpose {
         MetricUse::Verdicts => records.first().map(metrics_for_verdicts).unwrap_or_default(),
@@ -470,15 +471,14 @@ fn metrics_for_page(records: &[CellIndex]) -> Vec<Metric> {
     known
 }
 
-/// The names of the trials' own numbers, sorted.
+/// Returns the names of the trials' own numbers, sorted.
 fn measure_names<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> BTreeSet<&'a str> {
     let measures = outcomes.into_iter().flat_map(|outcome| outcome.measures.keys());
     measures.map(String::as_str).collect()
 }
 
-/// The axis in which cells are compared where nobody names one: the last. Ranges of numbers are
-/// what choices are followed along, so that the last other axis with several values goes before
-/// them.
+/// Returns the axis in which cells are compared by default: the last one. Numeric ranges show the
+/// course of choices, so that the last other axis with several values precedes them.
 pub fn default_axis(records: &[CellIndex]) -> Option<String> {
     let axes = &records.first()?.axes;
     let is_range = |axis: &String| matches!(axis.parse(), Ok(SuiteAxis::Parameter(_)));

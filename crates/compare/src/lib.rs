@@ -1,20 +1,20 @@
-//! The comparison of the trials of one or two records.
+//! The comparison of the trials of one or several records.
 //!
-//! - [`index`]: which cell each trial of a record belongs to, and what its suite says of them;
-//! - [`metric`]: what of a trial is compared;
-//! - [`matching`]: one cell beside another, its trials paired by seed where seeds are shared;
-//! - [`decision`]: the rule by which verdicts are given;
+//! - [`index`]: the cell of each trial of a record, and the suite's settings for it;
+//! - [`metric`]: the numbers that are compared;
+//! - [`matching`]: cells side by side, with trials paired by seed if seeds are shared;
+//! - [`decision`]: the rule of the verdicts;
 //! - [`comparison`]: effects, intervals and verdicts of all matched trials together;
-//! - [`choice`]: comparisons in which what differs had nothing to choose;
-//! - [`noise`]: how far two measurements of the same are apart; [`machine`]: what a record says of
-//!   the machine that it was made on;
+//! - [`choice`]: comparisons in which the compared policy or scheduler had no choice;
+//! - [`noise`]: the difference between two measurements of the same trial; [`machine`]: the machine
+//!   of a record;
 //! - [`sensitivity`]: verdicts at the ends of estimated parameters;
 //! - [`drives`]: verdicts over several drives;
 //! - [`sequential`]: interim analyses, of runs that add seeds and of records that are extended;
-//! - [`answer`]: values, changes and cells in words; [`conclusion`]: verdicts in words;
-//! - [`separation`]: what of the recorded samples separates two choices;
-//! - [`recommendation`]: which value of the compared axis to take, and what another would cost;
-//! - [`winner`]: which of several choices is best along a range.
+//! - [`answer`]: values, changes and cells as text; [`conclusion`]: verdicts as text;
+//! - [`separation`]: the recorded numbers that separate two choices;
+//! - [`recommendation`]: the value of the compared axis to choose, and the cost of another;
+//! - [`winner`]: the best of several choices along a range.
 //!
 //! Nothing here reads a file or prints: records come in as they were opened.
 

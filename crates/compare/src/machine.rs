@@ -1,6 +1,6 @@
-//! The machine that a record was made on: how far the same, measured twice, is apart; and whether
-//! the level of results changed while the run went on, as disks filled, warmed up or wore, or
-//! others came and went.
+//! The machine that a record was made on: the difference between two measurements of the same
+//! trial, and changes of the level during the run, as disks filled, warmed up or wore, or others
+//! came and went.
 
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
@@ -14,16 +14,16 @@ use crate::matching::{RepeatedTrial, Trust, repeated_trials};
 use crate::metric::Metric;
 use crate::noise::Noise;
 
-/// Fewer trials have no course.
+/// Least number of trials for which a course is computed.
 const FEWEST: usize = 10;
-/// A change of level below this is told nobody: the smallest effect of interest, unless said.
+/// Least change of level that is reported, in per cent: the default smallest effect of interest.
 const LEAST: f64 = 2.0;
 
-/// A trial with which another level begins.
+/// A trial at which another level begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelChange {
     pub trial: String,
-    /// The place of the trial among those that count, from 1.
+    /// Index of the trial among those that count, from 1.
     pub place: usize,
     /// The change from the level before it.
     pub percent: f64,
@@ -34,20 +34,20 @@ struct Beside<'a> {
     outcome: &'a Outcome,
     /// The log-ratio to the cell's mean.
     off: f64,
-    /// The same in standard deviations of the cell: cells differ in how noisy they are.
+    /// The same in standard deviations of the cell, since cells differ in their noise.
     standard: f64,
 }
 
-/// Finds where the level of trials in the order of time changed, all cells together; and returns
+/// Finds changes of level among trials in the order of time, over all cells together. Also returns
 /// the number of trials.
 pub fn drift(in_time: &[&Outcome], metric: &Metric) -> (Vec<LevelChange>, usize) {
     let series = series(in_time, metric);
     (changes(&series), series.len())
 }
 
-/// A record's trials that gave a result, in the order in which they ended.
+/// Returns a record's trials with a result, in the order in which they ended.
 pub fn in_time(record: &Record) -> Vec<&Outcome> {
-    // The last line of a trial is the one that counts.
+    // The last line of a trial counts.
     let is_last = |outcome: &&Outcome| {
         record.outcome(&outcome.trial).is_some_and(|last| std::ptr::eq(last, *outcome))
     };
@@ -92,14 +92,14 @@ fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
         let squares: f64 = own.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / (own.len() as f64 - 1.0)).sqrt();
         let off = value - mean;
-        // Of one alone nothing is known, and what is always the same does not drift.
+        // A single trial shows nothing, and constant values do not drift.
         (deviation > 0.0).then(|| Beside { outcome, off, standard: off / deviation })
     };
     valued.iter().filter_map(beside).collect()
 }
 
-/// Describes the machine that a record was made on, and how the run went on it, in sentences
-/// without their full stops. Empty for modelled disks.
+/// Describes the machine of a record, and the course of the run on it, as sentences without their
+/// full stops. Empty for modelled disks.
 pub fn sentences(record: &Record, metrics: &[Metric], rule: DecisionRule) -> Vec<String> {
     if record.manifest().on_host.is_none() {
         return Vec::new();

@@ -18,15 +18,15 @@ use crate::metric::Metric;
 pub struct MatchedTrials<'a> {
     /// The axes and values that are equal on both sides.
     pub cell: Cell,
-    /// The values that differ, in the words of the suite, or the names of two records.
+    /// Values that differ, as the suite names them, or the names of two records.
     pub treatment: String,
     pub baseline: String,
-    /// Whether trials at one place of both sides are of one seed, and so share the disks' phase and
-    /// the sequence of requests. Otherwise the two sides share nothing.
+    /// True if trials with the same index have the same seed, and so share the disks' phase and the
+    /// sequence of requests. Otherwise the two sides share nothing.
     pub paired: bool,
     pub treatments: Vec<&'a Outcome>,
     pub baselines: Vec<&'a Outcome>,
-    /// Why other trials are left out.
+    /// Reasons why other trials are left out.
     pub left_out: Vec<String>,
     /// Trials of the cell that were measured twice.
     pub repeated: Vec<RepeatedTrial<'a>>,
@@ -40,16 +40,16 @@ pub type RepeatedTrial<'a> = (&'a Outcome, &'a Outcome);
 pub enum Trust {
     /// Trials whose numbers do not contradict each other.
     Sound,
-    /// All that gave a result.
+    /// All trials with a result.
     All,
 }
 
-/// The trials of a cell by seed; those that do not count with the reason.
+/// Trials of a cell by seed; for trials that do not count, the reason.
 type Seeds<'a> = BTreeMap<u32, Result<&'a Outcome, String>>;
 
-/// The trials of every cell beside those that they are compared with, and the axis in which the two
-/// differ. The cells of one record are compared with those that have the baseline's value, which is
-/// the suite's unless another is `wanted`; those of several records, with the same cells of the
+/// Matches the trials of every cell with those that they are compared with, and returns the axis in
+/// which they differ. Cells of one record are compared with cells that have the baseline's value:
+/// the suite's, or `wanted`. Cells of several records are compared with the same cells of the
 /// first.
 pub fn match_trials<'a>(
     records: &[CellIndex<'a>],
@@ -66,7 +66,7 @@ pub fn match_trials<'a>(
     Ok((RECORD.to_owned(), all.collect::<Result<Vec<_>, _>>()?.concat()))
 }
 
-/// The trials of two records that differ in the axis `apart`, of which each has one value.
+/// Matches the trials of two records that differ in the axis `apart`, in which each has one value.
 pub fn match_across<'a>(
     first: &CellIndex<'a>,
     other: &CellIndex<'a>,
@@ -77,8 +77,8 @@ pub fn match_across<'a>(
     match_records(first, other, Some(apart), trust)
 }
 
-/// The trials of every two values of the axis `compared`, all else being equal; of several records
-/// and [`RECORD`], the trials of every two records.
+/// Matches the trials of every two values of the axis `compared`, with equal values of all other
+/// axes. For several records and [`RECORD`], it matches the trials of every two records.
 pub fn match_pairs<'a>(
     records: &[CellIndex<'a>],
     compared: &str,
@@ -124,7 +124,7 @@ fn pairs_of_values<'a>(
     all
 }
 
-/// All cells of a record beside those that differ in the baseline's axis only.
+/// Matches all cells of a record with those that differ in the baseline's axis only.
 fn match_baseline<'a>(
     index: &CellIndex<'a>,
     wanted: Option<(String, String)>,
@@ -158,8 +158,9 @@ fn match_baseline<'a>(
     Ok((compared, all))
 }
 
-/// Each cell of `treatment` beside the same cell of `baseline`; their names are the records'. Of an
-/// axis in which the records are `apart`, each has one value, which does not count.
+/// Matches each cell of `treatment` with the same cell of `baseline`. The two sides are named by
+/// their records. If the records are `apart` in an axis, each has one value of it, which does not
+/// count.
 fn match_records<'a>(
     baseline: &CellIndex<'a>,
     treatment: &CellIndex<'a>,
@@ -178,7 +179,7 @@ fn match_records<'a>(
     let seeded = !is_imported(baseline.record) && !is_imported(treatment.record);
     let none = Seeds::new();
     let repeated = [baseline, treatment].map(|index| repeated_as_indexed(index, trust)).concat();
-    // In the order of the treatment, then what it lacks.
+    // The order is that of the treatment; cells that it lacks come last.
     let lacked = first.keys().filter(|cell| !second.contains_key(*cell));
     let matched = |cell: &Cell| {
         let (ours, theirs) = (second.get(cell).unwrap_or(&none), first.get(cell).unwrap_or(&none));
@@ -194,12 +195,12 @@ fn match_records<'a>(
     Ok(second.keys().chain(lacked).map(matched).collect())
 }
 
-/// Repeats on real disks share nothing but the number.
+/// Returns true for imported results. Their repeats are of real disks, and share only their number.
 fn is_imported(record: &Record) -> bool {
     record.manifest().imported.is_some()
 }
 
-/// The trials of each cell, in the order of the record.
+/// Returns the trials of each cell, in the order of the record.
 fn cells<'a>(index: &CellIndex<'a>, trust: Trust) -> IndexMap<Cell, Seeds<'a>> {
     let mut cells: IndexMap<Cell, Seeds> = IndexMap::new();
     for trial in &index.trials {
@@ -214,7 +215,7 @@ fn cells<'a>(index: &CellIndex<'a>, trust: Trust) -> IndexMap<Cell, Seeds<'a>> {
     cells
 }
 
-/// The trials of a record that were measured twice and count, by their cell.
+/// Returns the valid trials of a record that were measured twice, by their cell.
 pub fn repeated_trials(record: &Record, trust: Trust) -> Vec<(Cell, Vec<RepeatedTrial<'_>>)> {
     let mut cells: IndexMap<Cell, Vec<RepeatedTrial>> = IndexMap::new();
     for (first, second) in record.pairs() {
@@ -225,7 +226,7 @@ pub fn repeated_trials(record: &Record, trust: Trust) -> Vec<(Cell, Vec<Repeated
     cells.into_iter().collect()
 }
 
-/// The same by the cells of an index.
+/// Returns the repeated trials by the cells of an index.
 fn repeated_as_indexed<'a>(
     index: &CellIndex<'a>,
     trust: Trust,
@@ -234,7 +235,7 @@ fn repeated_as_indexed<'a>(
     repeated.map(|(cell, trials)| (index.placed(&cell), trials)).collect()
 }
 
-/// A trial that counts, or why it does not.
+/// Returns the trial if it counts, or the reason why it does not.
 pub(crate) fn counted(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
     if outcome.status != Status::Ok {
         return Err(outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string()));
@@ -249,26 +250,26 @@ fn without(cell: &Cell, axis: Option<&str>) -> Cell {
     axis.map_or_else(|| cell.clone(), |axis| cell.without(axis))
 }
 
-/// Both sides in one metric; in pairs where trials are paired.
+/// Values of both sides in one metric; in pairs if trials are paired.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedValues {
     pub treatment: Vec<f64>,
     pub baseline: Vec<f64>,
-    /// The least value at which a trial of the treatment was given up, so that it is more than
-    /// that; and of the baseline.
+    /// Least value at which a trial of the treatment timed out, whose true value is larger; and of
+    /// the baseline.
     pub censored: (Option<f64>, Option<f64>),
-    /// The seeds of the pairs, rising; empty where nothing is paired.
+    /// Seeds of the pairs, rising; empty without pairs.
     pub seeds: Vec<u32>,
-    /// Pairs that were left out since both sides were given up.
+    /// Number of pairs that were left out since both sides timed out.
     pub unknown: usize,
-    /// Why trials are left out.
+    /// Reasons why trials are left out.
     pub remarks: Vec<String>,
 }
 
-/// A value, and whether the trial was given up then.
+/// A value, and whether the trial timed out at it.
 type Censored = (f64, bool);
 
-/// The values of one side, and the least at which a trial was given up.
+/// Returns the values of one side, and the least value at which a trial timed out.
 fn side_values(side: &[Censored]) -> (Vec<f64>, Option<f64>) {
     let censored = side.iter().filter(|(_, censored)| *censored).map(|(value, _)| *value);
     (side.iter().map(|(value, _)| *value).collect(), censored.min_by(f64::total_cmp))
@@ -320,7 +321,7 @@ impl<'a> MatchedTrials<'a> {
                 }
                 (Err(reason), _) => format!(" of {treatment}: {reason}"),
                 (_, Some(Err(reason))) => format!(" of {baseline}: {reason}"),
-                // A baseline may have been needed for longer, by others.
+                // Other comparisons may need a baseline's trials for longer.
                 (_, None) => format!(": {baseline} has none such"),
             };
             left_out.entry(reason).or_default().push(seed.to_string());
@@ -329,7 +330,8 @@ impl<'a> MatchedTrials<'a> {
         self.left_out.extend(left_out.into_iter().map(in_words));
     }
 
-    /// Takes those of the same cell, but for the axis in which the two sides differ.
+    /// Takes the repeated trials of the same cell, except for the axis in which the two sides
+    /// differ.
     fn take_repeated(&mut self, all: &[(Cell, Vec<RepeatedTrial<'a>>)], but: Option<&str>) {
         let own = all.iter().filter(|(cell, _)| without(cell, but) == self.cell);
         self.repeated = own.flat_map(|(_, trials)| trials.clone()).collect();
@@ -383,7 +385,7 @@ impl<'a> MatchedTrials<'a> {
     }
 }
 
-/// Refuses a metric that no trial has, such as a name that was mistyped.
+/// Refuses a metric that no trial has, such as a mistyped name.
 pub fn check_measured(all: &[MatchedTrials], metrics: &[Metric]) -> Result<(), Error> {
     let outcomes = || all.iter().flat_map(MatchedTrials::outcomes);
     let is_missing =

@@ -1,4 +1,4 @@
-//! The numbers of a trial that are compared.
+//! Metrics: the numbers of a trial that are compared.
 
 use disklab_record::Outcome;
 use disklab_results::Sample;
@@ -8,7 +8,7 @@ use disklab_stats::Better;
 use disklab_units::Nanos;
 use serde::Serialize;
 
-/// A number of fio's, or one that a record has by that name.
+/// A number of fio's, or a number that a record has by that name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(into = "String")]
 pub enum Metric {
@@ -19,12 +19,12 @@ pub enum Metric {
     P50,
     P99,
     P999,
-    /// A number of a record's own, by its name there.
+    /// A number of the record's own, by its name there.
     Other(String),
 }
 
-/// A number that every record of fio has: the metric, the name that is typed, the name that is
-/// shown, the unit, the direction that is good, and the value.
+/// A number that every record of fio has: metric, typed name, shown name, unit, good direction, and
+/// value.
 type OfFio =
     (Metric, &'static str, &'static str, &'static str, Better, fn(&DirectionSample) -> Option<f64>);
 
@@ -43,7 +43,7 @@ fn nanos(value: Option<Nanos>) -> Option<f64> {
     value.map(|value| value.0 as f64)
 }
 
-/// The reads or the writes of a sample, if it has them.
+/// Reads or writes of a sample, if it has them.
 type Part = fn(&Sample) -> Option<&DirectionSample>;
 
 impl std::str::FromStr for Metric {
@@ -61,18 +61,18 @@ impl From<Metric> for String {
 }
 
 impl Metric {
-    /// The metric of this name, as it is typed.
+    /// Returns the metric with this typed name.
     pub fn of_name(text: &str) -> Self {
         let known = OF_FIO.iter().find(|(_, typed, ..)| *typed == text);
         known.map_or_else(|| Self::Other(text.to_owned()), |(metric, ..)| metric.clone())
     }
 
-    /// The names that every record of fio has.
+    /// Returns the names that every record of fio has.
     pub fn known() -> String {
         OF_FIO.each_ref().map(|(_, typed, ..)| *typed).join(", ")
     }
 
-    /// The row of a number of fio's, or the name of another number.
+    /// Returns the row of one of fio's numbers, or the name of another number.
     fn row(&self) -> Result<&'static OfFio, &str> {
         let name = if let Self::Other(name) = self { name.as_str() } else { "" };
         OF_FIO.iter().find(|(metric, ..)| metric == self).ok_or(name)
@@ -86,8 +86,8 @@ impl Metric {
         self.row().map_or_else(|name| name, |(_, _, name, ..)| *name)
     }
 
-    /// Returns the value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure
-    /// of that name.
+    /// Returns the value, if the trial has it: IOPS, bytes per second, ns, or the unit of the
+    /// measure of that name.
     pub fn value_in(&self, outcome: &Outcome) -> Option<f64> {
         let own = |name: &str| outcome.measures.get(name).map(|measure| measure.value);
         let Some(sample) = &outcome.sample else { return own(self.typed()) };
@@ -100,17 +100,17 @@ impl Metric {
         }
     }
 
-    /// Whether a trial was given up then: it is more than its value.
+    /// Returns true if the trial timed out at its value, so that the true value is larger.
     pub fn is_censored(&self, outcome: &Outcome) -> bool {
         self.own_measure([outcome]).is_some_and(|measure| measure.censored)
     }
 
-    /// The least value that can be told from zero, for numbers that may be zero.
+    /// Returns the least value that differs from zero, for numbers that may be zero.
     pub fn least<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<f64> {
         self.own_measure(outcomes)?.least
     }
 
-    /// Returns which way is good, by the first outcome that has the number.
+    /// Returns the good direction, by the first outcome that has the number.
     pub fn better<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Better {
         match (self.own_measure(outcomes).map(|measure| measure.better), self.row_of_part()) {
             (Some(measure::Better::Lower), _) => Better::Lower,
@@ -119,7 +119,7 @@ impl Metric {
         }
     }
 
-    /// 1/s, bytes/s, ns, or what the measure says.
+    /// Returns the unit: 1/s, bytes/s, ns, or the measure's own.
     pub fn unit<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> String {
         match (self.own_measure(outcomes), self.row_of_part()) {
             (Some(measure), _) => measure.unit.clone(),
@@ -128,7 +128,7 @@ impl Metric {
         }
     }
 
-    /// The first measure of a record's own number.
+    /// Returns the first measure of a record's own number.
     fn own_measure<'a>(
         &self,
         outcomes: impl IntoIterator<Item = &'a Outcome>,
@@ -137,13 +137,13 @@ impl Metric {
         outcomes.into_iter().find_map(|outcome| outcome.measures.get(name))
     }
 
-    /// The row of a number of fio's, of both directions or of one.
+    /// Returns the row of one of fio's numbers, for both directions or for one.
     fn row_of_part(&self) -> Option<&'static OfFio> {
         self.row().map_or_else(|name| Some(one_direction(name)?.1), Some)
     }
 }
 
-/// `read p99`, `write iops`: a number of one direction of fio's.
+/// Parses a number of one direction, such as `read p99` or `write iops`.
 fn one_direction(name: &str) -> Option<(Part, &'static OfFio)> {
     let (direction, name) = name.split_once(' ')?;
     let part: Part = match direction {
@@ -154,7 +154,7 @@ fn one_direction(name: &str) -> Option<(Part, &'static OfFio)> {
     Some((part, OF_FIO.iter().find(|(_, typed, ..)| *typed == name)?))
 }
 
-/// A sample's numbers of both directions together.
+/// Returns a sample's numbers of both directions together.
 pub fn both_directions(sample: &Sample) -> DirectionSample {
     DirectionSample {
         iops: sample.iops,

@@ -1,5 +1,5 @@
-//! How far two measurements of the same are apart on this machine: trials that were measured twice
-//! in one run.
+//! The difference between two measurements of the same trial on this machine, from trials that were
+//! measured twice in one run.
 
 use disklab_stats::{Better, Rule, log_ratios, percent};
 use disklab_units::prose::count;
@@ -10,20 +10,20 @@ use crate::decision::DecisionRule;
 use crate::matching::RepeatedTrial;
 use crate::metric::Metric;
 
-/// Fewer have no interval.
+/// Least number of pairs for an interval.
 const FEWEST: usize = 3;
 
-/// The change that two measurements of the same may show.
+/// Noise: the change that two measurements of the same trial may show.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Noise {
-    /// The farther end of the interval of the change from the first measurements to the second; of
-    /// fewer than three pairs, the greatest change of any.
+    /// The end of the interval, farther from zero, of the change from the first measurements to the
+    /// second. With fewer than three pairs, it is the greatest change of any.
     pub percent: f64,
     pub pairs: usize,
 }
 
 impl Noise {
-    /// `None` where nothing was measured twice.
+    /// Computes the noise; `None` if nothing was measured twice.
     pub fn measured(trials: &[RepeatedTrial], metric: &Metric, rule: DecisionRule) -> Option<Self> {
         let value = |outcome| metric.value_in(outcome).filter(|value| *value > 0.0);
         let both =
@@ -39,12 +39,12 @@ impl Noise {
         Some(Self { percent: percent(size), pairs: first.len() })
     }
 
-    /// Whether a change of so many per cent is no more than that.
+    /// Returns true if a change (in per cent) is within the noise.
     pub fn hides(self, change: f64) -> bool {
         answer::size(change) <= answer::size(self.percent)
     }
 
-    /// `0.84 %, by 5 pairs`.
+    /// Formats the noise: `0.84 %, by 5 pairs`.
     pub fn in_words(self) -> String {
         format!("{:.2} %, by {}", self.percent, count(self.pairs, "pair"))
     }

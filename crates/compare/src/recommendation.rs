@@ -1,10 +1,9 @@
-//! The recommendation: which value of the compared axis to take for the disks and loads of some
-//! records, and what another one would cost.
+//! The recommendation: the value of the compared axis to choose for the disks and loads of some
+//! records, and the cost of another one.
 //!
 //! Every two candidates are compared in every cell and metric, with the estimates and verdicts of
-//! [`compare`], and all these verdicts are one family. So a candidate may be picked as the best of
-//! its cell by the same data that it is compared by: whichever pairs are looked at, they are among
-//! those that the correction allows for.
+//! [`compare`], and all these verdicts are one family. So the same data may pick a candidate as the
+//! best of its cell and compare it: the correction covers all pairs.
 
 mod choice;
 mod ranking;
@@ -38,7 +37,7 @@ pub const RULE: &str = "Every two candidates are compared in every cell and metr
     smallest effect, the baseline or the first. No choice is best if that one is more than 10 % \
     behind somewhere";
 
-/// How a recommendation is made.
+/// Settings of a recommendation.
 #[derive(Debug, Clone, Copy)]
 pub struct RecommendationRule<'a> {
     pub decision: DecisionRule,
@@ -51,27 +50,27 @@ pub struct RecommendationRule<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
     pub rule: &'static str,
-    /// The axis of which the candidates are values; `record` where records are compared.
+    /// Axis whose values are the candidates; `record` if records are compared.
     pub compared: String,
     #[serde(flatten)]
     pub choice: Choice,
-    /// The worst case of the candidate that the rule puts first.
+    /// Worst case of the candidate that the rule puts first.
     pub cost: Option<WorstCell>,
-    /// Whether every verdict on that candidate is given.
+    /// True if every verdict on that candidate is decided.
     pub is_certain: bool,
-    /// The fewest trials of a candidate that are compared in a cell.
+    /// Least number of trials of a candidate that are compared in a cell.
     pub fewest_trials: usize,
-    /// The same at most.
+    /// Largest number of trials of a candidate that are compared in a cell.
     pub most_trials: usize,
-    /// The number of seeds that would settle what is open; `None` if nothing is, or if it is not
-    /// known.
+    /// Number of seeds that would settle the undecided verdicts; `None` if there are none, or if
+    /// the number is not known.
     pub seeds_to_settle: Option<usize>,
-    /// The commands that run as many seeds.
+    /// Commands that run this number of seeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to_settle: Vec<String>,
     /// The answer in one sentence or two, without the last full stop.
     pub headline: String,
-    /// The further sentences of the answer, one an entry, without full stops.
+    /// Further sentences of the answer, without full stops.
     pub details: Vec<String>,
     pub cells: Vec<RankedCell>,
     /// The recommendation for each axis, if the compared axis combines several.
@@ -79,7 +78,7 @@ pub struct Recommendation {
     pub by_axis: Vec<AxisChoice>,
 }
 
-/// The choice among the values of one axis of several that are combined.
+/// Recommendation for one axis of a combination.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AxisChoice {
     pub axis: String,
@@ -87,11 +86,11 @@ pub struct AxisChoice {
     pub choice: Choice,
 }
 
-/// The trials of one cell by candidate, without those that do not count.
+/// Trials of one cell by candidate, without trials that do not count.
 pub type Candidates<'a> = IndexMap<String, Vec<&'a Outcome>>;
 
-/// Recommends a value of the axis `compared` for the cells of some records; with several records
-/// and [`crate::RECORD`], one of these. `None` if no cell has two candidates with a result.
+/// Recommends a value of the axis `compared` for the cells of some records; for several records and
+/// [`crate::RECORD`], one of the records. `None` if no cell has two candidates with a result.
 pub fn recommend(
     records: &[CellIndex],
     compared: &str,
@@ -99,7 +98,7 @@ pub fn recommend(
     metrics: &[Metric],
     rule: &RecommendationRule,
 ) -> Result<Option<Recommendation>, Error> {
-    // The ends of estimates are no disks that anybody has.
+    // No real disk is at an end of an estimate's range.
     let cells = side_by_side(records, compared).into_iter();
     let trials = cells.filter(|(cell, _)| !sensitivity::is_at_end(cell)).map(|(cell, values)| {
         let counting = values.into_iter().map(|(value, trials)| {
@@ -161,7 +160,7 @@ pub fn judge(
     let cost = choice.first().and_then(|first| first.worst.clone());
     let trials = comparisons.iter().map(|comparison| comparison.trials.0.min(comparison.trials.1));
     let trials: Vec<usize> = trials.filter(|number| *number > 0).collect();
-    // As many as there are do not settle what they left open.
+    // The present number of seeds did not settle the undecided verdicts.
     let seeds_to_settle = seeds_to_settle(&choice, &counting, comparisons.len(), rule.decision)
         .filter(|seeds| trials.iter().all(|number| number < seeds));
     Ok(Some(Recommendation {
@@ -181,7 +180,7 @@ pub fn judge(
     }))
 }
 
-/// The cells and metrics in which there is something to choose: two candidates have a result.
+/// Returns the cells and metrics with a choice: two candidates have a result.
 fn ranked_cells(
     trials: &[(Cell, Candidates)],
     comparisons: &[Comparison],
@@ -228,14 +227,15 @@ fn ranked_cells(
     }
 }
 
-/// The axes and values that a selector can name.
+/// Returns the axes and values that a selector can name.
 fn typed<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<String> {
     let pairs = cells.flat_map(|cell| &cell.0).map(|(axis, value)| format!("{axis}={value}"));
     pairs.collect::<indexmap::IndexSet<_>>().into_iter().collect()
 }
 
-/// The number of seeds that would decide what is open of the first candidate. If trials are too few
-/// to plan with, the fewest with which one verdict of the family can be given at all.
+/// Returns the number of seeds that would decide the undecided verdicts on the first candidate. If
+/// trials are too few for a plan, it is the least number with which one verdict of the family can
+/// be decided at all.
 fn seeds_to_settle(
     choice: &Choice,
     cells: &[&RankedCell],
@@ -252,7 +252,7 @@ fn seeds_to_settle(
 }
 
 impl Recommendation {
-    /// Writes the answer in words, with the commands that would settle it.
+    /// Writes the answer as text, with the commands that would settle it.
     fn write_words(&mut self, rule: &RecommendationRule, records: &[CellIndex]) {
         self.to_settle = words::to_settle(self.seeds_to_settle, records);
         let is_import = |index: &CellIndex| index.record.manifest().imported.is_some();
@@ -271,12 +271,12 @@ impl Recommendation {
         (self.headline, self.details) = (words.headline(), words.details());
     }
 
-    /// The number of seeds that its commands run a record on to.
+    /// Returns the number of seeds that its commands reach.
     pub fn seeds_added(&self) -> Option<usize> {
         self.seeds_to_settle.filter(|_| !self.to_settle.is_empty())
     }
 
-    /// The headline and what else there is to say, without full stops.
+    /// Returns the headline and the further sentences, without full stops.
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.headline).chain(&self.details).map(String::as_str)
     }

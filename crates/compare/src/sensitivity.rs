@@ -1,5 +1,5 @@
-//! Verdicts of a record that was made with `--sensitivity`: which of them hold at both ends of the
-//! range of each estimated parameter, and which turn.
+//! Verdicts of a record with `--sensitivity`: those that hold at both ends of the range of each
+//! estimated parameter, and those that change.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ use crate::matching::MatchedTrials;
 use crate::metric::Metric;
 use crate::sequential::SequentialDesign;
 
-/// Compares both sides of each cell in each metric that its trials have, if they have any result:
-/// workloads differ in what they measure. Cells at one end of an estimated parameter's range are a
-/// family of their own, as if the suite had been run so.
+/// Compares both sides of each cell in each of its metrics, since workloads have different metrics.
+/// Cells at one end of an estimated parameter's range are a family of their own, as if the suite
+/// had been run for that end alone.
 pub fn compare(
     all: &[MatchedTrials],
     metrics: &[Metric],
@@ -37,17 +37,17 @@ pub fn compare(
     Ok(comparisons)
 }
 
-/// A verdict, and what becomes of it at the ends of estimates.
+/// A verdict, and its values at the ends of estimates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sensitivity {
-    /// Without the axis over estimates.
+    /// Cell without the axis over estimates.
     pub cell: Cell,
     pub metric: String,
     pub treatment: String,
     pub baseline: String,
     pub verdict: String,
     pub change: Option<RelativeChange>,
-    /// The verdict is the same at all ends.
+    /// True if the verdict is the same at all ends.
     pub holds: bool,
     pub ends: Vec<VerdictAtEnd>,
 }
@@ -55,21 +55,21 @@ pub struct Sensitivity {
 /// A verdict at an end of an estimate's range.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VerdictAtEnd {
-    /// `queue_patience-low`
+    /// Name of the end, such as `queue_patience-low`.
     pub end: String,
     pub verdict: String,
     pub change: Option<RelativeChange>,
-    /// It is given, and another than with all estimates as they are.
+    /// True if the verdict is decided, and differs from the one with all estimates as they are.
     pub turns: bool,
 }
 
-/// Whether a cell is at an end of an estimate's range.
+/// Returns true if a cell is at an end of an estimate's range.
 pub fn is_at_end(cell: &Cell) -> bool {
     cell.value(ESTIMATED).is_some_and(|value| value != AS_IS)
 }
 
-/// What becomes of each verdict that is given with all estimates as they are, in the order of the
-/// comparisons.
+/// Returns the sensitivity of each verdict that is decided with all estimates as they are, in the
+/// order of the comparisons.
 pub fn sensitivities(comparisons: &[Comparison]) -> Vec<Sensitivity> {
     let is_given = |own: &&Comparison| {
         own.cell.value(ESTIMATED) == Some(AS_IS) && own.verdict != Verdict::Undecided
@@ -98,8 +98,8 @@ pub fn sensitivities(comparisons: &[Comparison]) -> Vec<Sensitivity> {
     comparisons.iter().filter(is_given).map(sensitivity).collect()
 }
 
-/// The sensitivities as sentences without their full stops: how many verdicts hold, and each that
-/// turns. Empty for a record that was made without `--sensitivity`.
+/// Returns sentences, without their full stops, about the sensitivities: the number of verdicts
+/// that hold, and each that changes. Empty for a record without `--sensitivity`.
 pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
     let all = sensitivities(comparisons);
     let ends = || all.iter().flat_map(|own| &own.ends);
@@ -147,7 +147,8 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
 }
 
 impl Sensitivity {
-    /// The verdicts at the ends at which it is another, or open; `None` if it is so at no end.
+    /// Returns the verdicts at the ends at which they differ or are undecided; `None` if there is
+    /// no such end.
     fn other_ends(&self) -> Option<String> {
         let others = self.ends.iter().filter(|end| end.verdict != self.verdict);
         let others: Vec<String> = others
@@ -157,7 +158,7 @@ impl Sensitivity {
     }
 }
 
-/// Adds to each verdict that is not the same at all ends of estimates a remark that says so.
+/// Adds a remark to each verdict that is not the same at all ends of estimates.
 fn remark_on_estimates(comparisons: &mut [Comparison]) {
     for found in sensitivities(comparisons) {
         let Some(ends) = found.other_ends() else { continue };

@@ -1,9 +1,9 @@
-//! The numbers that separate one choice from another, by its disks' recorded samples: how reads are
-//! spread, how far requests are apart, how long they are served and how long they wait.
+//! The numbers that separate one choice from another, from its disks' recorded samples: the spread
+//! of reads, the distance of requests, their service time and their waiting time.
 //!
-//! Something separates two choices where the ranges of all their trials have nothing in common and
-//! their medians differ by the least effect of interest. It is said of the recorded numbers only:
-//! which of them is the cause of another is not known.
+//! Something separates two choices if the ranges of all their trials are disjoint and their medians
+//! differ by the smallest effect of interest. This concerns the recorded numbers only: their causal
+//! order is not known.
 
 mod fact;
 mod time;
@@ -16,11 +16,11 @@ use time::{Times, time};
 
 pub use fact::{Fact, Side, Unit};
 
-/// The greatest difference, as a share, between the requests of fio and those of the disks for both
-/// to be the same requests.
+/// Largest difference, as a share, between the number of fio's requests and the disks' for both to
+/// be the same requests.
 const SAME_REQUESTS: f64 = 0.05;
 
-/// Sentences without their full stops, and the numbers that they rest on.
+/// Sentences without their full stops, and the numbers behind them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Separation {
     pub sentences: Vec<String>,
@@ -96,7 +96,8 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
     Separation { sentences, facts: facts.into() }
 }
 
-/// The more even side first: all its shares, then how much the other one's busiest disk has.
+/// Describes the spread of reads: all shares of the more even side, and the share of the other
+/// side's busiest disk.
 fn spread_of_reads(fact: &Fact, treatment: Side, baseline: Side) -> Option<String> {
     let (one, other) = (fact.treatment.filter(|_| fact.apart)?.median, fact.baseline?.median);
     let (even, uneven, most) =
@@ -114,7 +115,7 @@ fn spread_of_reads(fact: &Fact, treatment: Side, baseline: Side) -> Option<Strin
     ))
 }
 
-/// The shares in whole per cent, `12/12/13`, and whether they are by rank.
+/// Formats the shares in whole per cent, `12/12/13`. Also returns whether they are by rank.
 fn shares(side: Side) -> (String, bool) {
     let (shares, ranked) = read_shares(side.samples);
     let told = |share: &Option<f64>| {
@@ -123,9 +124,9 @@ fn shares(side: Side) -> (String, bool) {
     (shares.iter().map(told).collect::<Vec<_>>().join("/"), ranked)
 }
 
-/// The medians over trials of each disk's share of reads, 0 to 1. Where it is another disk from
-/// trial to trial that has most, these would say that all have as much: then, and true is told, of
-/// the disk with most in each trial, of the next, and so on.
+/// Returns the medians over trials of each disk's share of reads, 0 to 1. If another disk has most
+/// reads from trial to trial, these medians would look even. In that case, and with true, it
+/// returns the medians by rank: of the busiest disk in each trial, the next, and so on.
 pub fn read_shares(samples: &[&Sample]) -> (Vec<Option<f64>>, bool) {
     let of = |sample: &&Sample| -> Vec<Option<f64>> {
         sample.devices.iter().map(|disk| disk.read_share).collect()
@@ -142,11 +143,11 @@ pub fn read_shares(samples: &[&Sample]) -> (Vec<Option<f64>>, bool) {
     if most(&by_rank) > most(&by_disk) + WANDERS { (by_rank, true) } else { (by_disk, false) }
 }
 
-/// The least difference between the busiest disk's share and the greatest of the disks' own medians
-/// if it is not the same disk.
+/// Least difference between the busiest disk's share and the greatest of the disks' own medians if
+/// it is not the same disk.
 const WANDERS: f64 = 0.05;
 
-/// Place by place.
+/// Returns the medians by index.
 fn medians(trials: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     let places = trials.iter().map(Vec::len).max().unwrap_or(0);
     let median = |place: usize| {
@@ -156,7 +157,7 @@ fn medians(trials: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     (0..places).map(median).collect()
 }
 
-/// The disk with most reads, if it is the same in all trials.
+/// Returns the disk with most reads, if it is the same in all trials.
 fn busiest(side: Side<'_>) -> Option<&str> {
     let of = |sample: &&'_ Sample| -> Option<usize> {
         let shares =
@@ -173,7 +174,7 @@ fn positive(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then_some(value)
 }
 
-/// Returns the sample if it has several disks: one disk alone shares nothing.
+/// Returns the sample if it has several disks, since one disk alone shares nothing.
 fn several(sample: &Sample) -> Option<&Sample> {
     (sample.devices.len() > 1).then_some(sample)
 }
@@ -186,7 +187,7 @@ fn least(sample: &Sample, of: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f
     sample.devices.iter().filter_map(of).min_by(f64::total_cmp)
 }
 
-/// Over the requests of all disks.
+/// Returns the mean weighted by the requests of all disks.
 fn weighted(sample: &Sample, of: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {
     let (mut sum, mut requests) = (0.0, 0.0);
     for disk in &sample.devices {
@@ -203,8 +204,8 @@ fn service(sample: &Sample) -> Option<f64> {
     weighted(sample, |disk| disk.service_mean_ns.map(|service| service.0 as f64))
 }
 
-/// Only where fio's requests are the disks': one is not split, none is a background's, none is
-/// answered from memory.
+/// Returns the waiting time if fio's requests are the disks': none is split, none is a
+/// background's, none is answered from memory.
 fn waiting(sample: &Sample) -> Option<f64> {
     let disks: u64 = sample.devices.iter().map(|disk| disk.reads + disk.writes).sum();
     near(disks as f64, sample.requests as f64, SAME_REQUESTS)
@@ -217,8 +218,8 @@ mod tests {
 
     use super::*;
 
-    /// A sample of disks with these shares of 1000 reads, each served in `service` ns; used as much
-    /// as they are read.
+    /// Makes a sample of disks with these shares of 1000 reads, each served in `service` ns, and
+    /// used in proportion.
     fn sample(shares: &[f64], latency: f64, service: u64) -> Sample {
         let disk = |(index, &share): (usize, &f64)| DeviceSample {
             name: format!("vd{}", char::from(b'a' + index as u8)),
@@ -286,8 +287,8 @@ mod tests {
         assert_eq!(apart, [true, true, true, true, false, true, false, false]);
     }
 
-    /// The disks serve two requests for each of fio's: latency less service would be of nobody's
-    /// requests.
+    /// The disks serve two requests for each of fio's, so that latency less service would belong to
+    /// no request.
     #[test]
     fn queueing_is_told_from_closing_records_where_requests_are_not_fios() {
         let twice =
@@ -328,8 +329,8 @@ mod tests {
         let expected = "pid spreads reads 50/50 % over its disks, where queue has 80.0 % on one \
             disk, another one from seed to seed";
         assert_eq!(told.sentences[0], expected);
-        // 98 % go to one disk in each trial: their medians by disk would be half each, and as even
-        // as can be.
+        // 98 % go to one disk in each trial. Their medians by disk would be half each, perfectly
+        // even.
         let pid = [sample(&[0.98, 0.02], 5e6, 1), sample(&[0.02, 0.98], 5e6, 1)];
         let devid = [sample(&[1.0, 0.0], 5e6, 1), sample(&[1.0, 0.0], 5e6, 1)];
         assert_eq!(
@@ -359,7 +360,7 @@ mod tests {
             told.sentences.len() == 1 && told.sentences[0].starts_with("nothing that was recorded"),
             "{told:?}"
         );
-        // Nor does what is apart by less than anybody cares for.
+        // A difference below the smallest effect is not reported either.
         let even = |latency: f64| [0, 1].map(|_| sample(&[0.5, 0.5], latency, 8_000_000));
         let told = separated(&even(31.1e6), &even(31.2e6));
         assert!(told.facts.iter().all(|fact| !fact.apart), "{told:?}");

@@ -1,16 +1,16 @@
-//! Interim analyses: a record whose results were seen before all of its seeds were run.
+//! Interim analyses: records whose results were seen before all of their seeds were run.
 
 use disklab_record::{Manifest, Record};
 use disklab_stats::{Analysis, share_of_stage};
 use disklab_units::prose::listed;
 use serde::Serialize;
 
-/// How a record came to its seeds: a run that added seeds until verdicts were given, or a record
-/// that its user extended.
+/// The way in which a record got its seeds: a run added seeds until verdicts were decided, or a
+/// user extended the record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SequentialDesign {
     analyses: Vec<SeedAnalysis>,
-    /// The last seeds before each extension.
+    /// Last seeds before each extension.
     #[serde(skip)]
     extended_after: Vec<u32>,
 }
@@ -18,7 +18,7 @@ pub struct SequentialDesign {
 /// An analysis of the first seeds of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeedAnalysis {
-    /// The last seed that it has; None: all that the record has.
+    /// Last seed in the analysis; None for all seeds of the record.
     pub upto: Option<u32>,
     /// Its part of alpha.
     pub share: f64,
@@ -49,32 +49,32 @@ impl SequentialDesign {
         Some(Self { analyses, extended_after })
     }
 
-    /// Returns the design for a comparison of several records: of theirs, the one that leaves the
-    /// least alpha to the last analysis.
+    /// Returns the design for a comparison of several records: the one that leaves the least alpha
+    /// to the last analysis.
     pub fn among<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Self> {
         let designs = records.into_iter().filter_map(|record| Self::recorded(record.manifest()));
         designs.min_by(|one, other| one.last_share().total_cmp(&other.last_share()))
     }
 
-    /// The same without the analyses of later seeds.
+    /// Returns the design without the analyses of later seeds.
     #[must_use]
     pub fn upto(mut self, seed: u32) -> Self {
         self.analyses.retain(|analysis| analysis.upto.is_none_or(|upto| upto <= seed));
         self
     }
 
-    /// The part of alpha of the last analysis.
+    /// Returns the last analysis's part of alpha.
     pub fn last_share(&self) -> f64 {
         self.analyses.last().map_or(1.0, |analysis| analysis.share)
     }
 
-    /// The part of alpha that the verdicts of a record have once seeds were added to it.
+    /// Returns the part of alpha for a record's verdicts after seeds were added to it.
     pub fn next_share(design: Option<&Self>) -> f64 {
         let stages = design.map_or(1, |design| design.extended_after.len() + 1);
         share_of_stage(stages, stages + 1)
     }
 
-    /// The analyses by the number of pairs that each had; `seeds` are those of all pairs, rising.
+    /// Returns the analyses by their numbers of pairs; `seeds` are those of all pairs, rising.
     pub fn by_pairs(&self, seeds: &[u32]) -> Vec<Analysis> {
         let pairs = |upto: u32| seeds.partition_point(|seed| *seed <= upto);
         let analysis = |one: &SeedAnalysis| Analysis {
@@ -84,7 +84,7 @@ impl SequentialDesign {
         self.analyses.iter().map(analysis).collect()
     }
 
-    /// A clause on the looks that the user took: `seeds were added after seed 5, ...`.
+    /// Returns a clause on the user's interim analyses: `seeds were added after seed 5, ...`.
     pub fn in_words(&self) -> Option<String> {
         let after: Vec<String> = self
             .extended_after

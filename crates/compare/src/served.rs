@@ -1,4 +1,4 @@
-//! Comparisons of kernels or records that say the same, although the disks were used otherwise.
+//! Comparisons of kernels or records with equal numbers whose disks were used differently.
 
 use disklab_config::suite::Axis;
 use disklab_protocol::names;
@@ -11,10 +11,9 @@ use crate::matching::MatchedTrials;
 /// The least difference of interest, as a share of all reads.
 const LEAST: f64 = 0.05;
 
-/// Says how many seeds had their reads served by other disks, or in another order of disks, on both
-/// sides of a comparison, with the first as an example. None where they were not, where that is not
-/// known, and where the sides differ in more than the kernel or the record: another policy is
-/// expected to choose other disks.
+/// Counts the seeds whose reads other disks served, or disks in another order, on both sides of a
+/// comparison, and describes the first one. None if there are none, if it is not known, or if the
+/// sides differ in more than kernel or record: another policy is expected to choose other disks.
 pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
     let pairs = || matched.treatments.iter().zip(&matched.baselines);
     let is_kernel = |axis: &str| axis == Axis::Kernel.as_str();
@@ -39,7 +38,7 @@ pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
             trace(ours).zip(trace(theirs)).is_some_and(|(ours, theirs)| ours != theirs)
         };
         let other = pairs().filter(differ).count();
-        // No two runs on a machine's own disks have the same.
+        // On a machine's own disks, no two runs have the same trace.
         return (in_virtual_time && other > 0).then(|| {
             format!("the disks had other requests in {other} of {all}, in about the same shares")
         });
@@ -47,12 +46,13 @@ pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
     Some(format!("other disks served the reads in {} of {all}; seed {seed}: {how}", found.len()))
 }
 
-/// The digest of a trial's trace of requests.
+/// Returns the digest of a trial's trace of requests.
 pub fn trace(outcome: &Outcome) -> Option<&String> {
     [names::REQUESTS, names::REQUESTS_PACKED].into_iter().find_map(|name| outcome.files.get(name))
 }
 
-/// The disks' shares of the reads, or else the reads that went to another disk than the one before.
+/// Describes the disks' shares of the reads, or else the share of reads that went to another disk
+/// than the previous one.
 fn difference(treatment: &Sample, baseline: &Sample) -> Option<String> {
     let shares = |sample: &Sample| -> Option<Vec<f64>> {
         sample.devices.iter().map(|device| device.read_share).collect()

@@ -1,23 +1,24 @@
-//! The best of several choices along a range of numbers, and where that changes.
+//! The best of several choices along a range of numbers, and the points at which it changes.
 
 use disklab_results::Spread;
 use disklab_stats::Better;
 
-/// The choice that is best at a point.
+/// Best choice at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Best {
-    /// A choice in all of its seeds: its worst is better than the best of each other.
+    /// A choice that is best in all of its seeds: its worst seed is better than the best of each
+    /// other choice.
     Choice(usize),
-    /// No choice in all of its seeds.
+    /// No choice is best in all of its seeds.
     Open,
-    /// Not every choice has a result.
+    /// A choice has no result.
     Unknown,
 }
 
-/// Points of a range, one after the other, at which the same is best.
+/// Successive points of a range with the same best choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// The place of the first point, and of the last.
+    /// Index of the first point, and of the last.
     pub from: usize,
     pub to: usize,
     pub best: Best,
@@ -54,14 +55,14 @@ fn best(choices: &[Option<Spread>], better: Better) -> Best {
     if is_first { Best::Choice(at) } else { Best::Open }
 }
 
-/// Points at which no choice is best, in words.
+/// Text for points at which no choice is best.
 const WITHOUT: [(Best, &str); 2] = [
     (Best::Open, "no choice is first in all of its seeds"),
     (Best::Unknown, "not every choice has a result"),
 ];
 
-/// `latency is first from 1 to 2, queue from 2.828 to 4; between them no choice is first in all of
-/// its seeds.` `None` without two choices anywhere.
+/// Describes a range: `latency is first from 1 to 2, queue from 2.828 to 4; between them no choice
+/// is first in all of its seeds.` `None` without two choices anywhere.
 pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Option<String> {
     let point = |at: usize| points.get(at).copied().unwrap_or_default();
     let range = |stretch: &Stretch| between(point(stretch.from), point(stretch.to));
@@ -92,9 +93,9 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
     Some(parts.collect::<Vec<_>>().join("; "))
 }
 
-/// Says which choice is best in samples of several ranges, in the order of one of these: `latency
+/// Describes which choice is best in samples of several ranges, in the order of one range: `latency
 /// is first in 12 of 20 samples, from 1.9 to 4; queue in 5, from 1 to 1.6; in 3 no choice is first
-/// in all of its seeds`. Unlike stretches these may overlap. `None` without two choices.
+/// in all of its seeds`. Unlike stretches, these may overlap. `None` without two choices.
 pub fn sentence_of_samples(
     samples: &[Vec<Option<Spread>>],
     better: Better,

@@ -1,4 +1,4 @@
-//! The axes of records that are compared: which one is, which are ignored, and which only repeat
+//! Tests the axes of compared records: the compared axis, ignored axes, and axes that only repeat
 //! another.
 
 use std::path::Path;
@@ -32,7 +32,7 @@ fn outcome(values: &[(&str, &str)], seed: u32, value: f64) -> Outcome {
     }
 }
 
-/// A record of the suite with these settings. `cells` are axes and values, with a level.
+/// Makes a record of the suite with these settings. `cells` are axes and values, with a level.
 fn run(folder: &Path, set: &[&str], cells: &[(&[(&str, &str)], f64)]) -> Record {
     let outcomes = || {
         (1..=4_u32).flat_map(|seed| {
@@ -46,7 +46,7 @@ fn run(folder: &Path, set: &[&str], cells: &[(&[(&str, &str)], f64)]) -> Record 
     disklab_testkit::record(folder, &manifest, outcomes())
 }
 
-/// A record of imported results: each row with its axes, three repeats of it.
+/// Makes a record of imported results: rows with their axes, three repeats each.
 fn import(folder: &Path, rows: &[(&[(&str, &str)], f64)]) -> Record {
     let mut outcomes: Vec<Outcome> = Vec::new();
     for repeat in 1..=3 {
@@ -62,7 +62,7 @@ fn import(folder: &Path, rows: &[(&[(&str, &str)], f64)]) -> Record {
     Record::open(folder).expect("a record")
 }
 
-/// The compared axis, and of each pair the cell, the treatment and the baseline.
+/// Returns the compared axis, and the cell, the treatment and the baseline of each pair.
 fn pairs(records: &[Record], ignored: &[&str]) -> Result<(String, Vec<[String; 3]>), Error> {
     let ignored: Vec<String> = ignored.iter().map(|axis| (*axis).to_owned()).collect();
     let indexes = index_records(records, None, &ignored)?;
@@ -90,7 +90,7 @@ fn the_axis_that_varies_is_compared_where_the_suites_own_does_not() {
         (compared.as_str(), all),
         ("scheduler", vec![["one", "bfq", "none"].map(str::to_owned)])
     );
-    // The baseline is not among the policies: the first one is.
+    // The baseline is not among the policies, so that the first policy is the baseline.
     let policies = run(
         &here.path().join("policies"),
         &["policy=queue,latency", "array=one"],
@@ -151,7 +151,7 @@ fn several_axes_that_vary_are_compared_as_combinations_and_one_by_one() {
         found.by_axis.iter().map(|one| (one.axis.as_str(), one.choice.choice.as_deref())).collect();
     assert_eq!(axes, [("scheduler", Some("bfq")), ("kernel", Some("7.2"))]);
     assert!(found.details.iter().any(|text| text.starts_with("The best scheduler is bfq")));
-    // A baseline that somebody names is of one axis, and its cells have the others.
+    // A named baseline is of one axis, and its cells have the other axes.
     let indexes = index_records(&records, Some("scheduler"), &[]).expect("indexes");
     let wanted = Some(("scheduler".to_owned(), "none".to_owned()));
     let (_, matched) = match_trials(&indexes, wanted, Trust::Sound).expect("pairs");
@@ -174,7 +174,7 @@ fn an_axis_can_be_ignored_unless_seeds_collide() {
         index_records(&own, Some("policy"), &["policy".to_owned()]),
         Err(Error::IgnoresCompared { .. })
     ));
-    // Repeats of others share nothing but the number.
+    // Imported repeats share only their number.
     let theirs = [import(&here.path().join("theirs"), &cells)];
     let indexes = index_records(&theirs, None, &["array".to_owned()]).expect("indexes");
     let (_, matched) = match_trials(&indexes, None, Trust::Sound).expect("pairs");
@@ -214,12 +214,12 @@ fn an_axis_that_repeats_another_moves_with_it() {
     assert_eq!(compared, "policy");
     let cells: Vec<[&str; 3]> = all.iter().map(|pair| [&*pair[0], &*pair[1], &*pair[2]]).collect();
     assert_eq!(cells, [["small", "queue", "pid"], ["large", "queue", "pid"]]);
-    // Of two imports of the same matrix every cell has a row, whatever their files are called.
+    // With two imports of the same matrix, every cell has a row, whatever the names of their files.
     let both = [imported("one", 0), imported("two", 1)];
     let (compared, all) = pairs(&both, &[]).expect("pairs");
     assert_eq!((compared.as_str(), all.len()), ("record", 4));
     assert_eq!(all[0][0], "pid, small");
-    // What nothing else tells apart stays an axis.
+    // An axis stays if nothing else distinguishes its values.
     let alone = import(
         &here.path().join("alone"),
         &[(&[("file", "a"), ("bs", "4k")], 1.0), (&[("file", "b"), ("bs", "4k")], 2.0)],

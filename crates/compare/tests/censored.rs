@@ -1,4 +1,4 @@
-//! Trials that are censored, and measures that may be nothing.
+//! Tests censored trials, and measures that may be zero.
 
 use disklab_compare::{Comparison, DecisionRule, MatchedTrials, Metric, compare};
 use disklab_record::Outcome;
@@ -15,7 +15,7 @@ fn outcome(seed_index: u32, measure: Measure) -> Outcome {
     }
 }
 
-/// Times of one seed each; from the limit on they were given up.
+/// Returns times of one seed each; from the limit on they timed out.
 fn times(values: &[f64]) -> Vec<Outcome> {
     let measure =
         |&value: &f64| Measure { censored: value >= LIMIT, ..Measure::time(value.min(LIMIT)) };
@@ -62,7 +62,7 @@ fn of_two_that_were_censored_nobody_knows_which_is_longer() {
             .iter()
             .any(|remark| remark.contains("of 5 pairs both sides were given up"))
     );
-    // Medians are of all; the numbers beside a change are those that it is between.
+    // Medians are over all trials. The numbers beside a change are those of the change.
     let comparison =
         judged(&times(&[60.0, 60.0, 60.0, 2.0, 2.0]), &times(&[60.0, 60.0, 60.0, 30.0, 31.0]));
     assert_eq!((comparison.trials, comparison.treatment_median), ((2, 2), Some(60.0)));
@@ -73,7 +73,7 @@ fn of_two_that_were_censored_nobody_knows_which_is_longer() {
         "{:?}",
         comparison.remarks
     );
-    // What is left decides, if it is enough.
+    // The remaining trials decide, if there are enough.
     let comparison =
         judged(&times(&[60.0, 60.0, 2.0, 2.1, 2.0]), &times(&[60.0, 60.0, 30.0, 31.0, 60.0]));
     assert_eq!((comparison.verdict, comparison.trials), (Verdict::Better, (3, 3)));
@@ -81,11 +81,11 @@ fn of_two_that_were_censored_nobody_knows_which_is_longer() {
 
 #[test]
 fn what_was_censored_is_not_called_the_same_or_less() {
-    // At the limit itself, all but equal: but nobody knows how much longer it would have taken.
+    // The values are at the limit or nearly so, but the true times are unknown.
     let (nearly, never) = (times(&[59.9, 59.8, 59.9, 59.9, 59.8]), times(&[60.0; 5]));
     assert_eq!(judged(&never, &nearly).verdict, Verdict::Undecided);
     assert_eq!(judged(&nearly, &never).verdict, Verdict::Undecided);
-    // Given up on both sides, in different pairs.
+    // Both sides timed out, in different pairs.
     let mixed = (times(&[60.0, 1.0, 1.0, 1.1, 1.0]), times(&[1.0, 60.0, 50.0, 51.0, 60.0]));
     assert_eq!(judged(&mixed.0, &mixed.1).verdict, Verdict::Undecided);
 }

@@ -1,5 +1,5 @@
-//! Verdicts of records that were extended, that were made at the ends of estimates, and in which
-//! there was nothing to choose.
+//! Tests verdicts of records that were extended, that are at the ends of estimates, and in which
+//! there was no choice.
 
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
@@ -41,7 +41,7 @@ fn record(
     for seed in 1..=8_u32 {
         for (number, (values, level)) in cells.iter().enumerate() {
             let id: Vec<&str> = values.iter().map(|(_, value)| *value).collect();
-            // Noise of a few per cent, another in each cell.
+            // Noise of a few per cent, different in each cell.
             let noise = f64::from((seed * 5 + 3 * number as u32) % 8) * 0.004;
             let value = Measure::rate(level * (1.0 + noise), "1/s");
             outcomes.push(Outcome {
@@ -102,7 +102,7 @@ fn each_extension_leaves_less_of_alpha() {
     let design = SequentialDesign::recorded(twice.manifest());
     assert_eq!(SequentialDesign::next_share(design.as_ref()), 1.0 / 16.0);
     assert!(design.expect("a design").in_words().expect("words").contains("seed 4 and seed 6"));
-    // Other seeds than the first ones were seen: no analysis of theirs, and less of alpha.
+    // Other seeds than the first ones were seen: they had no analysis, and alpha is smaller.
     let pooled = with("pooled", &[0]);
     assert_eq!(shares(pooled.manifest()), [0.5, 0.25]);
     let length = |record: &Record| {
@@ -147,7 +147,8 @@ fn a_same_in_which_there_was_nothing_to_choose_is_marked() {
     let why = same.no_choice.expect("a mark");
     assert!(why.contains("never more than 1 request at a disk"), "{why}");
     assert!(same.remarks[0].starts_with("the same: the I/O scheduler"), "{:?}", same.remarks);
-    // Not known of the trials, about something else, or no same: nothing is said.
+    // If the trials are unknown, the remark is about another axis, or the verdict is not "same",
+    // there is no remark.
     assert_eq!(of("unknown", equal, None).no_choice, None);
     let other = Remark::NoMirrorToChoose { why: disklab_results::remark::NoMirrors::OneCopy };
     assert_eq!(of("other", equal, Some(&other)).no_choice, None);
@@ -213,7 +214,7 @@ fn verdicts_that_turn_at_an_end_are_told() {
             && remark.ends_with("at age_limit-low"),
         "{remark}"
     );
-    // The ends are no cells of their own in the answer.
+    // Cells at the ends do not count as cells in the answer.
     let answer = disklab_compare::conclusion::sentences(&comparisons);
     assert!(answer[0].contains("of 1 cell"), "{answer:?}");
     assert!(sensitivity::sentences(&comparisons[..1]).is_empty());

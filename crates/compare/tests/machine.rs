@@ -1,4 +1,4 @@
-//! What a record of real disks says of its machine: how noisy it was, and whether it drifted.
+//! Tests the description of the machine in a record of real disks: its noise and its drift.
 
 use disklab_compare::machine::{drift, in_time, sentences};
 use disklab_compare::{Comparison, DecisionRule, MatchedTrials, Metric, compare};
@@ -23,8 +23,8 @@ fn metric() -> Metric {
     Metric::of_name("ops")
 }
 
-/// Five pairs of trials that differ by 5 %, nearly without noise, where the same differs from
-/// itself by so much.
+/// Compares five pairs of trials that differ by 5 %, almost without scatter, on a machine with this
+/// noise.
 fn judged(noise: &[f64]) -> Comparison {
     let all = |cell: &str, values: &[f64]| -> Vec<Outcome> {
         (1..).zip(values).map(|(seed, value)| outcome(cell, seed, *value)).collect()
@@ -65,15 +65,15 @@ fn a_difference_within_what_the_same_differs_by_is_not_called_better() {
         "{:?}",
         loud.remarks
     );
-    // All of a level of its own: the second of a pair is always slower.
+    // The second of each pair is always slower, by the same factor.
     assert_eq!(judged(&[0.9, 0.9, 0.9, 0.901, 0.9]).verdict, Verdict::Undecided);
-    // Of one pair there is no interval.
+    // A single pair has no interval.
     assert_eq!(judged(&[1.06]).verdict, Verdict::Undecided);
     assert_eq!(judged(&[1.04]).verdict, Verdict::Better);
 }
 
-/// A record of trials in this order, each with its value; the second of a trial is its second
-/// measurement.
+/// Makes a record of trials in this order, each with its value. The second occurrence of a trial is
+/// its second measurement.
 fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
     let (mut ids, mut seconds, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());
     for (cell, seed, value) in trials {
@@ -121,8 +121,8 @@ fn second_measurements_are_in_no_cell_and_tell_the_noise() {
     assert!(told[0].ends_with("(2 pairs)"), "{told:?}");
 }
 
-/// Six cells, of which half are ten times as noisy as the others, in blocks; from a trial on by so
-/// much slower.
+/// Returns trials of six cells in blocks, half of them with ten times the noise of the others; from
+/// a trial on they are slower.
 fn run(seed: u64, blocks: u32, slower: (usize, f64)) -> Vec<(&'static str, u32, f64)> {
     let mut random = Random::new(Seed(seed));
     let mut normal =

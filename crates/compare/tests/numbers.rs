@@ -1,4 +1,4 @@
-//! The two numbers that are shown and the change that is shown never contradict each other.
+//! Tests that the two shown numbers and the shown change never contradict each other.
 
 use disklab_compare::comparison::Comparison;
 use disklab_compare::{DecisionRule, MatchedTrials, Metric, compare};
@@ -8,21 +8,21 @@ use disklab_results::measure::Measure;
 use proptest::prelude::*;
 
 const METRIC: &str = "start-up";
-/// The units that numbers are printed with, each with its size.
+/// Units that numbers are printed with, and the size of each.
 const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
 
 #[derive(Debug, Clone)]
 struct Data {
-    /// The treatment's values and the baseline's; from `limit` on they were given up.
+    /// Values of the treatment and of the baseline; from `limit` on they timed out.
     values: (Vec<f64>, Vec<f64>),
     limit: f64,
     paired: bool,
-    /// How many other comparisons share alpha, which chooses the method.
+    /// Number of other comparisons that share alpha, which determines the method.
     others: usize,
     least: Option<f64>,
 }
 
-/// A few values that are often equal, values that vary much, and 0.
+/// Returns a strategy of a few values that are often equal, values that vary much, and 0.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (0_usize..4).prop_map(|at| [13.2e6, 13.3e6, 92.8e6, 20e6][at]),
@@ -85,7 +85,8 @@ fn judged(data: &Data) -> Comparison {
     compare(&all, &[metric], DecisionRule::DEFAULT, None).unwrap().swap_remove(0)
 }
 
-/// The range of values that are printed like this, and whether the number is more than that.
+/// Returns the range of values that are printed like this, and whether the number is only a lower
+/// bound.
 fn printed(text: &str) -> ((f64, f64), bool) {
     let (text, is_more) = text.strip_prefix("> ").map_or((text, false), |text| (text, true));
     let (number, unit) = text.split_once(' ').unwrap_or((text, "ns"));
@@ -97,7 +98,7 @@ fn printed(text: &str) -> ((f64, f64), bool) {
     ((value * scale - half, value * scale + half), is_more)
 }
 
-/// The range of ratios that are printed like this.
+/// Returns the range of ratios that are printed like this.
 fn printed_change(text: &str) -> (f64, f64) {
     let text = text.trim_start_matches(['≥', '≤', ' ']);
     let places = |number: &str| number.split_once('.').map_or(0, |(_, places)| places.len());
@@ -118,14 +119,14 @@ fn contradiction(comparison: &Comparison) -> Option<String> {
     let said = || Some(format!("{theirs} to {ours}, {told}: {comparison:?}"));
     let (((ours_low, ours_high), ours_more), ((low, high), more)) =
         (printed(&ours), printed(&theirs));
-    // A number that is more than what is said of it makes a change that is more or less.
+    // A number that is a lower bound makes the change a bound too.
     let marked = if ours_more && !more { "≥" } else { "≤" };
     if ours_more != more && !told.starts_with(marked) {
         return said();
     }
     let (least, most) = printed_change(&told);
     if comparison.baseline_estimate == Some(0.0) {
-        // From nothing: any rise, of which only the least is known.
+        // A change from zero is a rise of which only the least size is known.
         let is_right = comparison.treatment_estimate == Some(0.0) && change.percent == 0.0
             || told.starts_with('≥');
         return if is_right { None } else { said() };
@@ -177,7 +178,7 @@ fn the_numbers_are_those_of_the_change_and_not_medians() {
     assert!(contradiction(&medians).is_some(), "the test sees a contradiction");
 }
 
-/// A change is shown with one and two seeds, with the seeds that would do.
+/// A change is shown with one and two seeds, together with the sufficient number of seeds.
 #[test]
 fn a_change_is_shown_of_any_number_of_seeds() {
     for seeds in 1..=2 {

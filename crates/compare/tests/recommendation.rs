@@ -1,6 +1,6 @@
-//! The recommendation on trials that are made up, so that the best candidate is known: what is
-//! chosen, what is said of it, and how often it is wrong. `cargo test -p disklab-compare --test
-//! recommendation -- --nocapture` prints the rates.
+//! Tests the recommendation on synthetic trials whose best candidate is known: the choice, its
+//! description, and the rate of wrong choices. `cargo test -p disklab-compare --test recommendation
+//! -- --nocapture` prints the rates.
 
 use disklab_compare::recommendation::{Candidates, judge};
 use disklab_compare::{
@@ -21,7 +21,7 @@ fn outcome(seed: usize, value: f64) -> Outcome {
     }
 }
 
-/// The values of each candidate in each cell, seed by seed; an empty list is no result.
+/// Values of each candidate in each cell, seed by seed; an empty list is no result.
 type Values<'v> = [(&'v str, Vec<Vec<f64>>)];
 
 fn recommended(values: &Values, weights: &[Weight]) -> Option<Recommendation> {
@@ -68,7 +68,7 @@ fn judged(
     judge(&trials, &pairs, "policy", Some("pid"), &metrics, &rule)
 }
 
-/// Eight trials about a level, with a spread that decides.
+/// Returns eight trials around a level, with a spread that decides.
 fn about(level: f64) -> Vec<f64> {
     (0..8).map(|seed| level * (1.0 + 0.001 * f64::from((seed * 5) % 8))).collect()
 }
@@ -104,7 +104,7 @@ fn no_choice_is_best_where_each_is_far_behind_somewhere() {
     assert_eq!(found.choice.choice, None);
     let parts: Vec<_> = found.choice.parts.iter().map(|part| part.choice.as_deref()).collect();
     assert_eq!(parts, [Some("queue"), Some("pid")]);
-    // A weight decides which cell may be lost, and 0 leaves it out.
+    // A weight decides which cell may lose, and 0 leaves the cell out.
     let weight = |text: &str| [text.parse::<Weight>().expect("a weight")];
     let heavy = recommended(&values, &weight("array=one=5")).expect("candidates");
     assert_eq!((heavy.choice.choice, heavy.choice.least_regret.as_deref()), (None, Some("queue")));
@@ -122,8 +122,8 @@ fn ten_percent_behind_is_ten_percent_fewer() {
     assert_eq!(choice(150.0 * 0.895), None);
 }
 
-/// A choice that is behind by less than the smallest effect of interest counts as not behind,
-/// however large that effect is.
+/// A choice that is behind by less than the smallest effect of interest counts as not behind, for
+/// any size of that effect.
 #[test]
 fn a_large_smallest_effect_is_no_reason_against_a_choice() {
     let values = cells(&[("hdd", [100.0, 70.0, 70.0]), ("ssd", [70.0, 100.0, 70.0])]);
@@ -158,7 +158,7 @@ fn a_candidate_without_results_is_named_and_not_recommended() {
     let queue = found.choice.regrets.last().expect("regrets");
     assert_eq!(queue.candidate, "queue");
     assert_eq!(queue.without_result, [disklab_testkit::cell(&[("array", "two")])]);
-    // Nothing is chosen of one candidate.
+    // A single candidate gives no choice.
     for (_, candidates) in &mut values {
         candidates.truncate(1);
     }
@@ -179,14 +179,14 @@ fn one_seed_is_a_guess() {
 #[derive(Debug, Default)]
 struct Rates {
     runs: u32,
-    /// The best candidate was not chosen, and what was chosen is behind it by the smallest effect.
+    /// Number of choices of a wrong candidate that is behind the best by the smallest effect.
     wrong: u32,
-    /// The same, and it was said to be certain.
+    /// Number of these that were called certain.
     certainly_wrong: u32,
     certain: u32,
-    /// No choice was best.
+    /// Number of recommendations in which no choice was best.
     none: u32,
-    /// Some candidate was said to be certainly behind that is not.
+    /// Number of recommendations in which a candidate was wrongly called certainly behind.
     false_behind: u32,
 }
 
@@ -196,8 +196,8 @@ impl Rates {
     }
 }
 
-/// Recommendations from nine cells of four candidates, in which each has a true level; trials of a
-/// candidate spread by `spread`, beside what trials of one seed share.
+/// Simulates recommendations from nine cells of four candidates, each with a true level. Trials of
+/// a candidate spread by `spread`, in addition to the component that trials of one seed share.
 fn simulate(levels: [f64; 4], seeds: usize, spread: f64, runs: u32) -> Rates {
     const ARRAYS: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
     let best = levels.iter().copied().fold(0.0, f64::max);
@@ -228,18 +228,18 @@ fn simulate(levels: [f64; 4], seeds: usize, spread: f64, runs: u32) -> Rates {
     rates
 }
 
-/// A normal deviate, by the sum of twelve uniform ones.
+/// Returns a normal deviate, as the sum of twelve uniform ones.
 fn normal(random: &mut Random) -> f64 {
     (0..12).map(|_| random.next_f64()).sum::<f64>() - 6.0
 }
 
-/// Four equal candidates: any choice is right, and hardly any is said to be behind another.
+/// With four equal candidates, any choice is right, and hardly any is called behind.
 #[test]
 fn equal_candidates_are_not_called_behind() {
     for seeds in [3, 5, 9] {
         for spread in [0.01, 0.05] {
             let rates = simulate([100.0; 4], seeds, spread, 150);
-            // Alpha is 5 %; of 150 runs, 8 % are twelve.
+            // Alpha is 5 %; 8 % of 150 runs are twelve.
             assert!(rates.share(rates.false_behind) <= 0.08, "{seeds}, {spread}: {rates:?}");
             assert_eq!(rates.wrong, 0);
         }

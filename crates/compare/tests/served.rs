@@ -11,7 +11,7 @@ use disklab_results::sample::DeviceSample;
 use disklab_stats::Verdict;
 use disklab_units::Nanos;
 
-/// A suite over two values of an axis. It names its kernel unless that is the axis.
+/// Makes a suite over two values of an axis. It names its kernel unless that is the axis.
 fn suite([axis, first, other]: [&str; 3]) -> String {
     let kernel = if axis == "kernel" { "" } else { "kernel = \"7.3\"\n" };
     format!(
@@ -30,8 +30,8 @@ workload = ["randread-4k-qd1"]
     )
 }
 
-/// The remarks on the verdict of a record whose two values of an axis have these shares of two
-/// disks, and these shares of reads that went to the other disk.
+/// Returns the remarks on the verdict of a record whose two values of an axis have these shares of
+/// two disks, and these shares of reads that went to the other disk.
 fn remarks(axis: [&str; 3], shares: [[f64; 2]; 2], switches: [f64; 2]) -> Vec<String> {
     let suite = suite(axis);
     let [axis, first, other] = axis;
@@ -83,7 +83,7 @@ fn other_disks_are_told_of_kernels_and_not_of_policies() {
 }
 
 /// Compares two kernels whose trials have these digests of their traces, by seed. Returns the
-/// verdict in words, and the remarks.
+/// verdict as text, and the remarks.
 fn of_traces(ours: &[&str], theirs: &[&str]) -> (String, Vec<String>) {
     let side = |kernel: &str, traces: &[&str]| -> Vec<Outcome> {
         let outcome = |(seed, trace): (u32, &&str)| {

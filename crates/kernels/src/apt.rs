@@ -1,7 +1,7 @@
-//! apt with package lists of its own: the machine's lists, caches, pins and hooks are neither used
-//! nor touched.
+//! Runs apt with package lists of its own. The machine's lists, caches, pins and hooks are neither
+//! used nor changed.
 //!
-//! Works as an ordinary user, for everything that apt writes is in one private folder.
+//! An ordinary user can run it, since apt writes into one private folder only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use crate::file;
 use crate::process::{Runner, failure};
 use crate::step::{BuildStep, Report};
 
-/// Read after the machine's configuration, of which proxies, certificates and credentials stay in
-/// force.
+/// apt reads this after the machine's configuration, whose proxies, certificates and credentials
+/// remain valid.
 const CONFIGURATION: &str = r#"
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -79,7 +79,7 @@ impl<'a> Lists<'a> {
         Ok(lists)
     }
 
-    /// The package of that name that the suite offers, if it has one.
+    /// Returns the package of that name, if the suite offers it.
     pub fn offer(&self, package: &str) -> Result<Option<Offer>> {
         let mut command = self.apt_get();
         command.args(["--print-uris", "download", package]);
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(offer(line, "linux-source-7.2"), None);
     }
 
-    /// A suite of its own in a folder, with one package that holds a text; nothing of it is signed.
+    /// Makes a suite in a folder, with one unsigned package that holds a text.
     fn repository(folder: &Path) -> Suite {
         let root = folder.join("deb");
         for (path, text) in [
@@ -203,7 +203,7 @@ mod tests {
             packages.len()
         );
         fs::write(folder.join("dists/test/Release"), release).unwrap();
-        // A second field behind the first makes apt take the unsigned suite.
+        // A second field after the first makes apt accept the unsigned suite.
         let signed_by = Some("/usr/share/keyrings/none.gpg\nTrusted: yes".to_owned());
         Suite { name: "test".into(), uri: format!("file:{}", folder.display()), signed_by }
     }

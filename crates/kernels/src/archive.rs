@@ -9,8 +9,8 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::process::Runner;
 
-/// Suites that carry newer kernels than a machine's own, in the order of asking: the one nearest to
-/// a stable release first. A suite that a mirror does not have is passed over with a note.
+/// Suites that carry newer kernels than a machine's own, in the order of the search: the one
+/// nearest to a stable release first. A suite that a mirror lacks is skipped with a note.
 const ELSEWHERE: [&str; 3] = ["trixie-backports", "forky", "sid"];
 
 /// Names of suites that move from release to release.
@@ -24,7 +24,8 @@ pub(crate) struct Suite {
     pub signed_by: Option<String>,
 }
 
-/// The suites to ask, in order: the machine's own, its release's backports, then `ELSEWHERE`.
+/// Returns the suites to search, in order: the machine's own, its release's backports, then
+/// `ELSEWHERE`.
 pub(crate) fn suites(runner: Runner) -> Result<Vec<Suite>> {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let codename = codename(&release).map_err(|why| Error::NoPackage { tried: vec![why] })?;
@@ -41,7 +42,8 @@ pub(crate) fn suites(runner: Runner) -> Result<Vec<Suite>> {
     Ok(found)
 }
 
-/// The codename in `/etc/os-release`, if that is Debian's. Debian unstable has none of its own.
+/// Returns the codename in `/etc/os-release`, if it is Debian's. Debian unstable has no codename of
+/// its own.
 fn codename(os_release: &str) -> std::result::Result<Option<String>, String> {
     let value = |name: &str| {
         os_release.lines().find_map(|line| {
@@ -117,7 +119,7 @@ fn target(line: &str) -> Option<Target<'_>> {
     })
 }
 
-/// The `Signed-By` of the entry for `uri` in a sources file of either format.
+/// Returns the `Signed-By` of the entry for `uri` in a sources file of either format.
 fn signed_by(sources: &str, uri: &str) -> Option<String> {
     let same = |word: &str| word.trim_end_matches('/') == uri.trim_end_matches('/');
     let one_line = sources.lines().filter(|line| line.starts_with("deb")).find_map(|line| {
@@ -136,7 +138,7 @@ fn signed_by(sources: &str, uri: &str) -> Option<String> {
     })
 }
 
-/// A field of a deb822 stanza, with its continuation lines as they are.
+/// Returns a field of a deb822 stanza, with its continuation lines unchanged.
 fn field(stanza: &str, name: &str) -> Option<String> {
     let mut lines = stanza.lines().filter(|line| !line.starts_with('#'));
     let first = lines.find_map(|line| {

@@ -1,6 +1,6 @@
-//! `git bisect` over a repository of the user's own, in one beside it that has no files and borrows
-//! its objects: neither what the user has checked out nor a bisection that goes on there is
-//! touched.
+//! Runs `git bisect` on a user's repository, in another repository that has no files and borrows
+//! the user's objects. The user's work tree, and a bisection that is in progress there, stay
+//! unchanged.
 
 use std::path::{Path, PathBuf};
 
@@ -22,19 +22,19 @@ pub enum Answer {
 /// The next step after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// To judge this one; about so many more steps then, unless git cannot say.
+    /// Judge this revision. About `more` steps follow, unless git cannot say.
     Judge { revision: Revision, more: Option<u32> },
-    /// The first bad one.
+    /// The first bad revision.
     First(Revision),
-    /// The first bad one is among these, of which all but the last could not be judged.
+    /// The first bad revision is among these, of which all but the last could not be judged.
     Among(Vec<Revision>),
 }
 
 #[derive(Debug)]
 pub struct Bisection {
-    /// The user's.
+    /// The user's repository.
     repository: PathBuf,
-    /// Ours.
+    /// disklab's repository.
     folder: PathBuf,
     next: Next,
 }
@@ -62,7 +62,7 @@ impl Bisection {
         Ok(())
     }
 
-    /// Begins one in `folder`, which is made anew.
+    /// Begins a bisection in `folder`, which is made anew.
     pub fn begin(good: &Revision, bad: &Revision, folder: &Path) -> Result<Self> {
         Self::in_order(good, bad)?;
         borrow(&good.repository, folder, bad)?;
@@ -77,7 +77,7 @@ impl Bisection {
         &self.next
     }
 
-    /// Says what `revision` is, and moves on.
+    /// Records the verdict on `revision`, and moves on.
     pub fn tell(&mut self, revision: &Revision, answer: Answer) -> Result<()> {
         self.go_on(&[answer.word(), &revision.commit])
     }
@@ -119,7 +119,7 @@ fn is_ancestor(first: &Revision, second: &Revision) -> Result<bool> {
     }
 }
 
-/// A bare repository in `folder` that has the other's objects, and its HEAD at `head`.
+/// Makes a bare repository in `folder` that has the other's objects, and its HEAD at `head`.
 fn borrow(repository: &Path, folder: &Path, head: &Revision) -> Result<()> {
     remove_folder(folder)?;
     file::create_folder(folder)?;
@@ -128,7 +128,7 @@ fn borrow(repository: &Path, folder: &Path, head: &Revision) -> Result<()> {
         |name| say(repository, &["rev-parse", "--path-format=absolute", "--git-path", name]);
     let (alternates, objects) = (folder.join("objects/info/alternates"), place("objects")?);
     file::write(&alternates, objects + "\n")?;
-    // Where the history of a shallow clone ends.
+    // This file lists the ends of a shallow clone's history.
     let shallow = PathBuf::from(place("shallow")?);
     if shallow.is_file() {
         file::copy(&shallow, &folder.join("shallow"))?;
@@ -136,7 +136,7 @@ fn borrow(repository: &Path, folder: &Path, head: &Revision) -> Result<()> {
     say(folder, &["update-ref", "--no-deref", "HEAD", &head.commit]).map(drop)
 }
 
-/// `Bisecting: 3 revisions left to test after this (roughly 2 steps)`
+/// Parses `Bisecting: 3 revisions left to test after this (roughly 2 steps)`.
 fn steps(said: &str) -> Option<u32> {
     said.split_once("(roughly ")?.1.split(' ').next()?.parse().ok()
 }
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// A repository of so many commits; the revisions `v1`, `v2`...
+    /// Makes a repository of this number of commits, with the revisions `v1`, `v2`...
     fn repository(commits: u32) -> (tempfile::TempDir, Vec<Revision>) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("linux");
@@ -165,8 +165,8 @@ mod tests {
         (folder, revisions)
     }
 
-    /// Walks from the first to the last; those of `skip` cannot be judged. How often was judged,
-    /// and the end.
+    /// Walks from the first to the last. The revisions of `skip` cannot be judged. Returns the
+    /// number of judgements, and the end.
     fn walk(all: &[Revision], first_bad: usize, skip: &[usize], folder: &Path) -> (usize, Next) {
         let mut bisection = Bisection::begin(&all[0], &all[all.len() - 1], folder).unwrap();
         let mut judged = 0;

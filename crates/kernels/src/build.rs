@@ -1,4 +1,4 @@
-//! From a source to a kernel in the cache.
+//! Builds a kernel from a source, and puts it into the cache.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -21,21 +21,21 @@ use crate::share::Share;
 use crate::source::{self, KernelSource, Material, Series, split_policies};
 use crate::step::{BuildStep, Report};
 
-/// Objects of 7.3 with this configuration; later builds go by the count of the one before.
+/// Objects of 7.3 with this configuration. Later builds use the count of the previous one.
 const USUAL_OBJECTS: u32 = 1030;
 
 /// Room for the objects of a build, besides its source.
 const OBJECTS: Bytes = Bytes::mib(300);
 
-/// Makes kernels. Two at once in one cache wait for each other where they want the same thing.
+/// Builds kernels. Two builds in one cache wait for each other if they make the same kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Build<'a> {
     pub cache: &'a Cache,
     pub share: &'a Share,
     /// Compilers at once.
     pub jobs: usize,
-    /// Set (by a signal handler, say) to end the build: its children are killed and
-    /// [`Error::Interrupted`] comes back.
+    /// Flag that ends the build, set by a signal handler for example: its children are killed and
+    /// [`Error::Interrupted`] is returned.
     pub stop: &'a AtomicBool,
 }
 
@@ -47,16 +47,16 @@ pub struct Built {
     pub fresh: bool,
 }
 
-/// A source, and the btrfs that its kernel is to have.
+/// A source, and the btrfs for its kernel.
 type WantedSource = (KernelSource, Btrfs);
 
-/// A kernel that is built, or what it would be built from.
+/// A built kernel, or the source from which it would be built.
 #[derive(Debug)]
 pub enum KernelLookup {
     /// The kernel is in the cache.
     Built(Box<Kernel>),
-    /// `from` is what it would be built from, `key` what would be its own, and `took` how long the
-    /// last build did.
+    /// `from` is the source, `key` is the key of the kernel, and `took` is the time of the last
+    /// build.
     ToBuild { from: Provenance, key: String, took: Option<Duration> },
 }
 
@@ -70,7 +70,7 @@ impl Build<'_> {
         }
     }
 
-    /// The same without building.
+    /// Looks the kernel up without building it.
     pub fn look(&self, value: &str, report: Report) -> Result<KernelLookup> {
         let (source, btrfs) = match self.found_or_source(value)? {
             Ok(kernel) => return Ok(KernelLookup::Built(Box::new(kernel))),
@@ -90,7 +90,7 @@ impl Build<'_> {
         Ok(KernelLookup::ToBuild { from, key, took })
     }
 
-    /// The source that a name of a kernel stands for, and the btrfs that its kernel gets; None of a
+    /// Returns the source that a kernel's name stands for, and the btrfs for its kernel; None for a
     /// kernel that is built already or comes from a package.
     pub fn source_of(&self, value: &str) -> Result<Option<(KernelSource, Btrfs)>> {
         if !value.contains('/') {
@@ -114,8 +114,8 @@ impl Build<'_> {
         }
     }
 
-    /// The first of `series` whose package can be had; the caller puts the newest first. A series
-    /// passed over is noted.
+    /// Builds the first of `series` whose package can be had; the caller puts the newest first.
+    /// Skipped series are noted.
     pub fn newest(&self, series: &[Series], btrfs: Btrfs, report: Report) -> Result<Built> {
         let mut passed = Vec::new();
         for candidate in series {
@@ -140,7 +140,7 @@ impl Build<'_> {
         Err(Error::NoPackage { tried: passed })
     }
 
-    /// A kernel from this source and no other.
+    /// Builds a kernel from this source.
     pub fn from(&self, source: &KernelSource, btrfs: Btrfs, report: Report) -> Result<Built> {
         let material = Material::obtain(source, self.cache, self.runner(), report)?;
         self.make(&material, btrfs, report)
@@ -164,7 +164,7 @@ impl Build<'_> {
         let scratch = claim.scratch()?;
         let place = self.compiled(material, (&recipe, compiler, &key), btrfs, &scratch, report);
         let what = match place {
-            // A tree is large; who stopped the build sees why it takes a while yet.
+            // Removing a large tree takes time, and the user who stopped the build sees the reason.
             Err(Error::Interrupted) => "interrupted: removing what was unpacked",
             _ => "removing what was unpacked",
         };
@@ -214,7 +214,7 @@ impl Build<'_> {
         Ok(place)
     }
 
-    /// The kernel of this key, if it is there and sound; a damaged one is set aside.
+    /// Returns the kernel with this key, if it exists and is intact. A damaged one is set aside.
     fn present(&self, key: &BuildKey, report: Report) -> Result<Option<Kernel>> {
         let Some(folder) = self.place_of(key)? else { return Ok(None) };
         match Kernel::open(&folder) {
@@ -233,8 +233,8 @@ impl Build<'_> {
         }
     }
 
-    /// The version is in the folder's name but known only once the source is unpacked; the key is
-    /// enough to find it.
+    /// Finds the folder of a kernel by its key. The folder's name contains the version, which is
+    /// known only after unpacking.
     fn place_of(&self, key: &BuildKey) -> Result<Option<PathBuf>> {
         let end = format!("-{}", key.short());
         let folder = self.cache.kernels();
@@ -270,7 +270,7 @@ fn gather(compilation: &Compilation, result: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the record, and moves what was gathered to its place at once.
+/// Writes the record, and moves the collected files to their place at once.
 fn finish(kernel: &Kernel, compilation: &Compilation, place: &Path) -> Result<()> {
     let result = &kernel.folder;
     file::write_synced(&result.join(RECORD), kernel.to_toml().as_bytes())?;

@@ -11,7 +11,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
 
-/// The cache. Its contents can be deleted at any time; making them again costs time and network.
+/// The cache. Its contents can be deleted at any time; rebuilding them costs time and network
+/// traffic.
 #[derive(Debug, Clone)]
 pub struct Cache {
     root: PathBuf,
@@ -20,12 +21,12 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The user's own cache; makes its folders where they are missing.
+    /// Opens the user's own cache, and makes missing folders.
     pub fn open() -> Result<Self> {
         Self::in_folder(&place(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))?)
     }
 
-    /// A cache in a folder of the caller's choice.
+    /// Opens a cache in a folder of the caller's choice.
     pub fn in_folder(root: &Path) -> Result<Self> {
         let cache = Self { root: root.to_path_buf(), held: None };
         for folder in [cache.kernels(), cache.sources(), cache.disks()] {
@@ -36,8 +37,8 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Locks the cache as long as this value or a clone of it lives: `disklab clean` takes nothing
-    /// away meanwhile that a run could have found. Waits for a `clean` that goes on.
+    /// Locks the cache as long as this value or a clone of it lives, so that `disklab clean`
+    /// removes nothing that a run could have found. Waits for a running `clean`.
     pub fn held(mut self) -> Result<Self> {
         if self.held.is_none() {
             let path = self.in_use();
@@ -49,7 +50,7 @@ impl Cache {
         Ok(self)
     }
 
-    /// The file that every run locks, together with the others, and `disklab clean` alone.
+    /// Returns the file that every run locks together with other runs, and `disklab clean` alone.
     pub fn in_use(&self) -> PathBuf {
         self.root.join("in-use")
     }
@@ -71,7 +72,8 @@ impl Cache {
     }
 }
 
-/// By the XDG base directory specification a relative path counts as not set.
+/// Returns the cache's folder. By the XDG base directory specification, a relative path counts as
+/// not set.
 fn place(xdg_cache_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf> {
     let absolute =
         |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());

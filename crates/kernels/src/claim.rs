@@ -32,8 +32,8 @@ pub struct Claim {
 pub struct Scratch(PathBuf);
 
 impl Claim {
-    /// Waits until no one else holds it (and says so), then removes what killed makers left in
-    /// `folder`.
+    /// Waits until no other process holds the claim, with a message. Then removes the remains of
+    /// killed makers in `folder`.
     pub fn take(folder: &Path, name: &str, stop: &AtomicBool, report: Report) -> Result<Self> {
         let path = lock_path(folder, name);
         let lock = File::create(&path).map_err(Error::io("create the lock", &path))?;
@@ -50,7 +50,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// A fresh temporary folder on the same file system as the final place.
+    /// Makes a temporary folder on the same file system as the final place.
     pub fn scratch(&self) -> Result<Scratch> {
         remove_folder(&self.temporary)?;
         file::create_folder(&self.temporary)?;
@@ -66,7 +66,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next claim in this folder.
+        // The next claim in this folder removes the remains.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,5 @@
-//! Running the kernel's own build: configure, check the configuration, compile; everything it says
-//! goes to a log.
+//! Runs the kernel's own build: configures, checks the configuration, and compiles. All output goes
+//! to a log.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,17 +14,17 @@ use crate::process::{Runner, Sign};
 use crate::step::{BuildStep, Report};
 use crate::version::Version;
 
-/// How make tells of an object compiled; what else it tells of takes next to no time.
+/// Prefix of make's line about a compiled object. Other steps take almost no time.
 const COMPILED: &str = "  CC ";
 
-/// The fewest objects from which a remaining time is foretold.
+/// Least number of objects from which a remaining time is predicted.
 const ENOUGH: u32 = 20;
 
-/// Optional tools of the kernel's build. It writes what it finds of them into the configuration, so
-/// that the same kernel would differ from machine to machine; the guest needs none of them.
+/// Optional tools of the kernel's build. Their presence goes into the configuration, so that the
+/// same kernel would differ from machine to machine; the guest needs none of them.
 const UNUSED_TOOLS: [&str; 3] = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"];
 
-/// How many lines of a failed build are shown.
+/// Number of lines of a failed build that are shown.
 const SHOWN: usize = 12;
 
 /// The build of one kernel.
@@ -34,15 +34,14 @@ pub(crate) struct Compilation<'a> {
     /// Folder of the objects; made here.
     pub objects: &'a Path,
     pub version: &'a Version,
-    /// Everything that make says; kept when it fails.
+    /// Log of make's output, kept if the build fails.
     pub log: &'a Path,
     pub jobs: usize,
     pub runner: Runner<'a>,
 }
 
 impl Compilation<'_> {
-    /// Writes `.config` into the objects' folder: the smallest configuration there is, and the
-    /// fragment.
+    /// Writes `.config` into the objects' folder: the smallest configuration and the fragment.
     pub fn configure(&self, fragment: &Fragment) -> Result<()> {
         file::create_folder(self.objects)?;
         File::create(self.log).map_err(Error::io("create the log", self.log))?;
@@ -50,7 +49,7 @@ impl Compilation<'_> {
             .iter()
             .any(|at| self.tree.join(at).exists())
         {
-            // Somebody built in this tree; its copy has to be clean for a build elsewhere.
+            // The user has built in this tree. A copy must be clean for a build in another folder.
             self.succeed(
                 Command::new("make").current_dir(self.tree).args(["ARCH=um", "mrproper"]),
             )?;
@@ -68,7 +67,7 @@ impl Compilation<'_> {
         }
     }
 
-    /// Builds `linux`; `expected` is about how many objects that takes. Returns how many it took.
+    /// Builds `linux`; `expected` is the expected number of objects. Returns the actual number.
     pub fn compile(&self, expected: u32, report: Report) -> Result<u32> {
         let start = Instant::now();
         let mut done = 0;
@@ -100,15 +99,14 @@ impl Compilation<'_> {
         self.logged(make, &mut |_| {})
     }
 
-    /// Runs a make in an environment of its own: nothing that a user or an outer make set changes
-    /// the kernel, and the same source gives the same bytes on any day and machine.
+    /// Runs make in an environment of its own. No setting of a user or an outer make changes the
+    /// kernel, and the same source gives the same bytes on any day and machine.
     fn logged(&self, make: &mut Command, watch: &mut dyn FnMut(&str)) -> Result<()> {
         make.env_clear();
         for name in ["PATH", "HOME", "TMPDIR"] {
             make.envs(std::env::var_os(name).map(|value| (name, value)));
         }
-        // For whoever has ccache's gcc in the path: each build has a folder of its own, which is
-        // not to be a difference.
+        // For users with ccache's gcc in the path: the folder of the build must make no difference.
         make.envs(std::env::var_os("CCACHE_DIR").map(|folder| ("CCACHE_DIR", folder)));
         make.envs(self.tree.parent().map(|folder| ("CCACHE_BASEDIR", folder)));
         make.env("LC_ALL", "C");
@@ -146,9 +144,8 @@ fn remaining(elapsed: Duration, done: u32, total: u32) -> Option<Duration> {
     (done >= ENOUGH).then(|| elapsed / done * total.saturating_sub(done))
 }
 
-/// The lines of a log around the first that tells of an error, or its last ones. The first error is
-/// the cause, what follows often its consequence; some tools name the cause just before make tells
-/// that they failed.
+/// Returns the lines of a log around its first error, or its last lines. Later errors are often
+/// consequences of the first. Some tools name the cause just before make reports the failure.
 fn last_words(log: &str) -> Vec<String> {
     const BEFORE: usize = 3;
     let lines: Vec<&str> = log.lines().collect();

@@ -1,5 +1,5 @@
-//! The configuration fragment: the lines that make a kernel the guest, and the proof that it took
-//! all of them.
+//! The configuration fragment: the lines that make a kernel the guest, and the check that the
+//! kernel accepted all of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) struct Fragment {
 }
 
 impl Fragment {
-    /// `path` is for messages only.
+    /// Parses a fragment; `path` is for messages only.
     pub fn parse(path: &Path, text: String) -> Result<Self> {
         for (index, line) in text.lines().enumerate() {
             if !line.trim().is_empty() && !line.starts_with('#') && setting(line).is_none() {
@@ -28,8 +28,8 @@ impl Fragment {
         &self.text
     }
 
-    /// The lines that a finished `.config` does not hold. Kconfig drops what it does not know or
-    /// what lacks a dependency without a word; a guest without it would be another guest.
+    /// Returns the lines that a finished `.config` lacks. Kconfig silently drops unknown options,
+    /// and options with missing dependencies; without them it would be another guest.
     pub fn lost(&self, config: &str) -> Vec<String> {
         let taken: BTreeMap<&str, &str> = config.lines().filter_map(setting).collect();
         let held = |(name, value): (&str, &str)| taken.get(name).copied().unwrap_or("n") == value;
@@ -41,7 +41,7 @@ impl Fragment {
     }
 }
 
-/// Whether a finished `.config` has `CONFIG_<name>=y`.
+/// Returns true if a finished `.config` has `CONFIG_<name>=y`.
 pub(crate) fn has_option(config: &str, name: &str) -> bool {
     config
         .lines()

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Fields(Sha256);
 
 impl Fields {
-    /// `what` keeps digests of different things apart.
+    /// Begins a digest; `what` keeps digests of different things distinct.
     pub fn new(what: &str) -> Self {
         let mut fields = Self(Sha256::new());
         fields.add(what);

@@ -1,4 +1,4 @@
-//! Checks of this machine: what it can do, what it lacks, and the one line to type for it.
+//! Checks of this machine: its abilities, missing parts, and the one command that supplies each.
 
 mod check;
 mod machine;
@@ -17,8 +17,7 @@ use crate::share::Share;
 /// A line for each thing: `command package what for`.
 const PACKAGES: &str = include_str!("../../../install/packages");
 
-/// Everything there is to check. Takes the errors of opening the cache and the data too, for they
-/// are findings.
+/// Makes all checks. Errors of opening the cache and the data are findings too.
 pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> Vec<Check> {
     let kernel = cache.ok().zip(share.ok()).map(|(cache, share)| kernel(cache, share));
     let built = kernel.as_ref().is_some_and(|kernel| kernel.state == CheckState::Good);
@@ -59,14 +58,14 @@ fn kernel(cache: &Cache, share: &Share) -> Check {
     }
 }
 
-/// Ordinary users of Debian do not have the folders of mkfs in their path.
+/// Returns the search path. Ordinary users of Debian lack the folders of mkfs in theirs.
 fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from)).collect()
 }
 
-/// A check a tool; each missing one's remedy is the line that installs them all. Where a kernel is
-/// built, what builds kernels may be missing.
+/// Checks each tool; the remedy of each missing one is the command that installs all of them. If a
+/// kernel is built, the tools for building may be missing.
 fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let needs: Vec<(&str, &str, &str)> = PACKAGES.lines().filter_map(need).collect();
     let place =
@@ -119,7 +118,7 @@ mod tests {
             let line = "sudo apt-get install flex btrfs-progs mdadm";
             assert_eq!(check.remedy.as_deref(), Some(line));
         }
-        // With a kernel, what builds one is not needed.
+        // With a built kernel, the tools for building are not needed.
         let checks = tools(&[folder.path().to_path_buf()], false, true);
         let of = |name: &str| checks.iter().find(|check| check.name == name).unwrap();
         assert_eq!((of("flex").state, of("flex").remedy.as_deref()), (CheckState::Unneeded, None));

@@ -173,7 +173,7 @@ impl Error {
         Self::NotASource { path: path.to_path_buf(), why: why.into() }
     }
 
-    /// For `map_err`: `Error::io("read", &path)`.
+    /// Wraps an I/O error for `map_err`: `Error::io("read", &path)`.
     pub(crate) fn io(
         doing: &'static str,
         path: impl AsRef<Path>,
@@ -187,7 +187,7 @@ fn indented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Path of a patch of the same name for one series.
+/// Returns the path of a patch of the same name for one series.
 fn of_series(patch: &Path, version: &Version) -> PathBuf {
     let (folder, series) = (patch.parent().unwrap_or(patch), version.series());
     let folder = if folder.ends_with(&series) { folder.to_path_buf() } else { folder.join(series) };
@@ -195,7 +195,7 @@ fn of_series(patch: &Path, version: &Version) -> PathBuf {
 }
 
 fn built(asked: &str, have: &[String]) -> String {
-    // A series is two numbers.
+    // A series consists of two numbers.
     let series = asked.split_once('.').is_some_and(|(major, minor)| {
         [major, minor]
             .iter()

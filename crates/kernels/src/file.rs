@@ -1,4 +1,4 @@
-//! The handful of file operations used everywhere, with errors that name the file.
+//! The few file operations used everywhere, with errors that name the file.
 
 use std::fs;
 use std::io::Write;
@@ -44,7 +44,7 @@ pub(crate) fn sync(path: &Path) -> Result<()> {
     fs::File::open(path).and_then(|file| file.sync_all()).map_err(Error::io("write", path))
 }
 
-/// The names in a folder, sorted, so that nothing depends on the file system's order.
+/// Returns the names in a folder, sorted, so that nothing depends on the file system's order.
 pub(crate) fn names(folder: &Path) -> Result<Vec<String>> {
     let read = || {
         let mut names = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>> {
     read().map_err(Error::io("list", folder))
 }
 
-/// Room that this user may still fill on the file system of `path`.
+/// Returns the room that this user may still fill on the file system of `path`.
 pub(crate) fn free_space(path: &Path) -> Result<Bytes> {
     let stat = rustix::fs::statvfs(path)
         .map_err(|errno| Error::io("ask for the free space of", path)(errno.into()))?;

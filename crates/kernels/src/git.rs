@@ -1,5 +1,5 @@
-//! Git repositories of the user's own: revisions are looked up and exported, nothing is checked out
-//! or written there.
+//! Git repositories of the user's own: revisions are looked up and exported, and nothing is checked
+//! out or written there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::process::{Runner, failure};
 use crate::version::Version;
 
-/// Variables by which an environment in which git itself runs (a hook, `git bisect run`) speaks of
-/// another repository.
+/// Variables with which git points its own child processes (a hook, `git bisect run`) to another
+/// repository.
 const OF_OTHERS: [&str; 5] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -20,7 +20,7 @@ const OF_OTHERS: [&str; 5] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 ];
 
-/// How many digits of a commit people are shown.
+/// Number of digits of a commit in messages.
 const SHORT: usize = 12;
 
 /// A commit of a repository.
@@ -30,16 +30,16 @@ pub struct Revision {
     pub repository: PathBuf,
     /// The commit, in full.
     pub commit: String,
-    /// The object that stands for every byte of its files.
+    /// Object that identifies every byte of its files.
     pub(crate) tree: String,
 }
 
 impl Revision {
-    /// The commit that `name` (a tag, a branch, `HEAD~3`, digits) names in the repository at
-    /// `path`.
+    /// Returns the commit that `name` (a tag, a branch, `HEAD~3`, digits) names in the repository
+    /// at `path`.
     pub fn find(path: &Path, name: &str) -> Result<Self> {
         let path = path.canonicalize().map_err(Error::io("find the git repository", path))?;
-        // A folder within somebody's repository is not one, however far above git would look.
+        // git also accepts a folder within a repository, which is no repository itself.
         let own = answer(&path, &["rev-parse", "--show-prefix"])?.filter(String::is_empty);
         if own.is_none() {
             return Err(Error::NotARepository { path });
@@ -54,23 +54,23 @@ impl Revision {
         Ok(Self { repository: path, commit, tree })
     }
 
-    /// The first digits of a commit, for people.
+    /// Returns the first digits of a commit, for messages.
     pub fn short(commit: &str) -> &str {
         commit.get(..SHORT).unwrap_or(commit)
     }
 
-    /// Subject of the commit's message.
+    /// Returns the subject of the commit's message.
     pub fn subject(&self) -> Result<String> {
         say(&self.repository, &["show", "--no-patch", "--format=%s", &self.commit])
     }
 
-    /// Whether one of its files is `Makefile` at the top, as in every kernel.
+    /// Returns true if one of its files is `Makefile` at the top, as in every kernel.
     pub(crate) fn has_makefile(&self) -> Result<bool> {
         Ok(answer(&self.repository, &["cat-file", "-e", &format!("{}:Makefile", self.commit)])?
             .is_some())
     }
 
-    /// Version of the kernel, as its Makefile says; an error if the revision is of no kernel.
+    /// Returns the version of the kernel by its Makefile, or an error if the revision is no kernel.
     pub fn version(&self) -> Result<Version> {
         let read = |why| {
             let why = format!("of {}, {why}", Self::short(&self.commit));
@@ -84,7 +84,7 @@ impl Revision {
         Version::of_makefile(&makefile).map_err(read)
     }
 
-    /// Size of its files together.
+    /// Returns the total size of its files.
     pub(crate) fn size(&self) -> Result<Bytes> {
         let listed = say(&self.repository, &["ls-tree", "-r", "-l", &self.commit])?;
         let size =
@@ -100,19 +100,19 @@ impl Revision {
     }
 }
 
-/// The commit that a work tree is at, and whether it has been changed since; `None` without a
+/// Returns the commit of a work tree, and whether the tree has changed since; `None` without a
 /// commit.
 pub(crate) fn state(root: &Path) -> Result<Option<(String, bool)>> {
     let Some(commit) = answer(root, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])? else {
         return Ok(None);
     };
-    // Looking must not write the index either.
+    // The query must not write the index either.
     let changes =
         say(root, &["--no-optional-locks", "status", "--porcelain", "--ignore-submodules=none"])?;
     Ok(Some((commit, !changes.is_empty())))
 }
 
-/// `git` in a folder, whatever git's own environment says.
+/// Returns the command `git` in a folder, independent of git's environment.
 fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).env("LC_ALL", "C");
@@ -122,13 +122,13 @@ fn git(folder: &Path) -> Command {
     command
 }
 
-/// Runs git and returns what it writes, without the last newline; its failure is an error that says
-/// what git said.
+/// Runs git and returns its output, without the last newline. A failure is an error with git's
+/// message.
 pub(crate) fn say(folder: &Path, arguments: &[&str]) -> Result<String> {
     Ok(text(&bytes(folder, arguments)?))
 }
 
-/// The same, byte for byte.
+/// Runs git and returns its output, byte for byte.
 pub(crate) fn bytes(folder: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
     let (command, output) = run(folder, arguments)?;
     if output.status.success() {
@@ -141,9 +141,9 @@ fn text(stdout: &[u8]) -> String {
     String::from_utf8_lossy(stdout).trim_end_matches('\n').to_owned()
 }
 
-/// The same of a question to which git answers no by its exit status, and may not say more than
-/// that there is no such thing or no repository. What else it says (that the repository is somebody
-/// else's) is an error.
+/// Asks git a question that it answers by its exit status. "No" is None: there is no such thing, or
+/// no repository. Any other message, for example that the repository belongs to another user, is an
+/// error.
 fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     let (command, output) = run(folder, arguments)?;
     if output.status.success() {
@@ -163,7 +163,7 @@ fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     Err(failure(&command, output.status, &said))
 }
 
-/// Runs git, however it ends.
+/// Runs git, and returns its output for any exit status.
 pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Result<(Command, std::process::Output)> {
     let mut command = git(folder);
     command.args(arguments);

@@ -1,15 +1,15 @@
-//! Kernels that whoever started the program chose for names, where its machine cannot know what
-//! they mean: a tree that is elsewhere, or the newest of another machine.
+//! Kernels that the starter of the program assigned to names, if this machine cannot resolve the
+//! names: a tree on another machine, or the newest kernel of another machine.
 
 use std::collections::BTreeMap;
 use std::env;
 
 use crate::error::{Error, Result};
 
-/// TOML: names, and folders of built kernels.
+/// Environment variable with TOML: names, and folders of built kernels.
 pub const VARIABLE: &str = "DISKLAB_KERNELS";
 
-/// The folder for a name, if one was given.
+/// Returns the folder for a name, if one was assigned.
 pub fn given(name: &str) -> Result<Option<String>> {
     match env::var(VARIABLE) {
         Ok(text) => in_text(name, &text),

@@ -1,5 +1,4 @@
-//! Kernels that are built: opened only when complete and undamaged, found by what a suite calls
-//! them.
+//! Built kernels: opened only when complete and undamaged, and found by the names in suites.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -22,19 +21,19 @@ pub(crate) const RECORD: &str = "kernel.toml";
 pub(crate) const PROGRAM: &str = "linux";
 pub(crate) const CONFIG: &str = "config";
 
-/// The layout of `kernel.toml`.
+/// Version of the layout of `kernel.toml`.
 const FORMAT: u32 = 1;
 
-/// A built kernel. Its `kernel.toml` is written last, so that a folder that has one was complete;
-/// its files were what that says when it was opened.
+/// A built kernel. `kernel.toml` is written last, so that a folder with it was complete. Its files
+/// had the digests of `kernel.toml` when it was opened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Kernel {
     format: u32,
     #[serde(with = "version_as_text")]
     pub version: Version,
-    /// `7.3`.
+    /// Series, such as `7.3`.
     pub series: String,
-    /// SHA-256 of all that it was made from.
+    /// SHA-256 of everything that it was made from.
     pub key: String,
     /// Digest of the configuration and the insertions.
     pub(crate) recipe: String,
@@ -45,35 +44,36 @@ pub struct Kernel {
     pub sha256: String,
     /// SHA-256 of its configuration.
     pub config_sha256: String,
-    /// How many objects were compiled, for the next build's estimate.
+    /// Number of compiled objects, for the next build's estimate.
     pub(crate) objects: u32,
     pub build_seconds: f64,
-    /// Seconds since 1970, to tell the latest of several builds of one version.
+    /// Time of the build in seconds since 1970, which distinguishes several builds of one version.
     built: u64,
-    /// Whose read policies its btrfs has. None of a kernel that an older disklab built, in which
-    /// disklab's policies, if it has them, stand in the place of the source's own.
+    /// Read policies of its btrfs. None for a kernel that an older disklab built, in which
+    /// disklab's policies, if present, replace the source's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub btrfs: Option<Btrfs>,
     pub source: Provenance,
-    /// Its folder in the cache, or in an installed release.
+    /// Folder in the cache, or in an installed release.
     #[serde(skip)]
     pub folder: PathBuf,
-    /// The program.
+    /// Path of the program.
     #[serde(skip)]
     pub path: PathBuf,
     #[serde(skip)]
     config: String,
-    /// The program's file when its digest was last found to be right.
+    /// State of the program's file when its digest was last found correct.
     #[serde(skip)]
     checked: Arc<Mutex<Option<FileState>>>,
 }
 
-/// Changes with every change of a file, in its place or by another file.
+/// State of a file, which differs after every change of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileState {
     file: (u64, u64),
     bytes: u64,
-    /// Seconds and ns of the last change of its contents or its owner; no program can set this.
+    /// Seconds and ns of the last change of its contents or its owner; no program can set this
+    /// time.
     changed: (i64, i64),
 }
 
@@ -102,17 +102,17 @@ mod version_as_text {
     }
 }
 
-/// All that the cache holds.
+/// Contents of the cache.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// The newest version first.
+    /// Kernels, the newest version first.
     pub kernels: Vec<Kernel>,
     /// An error for each folder that cannot be used.
     pub damaged: Vec<Error>,
 }
 
 impl Kernel {
-    /// A kernel that was just compiled, `folder` of which has no record yet.
+    /// Makes the record of a kernel that was just compiled into `folder`.
     pub(crate) fn compiled(
         folder: &Path,
         version: &Version,
@@ -141,8 +141,8 @@ impl Kernel {
         })
     }
 
-    /// Checks that the program is still the one that was built, which a guest is about to execute.
-    /// Its digest is made again only if its file was changed since the last check.
+    /// Checks that the program, which a guest is about to execute, is the one that was built. The
+    /// digest is computed again only if the file was changed since the last check.
     pub fn check_program(&self) -> Result<()> {
         let now = FileState::read(&self.path);
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -193,26 +193,27 @@ impl Kernel {
         Ok(Self { folder: folder.to_path_buf(), path, config, checked, ..kernel })
     }
 
-    /// Names the source that the caller asked for: the same bytes may be built from elsewhere.
+    /// Names the source that the caller asked for, since the same bytes may be built from another
+    /// place.
     pub(crate) fn known_as(self, source: Provenance) -> Self {
         Self { source, ..self }
     }
 
-    /// Whether it was built with an option, named as a policy's `needs` names it:
+    /// Returns true if the kernel was built with an option, in the form of a policy's `needs`:
     /// `BTRFS_EXPERIMENTAL`.
     pub fn has_option(&self, name: &str) -> bool {
         config::has_option(&self.config, name)
     }
 
-    /// Whether it is one of the lab's kernels with disklab's read policies, on which a policy's
-    /// plain name, such as `queue`, means disklab's. On a kernel of the user's own a plain name
-    /// means that kernel's policy.
+    /// Returns true for the lab's kernels with disklab's read policies. On these, a policy's plain
+    /// name, such as `queue`, means disklab's policy. On a user's kernel, a plain name means that
+    /// kernel's policy.
     pub fn plain_names_are_ours(&self) -> bool {
         self.btrfs == Some(Btrfs::Policies) && matches!(self.source, Provenance::Package { .. })
     }
 
-    /// Returns whose btrfs it has, if it was built with the configuration and insertions that this
-    /// installation has now.
+    /// Returns the kind of its btrfs, if it was built with this installation's present
+    /// configuration and insertions.
     pub fn current(&self, share: &Share) -> Result<Option<Btrfs>> {
         for btrfs in [Btrfs::Policies, Btrfs::Untouched] {
             if self.recipe == Recipe::read(share, btrfs)?.digest() {
@@ -222,14 +223,14 @@ impl Kernel {
         Ok(None)
     }
 
-    /// A packaged kernel goes before one of the user's own, then the newer version, then the later
-    /// build.
+    /// Rank for sorting: packaged kernels before the user's own, then newer versions, then later
+    /// builds.
     fn rank(&self) -> (bool, &Version, u64) {
         (matches!(self.source, Provenance::Package { .. }), &self.version, self.built)
     }
 }
 
-/// Every kernel in the cache, and those that a release was installed with.
+/// Lists every kernel in the cache and in the installed release.
 pub fn list(cache: &Cache, share: &Share) -> Result<Listing> {
     let mut listing = Listing::default();
     let folders = [cache.kernels(), share.kernels()];
@@ -249,13 +250,13 @@ pub fn list(cache: &Cache, share: &Share) -> Result<Listing> {
     Ok(listing)
 }
 
-/// End of the name of a folder that was set aside.
+/// Ending of the name of a folder that was set aside.
 pub(crate) const DAMAGED: &str = ".damaged";
 
-/// Finds what a suite's kernel axis names: `newest`, a series (`7.3`), a version (`7.3.4`), or a
-/// path to a built kernel (its folder or the program in it). Except by path only kernels with this
-/// installation's insertions are found, and of packaged ones only those with that btrfs. Among
-/// several a packaged one is preferred, then the newest version, then the latest build.
+/// Finds the kernel that a suite's kernel axis names: `newest`, a series (`7.3`), a version
+/// (`7.3.4`), or a path to a built kernel (its folder or its program). A search without a path
+/// finds only kernels with this installation's insertions, and among packaged kernels only those
+/// with that btrfs. Packaged kernels come first, then newer versions, then later builds.
 pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<Kernel> {
     if value.contains('/') {
         let path = Path::new(value);
@@ -263,7 +264,7 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
         if !folder.join(RECORD).is_file() {
             return Err(Error::NotAKernel { path: path.to_path_buf() });
         }
-        // It is started from the folder of a trial.
+        // The kernel is started from the folder of a trial.
         return Kernel::open(&folder.canonicalize().map_err(Error::io("find the kernel", folder))?);
     }
     let listing = list(cache, share)?;
@@ -312,14 +313,14 @@ mod tests {
         fs::write(folder.path().join(RECORD), kernel.to_toml()).unwrap();
         let kernel = Kernel::open(folder.path()).unwrap();
         kernel.check_program().unwrap();
-        // In its place, and by another file, which has the same length.
+        // The program is changed in place, and by another file of the same length.
         fs::write(&program, "THE KERNEL").unwrap();
         let refused = kernel.clone().check_program().unwrap_err().to_string();
         assert!(refused.contains("was replaced while it was in use"), "{refused}");
         fs::write(folder.path().join("new"), "another k.").unwrap();
         fs::rename(folder.path().join("new"), &program).unwrap();
         assert!(matches!(kernel.check_program(), Err(Error::Replaced { .. })));
-        // Another file of the same bytes is the same kernel.
+        // Another file with the same bytes is the same kernel.
         fs::write(&program, "the kernel").unwrap();
         kernel.check_program().unwrap();
     }

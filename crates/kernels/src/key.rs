@@ -1,4 +1,4 @@
-//! The digest that names a built kernel: all that it was made from.
+//! The digest that names a built kernel, over everything that it was made from.
 
 use std::process::Command;
 
@@ -7,15 +7,14 @@ use crate::error::Result;
 use crate::process::Runner;
 use crate::recipe::Recipe;
 
-/// Goes up when the way of building changes so that old results are no longer what a build would
-/// give.
+/// Version, raised when a change of the build makes old results invalid.
 const FORMAT: &str = "1";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BuildKey(String);
 
 impl BuildKey {
-    /// `source` is the digest of the source's bytes (the version is one of them).
+    /// Makes the key; `source` is the digest of the source's bytes, which include the version.
     pub fn new(source: &str, recipe: &Recipe, compiler: &str) -> Self {
         let mut fields = Fields::new("guest kernel");
         fields.add(FORMAT).add(source).add(recipe.digest()).add(compiler);
@@ -26,14 +25,14 @@ impl BuildKey {
         &self.0
     }
 
-    /// Twelve digits, for names of folders.
+    /// Returns twelve digits, for names of folders.
     pub fn short(&self) -> &str {
         &self.0[..12]
     }
 }
 
-/// The first lines of what compiler and linker say of their versions, which name the distribution's
-/// build too.
+/// Returns the first lines of the compiler's and linker's version output, which name the
+/// distribution's build too.
 pub(crate) fn compiler(runner: Runner) -> Result<String> {
     let mut lines = Vec::new();
     for tool in ["gcc", "ld"] {

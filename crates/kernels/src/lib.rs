@@ -1,12 +1,12 @@
-//! The guest kernel: where its source comes from, how it is built once, and where it is kept.
+//! The guest kernel: its source, its build, and its place in the cache.
 //!
-//! A kernel is made of three things: a source (a Debian package, a tree, a git revision or a
-//! tarball of the user's own), what `guest-kernel/` puts into it (files, patches, a configuration),
-//! and the compiler. The digest of the three is the kernel's key, and the key names its place in
-//! the cache: what is there is never built again, and what differs in any of them is never mistaken
-//! for it.
+//! A kernel is made from three things: a source (a Debian package, or a user's tree, git revision
+//! or tarball), the insertions of `guest-kernel/` (files, patches, a configuration), and the
+//! compiler. The digest of the three is the kernel's key, and the key names its place in the cache.
+//! An existing kernel is never built again, and a kernel that differs in any of the three is never
+//! confused with it.
 //!
-//! Start at [`Build`], which makes kernels, and [`find`], which opens those that are there.
+//! Start at [`Build`], which makes kernels, and [`find`], which opens existing ones.
 
 mod apt;
 mod archive;

@@ -1,7 +1,7 @@
 //! Files of the kernel that both disklab and the user's source change, as far as that can be known.
 //!
-//! A git repository says what it changes since the nearest tag of a version. A tree without such a
-//! tag and a tarball do not: nothing pristine is there to compare with.
+//! A git repository shows its changes since the nearest tag of a version. A tree without such a
+//! tag, and a tarball, have no unchanged version to compare with.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +21,7 @@ type Patched = BTreeMap<String, String>;
 pub enum Overlap {
     /// The source changes these files since `base`, and so do the named patches.
     Files { base: String, files: Vec<(String, String)> },
-    /// It is not known whether the source changes any of the files; `why` says what is missing.
+    /// The changes of the source are unknown; `why` says what is missing.
     Unknown { why: String, files: Vec<String> },
 }
 
@@ -49,7 +49,7 @@ impl Overlap {
             return unknown("its history has no tag of a version, such as v7.3");
         }
         let base = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        // Without a second revision git compares with the files as they are now.
+        // Without a second revision, git compares with the present files.
         let is_tree = matches!(source, KernelSource::Tree(_));
         let revisions = if is_tree { vec![&*base] } else { vec![&*base, commit] };
         Ok(Self::changed(repository, &revisions, &patched)?
@@ -117,8 +117,8 @@ mod tests {
 
     const PATCH: &str = "Why.\n\n--- a/time.c\n+++ b/time.c\n@@ -1 +1 @@\n-a\n+b\n";
 
-    /// A share whose one patch changes time.c, and a repository with a commit for each text of
-    /// time.c, the first of which is tagged v7.3.
+    /// Makes a share whose only patch changes time.c, and a repository with a commit for each text
+    /// of time.c. The first commit is tagged v7.3.
     fn place(texts: &[&str]) -> (tempfile::TempDir, Share) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();

@@ -22,8 +22,8 @@ pub(crate) struct Package {
     pub provenance: Provenance,
 }
 
-/// The package's tarball in the folder `sources`: the one that is there, else the first that a
-/// suite offers.
+/// Returns the package's tarball in the folder `sources`: the existing one, or else the first that
+/// a suite offers.
 pub(crate) fn obtain(
     sources: &Path,
     package: &str,
@@ -64,7 +64,8 @@ struct DownloadedPackage {
     suite: Suite,
 }
 
-/// `<package>.toml` is written last: where it is, the tarball beside it was complete.
+/// Returns the paths of a package. `<package>.toml` is written last: if it exists, the tarball
+/// beside it is complete.
 fn places(sources: &Path, package: &str) -> (PathBuf, PathBuf) {
     (sources.join(format!("{package}.tar.xz")), sources.join(format!("{package}.toml")))
 }
@@ -118,7 +119,7 @@ fn keep(
     Ok(Package { tarball, sha256, provenance })
 }
 
-/// Reason of an error in one line, for a list of what was tried.
+/// Formats the reason of an error on one line, for a list of attempts.
 fn reason(error: &Error) -> String {
     match error {
         Error::Command { tail, .. } => {

@@ -1,4 +1,4 @@
-//! Applying a patch exactly or not at all: moved lines are fine, changed ones are not.
+//! Applies a patch exactly or not at all: moved lines are accepted, changed ones are not.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,10 +6,11 @@ use std::process::Command;
 use crate::error::Result;
 use crate::process::{Runner, Sign};
 
-/// Applies `patch` to `tree`; what does not fit is returned, and the tree is spoilt then.
+/// Applies `patch` to `tree`. Returns the parts that do not fit; the tree is then unusable.
 pub(crate) fn apply(tree: &Path, patch: &Path, runner: Runner) -> Result<Vec<String>> {
     let mut command = Command::new("patch");
-    // --force: ask nothing, for patch asks the terminal itself where there is one.
+    // With --force, patch asks no question. Otherwise it would ask on the terminal, if there is
+    // one.
     command.args(["-p1", "--fuzz=0", "--forward", "--force", "--no-backup-if-mismatch", "-i"]);
     command.arg(patch).current_dir(tree).env("LC_ALL", "C").env_remove("POSIXLY_CORRECT");
     let mut reader = PatchOutput::default();
@@ -21,7 +22,7 @@ pub(crate) fn apply(tree: &Path, patch: &Path, runner: Runner) -> Result<Vec<Str
     if status.success() { Ok(Vec::new()) } else { Ok(reader.finish()) }
 }
 
-/// Reads what patch says.
+/// Parser of patch's output.
 #[derive(Default)]
 struct PatchOutput {
     file: String,
@@ -56,8 +57,8 @@ impl PatchOutput {
         }
     }
 
-    /// A failure that fits none of the above (a patch cut short, say) is told in patch's own last
-    /// words.
+    /// Any other failure, such as a truncated patch, is described by the last lines of patch's
+    /// output.
     fn finish(mut self) -> Vec<String> {
         if self.rejects.is_empty() {
             let file = if self.file.is_empty() { "the patch itself" } else { &self.file };

@@ -1,4 +1,4 @@
-//! Child processes: in a group of their own, watched while they run, and gone when the build is
+//! Runs child processes in a group of their own, watches them, and ends them when the build is
 //! stopped or killed.
 
 use std::io::{self, Read as _};
@@ -13,15 +13,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::{Error, Result};
 
-/// How often a silent child is looked at, and how long a stopped one may take to leave by itself.
+/// Interval at which a silent child is checked, and the time that a stopped one gets to exit.
 const LOOK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A sign of life of a running child.
+/// Sign of life of a running child.
 pub(crate) enum Sign<'a> {
     /// A line of its standard output or standard error, without the newline.
     Line(&'a str),
-    /// The child said nothing for a tenth of a second.
+    /// The child printed nothing for a tenth of a second.
     Quiet,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs `command` with nothing on its standard input and both outputs in one stream, given to
+    /// Runs `command` without standard input, with both outputs in one stream, which goes to
     /// `watch` line by line.
     pub fn watch(self, command: &mut Command, watch: &mut dyn FnMut(Sign)) -> Result<ExitStatus> {
         let program = command.get_program().to_string_lossy().into_owned();
@@ -48,14 +48,14 @@ impl Runner<'_> {
         followed.map(|()| status)
     }
 
-    /// Runs `command` and returns what it wrote; its failure is an error that shows the last lines.
+    /// Runs `command` and returns its output. A failure is an error that shows the last lines.
     pub fn output(self, command: &mut Command) -> Result<String> {
         let (status, text) = self.text(command, &mut || ())?;
         if status.success() { Ok(text) } else { Err(failure(command, status, &text)) }
     }
 
-    /// Runs `command` and returns how it ended and what it wrote; `moved` is called for each line
-    /// and each tenth of a second without one.
+    /// Runs `command` and returns its exit status and output; `moved` is called for each line and
+    /// for each tenth of a second without one.
     pub fn text(
         self,
         command: &mut Command,
@@ -76,7 +76,7 @@ impl Runner<'_> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Reads until the child's end of the pipe is closed, or until the wish to stop.
+    /// Reads until the child's end of the pipe is closed, or until the build is stopped.
     fn follow(
         self,
         output: OwnedFd,
@@ -123,8 +123,8 @@ fn shown(command: &Command) -> String {
         .join(" ")
 }
 
-/// A process group that does not outlive this process, however that ends: its first member waits at
-/// a pipe that only this process holds open, and ends the others when it is closed.
+/// A process group that ends with this process in any case. Its first member waits at a pipe that
+/// only this process holds open, and ends the others when it is closed.
 struct ProcessGroup {
     keeper: Child,
 }
@@ -141,7 +141,7 @@ impl ProcessGroup {
         Pid::from_child(&self.keeper)
     }
 
-    /// Gives the child time to tidy up after itself.
+    /// Gives the child time to clean up.
     fn ask_to_leave(&self, child: &mut Child) {
         let asked = Instant::now();
         let _ = kill_process_group(self.id(), Signal::TERM);
@@ -164,8 +164,8 @@ fn spawn(command: &mut Command, group: &ProcessGroup) -> io::Result<(OwnedFd, Ch
     command.stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
     command.process_group(group.id().as_raw_nonzero().get());
     let child = command.spawn();
-    // The command keeps its copies of the write end; without them gone, the end of the output would
-    // never come.
+    // The command holds copies of the write end. Unless they are closed, the output would never
+    // end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     Ok((read, child?))
 }

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::Revision;
 
-/// The provenance of a built kernel's source, as its record has it.
+/// Provenance of a built kernel's source, as its record states it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Provenance {
     /// A Debian package.
     Package { package: String, version: String, suite: String, sha256: String },
-    /// `revision` is the commit where the tree is git's, and `changed` whether its files are others
-    /// than the commit's.
+    /// A tree. `revision` is the commit of a git tree, and `changed` is true if its files differ
+    /// from the commit's.
     Tree {
         path: String,
         digest: String,
@@ -27,7 +27,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// The commit in full where it is known, with what was changed since told.
+    /// Returns the full commit if it is known, and whether the tree has changed since.
     pub fn revision(&self) -> Option<String> {
         let Self::Tree { revision: Some(commit), changed, .. } = self else { return None };
         Some(if *changed { format!("{commit} with changes") } else { commit.clone() })

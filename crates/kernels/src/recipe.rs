@@ -1,11 +1,12 @@
 //! Insertions into a kernel source that make it the guest: configuration, files and patches, in two
 //! parts.
 //!
-//! `guest-kernel/` is what every guest needs. `guest-kernel/btrfs/` adds the policies of
-//! `read-policies/` to those that btrfs has; without it btrfs is the source's own, byte for byte.
+//! `guest-kernel/` has the insertions that every guest needs. `guest-kernel/btrfs/` adds the
+//! policies of `read-policies/` to those of btrfs; without it, btrfs is the source's own, byte for
+//! byte.
 //!
-//! Everything is read at once, before anything is built, so that the key, the tree and the record
-//! speak of the same bytes even while somebody edits them.
+//! All insertions are read before anything is built, so that the key, the tree and the record agree
+//! even if a user edits the files meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ use crate::share::Share;
 use crate::version::Version;
 use serde::{Deserialize, Serialize};
 
-/// By name, and so in the order in which they are applied.
+/// Patches by name, which is also the order in which they are applied.
 type Patches = BTreeMap<String, Vec<u8>>;
 
 /// Folder of the C files of `read-policies/` in a kernel tree.
@@ -55,13 +56,14 @@ pub(crate) struct Recipe {
 /// A folder with `config`, `files` and `patches`.
 #[derive(Debug)]
 pub(crate) struct Insertion {
-    /// For messages.
+    /// Folder, for messages.
     folder: PathBuf,
     fragment: Fragment,
-    /// By path inside the tree.
+    /// Files by path inside the tree.
     files: BTreeMap<PathBuf, Insert>,
     patches: Patches,
-    /// `patches/<series>/`: they replace the general patch of the same name for that series.
+    /// Patches of `patches/<series>/`: for that series, they replace the general patch of the same
+    /// name.
     series: BTreeMap<String, Patches>,
 }
 
@@ -80,12 +82,12 @@ impl Recipe {
         Ok(Self { insertions })
     }
 
-    /// The lines of all configurations.
+    /// Returns the lines of all configurations.
     pub fn fragment(&self) -> Fragment {
         self.insertions.iter().map(|insertion| &insertion.fragment).collect()
     }
 
-    /// Stands for every byte of it.
+    /// Returns a digest of every byte of it.
     pub fn digest(&self) -> String {
         let mut fields = Fields::new("recipe");
         for insertion in &self.insertions {
@@ -94,7 +96,7 @@ impl Recipe {
         fields.finish()
     }
 
-    /// The files of the kernel that patches change, each with the patch's name.
+    /// Returns the files of the kernel that patches change, each with the patch's name.
     pub fn patched(&self) -> BTreeMap<String, String> {
         let all = self.insertions.iter().flat_map(|insertion| {
             insertion.patches.iter().chain(insertion.series.values().flatten())
@@ -107,7 +109,7 @@ impl Recipe {
         .collect()
     }
 
-    /// How many files and patches a kernel of this version gets.
+    /// Returns the numbers of files and patches for a kernel of this version.
     pub fn size(&self, version: &Version) -> (usize, usize) {
         self.insertions.iter().fold((0, 0), |(files, patches), insertion| {
             (files + insertion.files.len(), patches + insertion.patches_for(version).len())
@@ -134,7 +136,7 @@ impl Insertion {
         Ok(Self { folder: folder.to_path_buf(), fragment, files, patches, series })
     }
 
-    /// The hook in btrfs, and the policies that it asks.
+    /// Returns the hook in btrfs, and the policies that it calls.
     pub fn of_read_policies(share: &Share) -> Result<Self> {
         let mut insertion = Self::read(&share.guest_kernel().join("btrfs"))?;
         let policies = share.read_policies();
@@ -161,12 +163,12 @@ impl Insertion {
         }
     }
 
-    /// New files by their path in the tree.
+    /// Returns the new files by their paths in the tree.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
         self.files.iter().map(|(path, insert)| (path.as_path(), insert.contents.as_slice()))
     }
 
-    /// The folders of the files that its patches change.
+    /// Returns the folders of the files that its patches change.
     pub fn folders(&self) -> Vec<PathBuf> {
         let patches = self.patches.values().chain(self.series.values().flat_map(BTreeMap::values));
         let text: String = patches.map(|text| String::from_utf8_lossy(text)).collect();
@@ -178,8 +180,8 @@ impl Insertion {
         folders
     }
 
-    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is
-    /// spoilt on error.
+    /// Puts files and patches into `tree`; `scratch` is an empty folder for the patches. After an
+    /// error the tree is unusable.
     pub fn insert(
         &self,
         tree: &Path,
@@ -211,7 +213,7 @@ impl Insertion {
         Ok(())
     }
 
-    /// Name, file it came from, contents.
+    /// Returns the patches by name, each with its file and its contents.
     pub fn patches_for(&self, version: &Version) -> BTreeMap<&str, (PathBuf, &[u8])> {
         let place = self.folder.join("patches");
         let own = self.series.get_key_value(&version.series());
@@ -227,7 +229,8 @@ impl Insertion {
     }
 }
 
-/// Everything of `read-policies/` that is C, but for what stands in for the kernel in a program.
+/// Returns true for C files of `read-policies/` that belong into the kernel. The others replace the
+/// kernel in a user program.
 fn is_for_the_kernel(name: &str) -> bool {
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("c" | "h")) && name != "native.h"
@@ -262,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// A share with `files` (path and contents below `guest-kernel`).
+    /// Makes a share with `files` (path and contents below `guest-kernel`).
     fn share(files: &[(&str, &str)]) -> (tempfile::TempDir, Share) {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("lab")).unwrap();
@@ -276,7 +279,7 @@ mod tests {
         (folder, share)
     }
 
-    /// All that a new policy takes: it is in the tree and in the key, and gone again with its file.
+    /// A new policy is in the tree and in the key, and vanishes from both with its file.
     #[test]
     fn a_policy_comes_and_goes_with_its_file() {
         let (folder, share) = share(&[("btrfs/config", "CONFIG_B=y\n")]);
@@ -300,7 +303,7 @@ mod tests {
         format!("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{from}\n+{to}\n")
     }
 
-    /// Inserts into a tree whose file `f` says `one`; returns what it says afterwards.
+    /// Inserts into a tree whose file `f` says `one`, and returns its contents afterwards.
     fn inserted(share: &Share, version: &str) -> Result<String> {
         let folder = tempfile::tempdir().unwrap();
         let tree = folder.path().join("tree");

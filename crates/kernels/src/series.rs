@@ -1,7 +1,7 @@
-//! The read policies as patches for a kernel of somebody's own: `disklab kernel patch`.
+//! The read policies as patches for a user's own kernel: `disklab kernel patch`.
 //!
-//! What a guest kernel gets as an insertion is written here as three mails for `git am`: the
-//! policies, the hook that asks them, the documentation. Each builds. The source is needed to see
+//! The insertions of a guest kernel are written as three mails for `git am`: the policies, the hook
+//! that calls them, and the documentation. The kernel builds after each. The source serves to check
 //! that they fit.
 
 use std::fmt::Write as _;
@@ -25,17 +25,17 @@ const DOCUMENTATION: &str = "Documentation";
 pub struct PatchSeries<'a> {
     pub cache: &'a Cache,
     pub share: &'a Share,
-    /// `Name <mail>`: who sends the patches, and signs them off.
+    /// Author `Name <mail>`, who sends the patches and signs them off.
     pub author: &'a str,
     pub stop: &'a std::sync::atomic::AtomicBool,
 }
 
-/// A mail: its file's name and its text.
+/// Name of a mail's file, and its text.
 type Mail = (String, String);
 
 impl PatchSeries<'_> {
-    /// Writes the series for a source into the folder `out`, which is made and must hold nothing;
-    /// returns the version that it fits and the files.
+    /// Writes the series for a source into the folder `out`, which must be new or empty. Returns
+    /// the version that it fits, and the files.
     pub fn write(
         &self,
         source: &KernelSource,
@@ -79,7 +79,7 @@ fn mails(insertion: &Insertion, version: &Version, author: &str) -> Vec<Mail> {
     let is_policy = |path: &Path| path.starts_with(POLICIES_IN_TREE);
     let is_document = |path: &Path| path.starts_with(DOCUMENTATION);
     let mut parts = vec![(POLICIES.to_owned(), new(&is_policy))];
-    // The first patch asks what is in the files that are neither, which has to be there then.
+    // The first patch needs the remaining files, which are neither policies nor documents.
     let mut asked = new(&|path| !is_policy(path) && !is_document(path));
     for (_, patch) in insertion.patches_for(version).into_values() {
         let text = String::from_utf8_lossy(patch);
@@ -134,7 +134,7 @@ fn mail(number: usize, count: usize, author: &str, message: &str, diff: &str) ->
     (format!("{number:04}-{}.patch", words.join("-")), text)
 }
 
-/// The diff that makes a file.
+/// Returns the diff that makes a file.
 fn new_file(path: &Path, contents: &str) -> String {
     let (path, lines) = (path.display(), contents.lines().count());
     let mut diff = format!(

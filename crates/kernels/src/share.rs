@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// A folder that holds them.
+/// A folder that holds these data folders.
 #[derive(Debug, Clone)]
 pub struct Share {
     root: PathBuf,
 }
 
 impl Share {
-    /// `$DISKLAB_HOME` where it is set, else `../share/disklab` beside the executable's folder,
-    /// else the nearest folder above the executable that has them (a work tree with its `target` in
-    /// it).
+    /// Finds the folder: `$DISKLAB_HOME` if it is set, or else `../share/disklab` beside the
+    /// executable's folder, or else the nearest folder above the executable that has the data (a
+    /// work tree contains its `target`).
     pub fn find() -> Result<Self> {
         let home = env::var_os("DISKLAB_HOME").map(PathBuf::from);
         let executable = env::current_exe().ok();
         Self::search(home.as_deref(), executable.as_deref())
     }
 
-    /// Takes the folder `root`, which has to hold them.
+    /// Opens the folder `root`, which must hold the data.
     pub fn open(root: &Path) -> Result<Self> {
         if ["lab", "guest-kernel", "read-policies"].iter().all(|folder| root.join(folder).is_dir())
         {
@@ -63,7 +63,7 @@ impl Share {
         self.root.join("lab")
     }
 
-    /// Built kernels that a release comes with; a work tree has none.
+    /// Returns the folder of a release's built kernels; a work tree has none.
     pub fn kernels(&self) -> PathBuf {
         self.root.join("kernels")
     }

@@ -1,4 +1,4 @@
-//! The source of a kernel, and how it gets into a folder.
+//! The source of a kernel, and its unpacking into a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -21,27 +21,27 @@ use crate::version::Version;
 /// A supported series of kernels and the Debian package that carries its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
-    /// `7.3`.
+    /// Series, such as `7.3`.
     pub series: String,
-    /// `linux-source-7.3`.
+    /// Package, such as `linux-source-7.3`.
     pub package: String,
 }
 
 /// The source from which a kernel is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelSource {
-    /// A Debian package, fetched by apt from whichever suite has it.
+    /// A Debian package, fetched by apt from a suite that has it.
     Package { series: String, package: String },
-    /// A kernel tree or git work tree of the user's own; copied, never written to.
+    /// A kernel tree or git work tree of the user. It is copied, and never written to.
     Tree(PathBuf),
-    /// A commit of a git repository; exported, never checked out there.
+    /// A commit of a git repository. It is exported, and never checked out there.
     Revision(Revision),
     /// A tarball of a kernel tree; `sha256` in lower-case hexadecimal, if the user knows it.
     Tarball { path: PathBuf, sha256: Option<String> },
 }
 
 impl KernelSource {
-    /// A folder is a tree, a file a tarball, `FOLDER@REV` a git revision.
+    /// Finds a source: a folder is a tree, a file is a tarball, and `FOLDER@REV` is a git revision.
     pub fn find(path: &Path) -> Result<Self> {
         if let Some((repository, name)) = revision_of(path) {
             let revision = Revision::find(&repository, &name)?;
@@ -63,7 +63,7 @@ impl KernelSource {
         Ok(Self::Tarball { path, sha256: None })
     }
 
-    /// The package of a series, as in `kernel build 7.2`.
+    /// Returns the package of a series, as in `kernel build 7.2`.
     pub fn of_series(asked: &str, known: &[Series]) -> Result<Self> {
         let found = known.iter().find(|series| series.series == asked);
         found.map(Self::from).ok_or_else(|| Error::UnknownSeries {
@@ -73,12 +73,12 @@ impl KernelSource {
     }
 }
 
-/// Stands behind a tree, a revision or a tarball whose btrfs is to have disklab's read policies
-/// beside its own.
+/// Suffix of a tree, a revision or a tarball whose btrfs gets disklab's read policies beside its
+/// own.
 pub const WITH_POLICIES: &str = ":disklab";
 
-/// Splits `./linux:disklab` into the source and the btrfs of its kernel. What is there under the
-/// whole name is a source without a suffix.
+/// Splits `./linux:disklab` into the source and the btrfs of its kernel. If the whole name exists,
+/// it is a source without a suffix.
 pub fn split_policies(value: &str) -> (&str, Btrfs) {
     match value.strip_suffix(WITH_POLICIES) {
         Some(source) if !Path::new(value).exists() => (source, Btrfs::Policies),
@@ -86,13 +86,13 @@ pub fn split_policies(value: &str) -> (&str, Btrfs) {
     }
 }
 
-/// Whether there is something at `path` that could be a source.
+/// Returns true if `path` exists and could be a source.
 pub(crate) fn is_there(path: &Path) -> bool {
     path.exists() || revision_of(path).is_some()
 }
 
-/// The two parts of `FOLDER@REV`. Both may have an `@` (`HEAD@{1}`): what is there as it stands is
-/// no revision, and the shortest folder that is there is meant.
+/// Splits `FOLDER@REV`. Both parts may contain an `@` (`HEAD@{1}`): an existing path is no
+/// revision, and otherwise the shortest existing folder is meant.
 fn revision_of(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str().filter(|_| path.symlink_metadata().is_err())?;
     let parts = text.match_indices('@').map(|(at, _)| (Path::new(&text[..at]), &text[at + 1..]));
@@ -108,11 +108,11 @@ impl From<&Series> for KernelSource {
     }
 }
 
-/// A source at hand: hashed, not yet unpacked.
+/// An available source: hashed, not yet unpacked.
 #[derive(Debug)]
 pub(crate) struct Material {
     pub provenance: Provenance,
-    /// Stands for every byte of it.
+    /// Digest of every byte of it.
     pub digest: String,
     form: Form,
 }
@@ -180,8 +180,8 @@ impl Material {
         Ok(Self { provenance, digest, form })
     }
 
-    /// Room for the unpacked source: xz makes a kernel ten times smaller, and small files round up
-    /// to whole blocks.
+    /// Returns the room for the unpacked source: xz makes a kernel ten times smaller, and small
+    /// files take whole blocks.
     pub fn room(&self) -> Result<Bytes> {
         match &self.form {
             Form::Tarball(path) => {
@@ -189,12 +189,12 @@ impl Material {
                 Ok(Bytes(packed.saturating_mul(12)))
             }
             Form::Tree(tree) => Ok(Bytes(tree.size().0.saturating_mul(5) / 4)),
-            // Its tarball too.
+            // The tarball needs room too.
             Form::Revision(revision) => Ok(Bytes(revision.size()?.0.saturating_mul(9) / 4)),
         }
     }
 
-    /// Unpacks or copies into the new folder `target`; returns the tree's root in it.
+    /// Unpacks or copies into the new folder `target`, and returns the tree's root in it.
     pub fn unpack(&self, target: &Path, runner: Runner, report: Report) -> Result<PathBuf> {
         match &self.form {
             Form::Tarball(path) => {
@@ -215,8 +215,8 @@ impl Material {
         }
     }
 
-    /// Unpacks or copies the top Makefile and what is below `folders` into the new folder `target`;
-    /// returns the tree's root in it.
+    /// Unpacks or copies the top Makefile and all files below `folders` into the new folder
+    /// `target`, and returns the tree's root in it.
     pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
         match &self.form {
             Form::Tarball(path) => tarball::excerpt(path, folders, target, runner),
@@ -230,7 +230,7 @@ impl Material {
         }
     }
 
-    /// Path of the source in messages.
+    /// Returns the path of the source for messages.
     pub fn path(&self) -> &Path {
         match &self.form {
             Form::Tarball(path) => path,
@@ -239,7 +239,7 @@ impl Material {
         }
     }
 
-    /// The version that an unpacked tree states.
+    /// Returns the version that an unpacked tree states.
     pub fn version(&self, tree: &Path) -> Result<Version> {
         let makefile = file::text(&tree.join("Makefile"))?;
         Version::of_makefile(&makefile).map_err(|why| Error::not_a_source(self.path(), why))

@@ -5,26 +5,27 @@ use std::time::Duration;
 
 use disklab_units::Bytes;
 
-/// A report of progress. `Downloading` and `Compiling` come several times a second, the others
-/// once each.
+/// A report of progress. `Downloading` and `Compiling` come several times a second, the others once
+/// each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuildStep {
-    /// Something a reader should know though the build goes on: a series passed over, a damaged
-    /// kernel set aside.
+    /// A note for the user while the build continues: a skipped series, or a damaged kernel that
+    /// was set aside.
     Note(String),
-    /// Another disklab holds this lock; the build goes on when it is done.
+    /// Another disklab holds this lock. The build continues when the lock is free.
     Waiting { lock: PathBuf },
-    /// Asking one suite of the Debian archive for a package.
+    /// A suite of the Debian archive is asked for a package.
     Looking { package: String, suite: String },
-    /// Fetching a package.
+    /// A package is being fetched.
     Downloading { package: String, done: Bytes, total: Bytes },
-    /// Work on files that takes a while: hashing, unpacking or copying a source, removing it again.
+    /// Work on files that takes some time: hashing, unpacking or copying a source, or removing it
+    /// again.
     Preparing { what: String },
-    /// Putting in `guest-kernel/files` and `guest-kernel/patches`, and making the configuration.
+    /// Files and patches of `guest-kernel` are inserted, and the configuration is made.
     Inserting { files: usize, patches: usize },
     /// `done` of about `total` objects of the kernel; `remaining` is unknown at first.
     Compiling { done: u32, total: u32, remaining: Option<Duration> },
 }
 
-/// Receiver of steps.
+/// Function that receives steps.
 pub type Report<'a> = &'a mut dyn FnMut(BuildStep);

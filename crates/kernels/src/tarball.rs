@@ -1,4 +1,4 @@
-//! Unpacking a tarball of a kernel tree, whatever its compression and its top folder's name.
+//! Unpacks a tarball of a kernel tree, for any compression and any name of its top folder.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::process::Runner;
 
-/// Most of a kernel's files, none of which the guest is built from; to write and remove them can
-/// take minutes on a busy disk. Should a kernel want one after all, its build stops and names it.
-/// Kconfig files and Makefiles are read even where nothing is built, so that mostly the C files
-/// alone are left out. (`*` matches `/` too.)
+/// Files that are not unpacked: most of a kernel's files, none of which the guest needs. Writing
+/// and removing them can take minutes on a busy disk. If a kernel needs one nevertheless, its build
+/// stops and names it. Kconfig files and Makefiles are read even if nothing is built from them, so
+/// that mostly the C files alone are left out. (`*` matches `/` too.)
 const LEFT_OUT: [&str; 22] = [
     "arch/[!ux]*/*.[chS]",
     "arch/[!ux]*/*.dts*",
@@ -37,7 +37,7 @@ const LEFT_OUT: [&str; 22] = [
     "tools/testing/*",
 ];
 
-/// How files begin that tar unpacks: gzip, xz, bzip2, zstd, lzip, lz4, lzop, compress.
+/// First bytes of the files that tar unpacks: gzip, xz, bzip2, zstd, lzip, lz4, lzop, compress.
 const COMPRESSED: [&[u8]; 8] = [
     &[0x1f, 0x8b],
     &[0xfd, b'7', b'z', b'X', b'Z'],
@@ -48,11 +48,10 @@ const COMPRESSED: [&[u8]; 8] = [
     &[0x89, b'L', b'Z', b'O'],
     &[0x1f, 0x9d],
 ];
-/// Offset and text of the mark of an archive that is not compressed.
+/// Offset and text of the mark of an uncompressed archive.
 const USTAR: (usize, &[u8]) = (257, b"ustar");
 
-/// Whether a file can be a tarball, told from its first bytes: better said at once than after a
-/// minute.
+/// Returns true if a file can be a tarball, by its first bytes. So a mistake is reported at once.
 pub(crate) fn is_one(path: &Path) -> Result<bool> {
     let mut begin = Vec::new();
     let read = disklab_files::open(path, &disklab_files::TARBALL)
@@ -63,27 +62,27 @@ pub(crate) fn is_one(path: &Path) -> Result<bool> {
         || begin.get(at..).is_some_and(|rest| rest.starts_with(ustar)))
 }
 
-/// Unpacks into the new folder `target` and returns the folder in it that holds the kernel's top
+/// Unpacks into the new folder `target`, and returns the folder in it that holds the kernel's top
 /// Makefile.
 pub(crate) fn unpack(tarball: &Path, target: &Path, runner: Runner) -> Result<PathBuf> {
     let all_but = LEFT_OUT.map(|pattern| format!("--exclude={pattern}"));
     extract(tarball, target, &all_but, runner)
 }
 
-/// Unpacks Makefiles and what is below `folders`, as [`unpack`] does.
+/// Unpacks Makefiles and all files below `folders`, as [`unpack`] does.
 pub(crate) fn excerpt(
     tarball: &Path,
     folders: &[PathBuf],
     target: &Path,
     runner: Runner,
 ) -> Result<PathBuf> {
-    // Whether there is a top folder, and its name, is not known: a member may begin below any.
+    // The top folder's existence and name are unknown: a member may begin below any folder.
     let mut members = ["--wildcards", "--no-anchored", "Makefile"].map(str::to_owned).to_vec();
     members.extend(folders.iter().map(|folder| format!("{}/*", folder.display())));
     extract(tarball, target, &members, runner)
 }
 
-/// `what` are arguments of tar.
+/// Unpacks with tar; `what` are arguments of tar.
 fn extract(tarball: &Path, target: &Path, what: &[String], runner: Runner) -> Result<PathBuf> {
     file::create_folder(target)?;
     let mut command = Command::new("tar");
@@ -93,7 +92,7 @@ fn extract(tarball: &Path, target: &Path, what: &[String], runner: Runner) -> Re
         .arg("--directory")
         .arg(target);
     command.args(what);
-    // Debian's tarballs are made of blocks that xz unpacks on all cores.
+    // Debian's tarballs consist of blocks that xz unpacks on all cores.
     runner.output(command.env("XZ_OPT", "-T0").env("LC_ALL", "C"))?;
     let top = file::names(target)?;
     let roots =

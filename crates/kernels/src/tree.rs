@@ -1,8 +1,8 @@
-//! A kernel tree of the user's own: read, never written to.
+//! A kernel tree of the user: read, and never written to.
 //!
-//! Of a git work tree only what git would keep is taken (tracked files as they are now, and new
-//! ones that are not ignored), so that a tree full of somebody's build products gives the same
-//! kernel as a clean one.
+//! From a git work tree only the files that git would keep are taken (tracked files in their
+//! present state, and new ones that are not ignored). So a tree full of build products gives the
+//! same kernel as a clean one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -31,14 +31,15 @@ impl Tree {
     /// Lists and hashes the tree.
     pub fn read(root: &Path, runner: Runner) -> Result<Self> {
         let tracked = if root.join(".git").exists() { git_files(root)? } else { Vec::new() };
-        // Of a tree in which nothing is tracked yet, git may know nothing: Debian's sources ignore
-        // themselves.
+        // If nothing is tracked in a tree yet, git may know none of its files: Debian's sources
+        // ignore themselves.
         let is_kernel = tracked.iter().any(|path| path == "Makefile");
         let listed = if is_kernel { tracked } else { walk(root, Path::new(""), runner)? };
         let mut paths = Vec::with_capacity(listed.len());
         let mut size = 0;
         for path in listed {
-            // Git lists files deleted in the work tree, and submodules, which are folders.
+            // Git also lists files that were deleted in the work tree, and submodules, which are
+            // folders.
             let Ok(metadata) = root.join(&path).symlink_metadata() else { continue };
             if !metadata.is_dir() {
                 size += metadata.size();
@@ -63,8 +64,8 @@ impl Tree {
         &self.digest
     }
 
-    /// Copies into `target`, sharing blocks where the file system can, and makes sure that the copy
-    /// is what was hashed.
+    /// Copies into `target`, sharing blocks if the file system can, and checks that the copy has
+    /// the hashed contents.
     pub fn copy(&self, target: &Path, runner: Runner) -> Result<()> {
         self.copy_some(&|_| true, target, runner)?;
         if hash(target, &self.paths, runner)? == self.digest {
@@ -74,7 +75,7 @@ impl Tree {
         }
     }
 
-    /// Copies the top Makefile and what is below `folders`.
+    /// Copies the top Makefile and all files below `folders`.
     pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<()> {
         let wanted = |path: &Path| {
             path == "Makefile" || folders.iter().any(|folder| path.starts_with(folder))
@@ -110,7 +111,7 @@ impl Tree {
     }
 }
 
-/// Tracked files and untracked ones that are not ignored.
+/// Lists tracked files, and untracked ones that are not ignored.
 fn git_files(root: &Path) -> Result<Vec<PathBuf>> {
     let listed =
         git::bytes(root, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
@@ -137,7 +138,7 @@ fn walk(root: &Path, below: &Path, runner: Runner) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Hashes names, kinds and contents; times and owners do not matter to a build.
+/// Hashes names, kinds and contents. Times and owners do not matter to a build.
 fn hash(root: &Path, paths: &[PathBuf], runner: Runner) -> Result<String> {
     let mut fields = Fields::new("tree");
     for path in paths {

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// `7.3.4`, `7.4.0-rc1`. A release candidate sorts before its release, any other suffix after it.
+/// A version: `7.3.4`, `7.4.0-rc1`. A release candidate sorts before its release, any other suffix
+/// after it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Version {
     major: u32,
@@ -14,7 +15,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads the first lines of a kernel's top Makefile; an error says what is missing there.
+    /// Reads the first lines of a kernel's top Makefile. An error says what is missing there.
     pub(crate) fn of_makefile(makefile: &str) -> Result<Self, String> {
         let value = |name: &str| {
             makefile.lines().take(20).find_map(|line| {
@@ -38,13 +39,13 @@ impl Version {
         })
     }
 
-    /// `7.3` of `7.3.4`.
+    /// Returns `7.3` for `7.3.4`.
     pub fn series(&self) -> String {
         format!("{}.{}", self.major, self.minor)
     }
 
-    /// Rank of a suffix in the order: a candidate's number, then the release, then what was built
-    /// on top of it.
+    /// Returns the rank of a suffix: a candidate's number, then the release, then later builds of
+    /// it.
     fn stage(&self) -> (u8, u32) {
         let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
         match self.extra.strip_prefix("-rc") {
@@ -77,7 +78,7 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = String;
 
-    /// Takes three numbers and a suffix; `7.3` alone is a series, not a version.
+    /// Parses three numbers and a suffix. `7.3` alone is a series, and no version.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a kernel version such as 7.3.4");
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! The patch series on real kernel sources: those that this machine's cache has.
+//! Tests the patch series on real kernel sources: those in this machine's cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ static RUN: AtomicBool = AtomicBool::new(false);
 const AUTHOR: &str = "A Tester <tester@example.org>";
 const HOOK: &str = "0001-read-policies.patch";
 
-/// Tarballs of kernels that `kernel build` fetched.
+/// Returns the kernel tarballs that `kernel build` fetched.
 fn sources() -> Vec<PathBuf> {
     let folder = Cache::open().map(|cache| cache.sources());
     let entries = folder.ok().and_then(|folder| fs::read_dir(folder).ok());
@@ -38,9 +38,9 @@ fn run(command: &mut Command) -> String {
     said(&output.stdout)
 }
 
-/// `git am` takes it on a vanilla tree of each series, checkpatch finds no error in it, and what it
-/// makes of btrfs is what patch(1) and a copy of the files make of it: what the guest's kernel is
-/// built from.
+/// `git am` accepts the series on a vanilla tree of each series, and checkpatch finds no error in
+/// it. The resulting btrfs equals the one that patch(1) and a copy of the files make, from which
+/// the guest's kernel is built.
 #[test]
 fn git_am_takes_the_series_on_every_kernel() {
     let sources = sources();
@@ -54,7 +54,7 @@ fn git_am_takes_the_series_on_every_kernel() {
         );
         return;
     }
-    // Most of the time of each is one thread that unpacks.
+    // The time of each is mostly one thread that unpacks.
     std::thread::scope(|scope| {
         for source in &sources {
             scope.spawn(move || {

@@ -11,16 +11,16 @@ use crate::comparison::in_a_word;
 use crate::metric::Metric;
 use crate::recommendation::ranking::{Rank, RankedCandidate, RankedCell};
 
-/// A candidate that is behind by more than this somewhere is not recommended for all: 10 % fewer
-/// IOPS, or a latency of more than the best one divided by 0.9.
+/// Largest regret of a candidate that is recommended for all cells: 10 % fewer IOPS, or a latency
+/// of more than the best one divided by 0.9.
 const MOST_BEHIND: f64 = 0.1;
 /// The axes by which a recommendation is split first.
 const SPLIT_FIRST: [&str; 2] = ["array", "workload"];
 
-/// The candidate to take for some cells, and what each candidate costs.
+/// The candidate to choose for some cells, and the cost of each candidate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
-    /// The axes and values that the cells have in common and others have not; empty for all cells.
+    /// Axes and values that these cells share and others lack; empty for all cells.
     #[serde(rename = "for")]
     pub scope: Cell,
     /// The recommended candidate; `None` where no candidate is best.
@@ -28,9 +28,9 @@ pub struct Choice {
     /// The candidate that the rule puts first, also where no candidate is best. `None` if no
     /// candidate has a result in every cell.
     pub least_regret: Option<String>,
-    /// All candidates are as good as the best in every cell.
+    /// True if all candidates are as good as the best in every cell.
     pub makes_no_difference: bool,
-    /// The numbers of cells and metrics that are judged.
+    /// Number of cells and metrics that are judged.
     pub judged: usize,
     /// The candidates in the order of the rule.
     pub regrets: Vec<Regret>,
@@ -40,22 +40,21 @@ pub struct Choice {
     pub parts: Vec<Self>,
 }
 
-/// How far one candidate is behind the best of each cell.
+/// Regret of one candidate: its distance from the best of each cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Regret {
     pub candidate: String,
-    /// The numbers of cells and metrics in which it is best or as good, and in which that is
-    /// certain.
+    /// Number of cells and metrics in which it is best or as good, and in which that is certain.
     pub good: usize,
     pub certainly_good: usize,
-    /// The same where it is behind.
+    /// Number of cells and metrics in which it is behind, and in which that is certain.
     pub behind: usize,
     pub certainly_behind: usize,
-    /// The weighted mean of what it is behind, in per cent of a ratio to the best.
+    /// Weighted mean of its regret, in per cent of a ratio to the best.
     pub mean_percent: f64,
-    /// The cell in which it is farthest behind; `None` if it is best everywhere.
+    /// Cell in which it is farthest behind; `None` if it is best everywhere.
     pub worst: Option<WorstCell>,
-    /// The cells in which it has no result, though others have.
+    /// Cells in which it has no result, though others have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without_result: Vec<Cell>,
     #[serde(skip)]
@@ -64,7 +63,7 @@ pub struct Regret {
     most: f64,
 }
 
-/// The cell in which a candidate is farthest behind.
+/// Cell in which a candidate is farthest behind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorstCell {
     pub cell: Cell,
@@ -95,7 +94,7 @@ impl Choice {
             candidates.iter().filter_map(|name| Regret::over(name, cells)).collect();
         order(&mut regrets, margin);
         let first = regrets.first().filter(|first| first.is_complete());
-        // What is no effect of interest is not behind.
+        // A candidate within the smallest effect of interest is not behind.
         let most = (-(-MOST_BEHIND).ln_1p()).max(margin);
         let is_best = |first: &&Regret| first.most <= most;
         let mut choice = Self {
@@ -115,8 +114,8 @@ impl Choice {
         choice
     }
 
-    /// Adds the choices for each value of an axis: for arrays always, for others where no candidate
-    /// is best for all. An axis that does not vary here is passed over.
+    /// Adds the choices for each value of an axis: for arrays always, for other axes if no
+    /// candidate is best for all. An axis with one value here is skipped.
     fn split(
         &mut self,
         candidates: &[&str],
@@ -153,20 +152,20 @@ impl Choice {
         self.parts = values.into_iter().map(part).collect();
     }
 
-    /// The regret of the candidate that the rule puts first.
+    /// Returns the regret of the candidate that the rule puts first.
     pub fn first(&self) -> Option<&Regret> {
         self.regrets.first().filter(|_| self.least_regret.is_some())
     }
 
-    /// Whether the verdicts say of the first candidate what its estimates say, in every cell.
+    /// Returns true if verdicts and estimates on the first candidate agree in every cell.
     pub fn is_certain(&self) -> bool {
         self.first().is_some_and(|first| first.uncertain() == 0)
     }
 }
 
-/// Sorts candidates by the rule: those with a result in every cell, among these those whose mean
-/// regret is within the margin of the least mean, among these the least worst case. Worst cases
-/// within the margin are equal, and so the first candidate stays first, which is the baseline.
+/// Sorts candidates by the rule. First come those with a result in every cell, among these those
+/// whose mean regret is within the margin of the least mean, among these the least worst case.
+/// Worst cases within the margin are equal, so that the baseline stays first.
 fn order(regrets: &mut [Regret], margin: f64) {
     let complete = || regrets.iter().filter(|regret| regret.is_complete());
     let least = complete().map(|regret| regret.mean).fold(f64::INFINITY, f64::min);
@@ -182,8 +181,8 @@ fn order(regrets: &mut [Regret], margin: f64) {
     });
 }
 
-/// The axes by which a recommendation over these cells is split: array and workload, or else the
-/// first axis that there is.
+/// Returns the axes by which a recommendation over these cells is split: array and workload, or
+/// else the first axis.
 fn split_axes(cells: &[&RankedCell]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut axes: Vec<String> = Vec::new();
@@ -195,13 +194,13 @@ fn split_axes(cells: &[&RankedCell]) -> Vec<String> {
     let place = |axis: &String| SPLIT_FIRST.iter().position(|first| first == axis);
     axes.sort_by_key(|axis| place(axis).unwrap_or(SPLIT_FIRST.len()));
     let named = axes.iter().filter(|axis| place(axis).is_some()).count();
-    // Parts of parts of parts are no answer any more.
+    // Deeper nested parts are no useful answer.
     axes.truncate(named.max(1));
     axes
 }
 
 impl Regret {
-    /// The regret of a candidate over cells; `None` if it is in none of them.
+    /// Returns the regret of a candidate over cells; `None` if it is in none of them.
     fn over(candidate: &str, cells: &[&RankedCell]) -> Option<Self> {
         let (mut own, mut without_result) = (Vec::new(), Vec::new());
         for cell in cells {
@@ -245,7 +244,7 @@ impl Regret {
         self.without_result.is_empty()
     }
 
-    /// The number of cells and metrics in which the verdicts do not say what the estimates say.
+    /// Returns the number of cells and metrics in which verdicts and estimates differ.
     pub fn uncertain(&self) -> usize {
         self.good - self.certainly_good + self.behind - self.certainly_behind
     }

@@ -1,4 +1,4 @@
-//! The candidates of one cell in one metric, ranked by what each is behind the best.
+//! The candidates of one cell in one metric, ranked by their distance from the best.
 
 use std::str::FromStr;
 
@@ -10,15 +10,15 @@ use crate::answer::RelativeChange;
 use crate::comparison::{Comparison, in_a_word};
 use crate::metric::Metric;
 
-/// The word for the metric in a weight's selector, where others name an axis.
+/// Word for the metric in a weight's selector, in place of an axis.
 const METRIC: &str = "metric";
-/// The largest ratio that a candidate counts as behind: nothing is infinitely behind zero.
+/// Largest ratio by which a candidate counts as behind, since a ratio to zero would be infinite.
 const LARGEST_RATIO: f64 = 1e6;
 
 /// A weight of the cells that a selector names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weight {
-    /// Axes and their values, all of which a cell has; or `metric` and the name of one.
+    /// Axes and values that a cell must have; or `metric` and the name of one.
     selector: Vec<(String, String)>,
     number: f64,
 }
@@ -43,7 +43,7 @@ impl FromStr for Weight {
 }
 
 impl Weight {
-    /// Whether a cell and metric are those that the selector names.
+    /// Returns true if the selector names this cell and metric.
     pub fn selects(&self, cell: &Cell, metric: &Metric) -> bool {
         self.selector.iter().all(|(axis, value)| match axis.as_str() {
             METRIC => Metric::of_name(value) == *metric || metric.name() == value,
@@ -51,7 +51,7 @@ impl Weight {
         })
     }
 
-    /// The selector as it is typed.
+    /// Returns the selector as it is typed.
     pub fn selector(&self) -> String {
         let pairs = self.selector.iter().map(|(axis, value)| format!("{axis}={value}"));
         pairs.collect::<Vec<_>>().join(",")
@@ -69,7 +69,7 @@ pub struct RankedCell {
     pub metric: Metric,
     pub weight: f64,
     pub candidates: Vec<RankedCandidate>,
-    /// The candidates without a result here.
+    /// Candidates without a result here.
     pub without_result: Vec<String>,
 }
 
@@ -78,20 +78,20 @@ pub struct RankedCell {
 pub struct RankedCandidate {
     pub candidate: String,
     pub rank: Rank,
-    /// The candidate that this one is farthest behind; `None` for the best.
+    /// Candidate that this one is farthest behind; `None` for the best.
     pub behind: Option<String>,
     /// The change from that candidate to this one.
     pub change: Option<RelativeChange>,
-    /// The verdict on this candidate against that one; of the best, the one that is least certain
-    /// of all.
+    /// Verdict on this candidate against that one; for the best, the least certain of all its
+    /// verdicts.
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
-    /// Whether the verdicts say what the rank says.
+    /// True if verdicts and rank agree.
     pub is_certain: bool,
     /// The log-ratio by which it is behind; 0 for the best.
     #[serde(skip)]
     pub regret: f64,
-    /// The greatest number of seeds that would decide one of its open verdicts.
+    /// Largest number of seeds that would decide one of its undecided verdicts.
     #[serde(skip)]
     pub seeds_to_decide: Option<usize>,
 }
@@ -114,7 +114,7 @@ impl Rank {
     }
 }
 
-/// A candidate seen from another one.
+/// A candidate as compared with another one.
 struct Opponent<'a> {
     name: &'a str,
     /// The log-ratio by which the opponent is better; below 0 if it is worse.
@@ -169,7 +169,8 @@ fn rank(candidate: &str, pairs: &[&Comparison], margin: f64) -> RankedCandidate 
     }
 }
 
-/// The other side of a comparison that the candidate is in; `None` if nothing is known of the two.
+/// Returns the other side of a comparison with this candidate; `None` if nothing is known about the
+/// two.
 fn opponent<'a>(pair: &'a Comparison, candidate: &str) -> Option<Opponent<'a>> {
     let known = pair.change.or_else(|| of_medians(pair))?;
     let (name, change, verdict) = if pair.treatment == candidate {
@@ -189,8 +190,8 @@ fn opponent<'a>(pair: &'a Comparison, candidate: &str) -> Option<Opponent<'a>> {
     Some(Opponent { name, ahead, change, verdict, seeds_to_decide: pair.seeds_to_decide })
 }
 
-/// The change between the medians, where trials are too few for an estimate. Its interval is not
-/// known.
+/// Returns the change between the medians if trials are too few for an estimate. Its interval is
+/// not known.
 fn of_medians(pair: &Comparison) -> Option<RelativeChange> {
     let ratio = pair.treatment_median? / pair.baseline_median?;
     let percent = (ratio - 1.0) * 100.0;
@@ -198,7 +199,7 @@ fn of_medians(pair: &Comparison) -> Option<RelativeChange> {
     (!percent.is_nan()).then_some(change)
 }
 
-/// The change the other way round.
+/// Returns the change in the reverse direction.
 fn inverse(change: RelativeChange) -> RelativeChange {
     let inverse = |percent: f64| (1.0 / (1.0 + percent / 100.0) - 1.0) * 100.0;
     let RelativeChange { percent, low, high } = change;

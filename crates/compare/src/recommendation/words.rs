@@ -1,4 +1,4 @@
-//! A recommendation in words.
+//! Formats a recommendation as text.
 
 use disklab_stats::comparison::FEWEST;
 use disklab_units::prose::{count, in_shell, listed};
@@ -9,26 +9,26 @@ use crate::index::CellIndex;
 use crate::recommendation::choice::{Choice, Regret, WorstCell};
 use crate::recommendation::ranking::Weight;
 
-/// The most alternatives, and the most values of an axis, that are named one by one.
+/// Largest number of alternatives, and of an axis's values, that are named one by one.
 const MOST_NAMED: usize = 6;
 
-/// A choice, and what has to be known to put it in words.
+/// A choice, and the facts that its text needs.
 pub struct Words<'a> {
     pub choice: &'a Choice,
-    /// The sentences on each axis of a combination.
+    /// Sentences on each axis of a combination.
     pub by_axis: &'a [(&'a str, &'a Choice)],
     pub is_of_one_metric: bool,
-    /// The fewest and the most trials that are compared in a cell.
+    /// Least and largest number of trials that are compared in a cell.
     pub trials: (usize, usize),
     pub seeds_to_settle: Option<usize>,
-    /// The word for a trial of a cell among others: `seed` or `repeat`.
+    /// Word for a trial of a cell: `seed` or `repeat`.
     pub noun: &'static str,
-    /// The smallest effect of interest, as a share.
+    /// Smallest effect of interest, as a share.
     pub smallest_effect: f64,
     pub weights: &'a [Weight],
 }
 
-/// The commands that run the records on to so many seeds; none for results that were imported.
+/// Returns the commands that run the records up to this number of seeds; none for imported results.
 pub fn to_settle(seeds: Option<usize>, records: &[CellIndex]) -> Vec<String> {
     let Some(number) = seeds.filter(|number| *number <= MOST_SEEDS) else { return Vec::new() };
     let command = |index: &CellIndex| {
@@ -44,7 +44,7 @@ pub fn to_settle(seeds: Option<usize>, records: &[CellIndex]) -> Vec<String> {
 }
 
 impl Words<'_> {
-    /// The answer, without its last full stop.
+    /// Returns the answer, without its last full stop.
     pub fn headline(&self) -> String {
         const FOR: &str = "For these disks and loads";
         let choice = self.choice;
@@ -78,7 +78,7 @@ impl Words<'_> {
         )
     }
 
-    /// The sentences below the answer, without their full stops.
+    /// Returns the sentences below the answer, without their full stops.
     pub fn details(&self) -> Vec<String> {
         let choice = self.choice;
         let parts = parts(choice).filter(|_| !choice.makes_no_difference);
@@ -99,7 +99,8 @@ impl Words<'_> {
         details
     }
 
-    /// `best or as good in 8 of 9 cells, in 6 of them with certainty; worst case: ...`.
+    /// Formats a regret: `best or as good in 8 of 9 cells, in 6 of them with certainty; worst case:
+    /// ...`.
     fn record_of(&self, regret: &Regret) -> String {
         let judged = regret.good + regret.behind;
         let places = if regret.good == judged {
@@ -120,7 +121,8 @@ impl Words<'_> {
         }
     }
 
-    /// `worst case: 3.0 % behind pid (interval -5.1 % to -1.0 %) on hdd-raid1, seqread-1m-qd16`.
+    /// Formats `worst case: 3.0 % behind pid (interval -5.1 % to -1.0 %) on hdd-raid1,
+    /// seqread-1m-qd16`.
     fn worst(&self, worst: &WorstCell) -> String {
         let WorstCell { cell, metric, behind, change, .. } = worst;
         let other = answer::name(behind);
@@ -142,7 +144,7 @@ impl Words<'_> {
         format!("worst case: {metric}{size}{interval}{place}")
     }
 
-    /// A sentence for each other candidate, and for the rest together.
+    /// Returns a sentence for each other candidate, and one for the rest together.
     fn alternatives(&self) -> Vec<String> {
         let others = || self.choice.regrets.iter().skip(usize::from(self.choice.first().is_some()));
         let sentence = |regret: &Regret| {
@@ -174,7 +176,7 @@ impl Words<'_> {
         }
     }
 
-    /// Names the cells that are open, and how many trials would settle them.
+    /// Names the undecided cells, and the number of trials that would settle them.
     fn open(&self) -> Option<String> {
         let first = self.choice.first()?;
         let open = Some(first.uncertain()).filter(|open| *open > 0)?;
@@ -220,10 +222,10 @@ impl Words<'_> {
     }
 }
 
-/// `array: queue on hdd-raid1 and hdd-8-mixed; pid on ssd-raid10`.
+/// Formats parts: `array: queue on hdd-raid1 and hdd-8-mixed; pid on ssd-raid10`.
 fn parts(choice: &Choice) -> Option<String> {
     let (axis, _) = choice.parts.first()?.scope.0.last()?;
-    // What is said before the values of the axis, and after them.
+    // Text before the values of the axis, and after them.
     let mut groups: IndexMap<(String, String), Vec<&str>> = IndexMap::new();
     for part in &choice.parts {
         let value = part.scope.0.last().map_or("", |(_, value)| value.as_str());
@@ -247,7 +249,8 @@ fn parts(choice: &Choice) -> Option<String> {
     Some(format!("{axis}: {}", groups.join("; ")))
 }
 
-/// `devid has no result in 2 cells (hdd-raid1, randread-4k-qd1) and is not recommended`.
+/// Formats missing results: `devid has no result in 2 cells (hdd-raid1, randread-4k-qd1) and is not
+/// recommended`.
 fn lacking(regret: &Regret) -> Option<String> {
     let first = regret.without_result.first()?;
     let place = if first.0.is_empty() { "all".to_owned() } else { answer::values(first) };

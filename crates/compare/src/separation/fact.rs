@@ -4,7 +4,7 @@ use disklab_results::{Sample, Spread};
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
 
-/// Fewer trials have no range.
+/// Least number of trials for a range.
 pub(super) const FEWEST: usize = 2;
 
 /// A choice and the samples of its trials.
@@ -12,8 +12,8 @@ pub(super) const FEWEST: usize = 2;
 pub struct Side<'a> {
     pub name: &'a str,
     pub samples: &'a [&'a Sample],
-    /// The mean time for which a request queued at its disk before the disk began with it, over all
-    /// disks' requests, in ns: of each trial whose closing record has that time.
+    /// For each trial whose closing record has it: the mean queueing time of a request before its
+    /// disk began to serve it, over all disks' requests, in ns.
     pub queued: &'a [f64],
 }
 
@@ -42,7 +42,7 @@ pub struct Fact {
 pub enum Unit {
     Nanos,
     Bytes,
-    /// 0 to 1, shown as per cent.
+    /// A share, 0 to 1, shown as per cent.
     Share,
     Count,
 }
@@ -82,12 +82,12 @@ impl<'a> Sides<'a> {
         Fact { name, unit, treatment, baseline, apart }
     }
 
-    /// Whether any side has too few trials for a range.
+    /// Returns true if a side has too few trials for a range.
     pub fn are_few(self) -> bool {
         self.treatment.samples.len().min(self.baseline.samples.len()) < FEWEST
     }
 
-    /// The medians of both sides between some words, if the sides are apart.
+    /// Formats the medians of both sides between some words, if the sides are apart.
     pub fn in_words(self, fact: &Fact, before: &str, after: &str) -> Option<String> {
         let (one, other) = fact.medians().filter(|_| fact.apart)?;
         let (treatment, baseline) = (self.treatment.name, self.baseline.name);
@@ -96,7 +96,7 @@ impl<'a> Sides<'a> {
 }
 
 impl Fact {
-    /// The medians in words, if both sides have one.
+    /// Formats the medians, if both sides have one.
     pub(super) fn medians(&self) -> Option<(String, String)> {
         Some((self.unit.show(self.treatment?.median), self.unit.show(self.baseline?.median)))
     }

@@ -5,7 +5,7 @@ use disklab_units::prose::digits;
 
 use super::fact::{Fact, Side, Sides, near};
 
-/// How long requests took, and in what.
+/// Times of requests, and their parts.
 pub struct Times<'a> {
     pub latency: &'a Fact,
     pub service: &'a Fact,
@@ -13,7 +13,7 @@ pub struct Times<'a> {
     pub queued: &'a Fact,
 }
 
-/// Queueing against service.
+/// Compares queueing with service.
 pub fn time(times: &Times, sides: Sides) -> Option<String> {
     let Times { latency, service, waiting, queued } = times;
     if latency.medians().is_none() {
@@ -37,7 +37,7 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
             ),
         })
     };
-    // Less of it, where a request takes longer, is no reason for that.
+    // A smaller part of a longer time is no cause of it.
     let longer = |fact: &Fact| Some(fact.treatment?.median > fact.baseline?.median);
     let contrary = service.apart && longer(service) != longer(latency);
     let at_disks = || Some(format!("at its disk {}", part(queued, "queues for")?));
@@ -67,7 +67,7 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
     Some(text)
 }
 
-/// Says, for trials that fio did not measure, which times of a request at its disk are apart.
+/// Describes which times of a request at its disk are apart, for trials that fio did not measure.
 fn at_disks_alone(queued: &Fact, service: &Fact, sides: Sides) -> Option<String> {
     let facts = [(queued, "queues for"), (service, "is served")];
     let apart = facts.into_iter().filter(|(fact, _)| fact.apart);
@@ -88,7 +88,7 @@ fn at_disks_alone(queued: &Fact, service: &Fact, sides: Sides) -> Option<String>
     })
 }
 
-/// `the disks served 2.1 requests for each of fio's with queue, 1.0 with pid`.
+/// Formats `the disks served 2.1 requests for each of fio's with queue, 1.0 with pid`.
 fn requests_of_disks(Sides { treatment, baseline, .. }: Sides) -> String {
     let of_side = |side: Side| {
         let each = side.samples.iter().map(|sample| {

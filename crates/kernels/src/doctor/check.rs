@@ -1,35 +1,35 @@
-//! A finding of doctor.
+//! A result of doctor.
 
 use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckState {
-    /// There, and fit for use.
+    /// Present, and fit for use.
     Good,
-    /// Not there, and can be had.
+    /// Missing, and available.
     Missing,
-    /// There, and not fit for use.
+    /// Present, and not fit for use.
     Bad,
-    /// Not there, and nothing wants it as long as the kernel that is built is used.
+    /// Missing, and not needed while the built kernel is used.
     Unneeded,
 }
 
 impl CheckState {
-    /// Whether disklab can do without anything being done about it.
+    /// Returns true if no action is needed.
     pub fn will_do(self) -> bool {
         matches!(self, Self::Good | Self::Unneeded)
     }
 }
 
-/// A thing that disklab needs, as it was found.
+/// A thing that disklab needs, and its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub name: String,
     pub state: CheckState,
-    /// The finding, for people.
+    /// Detail of the state, for people.
     pub detail: String,
-    /// Command to type, or what to do; None if nothing need be done.
+    /// Command to type, or an action; None if nothing is to be done.
     pub remedy: Option<String>,
 }
 

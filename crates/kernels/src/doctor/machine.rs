@@ -1,4 +1,4 @@
-//! The machine itself: processor, memory, what its kernel permits, and the cache's file system.
+//! The machine itself: processor, memory, permissions of its kernel, and the cache's file system.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::check::Check;
 use crate::cache::Cache;
 use crate::file;
 
-/// A guest's memory and a little more.
+/// Memory of a guest with a margin.
 const ONE_GUEST: Bytes = Bytes::gib(1);
 
-/// A kernel's source unpacked, its objects, and the prepared disks of the first suite.
+/// Room for an unpacked kernel source, its objects, and the prepared disks of the first suite.
 const FIRST_RUN: Bytes = Bytes::gib(5);
 
-/// The prepared disks and the copies of a run, where the kernel is built already.
+/// Room for the prepared disks and the copies of a run, if the kernel is built already.
 const LATER_RUN: Bytes = Bytes::gib(1);
 
 pub(super) fn processor() -> Check {
@@ -80,7 +80,7 @@ fn available(meminfo: &str) -> Option<Bytes> {
     line.trim().strip_suffix(" kB")?.parse().ok().map(Bytes::kib)
 }
 
-/// The guest's memory is a file here that it maps and runs programs from.
+/// Checks the folder of the guest's memory, a file that the guest maps and executes.
 pub(super) fn shared_memory(folder: &Path) -> Check {
     let name = "shared memory";
     let at = folder.display();
@@ -118,7 +118,7 @@ pub(super) fn space(cache: &Cache, built: bool) -> Check {
     }
 }
 
-/// Whether a copy of prepared disks shares their blocks. Both ways work.
+/// Checks if a copy of prepared disks shares their blocks. Both ways work.
 pub(super) fn copies(cache: &Cache) -> Check {
     let name = "copies of disks";
     match clone(&cache.disks()) {
@@ -136,7 +136,7 @@ fn clone(folder: &Path) -> std::io::Result<bool> {
         Ok(ioctl_ficlone(File::create(&to)?, File::open(&from)?).is_ok())
     };
     let result = probe();
-    // Whatever was made goes; a leftover would be an empty file of no consequence.
+    // The files are removed; a leftover would be an empty file without consequence.
     let _ = (fs::remove_file(&from), fs::remove_file(&to));
     result
 }

@@ -1,5 +1,4 @@
-//! Builds from tiny trees whose Makefile behaves like the kernel's: the build cannot tell them from
-//! real ones.
+//! Tests builds from tiny trees whose Makefile behaves like the kernel's.
 
 mod place;
 mod revisions;
@@ -348,7 +347,7 @@ fn a_kernel_of_an_installed_release_is_found_and_an_own_build_goes_before_it() {
     assert_eq!((listing.kernels.len(), listing.damaged.len()), (1, 1));
 }
 
-/// A tree's btrfs is its own, and disklab's read policies come only where they are asked for.
+/// A tree's btrfs is its own, and disklab's read policies are added on request only.
 #[test]
 fn a_tree_has_its_own_btrfs_unless_disklabs_policies_are_asked_for() {
     let place = BuildPlace::new();
@@ -361,7 +360,7 @@ fn a_tree_has_its_own_btrfs_unless_disklabs_policies_are_asked_for() {
     assert!(!has(&own) && has(&both));
     assert!(!own.plain_names_are_ours() && !both.plain_names_are_ours(), "it is no lab's kernel");
     assert_eq!(place.built().kernel.key, both.key);
-    // A folder whose name ends so is a tree of that name.
+    // A folder whose name has this ending is a tree with that name.
     std::fs::rename(place.path("tree"), place.path("tree:disklab")).unwrap();
     let odd = place.named(&format!("{tree}:disklab")).unwrap().kernel;
     assert_eq!((odd.key, odd.btrfs), (own.key, Some(Btrfs::Untouched)));

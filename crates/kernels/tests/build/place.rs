@@ -86,14 +86,14 @@ impl BuildPlace {
         build.named(value, &mut |_| {})
     }
 
-    /// The same, looked at only.
+    /// Looks up the kernel that a suite's axis names.
     pub fn look(&self, value: &str) -> Result<KernelLookup, Error> {
         let (cache, share) = (self.cache(), self.share());
         let build = Build { cache: &cache, share: &share, jobs: 2, stop: &RUN };
         build.look(value, &mut |_| {})
     }
 
-    /// `git` in the tree.
+    /// Runs `git` in the tree.
     pub fn git(&self, arguments: &[&str]) -> String {
         let who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "tag.gpgSign=false"];
         let output = Command::new("git")
@@ -110,8 +110,7 @@ impl BuildPlace {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Makes the tree a repository with two revisions, `one` and `two`, which differ in what they
-    /// build.
+    /// Makes the tree a repository with two revisions, `one` and `two`, whose builds differ.
     pub fn two_revisions(&self) {
         self.git(&["init", "-q"]);
         for (tag, text) in [("one", "true # one\n"), ("two", "true # two\n")] {
@@ -122,22 +121,22 @@ impl BuildPlace {
         }
     }
 
-    /// `<tree>@<revision>`
+    /// Returns `<tree>@<revision>`.
     pub fn at_revision(&self, revision: &str) -> String {
         format!("{}@{revision}", self.path("tree").display())
     }
 
-    /// Builds from the tree; this has to work.
+    /// Builds from the tree, which must succeed.
     pub fn built(&self) -> Built {
         self.build(&self.tree()).0.unwrap()
     }
 
-    /// Builds from the tree; this has to fail.
+    /// Builds from the tree, which must fail.
     pub fn refused(&self) -> String {
         self.build(&self.tree()).0.unwrap_err().to_string()
     }
 
-    /// Names in the cache's folder for kernels, without the locks.
+    /// Returns the names in the cache's folder for kernels, without the locks.
     pub fn kernels(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path("cache/kernels")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
