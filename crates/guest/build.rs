@@ -1,6 +1,6 @@
-//! A fingerprint of all that decides what the disks do, so that a program and a library of
-//! different builds are told apart ([`BUILD`] in lib.rs): cargo updates them separately, and an old
-//! library would give old results in silence.
+//! Computes a fingerprint of the sources that decide what the disks do ([`BUILD`] in lib.rs). It
+//! distinguishes a program and a library of different builds: cargo updates them separately, and an
+//! old library would silently give old results.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz [SECONDS]`: runs libFuzzer on each parser in `fuzz/`, for so long over all of
-//! them.
+//! `cargo xtask fuzz [SECONDS]`: runs libFuzzer on each parser in `fuzz/`, in SECONDS for all of
+//! them together.
 //!
-//! The stable compiler can do it: coverage is a pass of LLVM, and no sanitizer is used.
+//! The stable compiler suffices: coverage is a pass of LLVM, and no sanitizer is used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 const DEFAULT_SECONDS: u64 = 60;
-/// Parsers that take long at short input are wrong too.
+/// A parser that takes long for short input is wrong too.
 const LONGEST_INPUT: u64 = 1 << 16;
-/// The same flags as cargo-fuzz sets.
+/// The flags that cargo-fuzz sets.
 const COVERAGE: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -57,7 +57,8 @@ fn targets(folder: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Begins with the files that the tests have, and goes on from what earlier runs found.
+/// Fuzzes a target. It begins with the files of the tests, and continues from the findings of
+/// earlier runs.
 fn fuzz(target: &str, root: &Path, built: &Path, seconds: u64) -> anyhow::Result<()> {
     let corpus = built.join("corpus").join(target);
     let artifacts = built.join("artifacts");
@@ -92,7 +93,7 @@ fn fuzz(target: &str, root: &Path, built: &Path, seconds: u64) -> anyhow::Result
     Ok(())
 }
 
-/// `folder` and all below it.
+/// Returns `folder` and all folders below it.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned()];
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

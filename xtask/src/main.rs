@@ -1,6 +1,6 @@
-//! Chores of the project that are no part of the program: `cargo xtask bench`, or some sections of
-//! it: `cargo xtask bench decisions`; `cargo xtask fuzz` tries the parsers; `cargo xtask results
-//! PAGE RECORD...` makes a page of `docs/results`.
+//! Chores of the project that are not part of the program. `cargo xtask bench` runs benches, or
+//! some sections: `cargo xtask bench decisions`. `cargo xtask fuzz` fuzzes the parsers. `cargo
+//! xtask results PAGE RECORD...` makes a page of `docs/results`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 mod bench;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match chore() {
         Ok(()) => ExitCode::SUCCESS,
-        // Its causes, and not where in this program it was said.
+        // The causes of the error are printed, without its place in this program.
         Err(error) => {
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE

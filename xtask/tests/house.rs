@@ -1,6 +1,6 @@
-//! The rules of the house that no compiler checks: the map of crates in docs/ARCHITECTURE.md is
-//! that of the manifests, lines are at most 100 columns wide, a name has one meaning, and files of
-//! others are opened with care.
+//! Tests the rules that no compiler checks: the map of crates in docs/ARCHITECTURE.md agrees with
+//! the manifests, lines are at most 100 columns wide, a name has one meaning, and files from others
+//! are opened with care.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const COLUMNS: usize = 100;
-/// Files of one crate may share a type name with two others in the tree, no more.
+/// Largest number of files that may define types with the same name.
 const MEANINGS: usize = 3;
-/// A map's rows stand between these two lines of docs/ARCHITECTURE.md.
+/// The rows of the map stand between these two lines of docs/ARCHITECTURE.md.
 const BEGIN: &str = "<!-- map of crates: written by `cargo test -p xtask` -->";
 const END: &str = "<!-- end of the map -->";
 
@@ -18,7 +18,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
 }
 
-/// The text files that git tracks, by path; none in a tree that is no checkout.
+/// Returns the text files that git tracks, by path; none outside a checkout.
 fn tracked() -> Vec<(String, String)> {
     let listed = Command::new("git").arg("-C").arg(repository()).args(["ls-files", "-z"]).output();
     let Ok(listed) = listed.map(|output| output.stdout) else { return Vec::new() };
@@ -70,7 +70,7 @@ fn crates() -> BTreeMap<String, Crate> {
     folders.iter().filter_map(read).collect()
 }
 
-/// Rows of a table; a crate stands below all that it uses.
+/// Returns the rows of the table. A crate comes after all crates that it uses.
 fn map() -> String {
     let crates = crates();
     let mut floors: BTreeMap<&str, usize> = BTreeMap::new();
@@ -96,7 +96,8 @@ fn map() -> String {
     format!("| crate | what it is | uses, of ours |\n| --- | --- | --- |\n{rows}")
 }
 
-/// Puts a table between its two lines of docs/ARCHITECTURE.md; panics if another stood there.
+/// Puts a table between its two lines of docs/ARCHITECTURE.md, and panics if another table was
+/// there.
 fn check_table(begin: &str, end: &str, table: &str) {
     let path = repository().join("docs/ARCHITECTURE.md");
     let text = fs::read_to_string(&path).expect("docs/ARCHITECTURE.md");
@@ -116,7 +117,7 @@ fn the_map_of_crates_is_that_of_the_manifests() {
     check_table(BEGIN, END, &map());
 }
 
-/// The files of the kernel that each patch changes, and the first paragraph of its message.
+/// Lists the kernel files that each patch changes, and the first paragraph of its message.
 fn changed_kernel_files() -> String {
     let mut rows = BTreeMap::new();
     for folder in ["guest-kernel/patches", "guest-kernel/btrfs/patches"] {
@@ -127,7 +128,7 @@ fn changed_kernel_files() -> String {
             let name = name.to_string_lossy().into_owned();
             let text = fs::read_to_string(&path).expect("a patch");
             let (message, _) = text.split_once("\n--- a/").expect("a patch with a message");
-            // A subject alone says what, and not yet why.
+            // The first paragraph gives the reason; the subject alone does not.
             let paragraphs: Vec<&str> = message.split("\n\n").map(str::trim).collect();
             let why = if paragraphs[0].ends_with('.') { paragraphs[0] } else { paragraphs[1] };
             let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -157,7 +158,7 @@ fn lines_are_at_most_100_columns_wide() {
             Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let code = ["rs", "c", "h", "js", "py"].contains(&ending);
         let prose = ending == "md" && !path.contains("CHANGELOG");
-        // A fence in a page of results holds what a program printed.
+        // A fence in a page of results holds a program's output.
         let printed = path.starts_with("docs/results");
         let mut in_fence = false;
         let lines = text.lines().enumerate().filter(|(_, line)| {
@@ -173,11 +174,12 @@ fn lines_are_at_most_100_columns_wide() {
     assert_none(&found, "lines over 100 columns");
 }
 
-/// The paths that the modules of a crate import, by the modules' own, and whether they export them;
-/// its root is the empty path.
+/// Imports of a crate's modules, by the module's path, with whether they are exported. The root is
+/// the empty path.
 type Imports = BTreeMap<Vec<String>, Vec<(Vec<String>, bool)>>;
 
-/// The paths of a `use` declaration, one for each leaf: `a::{b, c as d}` is `a::b` and `a::c`.
+/// Returns the paths of a `use` declaration, one for each leaf: `a::{b, c as d}` is `a::b` and
+/// `a::c`.
 fn leaves(tree: &str) -> Vec<Vec<String>> {
     let path = |text: &str| -> Vec<String> {
         let text = text.split(" as ").next().unwrap_or_default();
@@ -197,7 +199,7 @@ fn leaves(tree: &str) -> Vec<Vec<String>> {
     parts.flat_map(leaves).map(|leaf| [path(head), leaf].concat()).collect()
 }
 
-/// A file without the items that only tests have.
+/// Returns the text of a file without the items for tests.
 fn without_tests(text: &str) -> String {
     let mut pieces = text.split("#[cfg(test)]\n");
     let first = pieces.next().unwrap_or_default();
@@ -209,7 +211,7 @@ fn without_tests(text: &str) -> String {
     std::iter::once(first).chain(rest).collect()
 }
 
-/// Crates that read files of others, and no files besides, open them with the crate `files` only.
+/// Crates that read files from others open them with the crate `files` only.
 #[test]
 fn what_others_wrote_is_opened_with_care() {
     let readers =
@@ -225,7 +227,7 @@ fn what_others_wrote_is_opened_with_care() {
     assert_none(&found, "files that are opened without disklab_files");
 }
 
-/// Reads the `use` declarations of all files of a crate but its tests.
+/// Reads the `use` declarations of all files of a crate except its tests.
 fn imports(sources: &Path) -> Imports {
     let own = tracked().into_iter().filter_map(|(path, text)| {
         let path = repository().join(path);
@@ -246,8 +248,8 @@ fn imports(sources: &Path) -> Imports {
     own.collect()
 }
 
-/// The module in which a path from `here` is defined; imports there are followed for so many steps.
-/// None for another crate's.
+/// Returns the module that defines a path as seen from `here`, following at most `steps` imports.
+/// None for a path of another crate.
 fn home(imports: &Imports, here: &[String], path: &[String], steps: usize) -> Option<Vec<String>> {
     let mut at = here.to_vec();
     let mut rest = path;
@@ -290,10 +292,10 @@ fn no_files_use_each_other_in_a_circle() {
         for (name, paths) in &imports {
             let own = paths.iter().filter(|(_, is_exported)| !is_exported);
             let homes = own.filter_map(|(path, _)| home(&imports, name, path, 8));
-            // The root is what all of a crate shares.
+            // All modules of a crate share its root.
             uses.insert(name, homes.filter(|home| home != name && !home.is_empty()).collect());
         }
-        // Whatever uses nothing that is left is in no circle.
+        // A module that uses no remaining module is in no cycle.
         loop {
             let left: BTreeSet<Vec<String>> = uses.keys().map(|name| (*name).clone()).collect();
             uses.retain(|_, homes| !homes.is_disjoint(&left));
@@ -307,7 +309,7 @@ fn no_files_use_each_other_in_a_circle() {
     assert_none(&circles, "files that use each other in a circle, and what uses them");
 }
 
-/// The names of types that a file defines.
+/// Returns the names of the types that a file defines.
 fn types(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -315,7 +317,7 @@ fn types(text: &str) -> impl Iterator<Item = &str> {
         if word == "pub" || word.starts_with("pub(") {
             word = words.find(|word| !word.ends_with(')'))?;
         }
-        // An indented `type` is that of a trait.
+        // An indented `type` belongs to a trait.
         let is_alias = word == "type" && !line.starts_with(' ');
         let is_type = is_alias || ["struct", "enum", "trait"].contains(&word);
         let name = is_type.then(|| words.next())??;
@@ -337,7 +339,7 @@ fn a_name_has_one_meaning() {
             defined.entry(name).or_default().insert(path);
         }
     }
-    // Each crate has one Error and one Result, each verb its Args.
+    // Each crate has one Error and one Result, and each verb its Args.
     let is_many = |name: &str, files: &BTreeSet<&str>| {
         files.len() > MEANINGS && !["Error", "Result", "Args"].contains(&name)
     };

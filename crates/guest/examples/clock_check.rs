@@ -1,9 +1,9 @@
-//! Holds the guest's cheap clock against the kernel's own answers; run in a guest by the tests of
-//! crates/runner.
+//! Compares the guest's cheap clock with the kernel's own answers. The tests of crates/runner run
+//! it in a guest.
 //!
 //! The vDSO answers clock reads from a page that it shares with the kernel
-//! (guest-kernel/patches/0001). Here each clock is read both ways in turn; a program that reads
-//! time must never see it go back, whichever way it asks.
+//! (guest-kernel/patches/0001). Here each clock is read both ways in turn. A program that reads
+//! time must never see it go back, in either way.
 
 use std::arch::asm;
 use std::process::exit;
@@ -33,7 +33,7 @@ fn ns(time: &libc::timespec) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// As programs do: through the C library and the vDSO.
+/// Reads a clock as programs do: through the C library and the vDSO.
 fn quick(clock: i32) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     check!(
@@ -44,7 +44,7 @@ fn quick(clock: i32) -> i64 {
     ns(&time)
 }
 
-/// By a system call.
+/// Reads a clock by a system call.
 fn slow(clock: i32) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let result: i64;
@@ -58,7 +58,8 @@ fn slow(clock: i32) -> i64 {
     ns(&time)
 }
 
-/// Far apart enough that reads alone do not move time (disklab_clock.h: 1024 of one instant do).
+/// Moves time, in steps so far apart that reads alone do not (disklab_clock.h: 1024 reads of one
+/// instant do).
 fn move_time() {
     std::thread::sleep(Duration::from_micros(10));
 }
@@ -84,7 +85,7 @@ fn no_clock_goes_back() {
     }
 }
 
-/// A program that waits by reading the clock gets on, and not much too far.
+/// A program that waits by reading the clock makes progress, and not much too fast.
 fn spinning_ends() {
     for clock in MOVING {
         let end = quick(clock) + 5_000_000;
@@ -105,11 +106,11 @@ fn calls(count: u32) {
     }
 }
 
-/// A burst of system calls takes no time; of a loop that goes on, so many together take a step
-/// (disklab_clock.h).
+/// A burst of system calls takes no time. In an endless loop, a fixed number of calls together
+/// takes a step (disklab_clock.h).
 fn calls_without_end_take_time() {
-    // Half of what is free, and of what takes a step together: each call is counted, and a mutex on
-    // its way.
+    // This is half of the free calls, and half of the calls that take a step together. Each call
+    // counts, and so does a mutex on its way.
     const FREE: u32 = 32_768;
     const BATCH: u32 = 32;
     const STEP: i64 = 32_768;
@@ -127,7 +128,7 @@ fn calls_without_end_take_time() {
     check!(quick(libc::CLOCK_MONOTONIC) == again, "time moves on after a sleep");
 }
 
-/// Where a trial gives system calls a time, each takes it.
+/// If a trial gives system calls a time, each call takes it.
 fn calls_take_what_they_are_given() {
     let give = |ns: &str| {
         let given = std::fs::write("/sys/module/disklab/parameters/system_call", ns);
@@ -222,7 +223,7 @@ fn others_see_the_same() {
     check!(quick(libc::CLOCK_MONOTONIC) > before, "the child's time is not ours");
 }
 
-/// A handler may read the clock in the middle of a read.
+/// A signal handler may read the clock during a read.
 fn signals_do_not_disturb() {
     static READ: AtomicI64 = AtomicI64::new(0);
     extern "C" fn handler(_: i32) {

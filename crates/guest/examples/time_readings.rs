@@ -1,8 +1,8 @@
-//! Reads time in every way that a program of a guest can, and prints each reading; run in guests
-//! by the tests of crates/runner.
+//! Reads time in every way that a program of a guest can, and prints each reading. The tests of
+//! crates/runner run it in guests.
 //!
-//! Two guests must print the same bytes. A reading that virtual time cannot have given ends the
-//! program with what is wrong.
+//! Two guests must print the same bytes. If virtual time cannot have given a reading, the program
+//! ends and says what is wrong.
 
 use std::arch::asm;
 use std::arch::x86_64::{__rdtscp, _rdtsc};
@@ -13,11 +13,12 @@ use std::process::exit;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Virtual ns that pass at once for a program that only reads the clock (disklab_clock.h).
+/// Virtual time, in ns, that passes at once for a program that only reads the clock
+/// (disklab_clock.h).
 const STEP: i64 = 32_768;
-/// The kernel's tick, ns.
+/// Tick of the kernel, in ns.
 const TICK: i64 = 10_000_000;
-/// When the guest's calendar begins and ends, at the latest: years around November 2023, s.
+/// Years that contain the guest's calendar, around November 2023, in s.
 const CALENDAR: std::ops::Range<i64> = 1_690_000_000..1_710_000_000;
 
 macro_rules! check {
@@ -37,7 +38,7 @@ fn ns(time: &libc::timespec) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Time of a clock by the C library, which asks the vDSO, or None if the guest has no such clock.
+/// Reads a clock through the C library, which asks the vDSO. None if the guest has no such clock.
 fn clock(id: i32) -> Option<i64> {
     // SAFETY: A timespec may be all zeroes, and the call writes to it.
     unsafe {
@@ -46,7 +47,7 @@ fn clock(id: i32) -> Option<i64> {
     }
 }
 
-/// Time of a clock by a system call.
+/// Reads a clock by a system call.
 fn clock_by_call(id: i32) -> Option<i64> {
     // SAFETY: A timespec may be all zeroes, and the call writes to it.
     unsafe {
@@ -64,7 +65,7 @@ fn counter() -> i64 {
     unsafe { _rdtsc() }.cast_signed()
 }
 
-/// The counter and the processor's number, by rdtscp.
+/// Reads the counter and the processor's number by rdtscp.
 fn counter_and_processor() -> (i64, u32) {
     let mut processor = u32::MAX;
     // SAFETY: The processors that this project runs on have the instruction; it writes to a
@@ -102,7 +103,7 @@ fn clocks() {
     }
 }
 
-/// The counter runs at 1 GHz of virtual time, and a program that waits for it gets on.
+/// The counter runs at 1 GHz of virtual time, and a program that waits for it makes progress.
 fn counters() {
     let (before, raw) = (counter(), now());
     print("rdtsc", before);
@@ -128,7 +129,7 @@ fn counters() {
     print("rdtscp after 1 ms of reading it", counter_and_processor());
 }
 
-/// The kernel answers in place of the processor: other registers and flags are as they were.
+/// The kernel answers in place of the processor, and leaves other registers and flags unchanged.
 fn instructions_change_nothing_else() {
     let (mut kept, mut low, mut high): (u64, u64, u64) = (0x1234_5678_9abc_def0, !0, !0);
     let carry: u8;
@@ -157,8 +158,8 @@ fn in_child(work: impl FnOnce() -> i32) -> i32 {
     }
 }
 
-/// The addresses at which kernels once had `gettimeofday` and `time`. The host's kernel may still
-/// answer there; hosts differ in whether they do, so only the answers are checked.
+/// Early kernels had `gettimeofday` and `time` at these addresses. The host's kernel may still
+/// answer there; hosts differ in that, so only the answers are checked.
 fn calls_at_fixed_addresses() {
     let status = in_child(|| {
         // SAFETY: A host that has no code there ends the child with a signal, as is expected.
@@ -273,7 +274,7 @@ extern "C" fn count(_: i32) {
 
 fn waits() {
     const MS: i64 = 1_000_000;
-    /// Slack of the timers of ordinary programs, ns.
+    /// Slack of the timers of ordinary programs, in ns.
     const SLACK: i64 = 60_000;
     let time = |ms: i64| libc::timespec { tv_sec: 0, tv_nsec: ms * MS };
     // SAFETY: The calls read and write variables of this function.
@@ -340,7 +341,7 @@ fn waits() {
             libc::pause();
         });
         check!(SIGNALS.load(Ordering::SeqCst) == 2, "two timers gave {SIGNALS:?} signals");
-        // Processor time, which passes where a program reads clocks without end.
+        // Processor time passes if a program reads clocks without end.
         for which in [libc::ITIMER_PROF, libc::ITIMER_VIRTUAL] {
             let mut every: libc::itimerval = zeroed();
             every.it_value.tv_usec = 20_000;

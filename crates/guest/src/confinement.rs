@@ -1,16 +1,17 @@
-//! Confines the process of a guest's kernel, and with it the processes of the guest's programs: it
-//! writes to the trial's folder and to the trial's disks, and nowhere else.
+//! Confines the process of a guest's kernel, and the processes of the guest's programs with it:
+//! they write to the trial's folder and to the trial's disks, and nowhere else.
 //!
-//! A lab file names programs, and they are root in the guest: they can mount the host's files
-//! writable, and can change the guest's kernel, which is an ordinary process of the user. So the
-//! process gives up what it does not need. Landlock refuses writes, devices, programs of the host,
-//! TCP, signals and tracing. A seccomp filter refuses what Landlock leaves out: attributes of
-//! files, every kind of socket, io_uring, and ioctls that change a filesystem. A process of root
-//! drops all capabilities but those that let it open files.
+//! A lab file names programs, and they are root in the guest. They can mount the host's files
+//! writable, and can change the guest's kernel, which is an ordinary process of the user. Therefore
+//! the process gives up all rights that it does not need. Landlock refuses writes, devices,
+//! programs of the host, TCP, signals and tracing. A seccomp filter refuses what Landlock does not
+//! cover: attributes of files, every kind of socket, io_uring, and ioctls that change a filesystem.
+//! A process of root drops all capabilities but those that let it open files.
 //!
-//! This happens in two steps. [`isolate`] is for before the kernel starts, as a process may signal
-//! those alone that it started afterwards. [`confine`] is for just before the first program of the
-//! plan: until then the kernel makes the file of its memory, a socket and more.
+//! This happens in two steps. [`isolate`] comes before the kernel starts, since afterwards a
+//! process may signal only processes that it started later. [`confine`] comes just before the first
+//! program of the plan: until then the kernel makes the file of its memory, a socket and other
+//! files.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -21,7 +22,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr;
 
-/// Command of the first process to the library: the trial's programs are about to begin.
+/// Message of the first process to the library: the trial's programs are about to begin.
 pub const COMMAND: &str = "confine";
 
 /// `LANDLOCK_CREATE_RULESET_VERSION`.
@@ -57,8 +58,8 @@ const FIRST: u64 = EXECUTE
     | MAKE_FIFO
     | MAKE_BLOCK
     | MAKE_SYM;
-/// Rights inside the trial's folders. Symbolic links are not among them: whoever reads the folder
-/// afterwards is not confined, and would follow them.
+/// Rights inside the trial's folders. Symbolic links are excluded: programs that read the folder
+/// afterwards are not confined, and would follow them.
 const INSIDE: u64 = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE;
 
 /// `struct landlock_ruleset_attr`.
@@ -79,7 +80,8 @@ struct PathBeneath {
     folder: i32,
 }
 
-/// The version of Landlock that this machine's kernel has; 0 if it has none or switched it off.
+/// Returns the version of Landlock of this machine's kernel; 0 if it has none or has it switched
+/// off.
 pub fn landlock_version() -> u32 {
     let version =
         // SAFETY: Without a ruleset the call answers with its version, and reads nothing.
@@ -87,8 +89,8 @@ pub fn landlock_version() -> u32 {
     u32::try_from(version).unwrap_or(0)
 }
 
-/// Names what a guest may do on a machine with this version of Landlock although it should not.
-/// None if it is confined wholly.
+/// Names an unwanted action that a guest may take on a machine with this version of Landlock. None
+/// if the guest is confined completely.
 pub fn gap(landlock: u32) -> Option<&'static str> {
     match landlock {
         0 => Some("write to every file that the user may write to, and start programs"),
@@ -98,7 +100,7 @@ pub fn gap(landlock: u32) -> Option<&'static str> {
     }
 }
 
-/// Everything that a version of Landlock can refuse.
+/// Returns everything that a version of Landlock can refuse.
 fn refused(version: u32) -> Ruleset {
     let since = |first: u32, rights: u64| if version >= first { rights } else { 0 };
     Ruleset {
@@ -108,8 +110,8 @@ fn refused(version: u32) -> Ruleset {
     }
 }
 
-/// Keeps signals and abstract sockets of the calling thread, and of all processes that it starts
-/// from now on, among themselves.
+/// Limits signals and abstract sockets of the calling thread, and of all processes that it starts
+/// from now on, to these processes.
 pub fn isolate() -> Result<(), String> {
     give_up_privileges()?;
     let scopes = Ruleset { scoped: refused(landlock_version()).scoped, ..Ruleset::default() };
@@ -127,8 +129,8 @@ fn give_up_privileges() -> Result<(), String> {
     check(no_more.into()).map(drop).map_err(|error| failed("giving up new privileges", error))
 }
 
-/// Confines the calling thread and all processes that it starts from now on. Writable are the
-/// `folders`; those that do not exist are left out.
+/// Confines the calling thread and all processes that it starts from now on. They may write to the
+/// `folders` only. Missing folders are left out.
 pub fn confine(folders: &[&Path]) -> Result<(), String> {
     let version = landlock_version();
     if version > 0 {
@@ -201,8 +203,8 @@ fn drop_capabilities() -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_capset, header, sets_at) }).map(drop)
 }
 
-/// System calls that change something outside although no file is opened for writing, or that reach
-/// other processes. A guest needs none of them once it has booted.
+/// System calls that change the machine without opening a file for writing, or that reach other
+/// processes. A booted guest needs none of them.
 const REFUSED_CALLS: [c_long; 34] = [
     libc::SYS_socket,
     libc::SYS_io_uring_setup,
@@ -241,20 +243,20 @@ const REFUSED_CALLS: [c_long; 34] = [
     libc::SYS_msgget,
 ];
 
-/// ioctls of the host that a guest needs: those of terminals (`0x54..`), but not those that type
-/// for the user, and cloning of file contents.
+/// ioctls of the host that a guest needs: those of terminals (`0x54..`), except those that type for
+/// the user, and cloning of file contents.
 const TERMINAL: u32 = 0x5400;
 const TYPING: [u32; 2] = [0x5412, 0x541C];
 const CLONING: [u32; 2] = [0x4004_9409, 0x4020_940D];
 
-// Fields of `struct seccomp_data`.
+// Offsets of fields of `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 const SECOND_ARGUMENT: u32 = 24;
 /// `AUDIT_ARCH_X86_64`.
 const X86_64: u32 = 0xC000_003E;
-/// Bit of the numbers of x32's system calls.
+/// Bit in the numbers of x32's system calls.
 const X32: u32 = 0x4000_0000;
 
 const ALLOW: libc::sock_filter = answer(libc::SECCOMP_RET_ALLOW);
@@ -269,14 +271,14 @@ const fn load(field: u32) -> libc::sock_filter {
     libc::sock_filter { code, jt: 0, jf: 0, k: field }
 }
 
-/// Skips so many instructions if the value that was loaded is `value`, so many if it is not.
+/// Skips `jt` instructions if the loaded value is `value`, and `jf` otherwise.
 const fn equals(value: u32, jt: u8, jf: u8) -> libc::sock_filter {
     let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     libc::sock_filter { code, jt, jf, k: value }
 }
 
-/// The filter. Programs of the guest have the guest kernel's own filter too, whose answer counts
-/// first, so that their system calls remain the guest's.
+/// Returns the filter. Programs of the guest have the guest kernel's own filter too, whose answer
+/// counts first, so that their system calls remain the guest's.
 fn filter() -> Vec<libc::sock_filter> {
     let beyond = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
     let and = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
@@ -308,7 +310,7 @@ fn filter_system_calls() -> io::Result<()> {
     // SAFETY: The program has as many instructions as it says, and lives until the call is over.
     let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, c_ulong::from(mode), &raw const program) };
     match check(set.into()) {
-        // A kernel without seccomp filters: User Mode Linux traces the programs then.
+        // If the kernel has no seccomp filters, User Mode Linux traces the programs.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
         other => other.map(drop),
     }
@@ -336,7 +338,7 @@ mod tests {
         assert_eq!(gap(6), None);
     }
 
-    /// A confined thread changes its own folder, and nothing elsewhere.
+    /// A confined thread changes its own folder only.
     #[test]
     fn a_confined_thread_writes_to_its_folder_alone() {
         if landlock_version() < 3 {

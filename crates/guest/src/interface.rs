@@ -1,6 +1,7 @@
-//! The seam to the guest kernel: `guest-kernel/files/arch/um/include/shared/disklab.h`, in Rust.
+//! The interface to the guest kernel: `guest-kernel/files/arch/um/include/shared/disklab.h`, in
+//! Rust.
 //!
-//! The kernel has one CPU and calls with interrupts off, so calls never overlap and one global
+//! The kernel has one CPU and calls with interrupts off, so that calls never overlap and one global
 //! library is enough. Stacks are 16 KiB. A panic must not unwind into the kernel: release builds
 //! abort, and so does `extern "C"`.
 
@@ -72,8 +73,7 @@ struct Global(UnsafeCell<Option<(Library, CLibrary)>>);
 unsafe impl Sync for Global {}
 static GLOBAL: Global = Global(UnsafeCell::new(None));
 
-/// The guest kernel is out of its mind or out of order: its trial ends here, and the console says
-/// why.
+/// Ends the trial after an impossible call of the guest kernel. The console gives the reason.
 fn give_up(what: &str) -> ! {
     eprintln!("disklab: the guest kernel went wrong: {what}");
     std::process::abort()
@@ -163,7 +163,7 @@ extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
         discard_granularity: if rotational { 0 } else { 4096 },
         rotational: rotational.into(),
         write_cache: disk.model.write_cache().into(),
-        // Linux does not use FUA on SATA disks unless told to (libata.fua=1): it writes and then
+        // Linux does not use FUA on SATA disks by default (libata.fua=1): it writes and then
         // flushes.
         fua: 0,
         spare: 0,
@@ -226,7 +226,7 @@ extern "C" fn transfer(
     if !library.holds(disk, sector, bytes) {
         give_up(&format!("a transfer of {bytes} bytes at sector {sector} of disk {disk}"));
     }
-    // IoSlice and IoSliceMut are struct iovec by their documentation, and so is CPiece.
+    // By their documentation, IoSlice and IoSliceMut are struct iovec, and so is CPiece.
     match op(code) {
         Op::Read => {
             // SAFETY: The kernel gives so many pieces, and each is a buffer of its own.
@@ -257,7 +257,7 @@ extern "C" fn mark(now: c_ulonglong, text: *const u8, length: c_uint) -> c_int {
     if understood { 0 } else { -rustix::io::Errno::INVAL.raw_os_error() }
 }
 
-/// Confines the guest; no mark, so that traces do not tell whether the host could do it.
+/// Confines the guest. This makes no mark, so that traces do not depend on the host's abilities.
 fn confine() -> c_int {
     match confinement::confine(&library().folders()) {
         Ok(()) => 0,
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use std::mem::{offset_of, size_of};
 
-    /// The numbers are those of gcc for the structures of disklab.h on x86-64.
+    /// gcc lays out the structures of disklab.h in this way on x86-64.
     #[test]
     fn structures_are_laid_out_as_in_c() {
         assert_eq!(

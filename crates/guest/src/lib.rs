@@ -2,9 +2,9 @@
 //! the guest's first process.
 //!
 //! The kernel's side of the library is `guest-kernel/files/arch/um/drivers/disklab_*.c`;
-//! [`interface`] is the seam. A trial is a folder. The guest's process is started in it and uses
-//! fixed names there (see `disklab_protocol::names`), so that nothing of where the folder lies can
-//! be seen in the guest.
+//! [`interface`] is the interface between them. A trial is a folder. The guest's process is started
+//! in it and uses fixed names there (see `disklab_protocol::names`), so that the guest cannot see
+//! the location of the folder.
 
 pub mod confinement;
 pub mod data;

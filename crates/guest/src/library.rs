@@ -1,4 +1,5 @@
-//! The disks of one guest: models, data, trace, counts, behind the calls of [`crate::interface`].
+//! The disks of one guest: models, data, trace and counts, behind the calls of
+//! [`crate::interface`].
 
 use crate::data::Data;
 use crate::heartbeat::HeartbeatPage;
@@ -17,40 +18,40 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::path::{Path, PathBuf};
 
-/// A request that has ended and that the kernel does not know of yet: `struct disklab_done`.
+/// A request that has ended and was not reported to the kernel yet: `struct disklab_done`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct EndedRequest {
     pub disk: u32,
     pub tag: u32,
-    /// 0 or -errno.
+    /// Result: 0 or -errno.
     pub error: i32,
 }
 
 struct OpenDisk {
     data: Data,
     bytes: u64,
-    /// By tag: what is at the disk.
+    /// Requests at the disk, by tag.
     present: Vec<Option<RequestAtDisk>>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct RequestAtDisk {
     arrival: Arrival,
-    /// Virtual ns.
+    /// Time of submission, in virtual ns.
     submitted: u64,
-    /// The trace's position then.
+    /// Position of the trace at that time.
     arrived: Arrived,
 }
 
-/// See the module.
+/// The disks of one guest; see the module.
 pub struct Library {
     folder: PathBuf,
     pub machine: GuestMachine,
     disks: Vec<OpenDisk>,
     bank: Bank,
     done: VecDeque<EndedRequest>,
-    /// Reused by `advance`.
+    /// Buffer that `advance` reuses.
     completions: Vec<(usize, Completion)>,
     trace: Option<TraceFile>,
     meter: Meter,
@@ -58,11 +59,11 @@ pub struct Library {
     random: Random,
     power_cuts: Option<PowerCuts>,
     requests: u64,
-    /// The first thing that went wrong on the host's side; such a trial is not complete.
+    /// First failure on the host's side. Such a trial is not complete.
     fault: Option<String>,
 }
 
-/// Why the disks could not be set up.
+/// Reason why the disks could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("{0}: {1}")]
@@ -133,12 +134,12 @@ impl Library {
         })
     }
 
-    /// Folders that the guest must be able to write to: its own, that of each disk's data, and that
-    /// of what power cuts leave.
+    /// Returns the folders that the guest must be able to write to: its own, that of each disk's
+    /// data, and that of power cuts.
     pub fn folders(&self) -> Vec<&Path> {
         let images = self.machine.disks.iter().filter_map(|disk| Path::new(&disk.image).parent());
         let cuts = self.machine.power_cuts.iter().map(|plan| plan.folder.as_path());
-        // The parent of a name alone is empty.
+        // The parent of a bare name is empty.
         let mut folders: Vec<&Path> = images.chain(cuts).collect();
         folders.retain(|folder| !folder.as_os_str().is_empty());
         folders.push(&self.folder);
@@ -147,8 +148,8 @@ impl Library {
         folders
     }
 
-    /// A request arrives. `Err` if the guest kernel asks for what cannot be: it is out of its mind,
-    /// and must end.
+    /// Handles a request that arrives. `Err` means that the guest kernel made an impossible
+    /// request, and must end.
     pub fn submit(&mut self, now: Nanos, arrival: Arrival) -> Result<(), String> {
         let Arrival { disk, tag, op, fua, sector, sectors } = arrival;
         let count = self.disks.len();
@@ -181,10 +182,10 @@ impl Library {
         Ok(())
     }
 
-    /// Lets time pass in the disks. The kernel comes again until [`Library::ended`] has nothing to
-    /// say at once.
+    /// Lets time pass in the disks. The kernel calls again until [`Library::ended`] has no more
+    /// requests.
     pub fn advance(&mut self, now: Nanos) {
-        // Else the data of what has ended is not here yet.
+        // Otherwise the data of an ended request is not here yet.
         if self.done.is_empty() {
             self.cut_power_if_due(now);
         }
@@ -196,12 +197,12 @@ impl Library {
         self.completions = completions;
     }
 
-    /// The next request that has ended; the kernel moves its data then.
+    /// Returns the next ended request. The kernel then moves its data.
     pub fn ended(&mut self) -> Option<EndedRequest> {
         self.done.pop_front()
     }
 
-    /// When there will be something to say.
+    /// Returns the time of the next event.
     pub fn next_event(&self) -> Option<Nanos> {
         let power = self.power_cuts.as_ref().and_then(PowerCuts::next_event);
         self.bank.next_event().into_iter().chain(power).min()
@@ -251,13 +252,13 @@ impl Library {
         self.done.push_back(EndedRequest { disk: disk as u32, tag: completion.id, error: 0 });
     }
 
-    /// Whether a transfer stays on its disk; a kernel in its right mind asks for no other.
+    /// Returns true if a transfer stays on its disk. A correct kernel makes no other transfer.
     pub fn holds(&self, disk: usize, sector: u64, bytes: u64) -> bool {
         let end = sector.checked_mul(512).and_then(|at| at.checked_add(bytes));
         self.disks.get(disk).is_some_and(|disk| end.is_some_and(|end| end <= disk.bytes))
     }
 
-    /// Fills `pieces` with what disk `disk` holds from `sector` on; an error is -errno.
+    /// Fills `pieces` with the data of disk `disk` from `sector` on. An error is -errno.
     pub fn read(&mut self, disk: usize, sector: u64, pieces: &mut [IoSliceMut]) -> i32 {
         let result = self.disks[disk].data.read(sector * 512, pieces);
         self.transferred(disk, "read", result)
@@ -270,7 +271,7 @@ impl Library {
         self.transferred(disk, "write", result)
     }
 
-    /// Discard and write-zeroes.
+    /// Handles discard and write-zeroes.
     pub fn zero(&mut self, disk: usize, sector: u64, sectors: u32) -> i32 {
         let (start, bytes) = (sector * 512, u64::from(sectors) * 512);
         let written = self.disks[disk].data.written_blocks(start, start + bytes, BLOCK);
@@ -278,7 +279,7 @@ impl Library {
         self.transferred(disk, "discard", result)
     }
 
-    /// Changes `blocks` of a disk's data, of which a power cut may want to know.
+    /// Changes `blocks` of a disk's data, after telling the power cuts.
     fn change(
         &mut self,
         disk: usize,
@@ -300,11 +301,11 @@ impl Library {
         -error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
     }
 
-    /// Takes what the first process says of the trial. False if the library does not know such a
-    /// mark, or if no phase had begun that could end.
+    /// Handles a mark of the first process. Returns false if the mark is unknown, or ends a phase
+    /// that had not begun.
     pub fn mark(&mut self, now: Nanos, text: &str) -> bool {
         let mark = text.parse();
-        // Often, and of no use in a trace.
+        // These marks are frequent, and useless in a trace.
         let is_count = matches!(mark, Ok(Mark::Fsynced(_) | Mark::Promised(_)));
         if let Some(trace) = self.trace.as_mut().filter(|_| !is_count) {
             trace.mark(now.0, text);
@@ -382,8 +383,7 @@ impl Library {
         self.fault(&format!("write of {} failed: {error}", path.display()));
     }
 
-    /// The console is the only way out before the closing record, and the only one if that cannot
-    /// be written.
+    /// Before the closing record, or if it cannot be written, the console is the only output.
     fn fault(&mut self, what: &str) {
         if self.fault.is_none() {
             eprintln!("disklab: {what}");
@@ -405,7 +405,7 @@ impl OpenDisk {
     }
 }
 
-/// The blocks that so many sectors from `sector` on are a part of.
+/// Returns the blocks that contain these sectors.
 fn blocks(sector: u64, sectors: u64) -> std::ops::Range<u64> {
     sector * 512 / BLOCK..((sector + sectors) * 512).div_ceil(BLOCK)
 }

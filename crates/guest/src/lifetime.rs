@@ -1,11 +1,10 @@
-//! A guest lives no longer than the process that started it, and its programs no longer than its
-//! kernel, however these end.
+//! Makes a guest end with the process that started it, and its programs end with its kernel, in any
+//! case.
 //!
-//! Each program of a guest is a process of the host, a child of the kernel's. It asks to die with
-//! the kernel, but only once it runs: a kernel that is killed just before that leaves a program
-//! behind that waits for ever and holds the guest's memory. So there is a keeper, a process that
-//! does nothing but wait for the kernel's end, whatever that is, and then ends the kernel's process
-//! group.
+//! Each program of a guest is a process of the host, a child of the kernel's process. It asks to
+//! die with the kernel, but only once it runs. A kernel that is killed just before that leaves a
+//! program behind that waits for ever and holds the guest's memory. Therefore a keeper process
+//! waits for the kernel's end, and then kills the kernel's process group.
 
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -15,13 +14,15 @@ use rustix::process::{
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Both, or the reason why not. Called once, in a process that has one thread.
+/// Binds both lifetimes; the error gives the reason if that fails. Called once, in a process that
+/// has one thread.
 pub fn bind() -> Result<(), String> {
     die_with_parent()?;
     keep().map_err(|error| format!("the guest's keeper cannot be started: {error}"))
 }
 
-/// A guest whose starter was killed must not go on: nobody would look at it, and it holds a core.
+/// Makes the guest end with its starter: otherwise nothing would watch it, and it would occupy a
+/// core.
 fn die_with_parent() -> Result<(), String> {
     let failed =
         |error| format!("the guest cannot be tied to the process that started it: {error}");
@@ -34,14 +35,14 @@ fn die_with_parent() -> Result<(), String> {
     }
 }
 
-/// Starts the keeper, unless the group is somebody else's too, as that of a guest that a script
-/// starts by hand.
+/// Starts the keeper, unless the group has other processes, as for a guest that a script starts by
+/// hand.
 fn keep() -> io::Result<()> {
     if getpgrp() != getpid() {
         return Ok(());
     }
-    // Programs close it when they begin, so that only the kernel's process holds the end to be
-    // written to.
+    // Programs close the pipe when they begin, so that only the kernel's process holds the write
+    // end.
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     // SAFETY: There is one thread, so that the child may do what any process does.
     match unsafe { libc::fork() } {
@@ -51,7 +52,7 @@ fn keep() -> io::Result<()> {
         }
         -1 => Err(io::Error::last_os_error()),
         _ => {
-            // Closed by the kernel's end.
+            // The end of the kernel closes this end.
             std::mem::forget(write);
             Ok(())
         }

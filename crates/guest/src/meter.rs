@@ -1,8 +1,8 @@
-//! Counts of each disk in each phase of a trial, as requests end.
+//! Counts each disk's requests in each phase of a trial, as requests end.
 //!
-//! The first process says when a phase may begin and when it is over. It begins `after` ns behind
-//! the first request that follows (fio's start is not part of the measurement, nor is its ramp),
-//! and ends with the last request that ended before its end was said.
+//! The first process announces a phase and its end. The phase begins `after` ns behind the first
+//! request that follows, so that neither fio's start nor its ramp is measured. It ends with the
+//! last request that ended before the end was announced.
 
 use crate::order::{Arrival, Order, OrderStep};
 use disklab_disks::Op;
@@ -14,9 +14,9 @@ use serde_json::Value;
 /// The state of the current phase.
 #[derive(Debug)]
 enum MeterState {
-    /// No phase goes on.
+    /// No phase is active.
     Idle,
-    /// A phase was announced; no request yet.
+    /// A phase was announced, and no request has come yet.
     Announced { name: String, after: u64 },
     /// A request has come: counting begins at `begin`.
     Waiting { name: String, begin: u64 },
@@ -28,9 +28,9 @@ enum MeterState {
 #[derive(Debug)]
 pub struct Meter {
     state: MeterState,
-    /// The disks', by the kernel.
+    /// Names of the disks in the kernel.
     names: Vec<String>,
-    /// By disk: requests at the disk, and since when that has not been zero.
+    /// Requests at each disk, and the time since which there is at least one.
     present: Vec<(u32, u64)>,
     order: Order,
     phases: Vec<PhaseCounts>,
@@ -48,13 +48,13 @@ impl Meter {
         }
     }
 
-    /// A phase may begin: `after` ns behind the next request.
+    /// Announces a phase, which begins `after` ns behind the next request.
     pub fn announce(&mut self, name: String, after: u64) {
         self.state = MeterState::Announced { name, after };
     }
 
-    /// A request arrives at a disk. `models` tells the models' own counters, if they are needed
-    /// now.
+    /// Counts a request that arrives at a disk. `models` returns the models' own counters, if they
+    /// are needed now.
     pub fn arrived(&mut self, arrival: &Arrival, now: u64, models: impl FnOnce() -> Vec<Value>) {
         let disk = arrival.disk;
         if let MeterState::Announced { name, after } = &mut self.state {
@@ -106,7 +106,7 @@ impl Meter {
         self.state = MeterState::Counting { phase, models: models() };
     }
 
-    /// A request has ended.
+    /// Counts a request that has ended.
     pub fn ended(&mut self, served: &Served, models: impl FnOnce() -> Vec<Value>) {
         self.begin_if_due(served.ended, models);
         let (count, since) = &mut self.present[served.disk];
@@ -137,8 +137,8 @@ impl Meter {
         add(&mut device.service, served.started);
     }
 
-    /// The phase is over. `models` are the models' counters now, `present` the requests at the
-    /// disks: disk, and since when. True if there was a phase that had begun.
+    /// Ends the phase. `models` are the models' counters now, `present` the requests at the disks:
+    /// disk, and since when. Returns true if a phase had begun.
     pub fn end(&mut self, models: &[Value], present: impl Iterator<Item = (usize, u64)>) -> bool {
         let MeterState::Counting { mut phase, models: before } =
             std::mem::replace(&mut self.state, MeterState::Idle)
@@ -161,7 +161,7 @@ impl Meter {
         true
     }
 
-    /// Whether requests are being counted.
+    /// Returns true if requests are being counted.
     pub fn counts(&self) -> bool {
         matches!(self.state, MeterState::Counting { .. })
     }
@@ -200,14 +200,14 @@ mod tests {
         Meter::new(vec!["vda".to_owned()])
     }
 
-    /// A request arrives at disk 0.
+    /// Lets a request arrive at disk 0.
     fn arrive(meter: &mut Meter, now: u64, seeks: u64) {
         let arrival =
             Arrival { disk: 0, tag: 0, op: Op::Read, fua: false, sector: now, sectors: 8 };
         meter.arrived(&arrival, now, || model(seeks));
     }
 
-    /// A disk that has done `seeks`.
+    /// Returns the counters of a disk that has done `seeks`.
     fn model(seeks: u64) -> Vec<Value> {
         vec![serde_json::json!({ "seeks": seeks })]
     }

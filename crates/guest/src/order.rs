@@ -1,4 +1,4 @@
-//! In which order requests arrive at the disks: how far apart, and whether on the same disk as
+//! The order of requests at the disks: their distances, and whether they are on the same disk as
 //! before.
 
 use disklab_disks::Op;
@@ -14,22 +14,22 @@ pub struct Arrival {
     pub sectors: u32,
 }
 
-/// The requests before the next one.
+/// State after the last request.
 #[derive(Debug)]
 pub struct Order {
-    /// By disk: where its last read or write ended, in sectors.
+    /// End of each disk's last read or write, in sectors.
     ends: Vec<Option<u64>>,
     /// The disk of the last read.
     last_read: Option<usize>,
 }
 
-/// How a request follows those before it.
+/// Relation of a request to earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OrderStep {
-    /// Sectors from where the same disk's read or write before it ended, either way. None for the
-    /// first one, and for what is neither.
+    /// Distance in sectors from the end of the same disk's previous read or write, in either
+    /// direction. None for the first one, and for other requests.
     pub distance: Option<u64>,
-    /// A read: whether the read before it went to another disk. None for the first one.
+    /// True for a read if the previous read went to another disk. None for the first one.
     pub switched: Option<bool>,
 }
 

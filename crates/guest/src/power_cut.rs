@@ -1,10 +1,10 @@
-//! Power cuts: what the disks would hold if the power had gone at a moment, written aside while the
-//! guest goes on.
+//! Power cuts: the contents of the disks after a power failure at a moment, written to files while
+//! the guest continues.
 //!
-//! Of what a disk had not promised to keep ([`crate::volatile`]), and of the writes that were on
-//! their way to it, each block is drawn by the seed from all that the medium may hold. The kernel's
-//! driver hands over a write's data when the write ends, so that what was on its way is known only
-//! then: a cut is complete when the last of these has ended.
+//! Each block that a disk has not promised to keep ([`crate::volatile`]), or that is being written,
+//! is drawn by the seed from all contents that the medium may hold. The kernel's driver hands over
+//! a write's data when the write ends. So the data of a write in progress is known only then, and a
+//! cut is complete when the last of these writes has ended.
 
 use crate::data::Data;
 use crate::volatile::{BLOCK, Content, Volatile};
@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 
-/// See the module.
+/// The power cuts of a trial; see the module.
 pub struct PowerCuts {
     plan: PowerCutPlan,
     random: Random,
-    /// Virtual ns, the next one last. None before the first phase is announced.
+    /// Moments in virtual ns, the next one last. None before the first phase is announced.
     moments: Option<Vec<u64>>,
     disks: Vec<Volatile>,
     acknowledged: u64,
@@ -28,19 +28,19 @@ pub struct PowerCuts {
     taken: Vec<PowerCut>,
 }
 
-/// A cut that writes on their way keep from being complete.
+/// A cut that waits for writes in progress.
 struct UnderWay {
     cut: PowerCut,
-    /// Disk and tag of what has not ended.
+    /// Disk and tag of requests that have not ended.
     awaited: BTreeSet<(usize, u32)>,
     /// Disk and blocks of those writes.
     ranges: Vec<(usize, Range<u64>)>,
-    /// By disk, of each block that is unsure or was written since: what the medium may hold. At the
-    /// cut, the last of them was the newest.
+    /// By disk, for each uncertain or rewritten block: the contents that the medium may hold. At
+    /// the cut, the last of them was the newest.
     may_hold: Vec<BTreeMap<u64, Vec<Content>>>,
 }
 
-/// A request that changes data, and that has not ended.
+/// A request that changes data, and has not ended.
 pub struct OnTheWay {
     pub disk: usize,
     pub tag: u32,
@@ -48,7 +48,7 @@ pub struct OnTheWay {
 }
 
 impl PowerCuts {
-    /// `caches`: by disk, how much of what was written it may lose.
+    /// Makes the cuts. `caches` holds how much written data each disk may lose.
     pub fn new(plan: PowerCutPlan, caches: impl Iterator<Item = Bytes>, random: Random) -> Self {
         let disks = caches.map(|cache| Volatile::new(cache, plan.ignore_flushes)).collect();
         Self {
@@ -63,7 +63,7 @@ impl PowerCuts {
         }
     }
 
-    /// A phase is announced, which begins `after` ns from now at the earliest.
+    /// Notes that a phase was announced, which begins `after` ns from now at the earliest.
     pub fn announced(&mut self, now: Nanos, after: u64) {
         if self.moments.is_some() {
             return;
@@ -84,14 +84,14 @@ impl PowerCuts {
         self.promised = self.promised.max(note);
     }
 
-    /// When something is to be done that no disk would say.
+    /// Returns the time of the next action that no disk announces.
     pub fn next_event(&self) -> Option<Nanos> {
         let moment = self.moments.as_ref().and_then(|moments| moments.last().copied());
         moment.filter(|_| self.under_way.is_none()).map(Nanos)
     }
 
-    /// Cuts the power if it is time to; to be asked before the disks are, since nothing that ends
-    /// now is known yet to have ended. `present` are the writes at the disks.
+    /// Cuts the power if it is time to. This comes before the disks advance, since no request that
+    /// ends now is known to have ended. `present` are the writes at the disks.
     pub fn advance(
         &mut self,
         now: Nanos,
@@ -132,7 +132,7 @@ impl PowerCuts {
         Ok(())
     }
 
-    /// These blocks of a disk are about to be given other bytes.
+    /// Handles blocks of a disk that are about to get other data.
     pub fn before_change(&mut self, disk: usize, blocks: &[u64], data: &Data) -> io::Result<()> {
         let content = |&number: &u64| Ok((number, data.content(number * BLOCK, BLOCK)?));
         let before: Vec<_> = blocks.iter().map(content).collect::<io::Result<_>>()?;
@@ -146,7 +146,7 @@ impl PowerCuts {
         Ok(())
     }
 
-    /// They were given them.
+    /// Handles blocks of a disk that got other data.
     pub fn after_change(&mut self, disk: usize, blocks: &[u64], data: &Data) -> io::Result<()> {
         let Some(under_way) = &mut self.under_way else { return Ok(()) };
         let on_the_way = |number: &&u64| {
@@ -163,7 +163,7 @@ impl PowerCuts {
         self.disks[disk].flush_came(tag);
     }
 
-    /// A request has ended, or a flush.
+    /// Handles a request or a flush that has ended.
     pub fn ended(&mut self, disk: usize, tag: u32, flush: bool) {
         if flush {
             self.disks[disk].flush_ended(tag);
@@ -173,8 +173,8 @@ impl PowerCuts {
         }
     }
 
-    /// All cuts that were made; writes what is left of the last one. Those whose moment never came
-    /// are not among them.
+    /// Writes the rest of the last cut, and returns all cuts that were made, without those whose
+    /// moment never came.
     pub fn close(&mut self, data: &[&Data]) -> io::Result<Vec<PowerCut>> {
         self.complete(data)?;
         Ok(std::mem::take(&mut self.taken))

@@ -7,31 +7,31 @@ use disklab_protocol::places::POOL;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The name below [`POOL`] of a file of the user's.
+/// Name below [`POOL`] of a user's file.
 pub const TEST_FILE: &str = "test";
 
 /// A trial's place on this machine, written as [`disklab_protocol::names::HOST`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RealMachine {
-    /// In the trial's order. They are watched while it is measured.
+    /// Disks in the trial's order. They are watched during the measurement.
     pub disks: Vec<Disk>,
-    /// The name, or the beginning of the names, of all that is made in the kernel for this run: an
-    /// instance of tracing, cgroups.
+    /// Name, or prefix of names, of everything that is made in the kernel for this run: an instance
+    /// of tracing, cgroups.
     pub name: String,
-    /// Every request of the disks is noted.
+    /// True if every request of the disks is traced.
     pub trace: bool,
-    /// The file where each change is noted before it is made.
+    /// File in which each change is noted before it is made.
     pub journal: PathBuf,
-    /// Something is made on the disks, which have to be free, and, but for these, empty.
+    /// Disks that may be overwritten, if something is made on the disks. All disks must be unused,
+    /// and the others empty.
     pub overwrite: Option<Vec<PathBuf>>,
-    /// Instead of a filesystem of its own: this folder is at [`POOL`], or this file is the test
-    /// file there.
+    /// Folder at [`POOL`], or test file there, in place of a filesystem of its own.
     pub at: Option<PathBuf>,
 }
 
 impl RealMachine {
-    /// Command lines for what the first process does before its plan.
+    /// Returns command lines for the actions of the first process before its plan.
     pub fn lines(&self) -> Vec<String> {
         let bind = self.at.as_ref().map(|at| {
             let to = if at.is_file() { format!("{POOL}/{TEST_FILE}") } else { POOL.to_owned() };

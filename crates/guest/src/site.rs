@@ -5,13 +5,13 @@ use std::path::Path;
 
 /// The place that a plan is for, known before the plan runs.
 pub trait Site {
-    /// Returns the name of something that this run makes in the kernel, such as a cgroup.
+    /// Returns the name of an object that this run makes in the kernel, such as a cgroup.
     fn own_name(&self, thing: &str) -> String;
 
     /// Returns the line that makes a second node of a disk in the folder `nodes`.
     fn node_line(&self, disk: &str, nodes: &Path) -> Option<String>;
 
-    /// Whether the root cgroup is new, so that its cgroups do not share I/O out yet.
+    /// Returns true if the root cgroup is new, so that its cgroups do not share I/O yet.
     fn has_new_cgroups(&self) -> bool;
 }
 

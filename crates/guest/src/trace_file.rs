@@ -1,4 +1,4 @@
-//! The file of a trace while it is written, and the digest of what is in it.
+//! Writes the file of a trace, and computes its digest.
 
 use disklab_protocol::digest::hex;
 use disklab_trace::{Arrived, Served, TraceWriter};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The trace goes to its file in pieces of this many bytes.
+/// Number of bytes that are written to the file at once.
 const BUFFER: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Creates the file of a trace of so many disks.
+    /// Creates the file of a trace of this number of disks.
     pub fn create(path: &Path, disks: usize) -> io::Result<Self> {
         Ok(Self {
             file: File::create(path)?,
@@ -27,7 +27,7 @@ impl TraceFile {
         })
     }
 
-    /// To be kept with a request that arrives now, for [`TraceFile::served`].
+    /// Returns the state to keep with a request that arrives now, for [`TraceFile::served`].
     pub fn arrived(&self) -> Arrived {
         self.writer.arrived()
     }
@@ -41,7 +41,7 @@ impl TraceFile {
         self.writer.mark(at, text);
     }
 
-    /// Writes what has not been written yet.
+    /// Writes the data that is still in memory.
     pub fn write(&mut self) -> io::Result<()> {
         self.digest.update(self.writer.pending());
         let written = self.file.write_all(self.writer.pending());

@@ -1,44 +1,45 @@
 //! Writes that a disk has not promised to keep, and that a power cut may undo.
 //!
-//! A disk with a write-back cache ends a write before it is on the medium. From then until a flush
-//! that came after it has ended, a power cut can take it back, block by block, and in any order:
-//! the medium may hold the newest content of a block, an older one, or what was there at the last
-//! flush. The cache holds only so much, so that the oldest are on the medium when there is no room
-//! for more.
+//! A disk with a write-back cache ends a write before it is on the medium. Until a later flush has
+//! ended, a power cut can undo it, block by block, and in any order: the medium may hold the newest
+//! content of a block, an older one, or that of the last flush. The cache has a limited size, so
+//! that the oldest writes reach the medium when it is full.
 
 use disklab_units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes that a disk writes whole or not at all: the physical block that the guest's kernel knows.
+/// Bytes that a disk writes completely or not at all: the physical block that the guest's kernel
+/// knows.
 pub const BLOCK: u64 = 4096;
 
-/// The contents of a block; None is zeroes.
+/// Content of a block; None is zeroes.
 pub type Content = Option<Box<[u8]>>;
 
 /// The unkept writes of a disk.
 #[derive(Debug, Default)]
 pub struct Volatile {
-    /// Blocks that fit into the cache. 0: there is none, and what is written is kept.
+    /// Number of blocks that fit into the cache. With 0 there is no cache, and written data is
+    /// kept.
     room: usize,
-    /// Flushes are answered, and nothing is done.
+    /// True if flushes are answered without effect.
     ignores_flushes: bool,
-    /// Blocks that are not as they were at the last flush, with the contents that the medium may
-    /// hold besides the newest.
+    /// Blocks that changed since the last flush, with the contents that the medium may hold besides
+    /// the newest.
     blocks: BTreeMap<u64, UnkeptBlock>,
-    /// The writes of those contents, oldest first: number and block.
+    /// Writes of those contents, oldest first: number and block.
     order: VecDeque<(u64, u64)>,
-    /// Writes that have ended; the number of the last one.
+    /// Number of writes that have ended, which is also the number of the last one.
     written: u64,
-    /// By tag: the number of the last write that had ended when a flush came.
+    /// For each flush by its tag: the number of the last write that had ended when it came.
     flushes: BTreeMap<u32, u64>,
 }
 
 #[derive(Debug, Default)]
 struct UnkeptBlock {
-    /// The write that made the content which the disk answers with.
+    /// Number of the write of the content that the disk returns.
     newest: u64,
-    /// Older contents, each with the number of its write. The first is on the medium, whatever
-    /// write that was.
+    /// Older contents, each with the number of its write. The first is on the medium, whichever
+    /// write made it.
     older: VecDeque<(u64, Content)>,
 }
 
@@ -51,7 +52,7 @@ impl Volatile {
         }
     }
 
-    /// A write ends, of these blocks; with what each held until now.
+    /// Handles a write of these blocks that ends, with their previous contents.
     pub fn write(&mut self, blocks: impl Iterator<Item = (u64, Content)>) {
         self.written += 1;
         for (number, before) in blocks {
@@ -65,12 +66,12 @@ impl Volatile {
         }
     }
 
-    /// A flush comes.
+    /// Handles a flush that comes.
     pub fn flush_came(&mut self, tag: u32) {
         self.flushes.insert(tag, self.written);
     }
 
-    /// A flush ends: what had been written when it came is kept.
+    /// Handles a flush that ends: data written before it came is kept.
     pub fn flush_ended(&mut self, tag: u32) {
         let Some(last) = self.flushes.remove(&tag).filter(|_| !self.ignores_flushes) else {
             return;
@@ -80,7 +81,7 @@ impl Volatile {
         }
     }
 
-    /// The oldest write that could be taken back cannot be any more.
+    /// Makes the oldest write permanent.
     fn keep_oldest(&mut self) {
         let Some((write, number)) = self.order.pop_front() else { return };
         let Some(block) = self.blocks.get_mut(&number) else { return };
@@ -91,7 +92,7 @@ impl Volatile {
         }
     }
 
-    /// Each block that is not sure, and what the medium may hold besides its newest content.
+    /// Returns each uncertain block, and the contents that the medium may hold besides the newest.
     pub fn unsure(&self) -> impl Iterator<Item = (u64, impl Iterator<Item = &Content>)> {
         self.blocks
             .iter()
@@ -108,7 +109,7 @@ mod tests {
         (byte > 0).then(|| vec![byte; 8].into())
     }
 
-    /// A disk of a few blocks, each one byte, and what it said.
+    /// A disk of a few blocks, each one byte, and its answers.
     struct SmallDisk {
         volatile: Volatile,
         data: [u8; 4],
@@ -191,15 +192,15 @@ mod tests {
     }
 
     proptest! {
-        /// Against the whole history of each block: never older than what was promised, and nothing
-        /// that was not written.
+        /// Compares with the whole history of each block: a block is never older than promised, and
+        /// never holds unwritten data.
         #[test]
         fn what_was_promised_stays(
             cache in 1u64..9,
             steps in prop::collection::vec(step(), 1..120),
         ) {
             let mut disk = SmallDisk::new(cache, false);
-            // Of each block: its contents in order, and the oldest that may be found.
+            // For each block, its contents in order, and the oldest that may be found.
             let mut history: [Vec<u8>; 4] = std::array::from_fn(|_| vec![0]);
             let mut oldest = [0usize; 4];
             let mut flushes: BTreeMap<u32, [usize; 4]> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! How long it takes to compare 1,000 trials: latencies as histograms of fio's 64 bins an octave,
-//! p99 and p99.9 merged over the trials of a cell, and the verdict on each cell. For many cells of
-//! a few trials, and for two cells of many; on one processor.
+//! Measures the time to compare 1,000 trials on one processor: latencies as histograms of fio's 64
+//! bins an octave, p99 and p99.9 merged over the trials of a cell, and the verdict on each cell.
+//! One case has many cells of a few trials, the other two cells of many trials.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -36,7 +36,7 @@ pub fn run() -> Vec<Figure> {
     vec![timed(100), timed(2)]
 }
 
-/// Two merged percentiles of each cell, and its verdict against the first.
+/// Computes two merged percentiles of each cell, and its verdict against the first.
 fn compare(cells: &[Cell]) {
     let rule = Rule::new(0.05, 0.02, Better::Higher).expect("a sound rule");
     let mut verdicts = Vec::new();
@@ -66,7 +66,7 @@ fn simulated(cells: usize) -> Vec<Cell> {
         .collect()
 }
 
-/// The middle of its bin, 64 to an octave.
+/// Returns the middle of a latency's bin, 64 to an octave.
 fn to_bin(ns: f64) -> u64 {
     let width = 2_f64.powi((ns.log2().floor() as i32 - 6).max(0));
     ((ns / width).floor() * width + width / 2.0) as u64

@@ -1,8 +1,8 @@
-//! What one decision of each read policy costs, beside `pid`: the policies' C code, compiled for
-//! this machine.
+//! Measures the cost of one decision of each read policy, compared with `pid`: the policies' C
+//! code, compiled for this machine.
 //!
-//! Finding out what a policy is to see (`needs` in its C file) costs time too, in a kernel only: it
-//! is not in here.
+//! Collecting a policy's inputs (`needs` in its C file) costs time too, but only in a kernel, and
+//! is not measured here.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,12 +13,12 @@ use disklab_units::{Random, Seed};
 
 use super::figure::{Figure, median};
 
-/// In turn for each policy, so that a busy moment meets all of them.
+/// Number of rounds. The policies take turns, so that a busy moment affects all of them.
 const ROUNDS: usize = 301;
-/// Requests a round: few enough for a processor's own cache, where a kernel would have just put
-/// each.
+/// Requests in a round: few enough for the processor's cache, into which a kernel would have just
+/// put each.
 const REQUESTS: usize = 256;
-/// No policy may take more than so many times what `pid` takes.
+/// Largest time of a policy, as a multiple of `pid`'s.
 const BAR: f64 = 25.0;
 
 pub fn run() -> Vec<Figure> {
@@ -32,7 +32,7 @@ pub fn run() -> Vec<Figure> {
                 times.push(time(choice, &requests));
             }
         }
-        // The first policy is pid: registry.rs.
+        // The first policy is pid: see registry.rs.
         let pid = times.first().cloned().unwrap_or_default();
         for (choice, times) in choices.iter().zip(times) {
             let ratios: Vec<f64> = times.iter().zip(&pid).map(|(time, pid)| time / pid).collect();
@@ -48,7 +48,7 @@ pub fn run() -> Vec<Figure> {
     figures
 }
 
-/// ns a decision.
+/// Returns the time of a decision in ns.
 fn time(choice: &Choice, requests: &[Request]) -> f64 {
     let start = Instant::now();
     for request in requests {
@@ -57,7 +57,8 @@ fn time(choice: &Choice, requests: &[Request]) -> f64 {
     start.elapsed().as_nanos() as f64 / requests.len() as f64
 }
 
-/// Reads of a filesystem at work: queues, means and places that differ, no device missing.
+/// Returns reads of a busy filesystem: queues, means and positions differ, and no device is
+/// missing.
 fn requests(mirrors: u32) -> Vec<Request> {
     let mut numbers = Random::new(Seed(1));
     let mut below = |bound: u64| numbers.below(bound);

@@ -1,5 +1,5 @@
-//! The disk models alone: how many requests a second of processor time they carry, with 32 under
-//! way, and the memory that a disk takes. Wall time would be of whatever else runs here.
+//! Measures the disk models alone: requests per second of processor time with 32 in flight, and the
+//! memory of a disk. Wall time would depend on the other load of this machine.
 
 use super::figure::Figure;
 use anyhow::Context;
@@ -14,8 +14,8 @@ const DEPTH: u32 = 32;
 const BLOCK: u64 = 4096;
 const SSD: &str = "sata-ssd-1tb";
 
-/// What is measured: words, device, operation, whether the SSD has been written at random before,
-/// millions a second at least, MiB at most.
+/// A measurement: name, device, operation, whether the SSD was written at random before, least
+/// millions per second, largest MiB.
 type Case = (&'static str, &'static str, Op, bool, Option<f64>, Option<f64>);
 
 const CASES: [Case; 7] = [
@@ -56,8 +56,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The most that the map of an SSD can take: every block of the disk written, each by itself, in an
-/// order without any rule.
+/// Measures the largest map of an SSD: every block of the disk is written by itself, in an
+/// irregular order.
 pub fn full() -> anyhow::Result<Vec<Figure>> {
     let share = disklab_kernels::Share::find()?;
     let lab = Lab::load(&share.lab())?;
@@ -82,8 +82,8 @@ fn random_requests(device: &Device, op: Op) -> (f64, f64) {
     requests(device, op, (0..REQUESTS).map(|_| random.below(blocks)))
 }
 
-/// Requests for these blocks, called as the guest's driver does: how many a second of processor
-/// time, and the MiB of this process in the end, the disk still there.
+/// Serves requests for these blocks as the guest's driver does. Returns their number per second of
+/// processor time, and the MiB of this process while the disk still exists.
 fn requests(device: &Device, op: Op, mut blocks: impl ExactSizeIterator<Item = u64>) -> (f64, f64) {
     let count = blocks.len() as f64;
     let mut disk: Box<dyn Disk> = build(&device.model, device.bytes, Seed(1));
@@ -116,7 +116,7 @@ fn requests(device: &Device, op: Op, mut blocks: impl ExactSizeIterator<Item = u
     (count / seconds, resident)
 }
 
-/// Of this process; 0 where the system does not say.
+/// Returns the resident memory of this process; 0 if the system does not report it.
 fn resident_mib() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: f64 =

@@ -1,14 +1,14 @@
-//! A figure of a bench, and what benches share to measure it.
+//! A figure of a bench, and functions that benches share.
 
 use anyhow::{Context, ensure};
 pub use disklab_units::average::median;
 use std::path::PathBuf;
 
-/// A figure and the bar that it has to pass.
+/// A measured figure and its bar.
 pub struct Figure {
     pub what: String,
     pub value: String,
-    /// The bar in words, and how the figure stands to it.
+    /// The bar as text, and whether the figure passes it.
     bar: Option<(String, Mark)>,
 }
 
@@ -24,7 +24,7 @@ impl Figure {
         Self { what: what.into(), value: value.into(), bar: None }
     }
 
-    /// A figure whose value is a number with so many digits after the point.
+    /// Makes a figure whose value is a number with `digits` digits after the point.
     pub fn number(what: impl Into<String>, value: f64, digits: usize) -> Self {
         Self::new(what, format!("{value:.digits$}"))
     }
@@ -58,7 +58,7 @@ impl Figure {
         matches!(self.bar, Some((_, Mark::Below)))
     }
 
-    /// Returns what is measured, its value, its bar, and whether it passes.
+    /// Returns the name of the figure, its value, its bar, and whether it passes.
     pub fn row(&self) -> [&str; 4] {
         let (bar, word) = self.bar.as_ref().map_or(("", ""), |(bar, mark)| {
             let word = match mark {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 pub static STOP: AtomicBool = AtomicBool::new(false);
 
-/// What benches need of this machine.
+/// The parts of this machine that benches need.
 pub struct BenchSetup {
     pub share: Share,
     pub cache: Cache,
@@ -36,7 +36,7 @@ impl BenchSetup {
         Ok(Self { share, cache, kernel, installation: Installation::find()? })
     }
 
-    /// Runs `command` in a guest whose kernel has more `parameters`; how long the whole took.
+    /// Runs `command` in a guest with additional kernel `parameters`, and returns the whole time.
     pub fn run(
         &self,
         command: &[String],
@@ -82,8 +82,8 @@ impl BenchSetup {
         let start = Instant::now();
         let end = guest.run(&Timeouts::default(), Nanos::from_secs(3600), &STOP, seen)?;
         let took = start.elapsed();
-        // null_blk's requests are not the library's, so there is no phase to end: the program's own
-        // end is enough.
+        // The library does not see null_blk's requests, so that no phase ends: the end of the
+        // program is enough.
         let finished =
             std::fs::read_to_string(folder.path().join(names::STEPS)).unwrap_or_default();
         ensure!(

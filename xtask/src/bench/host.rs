@@ -1,6 +1,6 @@
-//! What disklab itself costs those whom it measures: fio alone on a loop device over memory, and
+//! Measures the cost of disklab itself on real disks: fio alone on a loop device over memory, and
 //! the same fio with the same arguments as a trial of `run --on host`, in turn. Each turn has fio
-//! alone twice: what these differ by is noise.
+//! alone twice; the difference of these two is noise.
 
 use super::figure::{Figure, median};
 use super::watch::Attached;
@@ -27,7 +27,7 @@ workload = ["smoke-randread"]
 "#;
 const P99: &str = "99.000000";
 
-/// IOPS and p99 in ns.
+/// IOPS, and p99 in ns.
 type Numbers = [f64; 2];
 
 pub fn run() -> anyhow::Result<Vec<Figure>> {
@@ -43,14 +43,15 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     };
     let image = tempfile::NamedTempFile::new_in("/dev/shm")?;
     let attached = Attached::filled(image.path())?;
-    // All of it was written, which a trial cannot know: bare flash is refused, as it answers from
-    // its map what nobody wrote. And the scheduler is the trial's: else fio alone has another.
+    // All of the device was written, which a trial cannot know: bare flash is refused, since
+    // unwritten blocks are answered from the map. The scheduler is the trial's, since fio alone
+    // would have another.
     let queue = Path::new("/sys/block").join(attached.disk()?.name).join("queue");
     for (name, value) in [("rotational", "1"), ("scheduler", "mq-deadline")] {
         let path = queue.join(name);
         fs::write(&path, value).with_context(|| format!("write {}", path.display()))?;
     }
-    // Not in /tmp, which fio alone does not see.
+    // The folder is not in /tmp, which fio alone does not see.
     let here = tempfile::tempdir_in("/dev/shm")?;
     fs::set_permissions(here.path(), fs::Permissions::from_mode(0o700))?;
     fs::write(here.path().join("bench.toml"), SUITE)?;
@@ -74,8 +75,8 @@ fn against_alone(
     let (mut first, mut second, mut trials) = (Vec::new(), Vec::new(), Vec::new());
     let (command, _) = as_a_trial(program, here, &here.join(word), attached, trace)?;
     for turn in 0..TURNS {
-        // Who goes first is as it were another machine: each is first, in the middle and last as
-        // often.
+        // The first run of a turn may differ, so that each run is first, in the middle and last
+        // equally often.
         for place in 0..3 {
             match (turn + place) % 3 {
                 0 => {
@@ -125,7 +126,7 @@ fn against_alone(
     Ok(figures)
 }
 
-/// And fio's command there.
+/// Runs fio as a trial, and returns its command too.
 fn as_a_trial(
     program: &Path,
     here: &Path,
@@ -160,8 +161,9 @@ fn as_a_trial(
     Ok((measured.context("nothing was measured")?, numbers(&raw.join(names::FIO))?))
 }
 
-/// With a /tmp in memory, as trials have: without it fio makes about a tenth fewer IOPS here, which
-/// is no merit of a trial. It looks for a file there, /tmp/fio-dump-status, all the time.
+/// Runs fio alone with a /tmp in memory, as trials have. fio polls a file there,
+/// /tmp/fio-dump-status. On another /tmp it makes about a tenth fewer IOPS here, which would look
+/// like a merit of trials.
 fn alone(command: &[String], here: &Path) -> anyhow::Result<Numbers> {
     let report = here.join("alone.json");
     let output = format!("--output={}", report.display());
@@ -182,7 +184,7 @@ fn numbers(report: &Path) -> anyhow::Result<Numbers> {
     Ok([read["iops"].as_f64().context("no IOPS")?, p99])
 }
 
-/// Built like this bench, for speed.
+/// Finds the program in the profile of this bench, for speed.
 fn program() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/disklab");
     path.is_file().then_some(path)

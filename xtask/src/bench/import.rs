@@ -1,6 +1,6 @@
-//! How long `disklab import` takes for 100 MB of fio's JSON+, and how much memory; beside a reader
-//! in Python with json and numpy, which does no more than take the latencies of each job from their
-//! bins. And how the time of rows whose names become one grows with their number.
+//! Measures time and memory of `disklab import` for 100 MB of fio's JSON+. For comparison, a reader
+//! in Python with json and numpy only takes the latencies of each job from their bins. Also
+//! measures how the time of rows with the same name grows with their number.
 
 use super::figure::{Figure, disklab, median, status_kib};
 use anyhow::{Context, ensure};
@@ -75,11 +75,11 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     Ok(all)
 }
 
-/// The fewer rows of one name.
+/// The smaller number of rows with the same name.
 const ROWS: usize = 3_000;
 
-/// How long an import of rows takes, in s, whose values have only letters that a trial's name
-/// cannot have: they become one name, and each row gets a number.
+/// Returns the time of an import in s. The values consist of letters that a trial's name cannot
+/// have, so that all rows get the same name and each gets a number.
 fn rows_of_one_name(place: &Path, rows: usize) -> anyhow::Result<f64> {
     const LETTERS: [&str; 4] = ["ä", "ö", "ü", "ß"];
     let value = |row: usize| (0..8).map(|at| LETTERS[(row >> (2 * at)) & 3]).collect::<String>();
@@ -99,14 +99,14 @@ fn rows_of_one_name(place: &Path, rows: usize) -> anyhow::Result<f64> {
     Ok(median(&seconds))
 }
 
-/// Jobs with about as many bins as a minute of random reads has.
+/// Writes jobs with about as many bins as a minute of random reads has.
 fn write(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folder = place.join("results");
     std::fs::create_dir(&folder)?;
     let mut bins = String::new();
     for bin in 0..460_u64 {
         let comma = if bin == 0 { "" } else { "," };
-        // 64 buckets an octave from 65 us on, as fio has them.
+        // fio has 64 buckets an octave, here from 65 us on.
         let ns = (65_536 << (bin / 64)) + (bin % 64) * (1024 << (bin / 64)) + (512 << (bin / 64));
         let _ = write!(bins, "{comma}\n            \"{ns}\" : {}", 1 + bin * 7 % 97);
     }
@@ -144,7 +144,7 @@ fn write(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 struct Run {
     seconds: f64,
-    /// The most that was in memory at a time.
+    /// Largest memory at any time.
     peak: Bytes,
 }
 
@@ -153,7 +153,7 @@ fn timed(mut command: Command) -> anyhow::Result<Run> {
     let mut child = command.stdout(Stdio::null()).spawn().context("a reader")?;
     let mut peak = Bytes(0);
     loop {
-        // The kernel keeps the peak, so that only what is taken in the last ms can be missed.
+        // The kernel keeps the peak, so that only memory of the last ms can be missed.
         peak = peak.max(Bytes::kib(status_kib(&child.id().to_string(), "VmHWM:").unwrap_or(0)));
         if let Some(status) = child.try_wait()? {
             ensure!(status.success(), "{command:?} ended with {status}");

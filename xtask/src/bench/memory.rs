@@ -1,7 +1,8 @@
-//! The memory of a guest's process besides the guest's own, for a small and for a large test file.
+//! Measures the memory of a guest's process besides the guest's own, for a small and for a large
+//! test file.
 //!
-//! The guest's memory is a file mapped by its process, counted as shared memory; the rest is
-//! kernel, library, models.
+//! The guest's memory is a file mapped by its process, counted as shared memory. The rest is
+//! kernel, library and models.
 
 use super::figure::{Figure, status_kib};
 use super::guest::BenchSetup;
@@ -40,7 +41,8 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The peak, in KiB, of what this process and its descendants hold besides shared memory.
+/// Returns the peak, in KiB, of the memory of this process and its descendants besides shared
+/// memory.
 fn watch(done: &AtomicBool) -> u64 {
     let mut peak = 0;
     while !done.load(Ordering::Relaxed) {

@@ -1,7 +1,7 @@
-//! How fast disklab is, on this machine, now: figures beside the bars they are to pass.
+//! Measures the speed of disklab on this machine, now: figures with their bars.
 //!
-//! Machines differ and are busy, so ratios within one run count. What is compared is run in turn, A
-//! B A B, and the median of the turns is told.
+//! Machines differ and are busy, so that ratios within one run count. Compared cases run in turn, A
+//! B A B, and the median of the turns is printed.
 
 mod cells;
 mod compare;
@@ -26,9 +26,9 @@ use comfy_table::{CellAlignment, Table, presets};
 use figure::Figure;
 
 enum Section {
-    /// Needs no guest.
+    /// The section needs no guest.
     Bare(fn() -> anyhow::Result<Vec<Figure>>),
-    /// Runs guests, and needs a kernel.
+    /// The section runs guests, and needs a kernel.
     Guests(fn(&guest::BenchSetup) -> anyhow::Result<Vec<Figure>>),
 }
 

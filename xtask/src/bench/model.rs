@@ -1,5 +1,5 @@
-//! How much faster the fast model is than guests: the trials of `read-policy-quick` with the policy
-//! `pid`, one seed, one at a time.
+//! Compares the speed of the fast model with that of guests: the trials of `read-policy-quick` with
+//! the policy `pid`, one seed, one at a time.
 
 use super::figure::{Figure, median};
 use super::guest::{BenchSetup, STOP};
@@ -8,7 +8,7 @@ use disklab_runner::Model;
 use std::time::Instant;
 
 const TURNS: usize = 3;
-/// Runs of the model in a turn, each of some milliseconds a trial.
+/// Runs of the model in a turn. A trial takes some milliseconds.
 const RUNS: usize = 10;
 
 pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {

@@ -1,16 +1,16 @@
-//! Requests a wall second through the whole path, beside two limits in the same kind of guest:
-//! null_blk with a timer of 50 us, which does what a disk of 50 us must (a request waits, time
-//! moves, an interrupt ends it) and nothing else; and null_blk as it is, which ends a request
-//! inside its submission, as no disk can.
+//! Measures requests per wall second through the whole path, and two limits in the same kind of
+//! guest. The first limit is null_blk with a timer of 50 us, which does only the work that a disk
+//! of 50 us requires: a request waits, time moves, and an interrupt ends it. The second is null_blk
+//! without a timer, which ends a request inside its submission, as no disk can.
 //!
-//! io_uring at depth 1 is held against the first alone: a request that ends inside its submission
-//! needs one system call of fio, and one that takes any time needs two, whatever the disk is; with
-//! a timer null_blk has half the rate too.
+//! io_uring at depth 1 is compared with the first limit alone. A request that ends inside its
+//! submission needs one system call of fio; a request that takes any time needs two, for every
+//! disk. With a timer null_blk has half the rate too.
 //!
 //! fio reads 4 KiB at random, few times and many times; the difference is the requests without the
-//! start. The cost of the trace is a few per cent, less than what guests differ by from one run to
-//! the next on a machine that others use too: what the library and the host do for it is done by
-//! itself, right after each guest, and told as a part of what a request took there.
+//! start. The trace costs a few per cent, less than the difference of guests from run to run on a
+//! machine that others use too. Its work in the library and on the host is therefore measured
+//! alone, right after each guest, and printed as a share of the time of a request there.
 
 use std::fs::File;
 use std::io::Write;
@@ -28,11 +28,11 @@ use super::guest::BenchSetup;
 const FEW: u64 = 20_000;
 const MANY: u64 = 170_000;
 const TURNS: usize = 3;
-/// As the disk that it is compared with.
+/// Parameters of null_blk with the service time of the compared disk.
 const TIMER: [&str; 2] = ["null_blk.irqmode=2", "null_blk.completion_nsec=50000"];
 
 pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
-    // Pinned like a trial's worker: see crates/runner/src/execute/cpus.rs.
+    // The bench is pinned like a trial's worker: see crates/runner/src/execute/cpus.rs.
     let processors = Processors::allowed();
     let _kept = processors.keep_to_one();
     let mut figures = Vec::new();
@@ -42,7 +42,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
         let instant_counts = (engine, depth) != ("io_uring", 1);
         let new = Rates::measure(place, engine, depth)?
             .figures(&format!("{engine}, depth {depth}"), instant_counts);
-        // It takes minutes: what is known is told.
+        // The bench takes minutes, so that figures are printed as they come.
         for figure in &new {
             eprintln!("  {}: {}", figure.what, figure.value);
         }
@@ -51,14 +51,14 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Requests a wall second, a turn each.
+/// Requests per wall second, one number for each turn.
 #[derive(Default)]
 struct Rates {
     timer: Vec<f64>,
     instant: Vec<f64>,
-    /// Of the same turns as the limits.
+    /// Rates of disklab, in the same turns as the limits.
     ours: Vec<f64>,
-    /// The trace's part of the processor time of these.
+    /// Share of the trace in the processor time of these.
     trace: Vec<f64>,
 }
 
@@ -121,13 +121,13 @@ impl Rates {
     }
 }
 
-/// Processor time that the trace of one request takes: the library writes its entry and the digest
-/// of 64 KiB at a time, and the runner packs all.
+/// Returns the processor time of the trace of one request: the library writes its entry and the
+/// digest of 64 KiB at a time, and the runner compresses all.
 fn trace_seconds(depth: u32) -> anyhow::Result<f64> {
     let place = tempfile::tempdir()?;
     let mut random = Random::new(Seed(1));
     let depth = u64::from(depth);
-    // As many a wave as there are in flight, each wave 50 us.
+    // A wave has as many requests as are in flight, and takes 50 us.
     let served = |at: u64, sector: u64| Served {
         disk: 0,
         op: Op::Read,
@@ -164,15 +164,15 @@ fn trace_seconds(depth: u32) -> anyhow::Result<f64> {
     Ok(seconds / MANY as f64)
 }
 
-/// Requests a second, of two kinds of second.
+/// Requests per second of wall time and of processor time.
 #[derive(Clone, Copy)]
 struct Rate {
     wall: f64,
     processor: f64,
 }
 
-/// Seconds of processor time that all ended descendants of this process took: fields 16 and 17 of
-/// proc_pid_stat(5).
+/// Returns the seconds of processor time of all ended descendants of this process: fields 16 and 17
+/// of proc_pid_stat(5).
 fn processor_time() -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
@@ -182,7 +182,7 @@ fn processor_time() -> anyhow::Result<f64> {
     Ok(fields.iter().sum::<u64>() as f64 / TICKS)
 }
 
-/// `USER_HZ`: of /proc, the same on all machines.
+/// `USER_HZ`, which /proc uses on all machines.
 const TICKS: f64 = 100.0;
 
 fn fio(engine: &str, depth: u32, file: &str, reads: u64) -> Vec<String> {

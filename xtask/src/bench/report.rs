@@ -1,6 +1,6 @@
-//! How long `disklab report` takes for 1,000 trials, each with a histogram of 300 bins and a trace
-//! of 2,000 requests: 50 groups of five policies, four seeds; how large the page is, and how long
-//! chromium takes to open it.
+//! Measures the time of `disklab report` for 1,000 trials, each with a histogram of 300 bins and a
+//! trace of 2,000 requests: 50 groups of five policies, four seeds. Also measures the size of the
+//! page, and the time in which chromium opens it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -65,7 +65,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     ])
 }
 
-/// Until the page is loaded and drawn, by the clock of the script that opens it.
+/// Returns the time until the page is loaded and drawn, by the clock of the script that opens it.
 fn opened(page: &Path) -> anyhow::Result<f64> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("crates/report/tests/browser");
     let target = std::env::current_exe()?;

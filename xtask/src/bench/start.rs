@@ -1,5 +1,5 @@
-//! From the run of a trial to its first measured request, with a kernel and prepared disks in the
-//! cache.
+//! Measures the time from the run of a trial to its first measured request, with a kernel and
+//! prepared disks in the cache.
 
 use super::figure::{Figure, median};
 use super::guest::{BenchSetup, STOP};
@@ -46,7 +46,7 @@ pub fn run(place: &BenchSetup) -> anyhow::Result<Vec<Figure>> {
     Ok(vec![Figure::number(what, seconds, 2).at_most(seconds, 1.5, Some(0.8), " s")])
 }
 
-/// A suite's trials, with one seed.
+/// Returns a suite's trials, with one seed.
 pub fn trials(place: &BenchSetup, suite: &str) -> anyhow::Result<Vec<Trial>> {
     let lab = Lab::load(&place.share.lab())?;
     let mut suite = lab.suite(suite)?;
@@ -54,8 +54,7 @@ pub fn trials(place: &BenchSetup, suite: &str) -> anyhow::Result<Vec<Trial>> {
     Ok(suite.trials(&lab)?)
 }
 
-/// Runs trials in guests, into a record that is thrown away; what became of each, and how long it
-/// took.
+/// Runs trials in guests, into a record that is removed. Returns the outcomes, and the time.
 pub fn run_trials(
     place: &BenchSetup,
     trials: &[Trial],
@@ -77,7 +76,7 @@ pub fn run_trials(
     run_with(&guests, trials, events)
 }
 
-/// The same with any executor.
+/// Runs trials with any executor.
 pub fn run_with(
     executor: &impl Executor,
     trials: &[Trial],

@@ -7,7 +7,7 @@ use super::start::{run_trials, trials};
 use std::time::Instant;
 
 const ARRAY: &str = "bfq-hdd";
-/// Of the suite.
+/// Number of seeds of the suite.
 const SEEDS: f64 = 5.0;
 const JOBS: usize = 2;
 

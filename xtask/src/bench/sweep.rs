@@ -1,5 +1,5 @@
-//! What a cluster costs beside runs without one, and how fast frames load: measured by
-//! python/bench/sweep.py, in the environment that `make test-python` makes.
+//! Measures the cost of a cluster compared with runs without one, and the speed of loading frames:
+//! by python/bench/sweep.py, in the environment that `make test-python` makes.
 
 use super::figure::{Figure, disklab};
 use anyhow::{Context, ensure};

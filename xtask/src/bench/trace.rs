@@ -1,7 +1,8 @@
-//! Ten million requests written, packed, read and summarised: time, bytes a request, and memory.
+//! Measures the writing, packing, reading and summarizing of ten million requests: time, bytes per
+//! request, and memory.
 //!
-//! Eight hard disks' worth of random reads, 256 in flight: the least predictable of the traces that
-//! there are.
+//! The requests are random reads of eight hard disks, 256 in flight, which are the least
+//! predictable of all traces.
 
 use super::figure::{Figure, status_kib};
 use anyhow::Context;
@@ -19,11 +20,11 @@ use std::time::Instant;
 
 const REQUESTS: u64 = 10_000_000;
 const DISKS: usize = 8;
-/// As deep as the suites go: 32 of each of four jobs.
+/// Largest depth of the suites: 32 for each of four jobs.
 const IN_FLIGHT: usize = 128;
 const SHAPE: Shape = Shape { bins: 180, columns: 360, rows: 120 };
 
-/// What is at the disks, the first to end on top: end, slot, disk, submitted, started.
+/// Requests at the disks, the first to end on top: end, slot, disk, submitted, started.
 type Flying = BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>;
 
 pub fn run() -> anyhow::Result<Vec<Figure>> {
@@ -34,7 +35,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let packing = start.elapsed().as_secs_f64();
     let path = find(place.path()).context("no trace")?;
     let each = std::fs::metadata(&path)?.len() as f64 / REQUESTS as f64;
-    // The peak since now.
+    // The peak is counted from now on.
     std::fs::write("/proc/self/clear_refs", "5")?;
     let before = status_kib("self", "VmRSS:")?;
     let start = Instant::now();
@@ -48,7 +49,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     anyhow::ensure!(counted == REQUESTS, "{counted} requests of {REQUESTS} are in the timeline");
     let what = |what: &str| format!("trace of 10 million requests: {what}");
     Ok(vec![
-        // Everything is drawn at random here; traces of the suites take less.
+        // Everything is random here; traces of the suites take less.
         Figure::number(what("bytes a request where nothing can be foreseen"), each, 2),
         Figure::number(what("packing, s"), packing, 2),
         Figure::number(what("reading once, s"), reading, 2),
@@ -62,7 +63,7 @@ fn write(path: &Path) -> anyhow::Result<()> {
     let mut writer = TraceWriter::new(DISKS);
     let mut file = File::create(path)?;
     writer.mark(0, "begin measure 0");
-    // A disk serves one request at a time, each in 4 to 20 ms.
+    // A disk serves one request at a time, in 4 to 20 ms.
     let mut flying = Flying::new();
     let mut arrived: Vec<Arrived> = Vec::new();
     let mut free = [0_u64; DISKS];
@@ -100,7 +101,7 @@ fn write(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Another request, to any of the disks.
+/// Submits another request, to any of the disks.
 fn fly(flying: &mut Flying, free: &mut [u64; DISKS], random: &mut Random, slot: u64, now: u64) {
     let disk = (random.next_u64() % DISKS as u64) as usize;
     let started = now.max(free[disk]);

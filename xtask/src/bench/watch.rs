@@ -1,6 +1,6 @@
-//! What watching disks of this machine costs those who use them: fio on a loop device over memory,
-//! which is nearly all processor time, with every request traced, with counts only, and with
-//! neither, in turn.
+//! Measures the cost of watching this machine's disks: fio on a loop device over memory, which is
+//! nearly all processor time, with every request traced, with counts only, and with neither, in
+//! turn.
 
 use super::figure::{Figure, median};
 use anyhow::{Context, ensure};
@@ -18,8 +18,8 @@ use std::time::Instant;
 
 const TURNS: usize = 31;
 const MIB: u64 = 512;
-/// What a request may cost more, per cent. At depth 32 it takes some 8 us here, all of them a
-/// processor's.
+/// Largest additional cost of a request, in per cent. At depth 32 a request takes some 8 us of a
+/// processor here.
 const MOST: f64 = 30.0;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -69,7 +69,7 @@ fn at_depth(attached: &Attached, depth: u32) -> anyhow::Result<Vec<Figure>> {
     ])
 }
 
-/// What is done after a trial: pages to a trace.
+/// Measures the work after a trial: converting pages to a trace.
 fn account(attached: &Attached) -> anyhow::Result<Figure> {
     let folder = tempfile::tempdir()?;
     let watch = Watch::start(folder.path(), &[attached.disk()?], Some(&name()))?;
@@ -123,11 +123,11 @@ fn fio(path: &str, arguments: &[&str]) -> anyhow::Result<Value> {
     Ok(serde_json::from_slice(&run.stdout)?)
 }
 
-/// A loop device, detached in the end.
+/// A loop device, detached on drop.
 pub struct Attached(pub String);
 
 impl Attached {
-    /// On an empty file, which is full then.
+    /// Attaches a new file, and fills it.
     pub fn filled(image: &Path) -> anyhow::Result<Self> {
         std::fs::OpenOptions::new().write(true).open(image)?.set_len(MIB << 20)?;
         let attached = Self::new(image)?;

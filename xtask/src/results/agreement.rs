@@ -1,4 +1,5 @@
-//! Which orders of policies agree with the published ones, and why they are as they are here.
+//! Cells in which the order of policies agrees with a published one, and the reasons for the order
+//! here.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -17,13 +18,14 @@ use super::words::test;
 /// A policy with its IOPS here.
 type Ours<'a> = (Side<'a>, Spread);
 
-/// One cell against one published source.
+/// A cell here, compared with a published source.
 struct Compared<'a> {
     source: &'a str,
     counts: Counts,
-    /// What the table says, from most to fewest.
+    /// The order in the table, from most to fewest.
     theirs: String,
-    /// Pairs of which ours has the first ahead and theirs the second; with our ratio.
+    /// Pairs whose first policy is ahead here, and whose second is ahead there; with the ratio
+    /// here.
     reversed: Vec<(&'a Ours<'a>, &'a Ours<'a>)>,
     lacking: bool,
 }
@@ -100,7 +102,7 @@ fn summary_row(place: &CellPlace, source: &str, counts: Counts) -> Vec<String> {
     row
 }
 
-/// The policies that have a result, in the order of the tables.
+/// Returns the policies with a result, in the order of the tables.
 fn ours<'a>(merged: &Merged<'a>, place: &CellPlace, policies: &[&'a str]) -> Vec<Ours<'a>> {
     let of = |policy: &&'a str| {
         let samples = merged.samples(place, policy);
@@ -146,7 +148,7 @@ fn compare<'a>(
     })
 }
 
-/// An entry of a list: our order, theirs, and why.
+/// Returns an entry of a list: the order here, the published order, and the reasons.
 fn cell(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> String {
     let name = test(&place.workload);
     let [_, _, ..] = ours else { return format!("- **{name}**: no two policies have a result.\n") };
@@ -172,7 +174,8 @@ fn cell(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> S
     text
 }
 
-/// Of the best against the worst, and of the reversed pair that is farthest apart here.
+/// Returns the reasons for the best against the worst, and for the reversed pair that differs most
+/// here.
 fn reasons(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> Vec<String> {
     let sides: Vec<Side> = ours.iter().map(|(side, _)| side.clone()).collect();
     let median = |one: &&Ours, other: &&Ours| one.1.median.total_cmp(&other.1.median);

@@ -1,5 +1,5 @@
-//! What is known of the arrays: of ours from the records and the lab, of theirs from the published
-//! tables.
+//! Facts about the arrays: about ours from the records and the lab, about the published ones from
+//! their tables.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use super::merged::Merged;
 use super::published::{FIRST_RUN, POOL, Published, Row};
 use super::words::test;
 
-/// A SATA link carries 6 Gbit/s, ten bits a byte: bytes a second.
+/// Rate of a SATA link in bytes per second: 6 Gbit/s, at ten bits a byte.
 const SATA: f64 = 600e6;
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
@@ -42,12 +42,12 @@ pub fn section(merged: &Merged, lab: &Lab) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Whether an array of the lab has a cache in front of its disks.
+/// Returns true if an array of the lab has a cache in front of its disks.
 pub fn cached(lab: &Lab, array: &str) -> bool {
     lab.arrays.get(array).is_some_and(|array| array.cache.is_some())
 }
 
-/// `2 nas-4tb`, as the first trial with a result has them.
+/// Names the disks, as in `2 nas-4tb`, by the first trial with a result.
 fn disks(merged: &Merged, lab: &Lab, array: &str) -> String {
     let places = merged.places();
     let mut samples = places
@@ -73,7 +73,7 @@ fn disks(merged: &Merged, lab: &Lab, array: &str) -> String {
     format!("{}{behind}", listed(&disks))
 }
 
-/// Their HDD RAID1.
+/// Describes the published HDD RAID1.
 fn pair(theirs: &Published) -> Option<String> {
     let range = |workload: &str, jobs: u32| {
         iops(theirs, |place| {
@@ -116,7 +116,7 @@ fn solid_state(theirs: &Published) -> Option<String> {
     ))
 }
 
-/// The first author's disks behind bcache.
+/// Describes the first author's disks behind bcache.
 fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
     let one_at_a_time = |row: &&Row| {
         row.place.array == POOL && alone(&row.place) && row.place.workload == "randread-4k-qd1"
@@ -147,7 +147,7 @@ fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
     ))
 }
 
-/// How far the two runs of the same policies are apart that the gist has.
+/// Describes the difference between the gist's two runs of the same policies.
 fn two_runs(theirs: &Published, first: &Published) -> String {
     let mut tests: Vec<(&CellPlace, Is, Vec<f64>)> = Vec::new();
     for row in &first.rows {
@@ -156,7 +156,7 @@ fn two_runs(theirs: &Published, first: &Published) -> String {
         for what in [Is::Iops, Is::Bandwidth] {
             let both = again
                 .and_then(|again| Some((row.value(&READS, what)?, again.value(&READS, what)?)));
-            // Zero is no number to divide by.
+            // A ratio to zero is undefined.
             let Some((one, other)) = both.filter(|(one, other)| one.min(*other) > 0.0) else {
                 continue;
             };
@@ -192,13 +192,13 @@ fn alone(place: &CellPlace) -> bool {
     place.background == "none"
 }
 
-/// Of all published rows of some places.
+/// Returns the spread of IOPS over all published rows of some places.
 fn iops(theirs: &Published, wanted: impl Fn(&CellPlace) -> bool) -> Option<Spread> {
     let rows = theirs.rows.iter().filter(|row| wanted(&row.place));
     Spread::over(rows.filter_map(|row| row.value(&READS, Is::Iops)))
 }
 
-/// As they are published.
+/// Formats a spread in the published units.
 fn in_words(spread: &Spread) -> String {
     format!("{} to {}", spread.min, spread.max)
 }

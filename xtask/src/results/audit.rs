@@ -1,5 +1,5 @@
-//! The page `published-tables`: which rows of the published tables cannot be true, and what the
-//! others still say.
+//! The page `published-tables`: published rows that cannot be true, and the conclusions from the
+//! others.
 
 use std::fmt::Write;
 
@@ -26,16 +26,16 @@ const TABLES: [(&str, &str); 2] = [
         include_str!("../../../docs/results/published/btrfs-read-policy-rw.csv"),
     ),
 ];
-/// What the others are compared with, and what the tables are said to show the best of.
+/// Baseline of the comparisons, and the policy that the tables are said to favour.
 const BASELINE: &str = "pid";
 const FAVOURITE: &str = "queue";
 
-/// A published row and what is wrong with it.
+/// A published row and its contradictions.
 struct Audited {
     table: &'static str,
     row: ResultRow,
     doubts: Vec<Remark>,
-    /// Nothing is wrong with it but the mean latency.
+    /// True if only the mean latency contradicts the rest.
     only_mean: bool,
 }
 
@@ -52,7 +52,7 @@ impl Audited {
         !self.row.remarks.iter().any(Remark::voids)
     }
 
-    /// All but policy: rows that differ in nothing else are compared.
+    /// Returns all values but the policy. Rows that differ in the policy only are compared.
     fn place(&self) -> String {
         let others = self.row.cell.iter().filter(|(axis, _)| axis != "policy" && axis != "source");
         others.map(|(_, value)| value).join(", ")
@@ -95,7 +95,7 @@ fn without_mean(claim: &Claim) -> Claim {
     claim
 }
 
-/// In the order of the tables.
+/// Returns the sources in the order of the tables.
 fn sources(rows: &[Audited]) -> Vec<&str> {
     rows.iter().map(|row| row.value("source")).unique().collect()
 }
@@ -149,8 +149,8 @@ fn only_the_mean(rows: &[Audited]) -> String {
     text
 }
 
-/// Each policy's IOPS against the baseline's in cells where both are sound; and how much of it
-/// chance could explain.
+/// Compares each policy's IOPS with the baseline's in cells where both are sound, and says how much
+/// of the difference chance could explain.
 fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
     let (idle, busy) = (apart(rows, "none")?, apart(rows, "defrag")?);
     let mut text = format!(
@@ -214,7 +214,8 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The largest factor between the first author's two runs of one cell, beside this background.
+/// Returns the largest factor between the first author's two runs of one cell, with this
+/// background.
 fn apart(rows: &[Audited], background: &str) -> anyhow::Result<f64> {
     let first = csv::parse(FIRST_RUN.as_bytes()).context("btrfs-read-policy-first-run.csv")?;
     let mut most = 1.0_f64;

@@ -1,14 +1,14 @@
-//! Where a record says which cell a trial belongs to.
+//! Finds the cell of a trial in a record.
 
 use anyhow::Context;
 use disklab_compare::CellIndex;
 use disklab_compare::index::IndexedTrial;
 use disklab_config::suite::Axis;
 
-/// What a page must know of each trial.
+/// Axes that a page needs for each trial.
 const NEEDED: [Axis; 5] = [Axis::Array, Axis::Background, Axis::Jobs, Axis::Workload, Axis::Policy];
 
-/// All of a cell but its policy: policies are what is compared.
+/// Values of a cell without its policy: policies are compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CellPlace {
     pub array: String,
@@ -17,7 +17,7 @@ pub struct CellPlace {
     pub workload: String,
 }
 
-/// Refuses a record whose suite does not say all that a page must know, or varies something else.
+/// Refuses a record whose suite lacks an axis that a page needs, or varies another one.
 pub fn check(index: &CellIndex) -> anyhow::Result<()> {
     let name = index.record.folder().display();
     let suite = index.suite.as_ref().map_err(Clone::clone);
@@ -41,7 +41,7 @@ pub fn check(index: &CellIndex) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The place and the policy of a trial.
+/// Returns the place and the policy of a trial.
 pub fn place(index: &CellIndex, trial: &IndexedTrial) -> anyhow::Result<(CellPlace, String)> {
     let (name, id) = (index.record.folder().display(), trial.id);
     let value = |axis: Axis| {

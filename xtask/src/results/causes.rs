@@ -1,9 +1,9 @@
-//! Why one policy does more requests than another, as far as the record shows it, by rules that the
-//! page states.
+//! Explains why one policy does more requests than another, as far as the record shows it, by rules
+//! that the page states.
 //!
-//! IOPS are the disks at work at a time, times what a disk at work does in a second. The one of the
-//! two that makes up most of the difference is told, with what goes with it. A statement must hold
-//! in every seed; its numbers are those of the seed with the median ratio.
+//! IOPS are the number of disks at work at a time, times the rate of a disk at work. The factor
+//! that makes up most of the difference is named, with the numbers that accompany it. A statement
+//! must hold in every seed; its numbers are those of the seed with the median ratio.
 
 use disklab_config::Lab;
 use disklab_results::Sample;
@@ -16,11 +16,10 @@ use super::{arrays, facts};
 
 pub const NONE: &str = "The record shows no single cause.";
 
-/// A factor with so much of the difference (in logarithms) is the cause, with so much it is one of
-/// two.
+/// Share of the difference (in logarithms) from which on a factor is the cause, or one of two.
 const MOST: f64 = 2.0 / 3.0;
 const SOME: f64 = 0.25;
-/// What goes with it differs at least by this factor, or by this part of all requests.
+/// Least factor, or least share of all requests, by which an accompanying number must differ.
 const FACTOR: f64 = 1.2;
 const PART: f64 = 0.05;
 
@@ -50,7 +49,7 @@ pub struct Side<'a> {
     pub samples: Vec<(u32, &'a Sample)>,
 }
 
-/// The same seed with both policies.
+/// Samples of the same seed with both policies.
 #[derive(Debug, Clone, Copy)]
 struct Pair<'a> {
     more: &'a Sample,
@@ -62,8 +61,8 @@ impl Pair<'_> {
         self.more.iops / self.less.iops
     }
 
-    /// How much of the difference the number of disks at work makes up; what a disk does makes up
-    /// the rest.
+    /// Returns the share of the difference that the number of disks at work makes up. The rate of a
+    /// disk makes up the rest.
     fn of_disks(&self) -> f64 {
         (facts::at_work(self.more) / facts::at_work(self.less)).ln() / self.ratio().ln()
     }
@@ -73,15 +72,15 @@ struct Comparison<'a> {
     more: &'a str,
     less: &'a str,
     pairs: Vec<Pair<'a>>,
-    /// With the median ratio.
+    /// The pair with the median ratio.
     middle: Pair<'a>,
     lab: &'a Lab,
-    /// Whether the array has a cache.
+    /// True if the array has a cache.
     cached: bool,
     background: bool,
 }
 
-/// Of two policies of which the first does more.
+/// Explains why the first of two policies does more.
 pub fn why(lab: &Lab, place: &CellPlace, more: &Side, less: &Side) -> String {
     let of_less = |seed: u32| less.samples.iter().find(|(known, _)| *known == seed);
     let mut pairs: Vec<Pair> = Vec::new();
@@ -115,7 +114,7 @@ impl Comparison<'_> {
         self.pairs.iter().all(holds)
     }
 
-    /// Whether a number of the one is greater than the other's by the factor, in every seed.
+    /// Returns true if a number of one policy exceeds the other's by the factor, in every seed.
     fn greater(&self, of: impl Fn(&Pair) -> Option<(f64, f64)>) -> bool {
         self.always(|pair| of(pair).is_some_and(|(greater, less)| by_factor(greater, less)))
     }
@@ -137,7 +136,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// More disks at work.
+    /// Describes the number of disks at work.
     fn disks(&self) -> String {
         let work = |sample| digits(facts::at_work(sample));
         let Pair { more, less } = self.middle;
@@ -178,7 +177,7 @@ impl Comparison<'_> {
         text
     }
 
-    /// A disk at work does more.
+    /// Describes the rate of a disk at work.
     fn rate(&self) -> String {
         let Pair { more, less } = self.middle;
         let text = format!(
@@ -194,7 +193,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// A sentence about the two numbers of the middle pair, if the numbers of every pair differ.
+    /// Returns a sentence about the two numbers of the middle pair, if the numbers of every pair
+    /// differ.
     fn sentence(
         &self,
         numbers: impl Fn(&Pair) -> Option<(f64, f64)>,
@@ -237,7 +237,7 @@ impl Comparison<'_> {
             let (more, less) = (digits(more), digits(less));
             format!("a disk at work has {more} requests at a time, {less} with {slower}")
         });
-        // A background's requests are at the disks too, and fio's wait behind them.
+        // A background's requests are at the disks too, and fio's requests wait behind them.
         let queue = self.sentence(less_first(facts::shortest_queue), by_factor, |less, more| {
             let (less, more) = (digits(less), digits(more));
             format!(
@@ -245,7 +245,7 @@ impl Comparison<'_> {
                  time, with {slower} {less}"
             )
         });
-        // Not worth a word where it is little beside what fio reads.
+        // A background that reads little compared with fio is not mentioned.
         let is_much = |pair: &Pair| {
             let fio = pair.less.bw_bytes as f64;
             facts::beside(pair.less).is_some_and(|less| less > PART * fio)
@@ -277,17 +277,17 @@ fn by_part(more: f64, less: f64) -> bool {
     more > less + PART
 }
 
-/// A number of both samples of a pair, the one with more IOPS first.
+/// Returns a number of both samples of a pair, the one with more IOPS first.
 fn more_first(fact: fn(&Sample) -> Option<f64>) -> impl Fn(&Pair) -> Option<(f64, f64)> {
     move |pair| Some((fact(pair.more)?, fact(pair.less)?))
 }
 
-/// A number of both samples of a pair, the one with fewer IOPS first.
+/// Returns a number of both samples of a pair, the one with fewer IOPS first.
 fn less_first(fact: fn(&Sample) -> Option<f64>) -> impl Fn(&Pair) -> Option<(f64, f64)> {
     move |pair| Some((fact(pair.less)?, fact(pair.more)?))
 }
 
-/// Where no two policies differ.
+/// Explains cells in which no two policies differ.
 pub fn why_none(sides: &[Side]) -> String {
     let all = || sides.iter().flat_map(|side| &side.samples).map(|(_, sample)| *sample);
     let range = |values: Vec<f64>| {

@@ -1,5 +1,5 @@
-//! What the disks saw with each policy: of the trial with the median IOPS, so that its numbers
-//! belong together.
+//! The disks' view of each policy, in the trial with the median IOPS, so that its numbers belong
+//! together.
 
 use disklab_results::Sample;
 use disklab_units::prose::digits;
@@ -28,7 +28,7 @@ pub fn table(merged: &Merged, places: &[CellPlace]) -> String {
     super::words::table(&heads, 2, &rows)
 }
 
-/// With the median IOPS; of an even number, the lower of the two in the middle.
+/// Returns the sample with the median IOPS; for an even number, the lower of the two in the middle.
 fn median<'a>(samples: &[(u32, &'a Sample)]) -> Option<&'a Sample> {
     let mut samples: Vec<&Sample> = samples.iter().map(|(_, sample)| *sample).collect();
     samples.sort_by(|one, other| one.iops.total_cmp(&other.iops));
@@ -64,7 +64,7 @@ fn cells(sample: &Sample) -> Vec<String> {
     ]
 }
 
-/// The least and the greatest.
+/// Returns the least and the greatest value.
 fn ends(values: &[f64]) -> Option<(f64, f64)> {
     let least = values.iter().copied().reduce(f64::min)?;
     Some((least, values.iter().copied().reduce(f64::max)?))

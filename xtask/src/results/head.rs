@@ -1,4 +1,4 @@
-//! The beginning of a page: the question, the conditions, and what is known of the arrays.
+//! The beginning of a page: the question, the conditions, and facts about the arrays.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -100,7 +100,7 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
     text
 }
 
-/// What two records were made with that is not the same. A program that one of them had no use for
+/// Lists the programs and files in which two records differ. A program that one of them did not use
 /// is no difference.
 fn differences<'a>(one: &'a Manifest, other: &'a Manifest) -> Vec<&'a str> {
     let keys = |manifest: &'a Manifest| manifest.kernels.iter().map(|kernel| &kernel.key);
@@ -111,18 +111,18 @@ fn differences<'a>(one: &'a Manifest, other: &'a Manifest) -> Vec<&'a str> {
     kernels.into_iter().chain(tools.map(|tool| tool.name.as_str())).collect()
 }
 
-/// A digest's first digits are enough to tell it.
+/// Returns the first digits of a digest, which identify it.
 fn short(text: &str) -> String {
     let digest = text.len() > 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if digest { text[..12].to_owned() } else { text.to_owned() }
 }
 
-/// Where the page's commands put and find a record.
+/// Returns the path where the page's commands put and find a record.
 fn place(index: usize) -> String {
     format!("records/results-{}", index + 1)
 }
 
-/// For a shell.
+/// Returns the command that makes a record, for a shell.
 pub fn run_command(suite: &Suite, more: &[&str], place: &str) -> String {
     let mut words = vec!["target/release/disklab", "run", &suite.name];
     words.extend(more);

@@ -1,4 +1,4 @@
-//! The two pages: what they are about and which numbers their tables have.
+//! The two pages: their subjects, and the numbers of their tables.
 
 use disklab_results::Sample;
 use disklab_units::Nanos;
@@ -7,7 +7,7 @@ use disklab_units::Nanos;
 #[derive(Debug)]
 pub struct Kind {
     pub name: &'static str,
-    /// Those whose records it is made of.
+    /// Suites whose records the page is made of.
     pub suites: &'static [&'static str],
     pub title: &'static str,
     pub columns: &'static [ResultColumn],
@@ -19,7 +19,7 @@ pub struct Kind {
 #[derive(Debug)]
 pub struct ResultColumn {
     pub head: &'static str,
-    /// Its name in the published tables.
+    /// Name of the number in the published tables.
     pub csv: &'static str,
     pub is: Is,
     pub ours: fn(&Sample) -> Option<f64>,
@@ -41,7 +41,7 @@ impl Is {
 
 pub const KINDS: [&Kind; 2] = [&READS, &MIXED];
 
-/// A number's head, its name in the published tables, what it is, and ours.
+/// Makes a column: head, name in the published tables, kind, and our number.
 const fn column(
     head: &'static str,
     csv: &'static str,
@@ -53,7 +53,7 @@ const fn column(
 
 pub const READS: Kind = Kind {
     name: "read-policy",
-    // The second asks the same of disks behind a bcache.
+    // The second suite has the same disks behind a bcache.
     suites: &["read-policy", "read-policy-bcache"],
     title: "Read policies: reads",
     columns: &[

@@ -9,12 +9,12 @@ use itertools::iproduct;
 
 use super::axes::{self, CellPlace};
 
-/// One seed of a cell.
+/// A seed of a cell.
 #[derive(Debug)]
 pub struct Trial<'a> {
     pub id: &'a str,
     pub seed: u32,
-    /// `None`: it has not run.
+    /// Outcome; `None` if the trial has not run.
     pub outcome: Option<&'a Outcome>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// All trials of some records. The axes' values are in the order in which the records have them.
+/// All trials of some records. The axes' values are in order of appearance.
 #[derive(Debug, Default)]
 pub struct Merged<'a> {
     pub arrays: Vec<String>,
@@ -33,8 +33,8 @@ pub struct Merged<'a> {
     pub workloads: Vec<String>,
     pub policies: Vec<String>,
     cells: BTreeMap<(CellPlace, String), Vec<Trial<'a>>>,
-    /// Trials that an earlier record has too; those of the earlier one count, unless only the later
-    /// has a result.
+    /// Number of trials that an earlier record has too. The earlier one counts, unless only the
+    /// later has a result.
     pub twice: usize,
 }
 
@@ -80,12 +80,12 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// The policies with all parameters at their defaults.
+    /// Returns the policies with default parameters.
     pub fn plain_policies(&self) -> Vec<&str> {
         self.policies.iter().map(String::as_str).filter(|policy| !policy.contains(':')).collect()
     }
 
-    /// Each array, background and number of jobs that the records have, with its workloads.
+    /// Returns each array, background and number of jobs of the records, with its workloads.
     pub fn groups(&self) -> Vec<Vec<CellPlace>> {
         let mut groups = Vec::new();
         for (array, background, &jobs) in iproduct!(&self.arrays, &self.backgrounds, &self.jobs) {
@@ -116,7 +116,7 @@ impl<'a> Merged<'a> {
         self.cells.values().flatten()
     }
 
-    /// Of its trials that are ok, with their seeds' indices.
+    /// Returns the samples of a cell's trials that are ok, with the indices of their seeds.
     pub fn samples(&self, place: &CellPlace, policy: &str) -> Vec<(u32, &'a Sample)> {
         let trials = self.trials(place, policy).iter();
         trials.filter_map(|trial| Some((trial.seed, trial.sample()?))).collect()

@@ -40,10 +40,10 @@ use merged::{Merged, Trial};
 use published::Published;
 use wrapped::wrapped;
 
-/// Where the pages are, from the repository's folder.
+/// Folder of the pages, relative to the repository.
 const FOLDER: &str = "docs/results";
 
-/// Makes the page of this name from these records.
+/// Makes the page with this name from these records.
 pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
     let repository =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
@@ -107,7 +107,8 @@ fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// Whether a disk turns and whether an array has a cache is not in a record.
+/// Checks the lab, since a record does not say whether a disk rotates and whether an array has a
+/// cache.
 fn check_lab(lab: &Lab, merged: &Merged) -> anyhow::Result<()> {
     for array in &merged.arrays {
         anyhow::ensure!(
@@ -138,7 +139,7 @@ fn check_suite(kind: &Kind, record: &Record) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A heading for each group of cells, and a text about the group.
+/// Returns a heading for each group of cells, with a text about the group.
 fn grouped(merged: &Merged, text: impl Fn(&[CellPlace]) -> String) -> String {
     let section = |places: &Vec<CellPlace>| {
         let first = places.first()?;

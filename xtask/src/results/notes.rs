@@ -1,4 +1,4 @@
-//! Trials that have no result, and what was odd about those that have.
+//! Trials without a result, and remarks on trials with one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,8 +11,7 @@ use super::axes::CellPlace;
 use super::merged::Merged;
 use super::words::{code, escaped, test};
 
-/// What became of the trials of these places that are not ok: an entry of a list for each cell and
-/// reason.
+/// Lists the trials of these places that are not ok: an entry for each cell and reason.
 pub fn not_ok(merged: &Merged, places: &[CellPlace], policies: &[&str]) -> String {
     let mut text = String::new();
     for place in places {
@@ -43,7 +42,7 @@ pub fn not_ok(merged: &Merged, places: &[CellPlace], policies: &[&str]) -> Strin
     text
 }
 
-/// Each kind of remark once, with how many trials have it and the first of them.
+/// Lists each kind of remark once, with the number of its trials and the first of them.
 pub fn remarks(merged: &Merged) -> String {
     let mut kinds: BTreeMap<String, (usize, &str, &Remark)> = BTreeMap::new();
     for trial in merged.all() {
@@ -70,7 +69,7 @@ pub fn remarks(merged: &Merged) -> String {
     kinds.iter().map(line).collect()
 }
 
-/// As the record calls it.
+/// Returns the name of a remark's kind in the record.
 fn kind(remark: &Remark) -> String {
     let value = serde_json::to_value(remark).unwrap_or_default();
     value["kind"].as_str().unwrap_or("?").to_owned()

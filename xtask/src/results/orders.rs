@@ -1,18 +1,18 @@
-//! Which of two policies does more requests, here and in the published tables.
+//! Compares the requests of two policies, here and in the published tables.
 
 use std::cmp::Ordering;
 
 use disklab_results::Spread;
 
-/// Numbers nearer than this part of the greater one are a tie.
+/// Difference, as a share of the greater number, below which two numbers are a tie.
 pub const TIE: f64 = 0.05;
 
-/// `Less`: the first does fewer. `Equal` is a tie.
+/// Compares two numbers: `Less` means that the first is smaller, and `Equal` is a tie.
 pub fn compare_numbers(one: f64, other: f64) -> Ordering {
     if (one - other).abs() < TIE * one.max(other) { Ordering::Equal } else { one.total_cmp(&other) }
 }
 
-/// Of several seeds it is a tie too where their ranges overlap.
+/// Compares two spreads over seeds. Overlapping ranges are a tie too.
 pub fn of_seeds(one: &Spread, other: &Spread) -> Ordering {
     if one.overlaps(other) { Ordering::Equal } else { compare_numbers(one.median, other.median) }
 }
@@ -46,7 +46,7 @@ impl Verdict {
     }
 }
 
-/// How many pairs have each verdict, in the order of [`VERDICTS`].
+/// Number of pairs with each verdict, in the order of [`VERDICTS`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts(pub [usize; 5]);
 
@@ -64,8 +64,8 @@ impl Counts {
     }
 }
 
-/// Policies from the one with most to the one with fewest, ` > ` between neighbours that differ and
-/// ` = ` between those that do not.
+/// Lists policies from most to fewest, with ` > ` between neighbours that differ and ` = ` between
+/// ties.
 pub fn chain<T>(all: &[(&str, T)], value: fn(&T) -> f64, order: fn(&T, &T) -> Ordering) -> String {
     let mut sorted: Vec<_> = all.iter().collect();
     sorted.sort_by(|(_, one), (_, other)| value(other).total_cmp(&value(one)));

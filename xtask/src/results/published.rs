@@ -7,15 +7,15 @@ use super::axes::CellPlace;
 use super::kind::{Is, Kind};
 use super::words;
 
-/// Off by more than this part, a row breaks Little's law.
+/// Deviation, as a share, from which on a row breaks Little's law.
 pub const LITTLE: f64 = 0.20;
 
 #[derive(Debug)]
 pub struct Published {
-    /// In the order of the file.
+    /// Sources in the order of the file.
     pub sources: Vec<String>,
     pub rows: Vec<Row>,
-    /// Which of our arrays the first author's is set beside.
+    /// The array of ours that is compared with the first author's.
     beside_pool: Option<&'static str>,
 }
 
@@ -24,51 +24,51 @@ pub struct Row {
     pub source: String,
     pub place: CellPlace,
     pub policy: String,
-    /// Of each column of the page, and as they were published.
+    /// Values of each column of the page, as numbers and as published.
     pub values: Vec<Option<f64>>,
     pub texts: Vec<String>,
-    /// Reads and writes together.
+    /// IOPS of reads and writes together.
     pub iops: f64,
     /// IOPS times mean latency, and the requests that were kept in flight; none without latencies.
     in_flight: Option<(f64, f64)>,
 }
 
 impl Row {
-    /// Its first number of this sort.
+    /// Returns its first number of this kind.
     pub fn value(&self, kind: &Kind, is: Is) -> Option<f64> {
         let mut columns =
             kind.columns.iter().zip(&self.values).filter(|(column, _)| column.is == is);
         columns.next().and_then(|(_, value)| *value)
     }
 
-    /// What it says of IOPS and of latency cannot both be so.
+    /// Returns true if its IOPS and its latency contradict each other.
     pub fn breaks_littles_law(&self) -> bool {
         self.in_flight.is_some_and(|(told, kept)| (told - kept).abs() > LITTLE * kept)
     }
 }
 
-/// What the tables call the first author's array.
+/// Name of the first author's array in the tables.
 pub const POOL: &str = "hdd-8-mixed-bcache";
 
-/// Our arrays that it may be set beside, the one most like it first.
+/// Our arrays that may be compared with it, the most similar one first.
 const BESIDE_POOL: [&str; 2] = [POOL, "hdd-8-mixed"];
 
-/// The gist's first run, of which it tells in prose; in the form of its tables.
+/// The gist's first run, which the gist describes in prose, in the form of its tables.
 pub const FIRST_RUN: &str =
     include_str!("../../../docs/results/published/btrfs-read-policy-first-run.csv");
 
-/// Their mixed workloads are half and half.
+/// Returns the workload in the tables. Their mixed workloads are half reads and half writes.
 fn their_workload(workload: &str) -> &str {
     workload.strip_suffix("-50-50").unwrap_or(workload)
 }
 
 impl Published {
-    /// The tables of a page, beside records of these arrays.
+    /// Reads the tables of a page, for comparison with records of these arrays.
     pub fn read(kind: &Kind, arrays: &[String]) -> anyhow::Result<Self> {
         Self::of_csv(kind, kind.published, arrays)
     }
 
-    /// Tables in the form of a page's.
+    /// Parses tables in the form of a page's.
     pub fn of_csv(kind: &Kind, csv: &str, arrays: &[String]) -> anyhow::Result<Self> {
         let mut lines = csv.lines();
         let head: Vec<_> = lines.next().unwrap_or_default().split(',').collect();
@@ -82,8 +82,8 @@ impl Published {
         Ok(Self { sources, rows, beside_pool })
     }
 
-    /// What the tables call the array that is set beside ours; `None` where it is set beside
-    /// another. No published array is like ours in more than its name says.
+    /// Returns the name in the tables of the array that is compared with ours; `None` if it is
+    /// compared with another. Published arrays resemble ours in name only.
     pub fn array_beside<'a>(&self, ours: &'a str) -> Option<&'a str> {
         if !BESIDE_POOL.contains(&ours) {
             return Some(ours);
@@ -102,7 +102,7 @@ impl Published {
             .find(|row| row.source == source && row.place == theirs && row.policy == policy)
     }
 
-    /// Those that have anything of one of these places.
+    /// Returns the sources with a row for one of these places.
     pub fn sources_of(&self, places: &[CellPlace], policies: &[&str]) -> Vec<&str> {
         let has = |source: &&str| {
             let mut rows = iproduct!(places, policies);

@@ -1,4 +1,4 @@
-//! What other values of a policy's parameters change.
+//! The effect of other values of a policy's parameters.
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -41,7 +41,7 @@ fn rows(merged: &Merged, place: &CellPlace) -> Vec<Vec<String>> {
     };
     let mut rows = Vec::new();
     for choice in merged.policies.iter().filter(|policy| policy.contains(':')) {
-        // Against the defaults, or else the first other choice that has a result.
+        // The baseline is the policy with defaults, or else the first other choice with a result.
         let of_same = |policy: &&String| base(policy) == base(choice) && *policy != choice;
         let mut others: Vec<_> = merged.policies.iter().filter(of_same).collect();
         others.sort_by_key(|policy| policy.contains(':'));

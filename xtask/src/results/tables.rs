@@ -1,4 +1,4 @@
-//! The tables in the form of the published ones, beside them.
+//! The tables in the form of the published ones, for comparison.
 
 use disklab_results::Spread;
 use disklab_units::prose::digits;
@@ -11,7 +11,7 @@ use super::words::{range, test};
 
 pub const BROKEN: &str = "†";
 
-/// One array, background and number of jobs: a row for each test and policy.
+/// Returns the table of one array, background and number of jobs: a row for each test and policy.
 pub fn table(kind: &Kind, merged: &Merged, published: &Published, places: &[CellPlace]) -> String {
     let policies = merged.plain_policies();
     let sources = published.sources_of(places, &policies);
@@ -38,11 +38,11 @@ pub fn table(kind: &Kind, merged: &Merged, published: &Published, places: &[Cell
     super::words::table(&head, 2, &rows)
 }
 
-/// A cell of a table.
+/// A field of a table.
 struct Shown {
-    /// `None`: it is not compared.
+    /// Value for comparison; `None` if it is not compared.
     value: Option<f64>,
-    /// The number itself, which may be bold, and what follows it.
+    /// The number as text, which may be bold, and the text after it.
     number: String,
     rest: String,
 }
@@ -59,7 +59,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> V
         if samples.is_empty() {
             return Shown::text(if at == 0 { marked(merged, place, policy) } else { "" });
         }
-        // A number that one seed lacks would be a median of the others.
+        // If one seed lacks a number, the median would be that of the other seeds.
         let values: Option<Vec<f64>> =
             samples.iter().map(|(_, sample)| (column.ours)(sample)).collect();
         let Some(spread) = values.and_then(Spread::over) else { return Shown::text("-") };
@@ -68,7 +68,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &CellPlace, policy: &str) -> V
     kind.columns.iter().enumerate().map(cell).collect()
 }
 
-/// Why a cell has no numbers.
+/// Returns the reason why a cell has no numbers.
 fn marked(merged: &Merged, place: &CellPlace, policy: &str) -> &'static str {
     let trials = merged.trials(place, policy);
     if trials.iter().all(|trial| trial.outcome.is_none()) { "no trial" } else { "no result" }
@@ -86,7 +86,7 @@ fn their_cells(kind: &Kind, row: Option<&Row>) -> Vec<Shown> {
     kind.columns.iter().zip(&row.values).zip(&row.texts).map(cell).collect()
 }
 
-/// The best of each column in bold, unless all are as good as one another.
+/// Makes the best of each column bold, unless all are equally good.
 fn bold(kind: &Kind, rows: Vec<Vec<Shown>>) -> Vec<Vec<String>> {
     let best: Vec<Option<String>> = kind
         .columns

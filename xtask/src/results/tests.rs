@@ -1,4 +1,4 @@
-//! Pages of a small made-up record.
+//! Tests pages of a small synthetic record.
 
 use std::fs;
 use std::path::Path;
@@ -31,12 +31,12 @@ jobs = [1, 4]
 policy = ["pid", "round-robin"]
 "#;
 
-/// The one of this repository.
+/// Returns the lab of this repository.
 fn lab() -> Lab {
     Lab::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab")).expect("a lab")
 }
 
-/// What a made-up trial found: IOPS, and of each disk its share of the reads and how busy it was.
+/// Results of a synthetic trial: IOPS, and each disk's share of the reads and utilisation.
 struct Found {
     iops: f64,
     disks: [(f64, f64); 2],
@@ -85,7 +85,7 @@ fn sample(kind: &Kind, depth: f64, found: &Found) -> Sample {
     }
 }
 
-/// A trial by workload, policy and seed. Without a sample it failed.
+/// Makes the outcome of a trial. Without a sample it has failed.
 fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> Outcome {
     let cell = [
         ("array", "hdd-raid1"),
@@ -108,7 +108,7 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
     }
 }
 
-/// A record with these trials, and others that have not run.
+/// Makes a record with these trials, and with others that have not run.
 fn record(name: &str, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     record_of(
         Suite::new(name, TEXT, vec!["array=hdd-raid1".to_owned(), "seeds=2".to_owned()]),
@@ -140,8 +140,8 @@ fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     Record::open(folder.path()).expect("a record")
 }
 
-/// The published order at depth 32: queue > round-robin > pid > latency-rr, latency. Here:
-/// round-robin > queue, the rest with one disk; latency-rr failed once and has not run once.
+/// The published order at depth 32 is queue > round-robin > pid > latency-rr, latency. Here it is
+/// round-robin > queue, and the rest uses one disk; latency-rr failed once and has not run once.
 fn reads() -> Record {
     let work = "randread-4k-qd32";
     let mut outcomes = Vec::new();
@@ -188,14 +188,13 @@ fn a_page_of_reads_and_writes() {
         outcome.trial = outcome.trial.replace("hdd-raid1", "ssd-raid10");
         outcome
     };
-    // Published: round-robin > queue > pid, 6845, 6630 and 5581 of both.
+    // The published order is round-robin > queue > pid: 6845, 6630 and 5581 reads and writes.
     let record =
         record("read-policy-mixed", &[trial("pid", 100.0), trial("round-robin", 90.0)], &[]);
     insta::assert_snapshot!(page(&MIXED, &lab(), &[record]).expect("a page"));
 }
 
-/// A record of `read-policy` with one trial, or one that has not run, whose cell has no more than
-/// these axes.
+/// Makes a record of `read-policy` with one trial, run or not, whose cell has only these axes.
 fn with_axes(text: &str, set: &[&str], axes: &[(&str, &str)], ran: bool) -> Record {
     let values: Vec<_> = axes.iter().map(|(_, value)| *value).collect();
     let id = format!("{}+s1", values.join("+"));
@@ -232,7 +231,7 @@ fn what_is_fixed_in_a_suite_is_in_no_cell_and_counts() {
         let found = places(with_axes(&without, &set, &crossed, ran)).expect("a record");
         assert_eq!(found, [place("defrag", 4)], "axes that the command line adds");
     }
-    // With several values, an axis that the command line adds stands behind the others.
+    // With several values, an axis of the command line comes after the others.
     let crossed = [crossed.as_slice(), &[("jobs", "4")]].concat();
     let set = ["background=defrag", "jobs=1,4"];
     let found = places(with_axes(&without, &set, &crossed, false)).expect("a record");
@@ -329,7 +328,7 @@ fn the_first_authors_disks_are_beside_those_with_a_cache_where_there_are_any() {
     assert!(beside(&[plain, cached], cached) && !beside(&[plain, cached], plain));
 }
 
-/// One job of random reads, with nothing beside it.
+/// Returns the place of one job of random reads without a background.
 fn alone(array: &str) -> CellPlace {
     CellPlace {
         array: array.to_owned(),
@@ -339,8 +338,8 @@ fn alone(array: &str) -> CellPlace {
     }
 }
 
-/// Two disks of these devices, the second nearer to its last request with the policy that does
-/// more.
+/// Makes two disks of these devices. The second policy's requests are nearer to each other, and it
+/// does more.
 fn nearer(array: &str, devices: [&str; 2]) -> String {
     let with = |iops, distance| {
         let mut sample = sample(&READS, 1.0, &found(iops, [(0.5, 0.5); 2]));

@@ -1,6 +1,6 @@
-//! What adding seeds until verdicts are given spares, beside designs of a fixed number of seeds:
-//! from a record of each. In virtual time a seed is the same trial in both, so that they differ in
-//! how many trials were run and in nothing else.
+//! The saving of `--until-decided` compared with designs of a fixed number of seeds, from a record
+//! of each. In virtual time a seed is the same trial in both, so that they differ only in the
+//! number of trials.
 
 use std::fmt::Write;
 
@@ -17,10 +17,11 @@ use super::head::run_command;
 use super::words::code;
 
 pub const NAME: &str = "until-decided";
-/// With fewer seeds nothing can be decided.
+/// Least number of seeds with which a verdict is possible.
 const FEWEST: u32 = 3;
 
-/// The record of `run --until-decided`, and one of the same suite with as many seeds of every cell.
+/// Makes the page from a record of `run --until-decided`, and one of the same suite with the same
+/// number of seeds for every cell.
 pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     let until = interim_plan([decided]).with_context(|| {
         format!("{}: not a record of `run --until-decided`", decided.folder().display())
@@ -90,7 +91,7 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// A way to choose how many trials to run, and what came of it.
+/// A rule for the number of trials, and its result.
 struct Design {
     name: String,
     trials: usize,
@@ -144,7 +145,7 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
     text
 }
 
-/// The trials of the first seeds alone.
+/// Returns the trials of the first seeds only.
 fn upto(mut matched: MatchedTrials, most: u32) -> MatchedTrials {
     matched.treatments.retain(|outcome| outcome.seed_index <= most);
     matched.baselines.retain(|outcome| outcome.seed_index <= most);

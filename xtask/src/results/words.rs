@@ -1,4 +1,4 @@
-//! Numbers and names as the pages write them.
+//! Formats numbers and names for the pages.
 
 use std::fmt::Display;
 
@@ -6,10 +6,10 @@ use disklab_results::Spread;
 use disklab_units::prose::{digits, in_shell};
 use itertools::Itertools;
 
-/// A range that is told: this part of the median.
+/// Least range that is printed, as a share of the median.
 pub const RANGE: f64 = 0.01;
 
-/// A spread's range in parentheses, where it is told.
+/// Formats a spread's range in parentheses, if it is large enough.
 pub fn range(spread: &Spread) -> String {
     if spread.max - spread.min > RANGE * spread.median {
         format!(" ({} to {})", digits(spread.min), digits(spread.max))
@@ -18,7 +18,7 @@ pub fn range(spread: &Spread) -> String {
     }
 }
 
-/// Of one, in whole percent; 99.6 % is not all.
+/// Formats a share in whole per cent; 99.6 % is not rounded to 100 %.
 pub fn percent(part: f64) -> String {
     let percent = 100.0 * part;
     if (0.01..1.0).contains(&percent) || (99.0..99.95).contains(&percent) {
@@ -28,7 +28,8 @@ pub fn percent(part: f64) -> String {
     }
 }
 
-/// A workload as the published tables call it: `randread-4k-qd1` is `RandRead 4 KiB QD1`.
+/// Returns the name of a workload in the published tables: `randread-4k-qd1` is `RandRead 4 KiB
+/// QD1`.
 pub fn test(workload: &str) -> String {
     let mut parts = workload.split('-');
     let kind = match parts.next() {
@@ -49,28 +50,28 @@ pub fn test(workload: &str) -> String {
     format!("{kind} {size} {depth}{mix}")
 }
 
-/// The depth that a workload has in its name.
+/// Returns the depth in a workload's name.
 pub fn depth(workload: &str) -> Option<u32> {
     workload.split('-').find_map(|part| part.strip_prefix("qd")?.parse().ok())
 }
 
-/// What a table of Markdown would take for its own.
+/// Escapes characters with a meaning in Markdown tables.
 pub fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
 }
 
-/// A span of code in Markdown's text.
+/// Returns a span of code for Markdown.
 pub fn code(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
-    // No run of backticks in it may be as long as those around it.
+    // A run of backticks in the text must be shorter than those around it.
     let longest = text.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    // Blanks at both ends are taken off again.
+    // Markdown removes these blanks again.
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// A word of a command line, quoted where bash wants it.
+/// Quotes a word of a command line if bash needs it.
 pub fn shell(word: &str) -> String {
     if word.contains(char::is_control) {
         let escaped = |mark: char| match mark {
@@ -85,7 +86,7 @@ pub fn shell(word: &str) -> String {
     }
 }
 
-/// A table: its head, the columns from `right` on to the right, its rows.
+/// Returns a table: its head, its rows, and the columns from `right` on aligned to the right.
 pub fn table(head: &[impl Display], right: usize, rows: &[Vec<String>]) -> String {
     let rule = (0..head.len()).map(|at| if at < right { "---" } else { "---:" });
     let body: String = rows.iter().map(table_line).collect();

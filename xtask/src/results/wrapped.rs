@@ -1,4 +1,4 @@
-//! Breaks the wide lines of a page.
+//! Wraps the wide lines of a page.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ const COLUMNS: usize = 100;
 /// Words that would begin a list, a heading or a quotation at the start of a line.
 const MARKS: [&str; 8] = ["-", "+", "*", "=", ">", "#", "1.", "1)"];
 
-/// Breaks each line of more than 100 columns between words. The rows of tables stay whole, and a
-/// command goes on behind a backslash.
+/// Wraps lines of more than 100 columns between words. Rows of tables stay whole, and a command
+/// continues after a backslash.
 pub fn wrapped(page: &str) -> String {
     let mut text = String::new();
     for line in page.lines() {

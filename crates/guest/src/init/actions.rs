@@ -1,4 +1,4 @@
-//! Runs the actions of a plan, or prints them: the only place that knows which kind is which.
+//! Runs the actions of a plan, or prints them. Only this module maps actions to their kinds.
 
 use super::environment::Environment;
 use super::perform::{Perform, Session};
@@ -24,7 +24,8 @@ fn performer(action: &Action) -> &dyn Perform {
     }
 }
 
-/// Runs all actions up to the first that fails; what an earlier one started is ended in any case.
+/// Runs all actions up to the first that fails. In any case, everything that an earlier action
+/// started is ended.
 fn run_until_failure(plan: &Plan, session: &mut Session) -> Result<(), Failure> {
     let mut result = Ok(());
     for action in &plan.actions {
@@ -37,7 +38,8 @@ fn run_until_failure(plan: &Plan, session: &mut Session) -> Result<(), Failure> 
         session.log(&lines);
         let done = performer.run(session);
         result = match action {
-            // Why the witness failed is nearer to the cause than why what it watched did.
+            // The failure of the witness is nearer to the cause than a failure of the watched
+            // program.
             Action::StopWitness(_) => done.and(result),
             _ => result.and(done),
         };
@@ -45,8 +47,8 @@ fn run_until_failure(plan: &Plan, session: &mut Session) -> Result<(), Failure> 
     result
 }
 
-/// Runs a plan in [`TRIAL`], with a step in the end that tells how that went. `before` are the
-/// command lines of what was done before.
+/// Runs a plan in [`TRIAL`], and writes a last step with the result. `before` are the command lines
+/// of earlier actions.
 pub fn run(
     plan: Result<Plan, Failure>,
     environment: &Arc<dyn Environment>,
@@ -74,8 +76,8 @@ pub fn lines(plan: &Plan, site: &dyn Site) -> Vec<String> {
     each.flat_map(|action| [action.lines(site), action.later_lines()].concat()).collect()
 }
 
-/// Returns what a plan changes of a machine, in order. An error is the path of a file that is not
-/// there yet.
+/// Returns the changes of a machine by a plan, in order. An error is the path of a file that does
+/// not exist yet.
 pub fn changes(plan: &Plan, machine: &RealMachine) -> Vec<Result<Change, String>> {
     let each = plan.actions.iter().map(|action| performer(action).changes(machine));
     let flat = |changes: Result<Vec<Change>, String>| match changes {

@@ -1,4 +1,4 @@
-//! Programs that run beside what is measured, each started again as soon as it has ended.
+//! Programs that run beside the measured load, each started again as soon as it has ended.
 
 use super::io_context::IoContext;
 use super::perform::{Beside, Perform, Session};
@@ -59,7 +59,7 @@ impl Perform for StopBackground {
     }
 }
 
-/// A background under way.
+/// A background that runs.
 struct Running {
     started: Vec<Started>,
     snapshots: Option<snapshots::Running>,
@@ -71,21 +71,21 @@ struct Running {
 struct Started {
     repeat: Arc<Repeat>,
     begun: Instant,
-    /// Starts the program again and again; returns how that came to an end.
+    /// Thread that starts the program again and again, and returns the way in which that ended.
     thread: JoinHandle<Ended>,
 }
 
 /// State that the first process and a program's thread share.
 #[derive(Default)]
 struct RunState {
-    /// To be ended.
+    /// True if the program is to end.
     stop: bool,
     runs: Option<Pid>,
-    /// How many times it ran to its end.
+    /// Number of complete runs.
     passes: u32,
 }
 
-/// How a program's last run ended, and why there was no other.
+/// End of a program's last run, and the reason why there was no other.
 struct Ended {
     status: String,
     /// The failure, or None if the first process stopped the program.
@@ -103,7 +103,7 @@ fn begin(number: usize, process: &RepeatedProgram, place: &IoContext) -> Result<
         state: Mutex::default(),
         stopping: Condvar::new(),
     });
-    // The first run is started here, so that a program that is not there is told before anything is
+    // The first run is started here, so that a missing program is reported before anything is
     // measured.
     let first = repeat.launch(&mut locked(&repeat.state))?;
     let again = Arc::clone(&repeat);
@@ -119,7 +119,7 @@ struct Repeat {
     place: IoContext,
     words: Words,
     state: Mutex<RunState>,
-    /// Ends a pause when the program is to be ended.
+    /// Signal that ends a pause when the program is to end.
     stopping: Condvar,
 }
 
@@ -186,7 +186,7 @@ impl Repeat {
 }
 
 impl Running {
-    /// Whether any of it has ended by itself.
+    /// Returns true if a program has ended by itself.
     fn has_ended(&self) -> bool {
         self.started.iter().any(|started| started.thread.is_finished())
             || self.snapshots.as_ref().is_some_and(snapshots::Running::has_ended)
@@ -195,8 +195,9 @@ impl Running {
 }
 
 impl Beside for Running {
-    /// Ends what still runs, and says what there was. A failure if something had ended by itself:
-    /// the measured program then had another background than it should, or was not started at all.
+    /// Ends the programs that still run, and writes the steps. Returns a failure if a program had
+    /// ended by itself: the measured program then had another background than it should, or was not
+    /// started at all.
     fn stop(self: Box<Self>, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
         let until = Instant::now();
         let mut result = self.snapshots.map_or(Ok(()), |snapshots| snapshots.stop(steps));
@@ -206,7 +207,7 @@ impl Beside for Running {
             state.stop = !thread.is_finished();
             repeat.stopping.notify_one();
             if let Some(pid) = state.runs {
-                // It may have ended in this moment.
+                // The process may have ended at this moment.
                 let _ = kill_process(pid, Signal::TERM);
             }
         }

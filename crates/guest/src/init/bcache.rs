@@ -11,14 +11,14 @@ use disklab_protocol::step::Step;
 use std::fs;
 use std::time::Duration;
 
-/// The file by which the kernel learns of a device that has bcache's superblock; it looks at the
-/// device before it returns.
+/// File that tells the kernel about a device with bcache's superblock. The kernel reads the device
+/// before the write returns.
 const REGISTER: &str = "/sys/fs/bcache/register";
-/// The file of each cache that stops the cache and the devices behind it.
+/// File of each cache that stops the cache and the devices behind it.
 const STOP: &str = "/sys/fs/bcache/*/stop";
-/// How often is looked whether the kernel is ready. The disks are busy meanwhile.
+/// Interval between two checks of the kernel. The disks are busy meanwhile.
 const LOOK: Duration = Duration::from_millis(10);
-/// So often at most, a virtual minute; a cache is stopped when its journal is written.
+/// Largest number of checks: a virtual minute. A cache stops when its journal is written.
 const LOOKS: u32 = 6000;
 
 impl Perform for Bcache {
@@ -42,8 +42,8 @@ impl Perform for Bcache {
     }
 }
 
-/// Puts the cache in front of its disks. One that has to be made first takes everything: it is to
-/// hold the test file.
+/// Puts the cache in front of its disks. A new cache accepts all data, since it is to hold the test
+/// file.
 fn start(
     make: Option<&[String]>,
     disks: &[String],
@@ -62,8 +62,8 @@ fn start(
         Ok(states.filter(|states| states.iter().all(|state| state != "no cache")))
     })?;
     if make.is_some() {
-        // What is written or read in sequence is cached too, of which nothing would be; until its
-        // next start.
+        // Until its next start, the cache accepts sequential requests too, which it would otherwise
+        // bypass.
         (0..disks.len()).map(sequential_cutoff).try_for_each(|path| put(path, "0"))?;
     }
     session.steps.say(&Step::Cached { disks: disks.to_vec(), cache: cache.clone(), states });
@@ -84,7 +84,7 @@ fn sequential_cutoff(index: usize) -> String {
     format!("/sys/block/bcache{index}/bcache/sequential_cutoff")
 }
 
-/// Returns `no cache`, `clean`, `dirty` or `inconsistent`; None where there is no such device.
+/// Returns `no cache`, `clean`, `dirty` or `inconsistent`; None if there is no such device.
 fn state(index: usize) -> Option<String> {
     let text = fs::read_to_string(format!("/sys/block/bcache{index}/bcache/state")).ok()?;
     Some(text.trim().to_owned())

@@ -1,4 +1,4 @@
-//! Files past the page cache, and buffers that begin where that wants them.
+//! Direct I/O to files, with aligned buffers.
 
 use disklab_units::Random;
 use rustix::fs::OFlags;
@@ -7,15 +7,15 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A filesystem's block, and what direct I/O is aligned to.
+/// Block of a filesystem, and alignment of direct I/O.
 pub const BLOCK: usize = 4096;
 
-/// A new file, for writing.
+/// Creates a file for writing.
 pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).custom_flags(flag()).open(path)
 }
 
-/// A file that is there, for reading.
+/// Opens an existing file for reading.
 pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flag()).open(path)
 }
@@ -24,14 +24,14 @@ fn flag() -> i32 {
     OFlags::DIRECT.bits().cast_signed()
 }
 
-/// Fills whole words of 8 bytes with what is drawn.
+/// Fills words of 8 bytes with random numbers.
 pub fn fill(bytes: &mut [u8], random: &mut Random) {
     bytes
         .chunks_exact_mut(8)
         .for_each(|word| word.copy_from_slice(&random.next_u64().to_le_bytes()));
 }
 
-/// Zeroes, or what has been read into it.
+/// An aligned buffer, which begins as zeroes.
 pub struct Buffer {
     memory: Vec<u8>,
     length: usize,

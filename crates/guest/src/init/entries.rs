@@ -1,4 +1,4 @@
-//! Makes what a program's start needs, on the disks that are prepared.
+//! Makes the files that a program's start needs, on the prepared disks.
 
 use super::direct;
 use super::perform::{Perform, Session};
@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Folders in which a running system has something mounted.
+/// Folders on which a running system has filesystems mounted.
 pub const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "tmp"];
 
 impl Perform for MakeEntries {
@@ -29,7 +29,7 @@ impl Perform for MakeEntries {
     }
 }
 
-/// Makes them all. What this machine's files do not give is zeroes, or drawn.
+/// Makes all entries. Contents that this machine's files do not give are zeroes or random.
 fn make(entries: &MakeEntries) -> Result<(), Failure> {
     let contents = entries.contents.map(|contents| contents.derive("entries"));
     let mut random = contents.map(Random::new);
@@ -48,7 +48,7 @@ fn make(entries: &MakeEntries) -> Result<(), Failure> {
             _ => format!("putting {} on the disks: {e}", entry.path),
         })?;
     }
-    // When all is there, since a folder is changed by what is made in it.
+    // This comes last, since making a file in a folder changes the folder.
     for (entry, modified) in entries.all.iter().zip(entries.modified.iter().flatten()) {
         set_modified(&place(&entry.path), *modified)
             .map_err(|e| format!("{}: setting when it was changed: {e}", entry.path))?;
@@ -69,7 +69,7 @@ fn make_entry(
     match &entry.kind {
         EntryKind::Folder => fs::create_dir_all(&path),
         EntryKind::Link(target) => std::os::unix::fs::symlink(target, &path),
-        // One without any bytes was only seen in a listing.
+        // A file without any bytes was only seen in a listing.
         EntryKind::File(bytes) if with_contents && bytes.0 > 0 => {
             fs::copy(&entry.path, &path).map(drop)
         }
@@ -90,7 +90,7 @@ fn make_entry(
     }
 }
 
-/// A link's own time is set, not that of what it leads to. `modified` is in ns since 1970.
+/// Sets the time of an entry; for a link, that of the link itself. `modified` is in ns since 1970.
 fn set_modified(path: &Path, modified: i64) -> io::Result<()> {
     const NS: i64 = 1_000_000_000;
     let time = Timespec { tv_sec: modified.div_euclid(NS), tv_nsec: modified.rem_euclid(NS) };
@@ -98,7 +98,7 @@ fn set_modified(path: &Path, modified: i64) -> io::Result<()> {
     Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns the path on the disks of a path from the program's root.
+/// Returns the path on the disks for a path from the program's root.
 fn place(path: &str) -> PathBuf {
     Path::new(ROOT).join(path.trim_start_matches('/'))
 }

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// A file is written in so many parts, with a part of the trees after each.
+/// Number of parts of a file. After each part, a part of the trees is written.
 const PARTS: u64 = 64;
 
 impl Perform for WriteFiles {
@@ -60,8 +60,8 @@ impl Perform for WarmMetadata {
     }
 }
 
-/// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its
-/// file. With zeroes, or what is drawn.
+/// Writes a file with direct I/O, so that the page cache does not change. It writes sequentially,
+/// as the gist's script lays out its file, zeroes or random data.
 fn write_file(
     file: &ZeroFile,
     contents: Option<Seed>,

@@ -1,4 +1,4 @@
-//! Mounting and unmounting, and caches of what is mounted.
+//! Mounts and unmounts filesystems, and drops caches.
 
 use super::perform::{Perform, Session};
 use super::program::{Words, prepare};
@@ -14,7 +14,7 @@ use std::ffi::CString;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// The file by which the kernel drops what is in memory.
+/// File that makes the kernel drop its caches.
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
 impl Perform for Release {
@@ -68,12 +68,12 @@ impl Perform for DropCaches {
         drop_lines().into_iter().chain(reread).collect()
     }
 
-    /// A user may not drop what is in memory, which the step says.
+    /// A user may not drop caches, and the step reports that.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         rustix::fs::sync();
         let error = drop_caches().err();
         if let Some(command) = &self.reread {
-            // If it fails, so does the load, which reports it.
+            // If this fails, so does the load, which reports it.
             let _ = Words::create("load").and_then(|words| {
                 prepare(command, "load", &words)?.status().map_err(|error| error.to_string())
             });
@@ -83,23 +83,23 @@ impl Perform for DropCaches {
     }
 }
 
-/// Command lines of writing all that is dirty and dropping what is in memory.
+/// Returns command lines that write all dirty pages and drop the caches.
 pub fn drop_lines() -> [String; 2] {
     ["sync".to_owned(), format!("echo 3 > {DROP}")]
 }
 
-/// Drops what of files, folders and inodes is in memory.
+/// Drops the caches of files, folders and inodes.
 pub fn drop_caches() -> Result<(), Failure> {
     fs::write(DROP, "3").map_err(|e| format!("{DROP}: {e}"))
 }
 
-/// Lets timers settle: a kernel that has just booted has coarse ones until its first ticks, and a
+/// Lets timers settle. A kernel that has just booted has coarse timers until its first ticks, and a
 /// sleep of 0.1 ms takes 6.
 pub fn settle() {
     std::thread::sleep(Duration::from_millis(50));
 }
 
-/// Mounts a filesystem of the kernel's own.
+/// Mounts a filesystem of the kernel itself.
 pub fn mounted(filesystem: &str, target: &str, data: &str) -> Result<(), Failure> {
     let data = CString::new(data).map_err(|e| e.to_string())?;
     mount(filesystem, target, filesystem, MountFlags::empty(), data.as_c_str())

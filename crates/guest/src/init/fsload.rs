@@ -23,11 +23,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The step's name in the record.
+/// Name of the step in the record.
 const STEP: &str = "fsload";
-/// The step's name of a load in the background.
+/// Name of the step of a background load.
 const BESIDE: &str = "background fsload";
-/// Longer than any trial.
+/// Time longer than any trial.
 const ENDLESS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 impl Perform for LayOutFsload {
@@ -43,7 +43,7 @@ impl Perform for LayOutFsload {
     }
 }
 
-/// Runs it for so long after its ramp.
+/// Runs the load for this time after its ramp.
 pub fn measure(
     load: &Fsload,
     seed: Seed,
@@ -95,13 +95,13 @@ pub fn start(
 }
 
 impl Running {
-    /// Whether it failed.
+    /// Returns true if it failed.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Has all threads end with the operation that they are at, and holds the disks against what
-    /// was written.
+    /// Makes all threads end after their present operation, and compares the files on the disks
+    /// with the written data.
     pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
         self.stop.store(true, Ordering::Relaxed);
         let ran = self.begun.elapsed();
@@ -118,12 +118,12 @@ impl Running {
     }
 }
 
-/// Writes what was measured, and holds what the disks have against what was written.
+/// Writes the measurements, and compares the files on the disks with the written data.
 pub fn account(done: &LoadDone, steps: &mut Steps) -> Result<(), Failure> {
     let path = Path::new(TRIAL).join(names::FSLOAD);
     let text = serde_json::to_vec(&done.report).map_err(|e| format!("{STEP}: {e}"))?;
     fs::write(&path, text).map_err(on(&path))?;
-    // Not what is in memory.
+    // The comparison must read the disks, and not memory.
     rustix::fs::sync();
     drop_caches()?;
     let checked = done.check(Path::new(FSLOAD))?;
@@ -131,10 +131,10 @@ pub fn account(done: &LoadDone, steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A guest has one processor, which the operations of all threads get in the order in which they
-/// ask for it.
+/// The guest's only processor, which serves the operations of all threads in the order of their
+/// requests.
 struct Processor {
-    /// When it is free again.
+    /// Time at which it is free again.
     free: Mutex<Instant>,
     operation: Duration,
     notes_promises: bool,
@@ -151,7 +151,7 @@ impl Processor {
 
 impl Surroundings for Processor {
     fn thread_begins(&self) {
-        // The default adds up to 50 us to each sleep. What fails here, fails in all runs alike.
+        // The default slack adds up to 50 us to each sleep. A failure here is the same in all runs.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
 

@@ -1,8 +1,8 @@
-//! Waits until a program opens a file, and lets it through only then.
+//! Waits until a program opens a file, and holds the program there until the phase begins.
 //!
-//! Where other programs use the disks too, requests do not tell when the measured one begins: fio
-//! takes a sixth of a virtual second to start. A lease (F_SETLEASE) on its file does: whoever opens
-//! the file is held until the lease is given back.
+//! If other programs use the disks too, requests do not show when the measured program begins: fio
+//! takes a sixth of a virtual second to start. A lease (F_SETLEASE) on its file does: a process
+//! that opens the file waits until the lease is given back.
 
 use super::steps::Failure;
 use disklab_protocol::measure::Gate;
@@ -16,18 +16,18 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often the lease is looked at. The program waits for this long at most, and nothing of that
-/// is measured.
+/// Interval between two checks of the lease. The program waits for this long at most, outside the
+/// measured time.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A lease on a file that nobody else has open.
+/// A lease on a file that no other process has open.
 pub struct Closed(File);
 
 impl Closed {
     pub fn new(gate: &Gate) -> Result<Self, Failure> {
         let failed = |e| format!("a lease on {}, to see when it is opened: {e}", gate.file);
         let path = Path::new(&gate.file);
-        // Where what is measured has no file of its own, it opens this one.
+        // A load without a file of its own opens this one.
         if !path.exists() {
             File::create(path).map_err(failed)?;
         }
@@ -36,7 +36,7 @@ impl Closed {
         Ok(Self(file))
     }
 
-    /// Returns when somebody wants to open the file, or when `program` has ended. The file can be
+    /// Returns when a process wants to open the file, or when `program` has ended. The file can be
     /// opened once this is dropped.
     pub fn wait(&self, program: &mut Child) -> Result<(), Failure> {
         let failed = |e: io::Error| format!("waiting for the measured program to begin: {e}");

@@ -1,11 +1,11 @@
 //! The first process of a trial on a real machine: `disklab` again, in namespaces of its own.
 //!
-//! What it mounts and what it starts ends with it, however it ends, and all of the machine's files
-//! are read-only to it but for the trial's folder and what the user named. The same plan is run by
-//! the same code as in a guest, and finds things at the same places.
+//! Its mounts and processes end with it in any case. All files of the machine are read-only for it,
+//! except the trial's folder and the paths that the user named. The plan runs by the same code as
+//! in a guest, and finds files at the same places.
 //!
-//! Two processes: the outer one makes the namespaces and waits, the inner one is the first in them.
-//! Each ends with the one that started it.
+//! There are two processes: the outer one makes the namespaces and waits, and the inner one is the
+//! first process in them. Each ends with its parent.
 
 use super::actions;
 use super::environment::Environment;
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// The argument by which the program knows that it is this; no subcommand has this name.
+/// Argument that selects this mode. No subcommand has this name.
 pub const ARGUMENT: &str = "host-init";
 const INSIDE: &str = "inside";
 const PROBE: &str = "probe";
@@ -41,8 +41,8 @@ pub fn main() -> ! {
     }))
 }
 
-/// Whether this machine lets the caller have the namespaces that a trial is kept in; the error says
-/// why not. `program` is disklab.
+/// Checks if this machine lets the caller make the namespaces of a trial. The error says why not.
+/// `program` is disklab.
 pub fn probe(program: &Path) -> Result<(), Failure> {
     let asked = Command::new(program).args([ARGUMENT, PROBE]).stdin(Stdio::null()).output();
     let said = asked.map_err(on(program))?;
@@ -55,7 +55,7 @@ pub fn probe(program: &Path) -> Result<(), Failure> {
 
 fn start_inside() -> Result<i32, Failure> {
     let mut inner = Command::new("/proc/self/exe");
-    // Its input ends when this process does.
+    // The input ends when this process does.
     let child = inner.args([ARGUMENT, INSIDE]).stdin(Stdio::piped()).spawn();
     let mut child = child.map_err(|e| format!("the first process of the trial: {e}"))?;
     let input = child.stdin.take();
@@ -67,7 +67,7 @@ fn start_inside() -> Result<i32, Failure> {
 
 fn inside_namespaces() -> Result<(), Failure> {
     end_with_parent()?;
-    // It may have ended just before.
+    // The parent may have ended just before.
     let input = io::stdin();
     let mut asked = [PollFd::new(&input, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -79,7 +79,7 @@ fn inside_namespaces() -> Result<(), Failure> {
     let plan = read_json(&Path::new(".").join(names::PLAN))?;
     let machine: RealMachine = read_json(&Path::new(".").join(names::HOST))?;
     let held = held(&machine)?;
-    // While all of the machine is seen.
+    // This comes while the whole machine is visible.
     let lines = machine.lines();
     surround(&machine)?;
     let real = Real::enter(machine, Path::new(JOURNAL), Path::new(TRIAL), held)?;
@@ -87,8 +87,9 @@ fn inside_namespaces() -> Result<(), Failure> {
     actions::run(Ok(plan), &environment, &lines)
 }
 
-/// The disks, if they are still those that the run was given, and nobody else's. They are held from
-/// here, where all of the machine is seen, until just before something is made on them or mounted.
+/// Holds the disks, if they are still those that the run was given and nobody else uses them. They
+/// are held from here, where the whole machine is visible, until just before something is made on
+/// them or mounted.
 fn held(machine: &RealMachine) -> Result<Held, Failure> {
     let mut held = Held::new();
     for disk in &machine.disks {
@@ -99,7 +100,7 @@ fn held(machine: &RealMachine) -> Result<Held, Failure> {
                 "{name}: it is no longer the disk that the run began with; nothing was done to it"
             ));
         }
-        // Those below a filesystem of the user's are in use.
+        // The disks below a user's filesystem are in use.
         if machine.at.is_none() {
             held.push((disk.clone(), guard::hold(disk).map_err(|e| e.to_string())?));
         }

@@ -11,12 +11,12 @@ use std::process::Command;
 #[derive(Debug, Clone, Default)]
 pub struct IoContext {
     pub ioprio: Option<c_int>,
-    /// The `cgroup.procs` of its cgroup.
+    /// File `cgroup.procs` of its cgroup.
     pub processes: Option<PathBuf>,
 }
 
 impl IoContext {
-    /// Has a program run there from its first instruction on.
+    /// Makes a program run there from its first instruction on.
     pub fn hold(&self, command: &mut Command) {
         if self.ioprio.is_none() && self.processes.is_none() {
             return;
@@ -26,8 +26,8 @@ impl IoContext {
         unsafe { command.pre_exec(move || place.enter()) };
     }
 
-    /// The calling thread gets the priority, and its process the cgroup; what it starts then has
-    /// both.
+    /// Gives the calling thread the priority, and its process the cgroup. Processes that it starts
+    /// later inherit both.
     pub fn enter(&self) -> io::Result<()> {
         if let Some(ioprio) = self.ioprio {
             set_ioprio(ioprio)?;

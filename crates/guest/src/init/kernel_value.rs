@@ -1,4 +1,4 @@
-//! Files of sysfs that are settings: what they say, what they offer, and what writing them changes.
+//! Files of sysfs that are settings: their values, their choices, and the changes by writing them.
 
 use super::patterns::matching;
 use super::steps::Failure;
@@ -8,7 +8,7 @@ use disklab_protocol::setup::Setting;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes `setting` to its file at `path`; returns what the file says then.
+/// Writes `setting` to its file at `path`, and returns the file's new contents.
 pub fn write(path: &Path, setting: &Setting) -> Result<String, Failure> {
     let name = path.display();
     fs::write(path, &setting.value).map_err(|e| {
@@ -27,8 +27,8 @@ pub fn write(path: &Path, setting: &Setting) -> Result<String, Failure> {
     }
 }
 
-/// Checks that a setting still holds. On a real machine others may change it while a trial runs,
-/// which is then of neither value.
+/// Checks that a setting still holds. On a real machine, others may change it during a trial, whose
+/// result then belongs to neither value.
 pub fn check(setting: &Setting) -> Result<(), Failure> {
     let path = find(&setting.path)?;
     other(&path, &setting.value).map_or(Ok(()), |now| {
@@ -41,7 +41,7 @@ pub fn check(setting: &Setting) -> Result<(), Failure> {
     })
 }
 
-/// Returns what this machine's kernel has, where it does not have what is asked for.
+/// Returns the choices of this machine's kernel, if the wanted one is not among them.
 pub fn lacking(setting: &Setting) -> Option<String> {
     if !setting.choice {
         return None;
@@ -51,18 +51,17 @@ pub fn lacking(setting: &Setting) -> Option<String> {
     (!offers(&text, setting)).then(|| text.trim().to_owned())
 }
 
-/// Whether the choice is among those of a file that says `pid [round-robin:262144] devid:1`.
+/// Returns true if the choice is among those of a file such as `pid [round-robin:262144] devid:1`.
 pub fn offers(text: &str, setting: &Setting) -> bool {
     let name =
         |word: &str| word.trim_matches(['[', ']']).split(':').next().unwrap_or_default().to_owned();
     text.split_whitespace().any(|word| name(word) == name(&setting.value))
 }
 
-/// Returns the changes that writing a setting makes, by which the file is brought back to what it
-/// says now.
+/// Returns the changes by writing a setting, with which the present value can be restored.
 ///
-/// A scheduler that is chosen again begins with its own tunables and its own depth of the queue:
-/// those of now are noted before it, so that they are put back after it.
+/// A scheduler that is chosen again begins with default tunables and queue depth. Their present
+/// values are noted before the scheduler, so that they are restored after it.
 pub fn changes(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
     let mut changes = Vec::new();
     if let (Some("scheduler"), Some(queue)) =
@@ -75,7 +74,7 @@ pub fn changes(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
             .map(|entry| entry.path());
         let mut tunables: Vec<PathBuf> = tunables.chain([queue.join("nr_requests")]).collect();
         tunables.sort();
-        // Some only say something, and some only take something.
+        // Some files can only be read, and some only be written.
         changes.extend(
             tunables
                 .iter()
@@ -95,8 +94,8 @@ pub fn changes(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
     Ok(changes)
 }
 
-/// The choice of a setting with its parameter of now, where it has one and is not active:
-/// `round-robin:262144` of `[pid] round-robin:262144`.
+/// Returns the setting's choice with its present parameter, if it has one and is not active:
+/// `round-robin:262144` for `[pid] round-robin:262144`.
 fn had_parameter(path: &Path, setting: &Setting) -> Option<String> {
     let text = fs::read_to_string(path).ok().filter(|_| setting.choice)?;
     let (name, _) = setting.value.split_once(':')?;
@@ -115,7 +114,7 @@ fn now(path: &Path, choice: bool) -> Option<String> {
     Some(if choice { bracketed(text).unwrap_or(text) } else { text }.to_owned())
 }
 
-/// Returns the one file that fits a path.
+/// Returns the only file that matches a path.
 pub fn find(path: &str) -> Result<PathBuf, Failure> {
     let mut found = matching(path)?;
     match found.len() {
@@ -144,7 +143,7 @@ mod tests {
         let file = folder.path().join("uuid/policy");
         fs::write(&file, "").unwrap();
         let path = format!("{}/*/policy", folder.path().display());
-        // A plain file says just what was written: never in brackets.
+        // A plain file contains just the written text, and no brackets.
         let error = apply(&setting(path.clone(), "pid", true)).unwrap_err();
         assert!(error.contains("\"pid\" was written, but it says \"pid\""), "{error}");
         assert!(apply(&setting(path, "[pid]", true)).unwrap_err().contains("says"));
@@ -175,7 +174,7 @@ mod tests {
             };
             changes.iter().map(short).collect::<Vec<_>>()
         };
-        // They are undone from the last on.
+        // The changes are undone in reverse order.
         assert_eq!(
             noted("scheduler", true),
             ["iosched/read_expire 100", "nr_requests 64", "scheduler mq-deadline"]

@@ -1,4 +1,4 @@
-//! Measures: announces the phase, does what is measured, and ends the phase.
+//! Measures: announces the phase, runs the load, and ends the phase.
 
 use super::gate::Closed;
 use super::perform::{Perform, Session};
@@ -42,7 +42,7 @@ impl Perform for Measure {
         session.measured.enter().map_err(|e| format!("its I/O priority: {e}"))?;
         let Self { what, phase, ramp_ns, sync_every_ns } = self;
         let _syncing = sync_every_ns.map(|every| Syncing::start(Duration::from_nanos(every)));
-        // What never began, or found all in memory, reached no disk.
+        // A load that never began, or was served from memory, made no request.
         match what {
             Measured::Program { command, gate } => {
                 program(command, gate.as_ref(), (phase, *ramp_ns), session)
@@ -71,7 +71,7 @@ impl Perform for Measure {
     }
 }
 
-/// Runs a program in a phase of this name and ramp.
+/// Runs a program in a phase with this name and ramp.
 fn program(
     command: &[String],
     gate: Option<&Gate>,
@@ -94,7 +94,7 @@ fn program(
     environment.mark(Mark::begin(phase, ramp_ns))?;
     drop(closed);
     std::thread::sleep(Duration::from_nanos(gate.length_ns));
-    // Where there was no such phase, the program's own failure is nearer to the cause.
+    // If there was no such phase, the program's own failure is nearer to the cause.
     let ended = end();
     program.finish(&mut session.steps)?;
     ended

@@ -1,7 +1,7 @@
 //! The guest's first process: `disklab` again, started by the guest kernel as its init.
 //!
-//! It runs the plan's actions, writes each step to [`names::STEPS`], and powers the guest off.
-//! Whatever goes wrong is a step with an `error`; a guest that did all it should ends with the step
+//! It runs the plan's actions, writes each step to [`names::STEPS`], and powers the guest off. A
+//! failure is a step with an `error`; a guest that completed its plan ends with the step
 //! `finished`.
 
 pub mod actions;
@@ -51,12 +51,11 @@ use std::path::Path;
 use std::sync::Arc;
 use steps::Failure;
 
-/// The argument by which the program knows that it is a guest's first process; no subcommand has
-/// this name.
+/// Argument that selects this mode. No subcommand has this name.
 pub const ARGUMENT: &str = "guest-init";
 
-/// Configuration of the host that would change what programs of a guest do, and that is in no key:
-/// in a guest these are empty. (Programs get [`program`]'s environment for the rest.)
+/// Configuration files of the host that would change the behaviour of a guest's programs, and that
+/// are in no key: in a guest they are empty. ([`program`] sets the environment for the rest.)
 const CONFIGURATION: [&str; 5] = [
     "/etc/mdadm",
     "/etc/mdadm.conf",
@@ -65,7 +64,7 @@ const CONFIGURATION: [&str; 5] = [
     "/etc/dpkg/dpkg.cfg.d",
 ];
 
-/// Runs the trial's plan and powers off; never returns, as a first process must not.
+/// Runs the trial's plan and powers off. It never returns, as a first process must not.
 pub fn main() -> ! {
     if let Err(failure) = run_as_guest() {
         eprintln!("disklab: guest: {failure}");
@@ -81,14 +80,14 @@ pub fn main() -> ! {
 
 fn run_as_guest() -> Result<(), Failure> {
     make_folders()?;
-    // From here on programs run that a lab file names.
+    // From here on, programs run that a lab file names.
     steps::put(guest::MARKS, crate::confinement::COMMAND)?;
     let environment: Arc<dyn Environment> = Arc::new(Guest);
     actions::run(steps::read_json(&Path::new(TRIAL).join(names::PLAN)), &environment, &[])
 }
 
 /// Makes the folders of a running system. The root is the host's, read-only; only the trial's
-/// folder can be written.
+/// folder is writable.
 fn make_folders() -> Result<(), Failure> {
     mounted("proc", "/proc", "")?;
     mounted("sysfs", "/sys", "")?;
@@ -105,6 +104,6 @@ fn make_folders() -> Result<(), Failure> {
     for folder in [TRIAL, POOL, REPLICA] {
         fs::create_dir(folder).map_err(|e| format!("{folder}: {e}"))?;
     }
-    // The guest's process runs in the trial's folder; this name is the same wherever that is.
+    // The guest's process runs in the trial's folder. This name is the same for any folder.
     mounted("hostfs", TRIAL, "/proc/self/cwd")
 }

@@ -1,4 +1,4 @@
-//! The namespaces of a trial on a real machine: its mounts, and how it sees the machine's files.
+//! The namespaces of a trial on a real machine: its mounts, and its view of the machine's files.
 
 use super::filesystem::mounted;
 use super::steps::{Failure, on};
@@ -48,9 +48,9 @@ pub fn end_with_parent() -> Result<(), Failure> {
         .map_err(|e| format!("to end with its starter: {e}"))
 }
 
-/// Makes the machine's files read-only, and puts the places that plans know over them.
+/// Makes the machine's files read-only, and mounts the places that plans know over them.
 pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
-    // A kernel without users' namespaces has no map.
+    // A kernel without user namespaces has no map.
     let root = geteuid().is_root()
         && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
     keep_mounts()?;
@@ -59,7 +59,7 @@ pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
     read_only("/", true)?;
     mounted("proc", "/proc", "")?;
     if root {
-        // There is one for all, and it is there. mdadm makes nodes.
+        // The machine has one /dev, which exists. mdadm makes nodes there.
         read_only("/sys", false)?;
         read_only("/dev", false)?;
     }
@@ -85,15 +85,15 @@ pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
     }
 }
 
-/// Keeps what is mounted here from the machine. What is unmounted on the machine goes from here
-/// too: a filesystem that somebody else unmounts would be in use until the trial ends.
+/// Keeps mounts made here from the machine. An unmount on the machine takes effect here too, since
+/// otherwise the filesystem would stay in use until the trial ends.
 pub fn keep_mounts() -> Result<(), Failure> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .map_err(|e| format!("keeping mounts to itself: {e}"))
 }
 
-/// Makes what a program has below its own root besides files: of devices those that are nobody's,
-/// of the kernel what can be read.
+/// Mounts the filesystems below a program's root: devices that belong to nobody, and the readable
+/// part of the kernel's files.
 pub fn surround_program(root: &Path) -> Result<(), Failure> {
     let at = |name: &str| root.join(name).display().to_string();
     mounted("tmpfs", &at("dev"), "")?;
@@ -113,7 +113,7 @@ pub fn surround_program(root: &Path) -> Result<(), Failure> {
     mounted("proc", &at("proc"), "")?;
     for name in ["sys", "sysrq-trigger", "irq", "bus", "fs"] {
         let path = root.join("proc").join(name);
-        // Not every kernel has all of them.
+        // Some kernels lack some of these.
         if path.exists() {
             bound(&path, &path)?;
             read_only(&path.display().to_string(), true)?;
@@ -124,18 +124,18 @@ pub fn surround_program(root: &Path) -> Result<(), Failure> {
     mounted("tmpfs", &at("tmp"), "")
 }
 
-/// Not a part of one: a user's namespace maps one user only.
+/// Returns true if the map covers all users: a user namespace maps one user only.
 fn is_whole(uid_map: &str) -> bool {
     uid_map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// A file or folder that can be bound once its path leads elsewhere.
+/// Opens a file or folder that can be bound after its path leads elsewhere.
 fn found(path: &Path) -> Result<OwnedFd, Failure> {
     open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(on(path))
 }
 
-/// The same of what the user named, and whether it is a folder. Who owns the folder above could
-/// have put a link in its place since.
+/// Opens a path of the user's without following links, and returns whether it is a folder. The
+/// owner of the folder above could have replaced it by a link.
 fn no_link(path: &Path) -> Result<(OwnedFd, bool), Failure> {
     let failed = |e: Errno| format!("{}: {e}", path.display());
     let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
@@ -164,7 +164,7 @@ fn put(path: &str, value: &str) -> Result<(), Failure> {
     fs::write(path, value).map_err(|e| format!("writing {value:?} to {path}: {e}"))
 }
 
-/// Whether what is mounted there, and for `true` all below, can be written.
+/// Makes a mount read-only, and for `true` all mounts below it.
 pub fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
     let (set, clear, flags) =
         if yes { (MOUNT_ATTR_RDONLY, 0, AT_RECURSIVE) } else { (0, MOUNT_ATTR_RDONLY, 0) };

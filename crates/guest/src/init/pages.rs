@@ -1,5 +1,5 @@
-//! Records what a program reads of its files: each access to their pages, in order, by the kernel's
-//! own events, and which of its threads and processes wait for which.
+//! Records the reads of a program from its files, by the kernel's own events: each access to their
+//! pages, in order, and which of its threads and processes waits for which.
 
 use super::filesystem::mounted;
 use super::steps::{self, Failure, on};
@@ -15,10 +15,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const TRACING: &str = "/sys/kernel/tracing";
-/// A read(2) of cached or uncached pages, the access to a mapped page that is not mapped yet, and
-/// that to one whose neighbours are in memory, which the kernel maps with it. A name whose inode is
-/// not in memory, nor its neighbours: that of ext4, where starts are recorded. Who starts whom,
-/// wakes whom, waits for whose end, and ends.
+/// Events: a read(2) of cached or uncached pages, a fault on a mapped page that is not mapped yet,
+/// and a fault that the kernel serves by mapping neighbours in memory. A lookup of a name whose
+/// inode and neighbouring inodes are not in memory, by ext4, on which starts are recorded. Starts,
+/// wake-ups, waits for the end, and ends of processes.
 const EVENTS: [&str; 8] = [
     "filemap/mm_filemap_get_pages",
     "filemap/mm_filemap_fault",
@@ -33,7 +33,7 @@ const EVENTS: [&str; 8] = [
 const BUFFER_KIB: &str = "65536";
 const PAGE: u64 = 4096;
 
-/// They are recorded from now on.
+/// Begins recording.
 pub fn begin() -> Result<(), Failure> {
     if !Path::new(TRACING).join("trace").exists() {
         mounted("tracefs", TRACING, "")?;
@@ -42,18 +42,18 @@ pub fn begin() -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "1"))
 }
 
-/// Writes what was recorded of these files and of the program whose first process this is, as
+/// Writes the events about these files and about the program with this first process, as
 /// [`names::PAGES`].
 pub fn end(entries: &[StartupEntry], program: Pid) -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "0"))?;
     let trace = Path::new(TRACING).join("trace");
     let trace = fs::read(&trace).map_err(on(&trace))?;
-    // A program may call itself anything.
+    // A program may have any name.
     let trace = String::from_utf8_lossy(&trace);
     let mut text = String::new();
     let mut known: BTreeMap<u64, &str> = BTreeMap::new();
     for entry in entries {
-        // One that the program removed is not there any more.
+        // A file that the program removed no longer exists.
         if let Ok(found) = fs::symlink_metadata(format!("{ROOT}{}", entry.path)) {
             known.insert(found.ino(), &entry.path);
         }
@@ -102,21 +102,21 @@ struct Event {
 }
 
 enum What {
-    /// An act without another process.
+    /// An act that involves no other process.
     Line(PageLine<'static>),
     /// A process was started.
     Starts(i32),
     /// A process was woken.
     Wakes(i32),
-    /// The end of this process is waited for; 0 is any child.
+    /// This process's end is waited for; 0 is any child.
     Waits(i32),
 }
 
 impl Event {
-    /// ` name-12 [000] ..s1. 0.001234: sched_waking: comm=other pid=13 prio=120 target_cpu=000`.
-    /// What an interrupt did meanwhile is nobody's.
+    /// Parses ` name-12 [000] ..s1. 0.001234: sched_waking: comm=other pid=13 prio=120
+    /// target_cpu=000`. Acts during an interrupt belong to no process.
     fn read(line: &str) -> Option<Self> {
-        // A name, of anything, takes 16 characters.
+        // The name takes 16 characters, and may hold any text.
         let (pid, rest) = line.get(16..)?.strip_prefix('-')?.split_once(' ')?;
         let pid = pid.parse().ok()?;
         let (flags, rest) = rest.split_once("] ")?.1.split_once(' ')?;
@@ -143,12 +143,12 @@ impl Event {
     }
 }
 
-/// `... comm=other pid=13 prio=120 ...`
+/// Parses the process in `... comm=other pid=13 prio=120 ...`.
 fn whom(text: &str) -> Option<i32> {
     text.rsplit_once(" prio=")?.0.rsplit_once(" pid=")?.1.parse().ok()
 }
 
-/// `... mm_filemap_fault: dev=254:0 ino=c ofs=8192`, as `map`, inode, first byte and end.
+/// Parses `... mm_filemap_fault: dev=254:0 ino=c ofs=8192` as `map`, inode, first byte and end.
 fn access(line: &str) -> Option<PageLine<'static>> {
     let (_, rest) = line.split_once(" ino=")?;
     let (inode, rest) = rest.split_once(" ofs=")?;

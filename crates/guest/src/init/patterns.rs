@@ -1,21 +1,21 @@
-//! Files of sysfs by patterns.
+//! Finds files of sysfs by patterns.
 
 use super::steps::{Failure, on};
 use std::fs::{self, DirEntry};
 use std::path::PathBuf;
 
-/// Returns the files that fit a path in which a `*` stands for the name of any folder; in the order
-/// of their names.
+/// Returns the files that match a path in which a `*` stands for the name of any folder, sorted by
+/// name.
 ///
-/// Folders are listed and no name is tried: a system call that fails takes a microsecond in a
-/// guest, and what is measured would begin later in a kernel that has fewer files.
+/// Folders are listed, and no name is tried. A failing system call takes a microsecond in a guest,
+/// so that the measurement would begin later in a kernel that has fewer files.
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut parts = pattern.split('/').filter(|part| !part.is_empty()).peekable();
     let mut found = vec![PathBuf::from("/")];
     while let Some(part) = parts.next() {
         let last = parts.peek().is_none();
         let fits = |entry: &DirEntry| part == "*" || entry.file_name() == part;
-        // Through links, which the folders of block devices are.
+        // Links are followed: folders of block devices are links.
         let is_wanted = |entry: &DirEntry| {
             fs::metadata(entry.path()).is_ok_and(|found| found.is_file() == last)
         };

@@ -1,4 +1,4 @@
-//! Actions: how each kind is run, how it is printed, and what it changes that has to be undone.
+//! Actions: how each kind runs, how it is printed, and its changes that have to be undone.
 
 use super::environment::Environment;
 use super::io_context::IoContext;
@@ -13,18 +13,18 @@ use std::sync::Arc;
 
 /// A kind of action.
 pub trait Perform {
-    /// Command lines for people; those that begin with `#` say what is not a command.
+    /// Returns command lines for people. Lines that are no commands begin with `#`.
     fn lines(&self, _site: &dyn Site) -> Vec<String> {
         Vec::new()
     }
 
-    /// Lines of its later parts, which [`Self::run`] logs as it comes to them.
+    /// Returns the lines of its later parts, which [`Self::run`] logs when it reaches them.
     fn later_lines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Changes of a real machine that are noted before they are made. The error is the path of
-    /// what cannot be read yet.
+    /// Returns changes of a real machine that are noted before they are made. The error is the path
+    /// of a file that cannot be read yet.
     fn changes(&self, _: &RealMachine) -> Result<Vec<Change>, String> {
         Ok(Vec::new())
     }
@@ -32,24 +32,25 @@ pub trait Perform {
     fn run(&self, session: &mut Session) -> Result<(), Failure>;
 }
 
-/// Something that runs beside later actions.
+/// An activity beside later actions.
 pub trait Beside {
-    /// Ends it and writes its steps. `measured` is false if nothing was measured beside it.
+    /// Ends the activity and writes its steps. `measured` is false if nothing was measured beside
+    /// it.
     fn stop(self: Box<Self>, measured: bool, steps: &mut Steps) -> Result<(), Failure>;
 }
 
-/// A first process on its way through its plan.
+/// State of a first process that runs its plan.
 pub struct Session {
     pub environment: Arc<dyn Environment>,
     pub steps: Steps,
-    /// Lines of [`names::ACTIONS`]. They are kept in memory: pages that are dirty beside a
-    /// background change when the kernel writes others.
+    /// Lines of [`names::ACTIONS`]. They stay in memory: dirty pages beside a background would
+    /// change the time of the kernel's other writes.
     log: String,
-    /// I/O priority and cgroup of what is measured, and of what runs beside it.
+    /// I/O priority and cgroup of the measured load, and of the background.
     pub measured: IoContext,
     pub beside: IoContext,
     pub background: Option<Box<dyn Beside>>,
-    /// The background has ended before anything was measured. Stopping it tells why.
+    /// True if the background ended before anything was measured. Stopping it gives the reason.
     pub background_ended: bool,
     pub witness: Option<Box<dyn Beside>>,
 }

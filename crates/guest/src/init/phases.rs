@@ -1,7 +1,7 @@
-//! Phases, one after the other: fio or a program or a mount, with a reader beside it.
+//! Runs phases, one after the other: fio, a program or a mount, with a reader beside it.
 //!
-//! fio is started first, and its jobs wait on a pipe until the phase begins: its start takes a
-//! sixth of a virtual second, and reads what is to be cold.
+//! fio is started first, and its jobs wait on a pipe until the phase begins. fio's start takes a
+//! sixth of a virtual second, and reads files that must be cold.
 
 use super::filesystem::{drop_caches, drop_lines, mount_it, mount_line, settle, unmount_from};
 use super::perform::{Perform, Session};
@@ -27,18 +27,18 @@ use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The name of failures and of programs' output.
+/// Name of failures and of programs' output.
 const STEP: &str = "phase";
-/// The most bytes of a program's output that are kept, from its end.
+/// Largest number of bytes of a program's output that are kept, from its end.
 const MOST_SAID: u64 = 8 << 20;
-/// Timeout for a program that is told to end; it may have much to write.
+/// Timeout for a program that is asked to end, which may have much to write.
 const END: Duration = Duration::from_secs(60);
-/// fio is ready after less than a second, unless something is wrong.
+/// Timeout for fio's start, which normally takes less than a second.
 const START: Duration = Duration::from_secs(600);
 
-/// News from threads while a phase goes on.
+/// News from threads during a phase.
 enum News {
-    /// A job of fio's says where it is.
+    /// A line in which a job of fio reports its progress.
     Said(String),
     /// A program has ended.
     Ended(Who, io::Result<ExitStatus>),
@@ -68,7 +68,7 @@ pub fn lines(phase: &PlannedPhase) -> Vec<String> {
     }
 }
 
-/// Runs all phases, until one is given up.
+/// Runs all phases, until one times out.
 pub fn measure(phases: &[PlannedPhase], session: &mut Session) -> Result<(), Failure> {
     let path = Path::new(TRIAL).join(names::PHASES);
     let failed = |e| format!("{}: {e}", path.display());
@@ -78,7 +78,7 @@ pub fn measure(phases: &[PlannedPhase], session: &mut Session) -> Result<(), Fai
         session.log(&lines(phase));
         let mut account = PhaseAccount { phase: phase.name.clone(), ..PhaseAccount::default() };
         let went = hub.run(phase, &mut account, session);
-        // What was said is kept of one that failed, too.
+        // The output of a failed phase is kept too.
         let line = serde_json::to_string(&account).map_err(|e| failed(e.into()))?;
         writeln!(accounts, "{line}").map_err(failed)?;
         if went?.timed_out {
@@ -88,7 +88,7 @@ pub fn measure(phases: &[PlannedPhase], session: &mut Session) -> Result<(), Fai
     Ok(())
 }
 
-/// The channel of all news.
+/// Channel of all news.
 struct Hub {
     tell: Sender<News>,
     told: Receiver<News>,
@@ -97,13 +97,13 @@ struct Hub {
 /// A program that was started.
 struct Started<'a> {
     command: &'a [String],
-    /// The name of its failures.
+    /// Name of its failures.
     step: String,
     words: Words,
     pid: Pid,
 }
 
-/// How what is measured came to its end.
+/// Way in which the measured program ended.
 #[derive(Debug, Clone, Copy)]
 enum Over {
     Done,
@@ -119,18 +119,19 @@ impl Hub {
         }
         let (tell, told) = channel();
         let hub = Self { tell, told };
-        // Also open to write to, or it would end whenever nobody does.
+        // The pipe is also open for writing, since otherwise it would end whenever no process
+        // writes.
         let lines = BufReader::new(both_ends(SAY)?).lines();
         hub.beside(move |tell| {
             for line in lines.map_while(Result::ok) {
-                // Nobody listens once all is over.
+                // After the end, nothing receives the line.
                 let _ = tell.send(News::Said(line));
             }
         })?;
         Ok(hub)
     }
 
-    /// Does `work` in a thread of its own.
+    /// Runs `work` in a thread of its own.
     fn beside(&self, work: impl FnOnce(&Sender<News>) + Send + 'static) -> Result<(), Failure> {
         let tell = self.tell.clone();
         spawn(STEP, move || work(&tell)).map(drop)
@@ -147,7 +148,7 @@ impl Hub {
             Who::Reader => format!("{STEP} {phase}, its reader"),
         };
         let words = Words::create(&format!("{STEP}-{phase}-{who:?}"))?;
-        // A group of its own, so that what it starts can be ended with it.
+        // The program has a group of its own, so that its child processes can be ended with it.
         let child = program::prepare(command, &step, &words)?.process_group(0).spawn();
         let mut child = child.map_err(|e| program::not_started(command, &step, &e))?;
         let pid = Pid::from_child(&child);
@@ -184,7 +185,7 @@ impl Hub {
         session.steps.say(&Step::PhaseBegun { phase: name.clone() });
         session.environment.mark(Mark::begin(name, 0))?;
         let begun = Instant::now();
-        // As long as this is open, whoever opens it too goes on.
+        // While this end is open, a process that opens the pipe continues.
         let go = both_ends(GO)?;
         match what {
             PhaseWork::Fio(_) => {}
@@ -201,14 +202,14 @@ impl Hub {
         }
         let over = self.until_over(phase, begun, reader.as_ref())?;
         let took_ns = begun.elapsed().as_nanos() as u64;
-        // What found all in memory reached no disk.
+        // A load that was served from memory made no request.
         let _ = session.environment.mark(Mark::End);
         session.environment.set_system_call_time(0)?;
         drop(go);
         let went =
             PhaseEnd { phase: name.clone(), took_ns, timed_out: matches!(over, Over::TimedOut) };
         if let Some(reader) = &reader {
-            // It may have ended in this moment; fio then writes its report.
+            // The process may have ended at this moment. fio then writes its report.
             let _ = kill_process(reader.pid, Signal::INT);
             self.wait_for(Who::Reader)?;
             account.reader = phase.reader.as_ref().map(|fio| text(&fio.report)).transpose()?;
@@ -227,7 +228,7 @@ impl Hub {
         Ok(went)
     }
 
-    /// Writes the step of the phase with the end of the measured program; fails if the program did.
+    /// Writes the step of the phase with the end of the measured program. Fails if the program did.
     fn account_for(
         &self,
         went: &PhaseEnd,
@@ -242,10 +243,10 @@ impl Hub {
         };
         let status = match over {
             Over::Ended(status) => Some(status),
-            // fio goes on a little when its jobs are done.
+            // fio continues for a little after its jobs are done.
             Over::Done => self.wait_for(Who::Measured)?,
             Over::TimedOut => {
-                // What it waits for in the kernel may take long, and nobody waits for it here.
+                // The process may wait in the kernel for long, and nothing waits for it here.
                 let _ = kill_process_group(*pid, Signal::KILL);
                 None
             }
@@ -324,7 +325,7 @@ impl Hub {
         }
     }
 
-    /// `None`: it did not end within [`END`].
+    /// Waits for a program; `None` if it did not end within [`END`].
     fn wait_for(&self, wanted: Who) -> Result<Option<ExitStatus>, Failure> {
         let until = Instant::now() + END;
         while let Ok(news) = self.told.recv_timeout(until.saturating_duration_since(Instant::now()))
@@ -341,7 +342,7 @@ impl Hub {
     }
 }
 
-/// The failure of a program that ended before the phase did.
+/// Returns the failure of a program that ended before the phase did.
 fn too_early(started: Option<&Started<'_>>, status: io::Result<ExitStatus>) -> Failure {
     let Some(Started { command, step, words, .. }) = started else { return String::new() };
     let said = words.end(MOST_SAID).unwrap_or_default();
@@ -352,8 +353,8 @@ fn too_early(started: Option<&Started<'_>>, status: io::Result<ExitStatus>) -> F
     }
 }
 
-/// A failure if a file is not what it was when the disks were prepared, or an earlier phase had
-/// made it.
+/// Returns a failure if a file differs from its state when the disks were prepared, or when an
+/// earlier phase made it.
 fn look_at(file: &ZeroFile) -> Result<(), Failure> {
     let ZeroFile { name, bytes } = file;
     match fs::metadata(Path::new(POOL).join(name)) {
@@ -369,14 +370,14 @@ fn look_at(file: &ZeroFile) -> Result<(), Failure> {
     }
 }
 
-/// The last lines, in one: some programs say what went wrong and then how far they came.
+/// Returns the last lines as one: some programs print the error first and then their progress.
 fn last_words(said: &str) -> String {
     const LINES: usize = 4;
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LINES)..].join("; ")
 }
 
-/// A pipe that is open to read and to write: opening waits for nobody.
+/// Opens a pipe for reading and writing, which waits for no other process.
 fn both_ends(pipe: &str) -> Result<File, Failure> {
     File::options().read(true).write(true).open(pipe).map_err(|e| format!("{pipe}: {e}"))
 }

@@ -1,4 +1,4 @@
-//! Process ids that are used up.
+//! Uses process ids up.
 
 use super::perform::{Perform, Session};
 use super::steps::Failure;

@@ -12,20 +12,20 @@ use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The name of its failures.
+/// Name of its failures.
 const STEP: &str = "player";
-/// Its first frames are waited for so long.
+/// Timeout for its first frames.
 const LIMIT: Duration = Duration::from_secs(60);
 
 enum News {
-    /// Its first frames are in memory.
+    /// The first frames are in memory.
     Begins(Instant),
     /// The data of the frame with this number is in memory.
     Ready(u64, Instant),
     Failed(String),
 }
 
-/// Plays for so long, and says what became of the frames. Whatever it was is a result.
+/// Plays for this long, and reports the frames. Any number of lost frames is a result.
 pub fn measure(
     player: &Player,
     file: &str,
@@ -36,14 +36,14 @@ pub fn measure(
     settle();
     let (tell, told) = channel();
     let started = Instant::now();
-    // A thread of its own: to a scheduler, a process that has just begun. It opens its file too:
-    // others may keep that from it.
+    // The player has a thread of its own, which to a scheduler is a new process. The thread also
+    // opens the file, since others may delay that.
     let (what, path) = (*player, file.to_owned());
     let play = move || {
         let read =
             Reader::open(what, &path, seed).and_then(|mut reader| reader.frames(length, &tell));
         if let Err(error) = read {
-            // Nobody listens any more when the time is over.
+            // After the time is over, nothing receives this.
             let _ = tell.send(News::Failed(error.to_string()));
         }
     };
@@ -64,7 +64,7 @@ pub fn measure(
             }
             Ok(News::Failed(reason)) => return Err(format!("{STEP}: {file}: {reason}")),
             Err(RecvTimeoutError::Timeout) => break,
-            // It has read all that it will; the last frames are still shown.
+            // The thread has read everything; the last frames are still shown.
             Err(RecvTimeoutError::Disconnected) => {
                 std::thread::sleep(until.saturating_duration_since(Instant::now()));
                 break;
@@ -85,10 +85,10 @@ pub fn measure(
 struct Reader {
     player: Player,
     file: File,
-    /// How many reads the file has from its beginning to its end.
+    /// Number of reads in the file from its beginning to its end.
     places: u64,
     random: Random,
-    /// So many were made, or left out.
+    /// Number of reads that were made or left out.
     reads: u64,
 }
 
@@ -111,7 +111,7 @@ impl Reader {
             let _ = tell.send(News::Ready(frame, begun));
         }
         for frame in ahead..due {
-            // There is room for it once another was shown.
+            // There is room for the frame once another was shown.
             let room = begun + Duration::from_nanos((frame - ahead) * frame_time.0);
             std::thread::sleep(room.saturating_duration_since(Instant::now()));
             let is_lost = begun.elapsed().as_nanos() as u64 >= (frame + 1) * frame_time.0;
@@ -125,7 +125,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the data that a frame needs and the frame before it did not.
+    /// Reads the data that this frame needs, and the previous frame did not.
     fn read(&mut self, frame: u64) -> std::io::Result<()> {
         let mut piece = vec![0; self.player.bs.0 as usize];
         while self.reads < self.player.reads(frame + 1) {
@@ -140,9 +140,9 @@ impl Reader {
     }
 }
 
-/// Sums up what became of frames. `ready` has when the data of each frame was there, from the
-/// moment on at which the first was due; a frame that is missing at its end never was. A frame
-/// takes `frame_ns`, and the time to play is over after `length_ns`.
+/// Counts the frames. `ready` has the time at which the data of each frame was there, from the
+/// moment on at which the first was due. Frames missing at its end never came. A frame takes
+/// `frame_ns`, and the time to play ends after `length_ns`.
 fn summary(
     first_frame_ns: u64,
     ready: &[Option<u64>],
@@ -152,7 +152,7 @@ fn summary(
 ) -> PlayerSummary {
     let first_frame_ns = Some(first_frame_ns);
     let mut played = PlayerSummary { first_frame_ns, due, ..PlayerSummary::default() };
-    // Until when the frame that is shown was to be.
+    // Time at which the shown frame was to end.
     let mut over = 0;
     for frame in 0..due {
         let at = frame * frame_ns;
@@ -190,9 +190,9 @@ mod tests {
 
     #[test]
     fn late_frames_are_shown_and_lost_ones_are_not() {
-        // The second comes 10 late; the third when the fourth is due.
+        // The second frame comes 10 late; the third comes when the fourth is due.
         assert_eq!(counts(&[Some(0), Some(50), Some(120), Some(120), Some(160)]), (1, 1, 30));
-        // Nothing comes after the second.
+        // No frame comes after the second.
         assert_eq!(counts(&[Some(0), Some(0)]), (0, 3, 120));
         assert_eq!(counts(&[Some(0), None, None, None, Some(165)]), (1, 3, 125));
     }

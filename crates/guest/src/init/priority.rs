@@ -13,14 +13,14 @@ use disklab_protocol::action::SetPriorities;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The file of a cgroup that lists its processes.
+/// File of a cgroup that lists its processes.
 const PROCESSES: &str = "cgroup.procs";
-/// The file of a cgroup with BFQ's weight.
+/// File of a cgroup with BFQ's weight.
 const WEIGHT: &str = "io.bfq.weight";
 
-/// A step towards cgroups with weights. What is printed, declared, noted and run is this step.
+/// A step that makes cgroups with weights. It is printed, declared, noted and run.
 enum CgroupStep {
-    /// Has the root's cgroups share I/O out.
+    /// Makes the root cgroup distribute I/O among its cgroups.
     ShareIo,
     /// Makes a cgroup with a weight.
     Make { folder: PathBuf, weight: u32 },
@@ -56,7 +56,8 @@ impl CgroupStep {
     }
 }
 
-/// Returns the steps to the cgroups of all weights. `shared`: the root's cgroups share I/O out.
+/// Returns the steps to the cgroups of all weights. `shared` is true if the root cgroup distributes
+/// I/O already.
 fn steps(priorities: &SetPriorities, site: &dyn Site, shared: bool) -> Vec<CgroupStep> {
     let share = (priorities.is_weighted() && !shared).then_some(CgroupStep::ShareIo);
     let make = priorities.each().into_iter().filter_map(|(name, priority)| {
@@ -77,9 +78,9 @@ impl Perform for SetPriorities {
         Ok(steps(self, machine, shared).iter().map(CgroupStep::change).collect())
     }
 
-    /// If one has a weight, both have a cgroup: programs otherwise start in the cgroup of the first
-    /// process. Each change is noted just before its step: a step that fails leaves no note of
-    /// those after it.
+    /// If one program has a weight, both have a cgroup: otherwise a program starts in the cgroup of
+    /// the first process. Each change is noted just before its step, so that a failing step leaves
+    /// no note of later ones.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         let environment = session.environment.as_ref();
         let site = environment.site();
@@ -92,8 +93,8 @@ impl Perform for SetPriorities {
         }
         let [measured, beside] = self.each().map(|(name, priority)| IoContext {
             ioprio: priority.ioprio.map(Ioprio::number),
-            // Without weights everybody stays where they are: on a real machine that is the user's
-            // own cgroup, with its limits.
+            // Without weights all processes stay in their cgroup. On a real machine that is the
+            // user's own cgroup, with its limits.
             processes: self.is_weighted().then(|| {
                 let own = priority.weight.map(|_| folder(site, name));
                 own.unwrap_or_else(|| ROOT.into()).join(PROCESSES)
@@ -108,7 +109,7 @@ fn folder(site: &dyn Site, name: &str) -> PathBuf {
     Path::new(ROOT).join(site.own_name(name))
 }
 
-/// The file by which a cgroup shares its I/O out: weights are for cgroups below such a one.
+/// Returns the file that makes a cgroup distribute its I/O: weights need such a parent.
 fn control() -> PathBuf {
     Path::new(ROOT).join("cgroup.subtree_control")
 }

@@ -1,4 +1,4 @@
-//! Programs that the first process starts.
+//! Starts programs.
 
 use super::perform::{Perform, Session};
 use super::steps::{Failure, Steps, on};
@@ -12,9 +12,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// A file that does not exist.
+/// Path of a file that does not exist.
 const NO_CONFIGURATION: &str = "/.disklab-no-configuration";
-/// The most bytes of a program's output that go into the record.
+/// Largest number of bytes of a program's output that go into the record.
 const MOST_WORDS: u64 = 4000;
 
 impl Perform for action::Program {
@@ -27,7 +27,7 @@ impl Perform for action::Program {
     }
 }
 
-/// The file of a program's output.
+/// File of a program's output.
 pub struct Words {
     path: PathBuf,
     file: File,
@@ -80,8 +80,7 @@ impl Words {
     }
 }
 
-/// A program that is ready to be started, in surroundings that are the same wherever the guest
-/// runs.
+/// Prepares a program, in surroundings that are the same wherever the guest runs.
 pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command, Failure> {
     let [program, arguments @ ..] = command else {
         return Err(format!("{step}: an empty command"));
@@ -94,12 +93,13 @@ pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command,
         .env("PATH", disklab_block_devices::PATH)
         .env("HOME", "/tmp")
         .env("LC_ALL", "C")
-        // Else the host's /etc/localtime would show in fio's report.
+        // Otherwise the host's /etc/localtime would show in fio's report.
         .env("TZ", "UTC")
-        // Else the host's /etc/mke2fs.conf would decide what filesystem mkfs.ext4 makes. Without
-        // the file, it takes the defaults that it was built with.
+        // Otherwise the host's /etc/mke2fs.conf would decide which filesystem mkfs.ext4 makes.
+        // Without the file, it takes its built-in defaults.
         .env("MKE2FS_CONFIG", NO_CONFIGURATION)
-        // Else /etc/gitconfig would. It is not hidden, since a recorded start may be git's.
+        // Otherwise /etc/gitconfig would have an effect. It is not hidden, since a recorded start
+        // may be git's.
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .current_dir(TRIAL)
         .stdin(Stdio::null())
@@ -108,7 +108,7 @@ pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command,
     Ok(prepared)
 }
 
-/// A program under way whose end is a step of the record.
+/// A running program, whose end is a step of the record.
 pub struct Program<'a> {
     command: &'a [String],
     step: &'a str,
@@ -134,13 +134,13 @@ impl<'a> Program<'a> {
         self.ended(steps).map(drop)
     }
 
-    /// Waits for its end, which has to be a good one.
+    /// Waits for its end, which must be a success.
     pub fn finish(mut self, steps: &mut Steps) -> Result<(), Failure> {
         let (status, said) = self.ended(steps)?;
         if status.success() { Ok(()) } else { Err(failed(self.command, self.step, status, &said)) }
     }
 
-    /// Waits for its end; its words go into the record, cut to [`MOST_WORDS`].
+    /// Waits for its end. Its output goes into the record, cut to [`MOST_WORDS`].
     fn ended(&mut self, steps: &mut Steps) -> Result<(ExitStatus, String), Failure> {
         let step = self.step;
         let status = self.child.wait().map_err(|e| format!("{step}: waiting for its end: {e}"))?;

@@ -1,8 +1,8 @@
 //! Linux's software RAID and pools of OpenZFS, below a filesystem.
 //!
-//! zpool puts a partition table on what it takes for a whole disk, by its name, and waits for udev
-//! to show the partition; there is neither here. A node of another name is to it a disk that is
-//! taken as it is.
+//! zpool writes a partition table to a device that it takes for a whole disk, by its name, and
+//! waits for udev to show the partition; the guest has neither. It uses a node with another name as
+//! it is.
 
 use super::perform::{Perform, Session};
 use super::program::run;
@@ -23,7 +23,7 @@ impl Perform for StartRaid {
 
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         run(&self.command, "md", &mut session.steps)?;
-        // What it is to the kernel: `Personalities : [raid1]`, `md0 : active raid1 vdb[1] vda[0]`.
+        // The kernel's view: `Personalities : [raid1]`, `md0 : active raid1 vdb[1] vda[0]`.
         let says = fs::read_to_string("/proc/mdstat").map_err(|e| format!("/proc/mdstat: {e}"))?;
         session.steps.say(&Step::Joined { says: says.trim().to_owned() });
         Ok(())
@@ -42,14 +42,14 @@ impl Perform for StartPool {
     }
 }
 
-/// Makes a second node of a disk, of its name, in a folder.
+/// Makes a second node of a disk, with its name, in a folder.
 fn make_node(disk: &str, nodes: &Path) -> Result<(), Failure> {
     let (first, node) = (Path::new("/dev").join(disk), nodes.join(disk));
     let failed =
         |e: std::io::Error| format!("zpool: {} for {}: {e}", node.display(), first.display());
     fs::create_dir_all(nodes).map_err(failed)?;
     let number = first.metadata().map_err(failed)?.rdev();
-    // On a real machine it is there from when the pool was made.
+    // On a real machine the node exists since the pool was made.
     if node.metadata().is_ok_and(|there| there.rdev() == number) {
         return Ok(());
     }

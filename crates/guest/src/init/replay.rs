@@ -1,5 +1,5 @@
-//! Replays the recorded start of a program: each of its threads does its steps in order, and waits
-//! where it waited.
+//! Replays the recorded start of a program: each of its threads makes its steps in order, and waits
+//! where the program waited.
 
 use disklab_config::startup::{StartupAction, StartupEntry, StartupStep, StartupThreads};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
@@ -14,39 +14,39 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
-/// The most open files that the kernel allows, fs.nr_open.
+/// Largest number of open files that the kernel allows, fs.nr_open.
 const FILES: u64 = 1 << 20;
-/// The longest read in one piece.
+/// Largest single read.
 const BUFFER: usize = 1 << 20;
 
-/// A file as far as it was used.
+/// A file, as far as it was used.
 #[derive(Default)]
 struct Used {
     file: Option<File>,
-    /// The address of its mapping, which stays, as in a program.
+    /// Address of its mapping, which stays, as in a program.
     mapped: Option<*const u8>,
 }
 
-/// All threads' steps, and how far each is.
+/// Steps of all threads, and their progress.
 struct Replay {
     entries: Vec<StartupEntry>,
     threads: StartupThreads,
-    /// How many uses each has done.
+    /// Number of uses that each thread has done.
     done: Vec<(Mutex<u32>, Condvar)>,
-    /// Whom each starts, by how many uses it has done then.
+    /// Threads that each thread starts, by the number of its uses before that.
     starts: Vec<BTreeMap<u32, Vec<usize>>>,
-    /// Failure of the first thread that could not go on; the others are not waited for.
+    /// Failure of the first thread that could not continue; the others are not waited for.
     failed: Mutex<Option<String>>,
 }
 
-/// Until the first of them ends, as a command does whose other processes go on.
+/// Replays until the first thread ends, as a command ends whose other processes continue.
 pub fn all(entries: &[StartupEntry], threads: &StartupThreads) -> Result<(), String> {
-    // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to
-    // wake several at once. Threads have this from who starts them.
+    // Threads inherit this slack. The computing time of a program is exact, but the kernel lets
+    // sleepers sleep up to 50 us longer, to wake several at once.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
         .map_err(|e| format!("its timer slack: {e}"))?;
-    // When a program closes its files is not recorded. Who may not have so many has as many as they
-    // may: most programs open fewer.
+    // The recording lacks the times at which a program closes its files. A user with a lower limit
+    // gets as many files as allowed, since most programs open fewer.
     let all = Rlimit { current: Some(FILES), maximum: Some(FILES) };
     if setrlimit(Resource::Nofile, all).is_err() {
         let most = getrlimit(Resource::Nofile).maximum;
@@ -100,7 +100,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Starts those that this thread starts after so many uses.
+    /// Starts the threads that this thread starts after this number of uses.
     fn start(self: &Arc<Self>, number: usize, uses: u32) -> Result<(), String> {
         for &other in self.starts[number].get(&uses).into_iter().flatten() {
             let replay = Arc::clone(self);
@@ -131,7 +131,7 @@ impl Replay {
         if let Ok(mut failed) = self.failed.lock() {
             failed.get_or_insert(reason);
         }
-        // Those that wait look again.
+        // Waiting threads check again.
         for (done, changed) in &self.done {
             drop(done.lock());
             changed.notify_all();
@@ -152,7 +152,7 @@ fn replay_use(
     match act {
         StartupAction::Look => fs::symlink_metadata(&entry.path).map(drop),
         StartupAction::Miss => {
-            // No program has a file of this name.
+            // No program has a file with this name.
             let name = Path::new(&entry.path).join("\u{1}");
             match fs::symlink_metadata(name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -182,7 +182,7 @@ fn replay_use(
                 madvise(at, ((pages.end - pages.start) * PAGE) as usize, Advice::LinuxDontNeed)?;
             }
             for page in pages {
-                // SAFETY: the page is within the file, which is mapped as a whole, and nobody
+                // SAFETY: the page is within the file, which is mapped completely, and nobody
                 // shortens it.
                 unsafe { start.add((page * PAGE) as usize).read_volatile() };
             }
@@ -204,7 +204,7 @@ fn mapping(entry: &StartupEntry, used: &mut Used) -> io::Result<*const u8> {
     }
     let file = opened(entry, used)?;
     let length = file.metadata()?.len() as usize;
-    // SAFETY: a new mapping, wherever the kernel has room for it.
+    // SAFETY: this is a new mapping, at an address that the kernel chooses.
     let start =
         unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
     used.mapped = Some(start.cast());

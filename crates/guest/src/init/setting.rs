@@ -26,7 +26,7 @@ impl Perform for Setting {
 
     fn changes(&self, _: &RealMachine) -> Result<Vec<Change>, String> {
         match kernel_value::changes(Path::new(&self.path), self) {
-            // Tunables are those of the scheduler that is chosen before them.
+            // Tunables belong to the scheduler that is chosen before them.
             Err(_) if self.path.starts_with("/sys/block/") => Ok(Vec::new()),
             changes => changes.map_err(|_| self.path.clone()),
         }
@@ -39,7 +39,7 @@ impl Perform for Setting {
             kernel_value::write(&file, self)
         });
         let says = set.inspect_err(|_| {
-            // Nothing went wrong, then: there is no such thing to be measured here.
+            // This is no failure: the kernel lacks the setting, and there is nothing to measure.
             if let Some(has) = session.environment.lacks(self) {
                 let (path, value) = (path.clone(), value.clone());
                 session.steps.say(&Step::Lacking { path, value, has });
@@ -58,7 +58,7 @@ impl Perform for CheckSettings {
 
 impl Perform for KeepFiles {
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
-        // All names first: reading a file takes no part in what is found.
+        // All names come first, so that reading a file does not affect which files are found.
         let found = self.patterns.iter().map(|pattern| matching(pattern));
         for path in found.collect::<Result<Vec<_>, _>>()?.concat() {
             let text = fs::read_to_string(&path).map_err(on(&path))?;

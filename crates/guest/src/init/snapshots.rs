@@ -1,9 +1,9 @@
-//! Snapshots of the whole filesystem, taken, replicated and deleted as scripts of users do it: by
-//! the filesystem's own program, one step after the other, and beside them another such script that
-//! replicates.
+//! Snapshots of the whole filesystem, which are taken, replicated and deleted as by users' scripts:
+//! with the filesystem's own program, one step after the other. A second such script replicates
+//! beside the first.
 //!
-//! Those of btrfs are in a subvolume of their own below the filesystem's top, so that no snapshot
-//! holds the others.
+//! Snapshots of btrfs are in a subvolume of their own below the filesystem's top, so that no
+//! snapshot contains the others.
 
 mod summary;
 
@@ -29,36 +29,36 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use summary::{next, summary};
 
-/// The name of its failures, and of its programs' output.
+/// Name of its failures, and of its programs' output.
 const STEP: &str = "snapshots";
 
-/// Both scripts, and the data that they share.
+/// Both scripts, and their shared data.
 struct Scripts {
     what: SnapshotSchedule,
     place: IoContext,
     environment: Arc<dyn Environment>,
     begun: Instant,
     state: Mutex<ScriptsState>,
-    /// Told when the scripts are to stop.
+    /// Signal that stops the scripts.
     stopping: Condvar,
 }
 
 #[derive(Default)]
 struct ScriptsState {
     stop: bool,
-    /// In the order in which they were taken, the first one the one that was there.
+    /// Snapshots in the order in which they were taken. The first existed already.
     all: Vec<Snapshot>,
-    /// Is being sent: it cannot be deleted.
+    /// Snapshot that is being sent, and cannot be deleted.
     sent: Option<u64>,
-    /// Is being deleted: it cannot be sent.
+    /// Snapshot that is being deleted, and cannot be sent.
     deleted: Option<u64>,
-    /// When each that sent all was done.
+    /// Time at which each complete replication ended.
     replications: Vec<u64>,
-    /// Numbers of the snapshots that the replica has.
+    /// Numbers of the snapshots on the replica.
     on_replica: BTreeSet<u64>,
 }
 
-/// Both under way.
+/// Both running scripts.
 pub struct Running {
     scripts: Arc<Scripts>,
     threads: Vec<JoinHandle<Result<(), Failure>>>,
@@ -83,7 +83,7 @@ impl Perform for FirstSnapshot {
     }
 }
 
-/// Returns the commands that are run again and again, with the first numbers.
+/// Returns the repeated commands, with the first numbers.
 pub fn schedule_lines(what: &SnapshotSchedule) -> Vec<String> {
     let tool = &what.tool;
     let mut lines = vec![
@@ -99,13 +99,13 @@ pub fn schedule_lines(what: &SnapshotSchedule) -> Vec<String> {
     lines
 }
 
-/// The command line that sends a snapshot to the replica.
+/// Returns the command line that sends a snapshot to the replica.
 fn pipe(tool: &Tool, parent: Option<u64>, number: u64) -> String {
     let send = shell::command(&tool.send(parent, number));
     format!("{send} | {}", shell::command(&tool.receive()))
 }
 
-/// Starts both scripts: the first snapshot is due after the time between two.
+/// Starts both scripts. The first snapshot is due after one interval.
 pub fn start(
     what: &SnapshotSchedule,
     place: &IoContext,
@@ -128,13 +128,13 @@ pub fn start(
 }
 
 impl Running {
-    /// Whether one of the scripts failed.
+    /// Returns true if one of the scripts failed.
     pub fn has_ended(&self) -> bool {
         self.threads.iter().any(JoinHandle::is_finished)
     }
 
-    /// Has both end with the step that they are at, holds what was noted against what is there, and
-    /// says what there was.
+    /// Makes both scripts end after their present step, compares their notes with the existing
+    /// snapshots, and writes the counts.
     pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
         let Self { scripts, threads } = self;
         let ran = scripts.now();
@@ -177,7 +177,7 @@ impl Scripts {
         }
     }
 
-    /// Writes a mark into the trace, to see who asked for what.
+    /// Writes a mark into the trace, which shows the cause of requests.
     fn note(&self, text: &str) -> Result<(), Failure> {
         self.environment.mark(Mark::Note(text.to_owned()))
     }
@@ -190,7 +190,7 @@ impl Scripts {
         self.begun.elapsed().as_nanos() as u64
     }
 
-    /// Sleeps until then; false once all is to stop.
+    /// Sleeps until this time. Returns false once the scripts are to stop.
     fn wait(&self, until_ns: u64) -> bool {
         let mut state = self.state();
         loop {
@@ -204,7 +204,7 @@ impl Scripts {
         }
     }
 
-    /// The first script: takes one whenever it is due, and deletes those that are too old.
+    /// Runs the first script: takes a snapshot whenever it is due, and deletes old ones.
     fn take(&self) -> Result<(), Failure> {
         let every = self.what.every_ns;
         let mut number = 0;
@@ -234,8 +234,8 @@ impl Scripts {
         }
     }
 
-    /// The oldest beyond those that are kept, but for the one that is being sent, and the one that
-    /// it is the difference to: the newest that the replica has.
+    /// Returns the oldest snapshot beyond those that are kept. The one that is being sent and the
+    /// newest on the replica, from which it differs, are not deleted.
     fn oldest_to_delete(&self) -> Option<u64> {
         let mut state = self.state();
         let there: Vec<&Snapshot> =
@@ -249,7 +249,7 @@ impl Scripts {
         oldest
     }
 
-    /// The second script: sends what the replica does not have, the oldest first.
+    /// Runs the second script: sends the snapshots that the replica lacks, the oldest first.
     fn replicate(&self) -> Result<(), Failure> {
         let every = self.what.replicate_every_ns.unwrap_or(u64::MAX);
         let mut turn = 0;
@@ -274,7 +274,7 @@ impl Scripts {
         }
     }
 
-    /// The oldest snapshot after the newest one that the replica has, up to `newest`, and that one.
+    /// Returns the newest snapshot on the replica and the oldest later one, up to `newest`.
     fn next_to_send(&self, newest: u64) -> Option<(u64, u64)> {
         let mut state = self.state();
         let parent = state.newest_replicated()?;
@@ -287,7 +287,7 @@ impl Scripts {
         Some((parent, number))
     }
 
-    /// Notes it, and deletes those of the replica that are too old.
+    /// Notes a sent snapshot, and deletes old ones on the replica.
     fn has_sent(&self, number: u64) -> Result<(), Failure> {
         let now = self.now();
         let old: Vec<u64> = {
@@ -317,13 +317,13 @@ impl Scripts {
         self.run(step, &self.what.tool.delete(side, number)).map(drop)
     }
 
-    /// How many deleted ones of a filesystem have space that was not given back yet.
+    /// Returns the number of deleted snapshots of a filesystem whose space was not freed yet.
     fn uncleaned(&self, side: Side) -> Result<u64, Failure> {
         let tool = &self.what.tool;
         Ok(tool.count(&self.run("uncleaned", &tool.uncleaned(side))?.read_all()?))
     }
 
-    /// Checks that a side has the snapshots that were noted, and no others.
+    /// Checks that a side has the noted snapshots, and no others.
     fn are_there(&self, side: Side, noted: &BTreeSet<u64>) -> Result<(), Failure> {
         let place = self.what.tool.place(side);
         let there = match self.what.tool.list(side) {
@@ -354,20 +354,20 @@ impl Scripts {
         let received = ended(&incoming, &heard, to.wait());
         let sent = ended(&outgoing, &said, from.wait());
         match (sent, received) {
-            // Who is not listened to any more fails too.
+            // If the receiver fails, so does the sender.
             (Err(sent), Err(received)) => Err(format!("{received}; and {sent}")),
             (sent, received) => sent.and(received),
         }
     }
 
-    /// Runs a program to its end; returns its output.
+    /// Runs a program to its end, and returns its output.
     fn run(&self, step: &str, command: &[String]) -> Result<Words, Failure> {
         let words = Words::create(&format!("{STEP}-{step}"))?;
         let status = self.start(command, &words, |program| program)?.wait();
         ended(command, &words, status).map(|()| words)
     }
 
-    /// Starts a program. `pipes` may give it another input and output than usual.
+    /// Starts a program. `pipes` may replace its usual input and output.
     fn start(
         &self,
         command: &[String],
@@ -388,7 +388,7 @@ impl ScriptsState {
     }
 }
 
-/// A failure has all of the command, which says what was tried on what.
+/// A failure names the whole command.
 fn ended(
     command: &[String],
     words: &Words,
@@ -413,7 +413,7 @@ fn in_folder(folder: &str) -> Result<BTreeSet<u64>, Failure> {
     Ok(numbers(names.iter().filter_map(|name| name.to_str())))
 }
 
-/// Other names are not of snapshots.
+/// Parses the numbers of snapshots. Other names are ignored.
 fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<u64> {
     names.filter_map(|name| name.parse().ok()).collect()
 }
@@ -422,7 +422,7 @@ fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<u64> {
 mod tests {
     use super::*;
 
-    /// Five that are there, of which the replica has the first.
+    /// Five snapshots exist, of which the replica has the first.
     fn scripts(keep: u32) -> Scripts {
         let replicate_every_ns = Some(40);
         let what = SnapshotSchedule { tool: Tool::Btrfs, every_ns: 10, keep, replicate_every_ns };

@@ -1,4 +1,4 @@
-//! How full the mounted filesystems are.
+//! Reports how full the mounted filesystems are.
 
 use super::perform::{Perform, Session};
 use super::program::{Words, prepare};
@@ -8,7 +8,7 @@ use disklab_protocol::action::{ReportSpace, SpaceOf};
 use disklab_protocol::shell;
 use disklab_protocol::step::{SpaceUsed, Step};
 
-/// The step's name in failures and in the name of the program's output.
+/// Name of the step in failures and of the program's output.
 const STEP: &str = "space";
 
 impl Perform for ReportSpace {

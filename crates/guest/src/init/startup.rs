@@ -1,4 +1,4 @@
-//! The start of a program, or what was recorded of one, with the files on the disks as its root.
+//! The start of a program, or its replay, with the files on the disks as its root.
 
 use super::environment::Environment;
 use super::filesystem::{drop_caches, settle};
@@ -21,27 +21,27 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The name of its failures.
+/// Name of its failures.
 const STEP: &str = "startup";
 
-/// The whole environment of a program.
+/// Complete environment of a program.
 pub const ENVIRONMENT: [(&str, &str); 4] =
     [("PATH", PATH), ("HOME", "/tmp"), ("LC_ALL", "C"), ("TERM", "dumb")];
 
 /// Time between the start of a program's server and that of the program.
 pub const SERVER: Duration = Duration::from_secs(2);
 
-/// A start that is over.
+/// A start that has ended.
 pub struct Over {
     pub ready: StartupEnd,
-    /// The program's first process.
+    /// First process of the program.
     program: Option<Pid>,
 }
 
-/// From here on nothing of the disks is in memory, and time runs; says what came of it.
+/// Measures a start. From here on, nothing of the disks is in memory, and time runs.
 pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Result<Over, Failure> {
     let words = Words::create(STEP)?;
-    // For what was recorded too: where something is mounted, its folder and those above it are in
+    // A replay needs this too: a folder with a mounted filesystem, and the folders above it, are in
     // memory.
     if !surrounded(limit, &session.environment)? {
         let ready = StartupEnd::NotWithin { ns: limit.as_nanos() as u64 };
@@ -64,10 +64,10 @@ pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Resu
     let begun = Instant::now();
     let (tell, told) = channel();
     let (way, output) = (way.clone(), words.output().map_err(|e| format!("{STEP}: {e}"))?);
-    // A thread of its own has its own root, and to a scheduler is a process that has just begun.
+    // The program's thread has its own root, and to a scheduler is a new process.
     spawn(STEP, move || {
         let end = go(&way, output, &tell);
-        // Nobody listens once it is given up.
+        // After a timeout, nothing receives this.
         let _ = tell.send(News::Ended(end));
     })?;
     let mut running = None;
@@ -91,7 +91,7 @@ pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Resu
         }
     };
     if let (StartupEnd::NotWithin { .. }, Some(pid)) = (&ready, running) {
-        // It may have ended in this moment.
+        // The process may have ended at this moment.
         let _ = kill_process(pid, Signal::KILL);
     }
     if let Some(server) = server {
@@ -101,7 +101,7 @@ pub fn measure(way: &StartupWay, limit: Duration, session: &mut Session) -> Resu
     Ok(Over { ready, program: running })
 }
 
-/// Keeps what a program that started read of its files, where that is recorded.
+/// Keeps the recorded reads of a program that started, if they are recorded.
 pub fn account(
     way: &StartupWay,
     over: &Over,
@@ -121,15 +121,15 @@ enum News {
     Ended(Result<(), String>),
 }
 
-/// Returns whether the surroundings could be made. Others may leave the disks no time at all for
-/// this, and the first process must not wait for ever: without a scheduler, a request that is not
+/// Makes the surroundings, and returns whether that succeeded. Others may leave the disks no time
+/// for it, and the first process must not wait for ever. Without a scheduler, a request that is not
 /// first in its plug waits as long as others plug theirs, on a device that takes one at a time
 /// (`blk_mq_dispatch_rq_list` comes before the software queues).
 fn surrounded(limit: Duration, environment: &Arc<dyn Environment>) -> Result<bool, Failure> {
     let (tell, told) = channel();
     let environment = Arc::clone(environment);
     spawn(STEP, move || {
-        // Nobody listens once it is given up.
+        // After a timeout, nothing receives this.
         let _ = tell.send(environment.surround_program(Path::new(ROOT)));
     })?;
     match told.recv_timeout(limit) {

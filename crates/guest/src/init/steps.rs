@@ -1,4 +1,4 @@
-//! The record of what a first process did.
+//! Records the steps of a first process.
 
 use disklab_protocol::names;
 use disklab_protocol::step::Step;
@@ -8,10 +8,10 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// The error of a step: what was tried and what went wrong.
+/// Error of a step: the action and the failure.
 pub type Failure = String;
 
-/// [`names::STEPS`] of a trial.
+/// File [`names::STEPS`] of a trial.
 pub struct Steps(File);
 
 impl Steps {
@@ -20,8 +20,8 @@ impl Steps {
     }
 
     pub fn say(&mut self, step: &Step) {
-        // The kernel's console is the way out that is left when the trial's folder cannot be
-        // written.
+        // If the trial's folder cannot be written, the kernel's console is the only output that is
+        // left.
         if let Err(error) = writeln!(self.0, "{step}") {
             eprintln!("disklab: {}: {error}; {step}", names::STEPS);
         }
@@ -39,7 +39,7 @@ pub fn created(folder: &Path, name: &str) -> Result<File, Failure> {
     File::create(&path).map_err(on(&path))
 }
 
-/// Writes a value to a file of the kernel's.
+/// Writes a value to a file of the kernel.
 pub fn put(path: impl AsRef<Path>, value: &str) -> Result<(), Failure> {
     let path = path.as_ref();
     fs::write(path, value).map_err(|e| format!("writing {value} to {}: {e}", path.display()))

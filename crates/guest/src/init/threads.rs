@@ -1,4 +1,4 @@
-//! Threads of the first process, and what they share.
+//! Threads of the first process, and their shared state.
 
 use super::steps::Failure;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Does `work` in a thread of its own. A failure begins with `step`.
+/// Runs `work` in a thread of its own. The message of a failure begins with `step`.
 pub fn spawn<T: Send + 'static>(
     step: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -40,7 +40,7 @@ impl Syncing {
 impl Drop for Syncing {
     fn drop(&mut self) {
         self.until.take();
-        // It can only have ended well.
+        // The thread can only have ended well.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

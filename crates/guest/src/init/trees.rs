@@ -1,8 +1,8 @@
-//! Folders of files that are fragmented, for programs that are about that.
+//! Folders of fragmented files, for programs that defragment.
 //!
-//! Their pieces are written in random order, and in turn with the rest of what is put on the
-//! filesystem: they end up all over it, as those of files do that grew or were written over through
-//! a filesystem's life.
+//! The pieces of the files are written in random order, and in turn with the other files of the
+//! filesystem. So they are spread all over it, as those of files that grew or were overwritten
+//! during a filesystem's life.
 
 use super::direct::{self, Buffer};
 use super::steps::Failure;
@@ -14,26 +14,25 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Files whose extents are fewer than so many per cent of their fragments are not what was asked
-/// for. A few neighbours are written one after the other by chance.
+/// Least number of extents, in per cent of the fragments. With fewer, the files are not fragmented
+/// as requested. A few neighbours are written successively by chance.
 const LEAST_PERCENT: u64 = 75;
 
-/// Trees under way.
+/// Trees that are being made.
 pub struct Scatter {
     files: Vec<(PathBuf, File)>,
-    /// The pieces in the order in which they are written: numbered through all files.
+    /// Pieces in the order in which they are written, numbered through all files.
     order: Vec<u32>,
     written: usize,
     in_each: u64,
     fragment: u64,
     piece: Buffer,
-    /// The source of pieces' contents, or None for zeroes.
+    /// Source of the pieces' contents, or None for zeroes.
     contents: Option<Random>,
 }
 
 impl Scatter {
-    /// Makes the folders and their files, which are empty so far: their pieces will be zeroes, or
-    /// drawn.
+    /// Makes the folders and their empty files, whose pieces will be zeroes or random.
     pub fn create(trees: &Trees, contents: Option<Seed>) -> Result<Self, Failure> {
         let mut files = Vec::new();
         let folders = std::iter::once(TREES.into()).chain((0..trees.count).map(tree));
@@ -61,7 +60,7 @@ impl Scatter {
         })
     }
 
-    /// Writes on until `done` parts of `all` are there.
+    /// Writes until `done` parts of `all` are there.
     pub fn write(&mut self, done: u64, all: u64) -> Result<(), Failure> {
         let until = (self.order.len() as u64 * done / all.max(1)) as usize;
         for &piece in &self.order[self.written..until] {
@@ -78,8 +77,8 @@ impl Scatter {
         Ok(())
     }
 
-    /// Writes what is left, and checks that the files are as fragmented as they should be. Returns
-    /// the number of fragments and that of all files' extents, as the filesystem reports them.
+    /// Writes the rest, and checks that the files are as fragmented as requested. Returns the
+    /// number of fragments, and that of all files' extents, as the filesystem reports them.
     pub fn finish(mut self) -> Result<(u64, u64), Failure> {
         self.write(1, 1)?;
         let mut extents = 0;
@@ -100,7 +99,7 @@ impl Scatter {
     }
 }
 
-/// 0, 1, ... below `count` in an order that is always the same.
+/// Returns 0, 1, ... below `count` in an order that is always the same.
 fn shuffled(count: u32) -> Vec<u32> {
     let mut random = Random::new(Seed(0).derive("fragments"));
     let mut order: Vec<u32> = (0..count).collect();
@@ -110,7 +109,7 @@ fn shuffled(count: u32) -> Vec<u32> {
     order
 }
 
-/// `struct fiemap` of linux/fiemap.h, without room for extents: they are only counted.
+/// `struct fiemap` of linux/fiemap.h, without room for extents, which are only counted.
 #[repr(C)]
 #[derive(Default)]
 struct Fiemap {
@@ -122,7 +121,7 @@ struct Fiemap {
     reserved: u32,
 }
 
-/// How many extents a file has. What is one on the disk counts once.
+/// Returns the number of a file's extents. Adjacent extents on the disk count once.
 fn extents(file: &File) -> rustix::io::Result<u64> {
     const COUNT: rustix::ioctl::Opcode = opcode::read_write::<Fiemap>(b'f', 11);
     let mut map = Fiemap { length: u64::MAX, ..Fiemap::default() };

@@ -1,9 +1,9 @@
-//! The load that is to be measured, before it is: until the rate at which the disks finish requests
-//! is steady.
+//! Runs the load before it is measured, until the rate at which the disks finish requests is
+//! steady.
 //!
-//! Steady is what SNIA's Performance Test Specification says, in the words of fio's `steadystate`:
-//! over five samples none is far off their mean, and their line hardly rises or falls. fio's own
-//! option is not used: it counts by whole seconds, for each group of jobs by itself.
+//! "Steady" follows SNIA's Performance Test Specification, in the terms of fio's `steadystate`:
+//! over five samples, none is far off their mean, and their slope is small. fio's own option is not
+//! used, since it counts by whole seconds, separately for each group of jobs.
 
 use super::perform::{Perform, Session};
 use super::program::Program;
@@ -16,13 +16,13 @@ use disklab_stats::Criterion;
 use disklab_units::Nanos;
 use std::time::{Duration, Instant};
 
-/// The name of its program's step.
+/// Name of its program's step.
 const PROGRAM: &str = "warm-up";
-/// So many samples are looked at.
+/// Number of samples that are compared.
 const WINDOW: usize = 5;
-/// How far one of them may be off their mean, per cent.
+/// Largest deviation of a sample from the mean, in per cent.
 const OFF: f64 = 10.0;
-/// How much their line may rise or fall from the first to the last, per cent of the mean.
+/// Largest rise or fall of their line from the first to the last, in per cent of the mean.
 const RISE: f64 = 10.0;
 
 impl Perform for WarmUp {
@@ -31,8 +31,7 @@ impl Perform for WarmUp {
         vec![format!("{command}  # until its rate is steady, for {most} at most")]
     }
 
-    /// Runs with the I/O priority that is measured. Whether the rate was steady in the end is in
-    /// the record.
+    /// Runs with the measured I/O priority. The record says if the rate was steady in the end.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         session.measured.enter().map_err(|e| format!("its I/O priority: {e}"))?;
         warm_up(self, session)

@@ -1,9 +1,9 @@
-//! A witness of power cuts: it writes records, fsyncs each, and says which ones it was promised;
-//! after the cut it looks for them.
+//! A witness of power cuts. It writes records, fsyncs each, and notes the promised ones; after the
+//! cut it looks for them.
 //!
-//! Programs rely on three ways to keep something, and records take them in turn: appending to a
-//! file and fsyncing it; a new file, fsynced, and then its folder; a file that replaces another by
-//! rename, fsynced before, its folder after.
+//! Programs rely on three ways to keep data, and records use them in turn. The first appends to a
+//! file and fsyncs it. The second makes a new file, and fsyncs it and then its folder. The third
+//! replaces a file by rename, with an fsync of the file before and of the folder after.
 
 use super::environment::Environment;
 use super::perform::{Beside, Perform, Session};
@@ -23,19 +23,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// In the pool.
+/// Folder in the pool.
 const FOLDER: &str = "witness";
-/// All records that are appended.
+/// File with all appended records.
 const LOG: &str = "log";
-/// The newest of those that replace each other.
+/// File with the newest of the records that replace each other.
 const CURRENT: &str = "current";
 const NEXT: &str = "next";
-/// A record's size: not a block, so that an append changes one that is there.
+/// Size of a record. It is no multiple of a block, so that an append changes an existing block.
 const RECORD: usize = 1000;
-/// Between two records, so that the disks are mostly the workload's.
+/// Pause between two records, so that the disks are mostly the workload's.
 const PAUSE: Duration = Duration::from_millis(2);
-/// The most records: their new files fit into [`disklab_config::power_cut::WITNESS`] with room to
-/// spare.
+/// Largest number of records. Their new files fit into [`disklab_config::power_cut::WITNESS`] with
+/// room to spare.
 const MOST_RECORDS: u64 = 30_000;
 
 impl Perform for StartWitness {
@@ -62,7 +62,7 @@ impl Perform for CheckSurvival {
         vec![format!("# look for {records} records and {files} files that were fsynced")]
     }
 
-    /// Everything that should have survived is looked for, each by itself.
+    /// Each promise is checked by itself.
     fn run(&self, session: &mut Session) -> Result<(), Failure> {
         let looks = [
             look_in(&Path::new(POOL).join(FOLDER), self.promised),
@@ -78,15 +78,14 @@ impl Perform for CheckSurvival {
     }
 }
 
-/// A witness under way.
+/// A witness that runs.
 struct Witness {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<u64, Failure>>,
 }
 
 impl Witness {
-    /// Starts it in the pool. The number of each record, from 1, is marked once it has been
-    /// fsynced.
+    /// Starts it in the pool. After its fsync, the number of each record, from 1, is marked.
     fn start(environment: &Arc<dyn Environment>) -> Result<Self, Failure> {
         let environment = Arc::clone(environment);
         let promised = move |record| {
@@ -161,7 +160,7 @@ fn keep(folder: &Path, log: &mut File, number: u64) -> io::Result<()> {
     }
 }
 
-/// How a record is kept.
+/// Way in which a record is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Append,
@@ -169,7 +168,7 @@ enum Way {
     Replace,
 }
 
-/// How the record of this number is kept.
+/// Returns the way in which the record of this number is kept.
 fn way(number: u64) -> Way {
     match number % 3 {
         0 => Way::Append,
@@ -182,7 +181,7 @@ fn new_file(folder: &Path, number: u64) -> PathBuf {
     folder.join(number.to_string())
 }
 
-/// Its number, and what only that number has.
+/// Returns the contents of a record, which no other number has.
 fn record(number: u64) -> [u8; RECORD] {
     let mut record = [0; RECORD];
     let mut word = number;
@@ -193,9 +192,9 @@ fn record(number: u64) -> [u8; RECORD] {
     record
 }
 
-/// Looks for all records up to `promised`; the error names those that are not as they were.
+/// Looks for all records up to `promised`. The error names those that differ.
 fn look_in(folder: &Path, promised: u64) -> Result<(), Failure> {
-    // If nothing was promised, not even the folder was.
+    // If nothing was promised, the folder was not promised either.
     let missing: Vec<(u64, String)> = (1..=promised)
         .filter_map(|number| Some((number, wrong(folder, number, promised)?)))
         .collect();
@@ -216,7 +215,7 @@ fn wrong(folder: &Path, number: u64, promised: u64) -> Option<String> {
     let found = match way(number) {
         Way::Append => in_log(folder, number),
         Way::New => fs::read(new_file(folder, number)).map(|bytes| bytes == record(number)),
-        // Replaced by a later one, promised or about to be.
+        // A later record, promised or about to be, has replaced it.
         Way::Replace if number + 3 <= promised => return None,
         Way::Replace => current(folder).map(|newest| newest.is_some_and(|newest| newest >= number)),
     };
@@ -235,7 +234,7 @@ fn in_log(folder: &Path, number: u64) -> io::Result<bool> {
     Ok(found == record(number))
 }
 
-/// The number of the record that has replaced all others, if it is one.
+/// Returns the number of the record that has replaced all others, if its contents are a record.
 fn current(folder: &Path) -> io::Result<Option<u64>> {
     let bytes = fs::read(folder.join(CURRENT))?;
     let number = bytes.first_chunk().map(|first| u64::from_le_bytes(*first));
@@ -246,7 +245,7 @@ fn current(folder: &Path) -> io::Result<Option<u64>> {
 mod tests {
     use super::*;
 
-    /// A folder with the first `count` records.
+    /// Makes a folder with the first `count` records.
     fn folder(count: u64) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let mut log = File::create(folder.path().join(LOG)).unwrap();

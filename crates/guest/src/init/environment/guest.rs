@@ -9,9 +9,9 @@ use crate::site::GuestSite;
 use disklab_block_devices::cgroups;
 use std::fs;
 
-/// The guest kernel's parameter that tells the disk library of phases.
+/// Parameter of the guest kernel that tells the disk library about phases.
 pub const MARKS: &str = "/sys/module/disklab/parameters/mark";
-/// The guest kernel's parameter for what a system call takes, ns.
+/// Parameter of the guest kernel for the time of a system call, in ns.
 const SYSTEM_CALL: &str = "/sys/module/disklab/parameters/system_call";
 
 pub struct Guest;
@@ -42,7 +42,7 @@ impl Environment for Guest {
         Ok(())
     }
 
-    /// A tree of the user's own may have other read policies than the lab knows.
+    /// A user's own tree may have other read policies than the lab knows.
     fn lacks(&self, setting: &Setting) -> Option<String> {
         kernel_value::lacking(setting)
     }
@@ -67,7 +67,7 @@ impl Environment for Guest {
     }
 
     fn set_system_call_time(&self, ns: u64) -> Result<(), Failure> {
-        // Older kernels cannot be asked for anything but nothing.
+        // Older kernels lack the parameter, and are fine if no time is asked for.
         if ns == 0 && !Path::new(SYSTEM_CALL).exists() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use disklab_block_devices::{Disk, Journal, cgroups, disk, journal};
 use std::fs::File;
 use std::sync::{Mutex, MutexGuard};
 
-/// Disks that the kernel gives to nobody else.
+/// Disks that the kernel gives to no other process.
 pub type Held = Vec<(Disk, File)>;
 
 pub struct Real {
@@ -17,7 +17,7 @@ pub struct Real {
     state: Mutex<MachineState>,
 }
 
-/// Shared by threads of backgrounds and by what measures.
+/// State shared by threads of backgrounds and by the measuring thread.
 struct MachineState {
     journal: Journal,
     /// The watch of the disks, or None once it has ended.
@@ -62,7 +62,7 @@ impl Environment for Real {
         watch.finished().map_err(|e| format!("how much the disks have done: {e}"))
     }
 
-    /// Each disk is still the one at its path while it is held: its number is nobody else's then.
+    /// Each disk is still the one at its path while it is held, since its device number is unique.
     fn release_disks(&self) -> Result<(), Failure> {
         for (disk, _file) in std::mem::take(&mut self.state().held) {
             let path = Path::new("/dev").join(disk.name.replace('!', "/"));
@@ -95,7 +95,7 @@ impl Environment for Real {
         namespace::read_only(cgroups::ROOT, false)
     }
 
-    /// A program gets nothing by which it could change the machine.
+    /// A program gets nothing with which it could change the machine.
     fn surround_program(&self, root: &Path) -> Result<(), Failure> {
         namespace::surround_program(root)
     }

@@ -2,14 +2,14 @@
 
 use disklab_protocol::step::{ReplicationSummary, Snapshot, SnapshotSummary};
 
-/// Returns which one is next, after `last` and at `now`, of what is due at 1, 2, 3 times `every`:
-/// those that came due while something else went on are passed over but for the last of them.
+/// Returns the number of the next snapshot, after `last` and at `now`, if one is due at 1, 2, 3
+/// times `every`. Of those that came due during other work, only the last is taken.
 pub fn next(last: u64, now: u64, every: u64) -> u64 {
     (last + 1).max(now / every.max(1))
 }
 
-/// Sums snapshots up. `every` and `replicate_every` are how often something was due; `replications`
-/// has when each was done.
+/// Counts snapshots. `every` and `replicate_every` are the intervals; `replications` has the time
+/// at which each replication ended.
 pub fn summary(
     all: &[Snapshot],
     replications: &[u64],
@@ -60,7 +60,7 @@ mod tests {
     fn what_came_due_meanwhile_is_passed_over_but_for_the_last() {
         assert_eq!(next(0, 0, 5), 1);
         assert_eq!(next(1, 5, 5), 2);
-        // One that took from 10 to 14 makes nothing late; until 17, the third is late; until 31,
+        // A snapshot that took from 10 to 14 delays nothing; until 17, the third is late; until 31,
         // three are missed.
         assert_eq!(next(2, 14, 5), 3);
         assert_eq!(next(2, 17, 5), 3);
