@@ -24,7 +24,7 @@ use crate::run::ready;
 use crate::screen::Screen;
 use crate::{document, run, signals};
 
-/// Collect trials that other machines run in one record.
+/// Collect trials run by other machines into one record.
 ///
 /// The Python package uses this command. Both sides write one JSON document for each line. First,
 /// disklab prints the record, the trials that it lacks, and the kernels; then each set of prepared

@@ -3,7 +3,7 @@
 use clap::builder::NonEmptyStringValueParser;
 use disklab_guest::init::startup::ENVIRONMENT;
 
-/// Record the start of a program as a workload for start-up times.
+/// Record the start of a program as a workload.
 ///
 /// The workload has the files that the program reads, their order and the parts that are read, and
 /// the computing time between the reads. The program must end by itself: the time until then is its

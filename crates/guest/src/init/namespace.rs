@@ -59,7 +59,7 @@ pub fn surround(machine: &RealMachine) -> Result<(), Failure> {
     read_only("/", true)?;
     mounted("proc", "/proc", "")?;
     if root {
-        // The machine has one /dev, which exists. mdadm makes nodes there.
+        // sysfs is the same in all namespaces, and is mounted. mdadm makes nodes in /dev.
         read_only("/sys", false)?;
         read_only("/dev", false)?;
     }
