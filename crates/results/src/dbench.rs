@@ -1,6 +1,6 @@
-//! What dbench 4 prints, also as MMTests and fsperf keep it (`dbench-4.log`, `dbench60.txt`): its
-//! throughput, and how long each operation took. A row for each time it ended. Its progress a
-//! second is not read.
+//! Parses the output of dbench 4, also in the files of MMTests and fsperf (`dbench-4.log`,
+//! `dbench60.txt`): its throughput, and the time of each operation. There is a row for each run
+//! that ended. The progress of each second is not read.
 
 use crate::measure::{BenchmarkRun, Measure};
 
@@ -15,7 +15,7 @@ pub enum DbenchError {
     NoResult,
 }
 
-/// Whether there is its result; that is in the end.
+/// Whether the output has dbench's result, which stands at the end.
 pub fn is_dbench(bytes: &[u8]) -> bool {
     const TAIL: usize = 64 << 10;
     let tail = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default();
@@ -56,7 +56,8 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number| (0.0..=1e15).contains(number))
 }
 
-/// `Throughput 452.385 MB/sec (sync open)  32 clients  32 procs  max_latency=1963.312 ms`
+/// Parses a line such as `Throughput 452.385 MB/sec (sync open)  32 clients  32 procs
+/// max_latency=1963.312 ms`.
 fn result(line: &str, run: &mut BenchmarkRun) -> Option<()> {
     let (throughput, rest) = line.trim_start().strip_prefix(RESULT)?.split_once(" MB/sec")?;
     let (before, max) = rest.split_once("max_latency=")?;

@@ -1,6 +1,6 @@
-//! What btrfs counted of each device's errors, `devinfo/<id>/error_stats`, as a first process kept
-//! them before and after the measurement: lines of a name and a number, the same that `btrfs device
-//! stats` prints.
+//! btrfs's counts of each device's errors, `devinfo/<id>/error_stats`, as the first process read
+//! them before and after the measurement. A line has a name and a number, as `btrfs device stats`
+//! prints them.
 
 use crate::read_stats::kept;
 use crate::remark::Remark;
@@ -9,7 +9,7 @@ use disklab_protocol::step::Step;
 /// The file of each device that has its counts.
 pub const FILE: &str = "error_stats";
 
-/// Errors that came to while it was measured. `steps` is what the first process wrote.
+/// Returns the errors that btrfs counted during the measurement. `steps` are the first process's.
 pub fn remarks(steps: &[Step]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (device_id, [before, after]) in kept(steps, FILE) {

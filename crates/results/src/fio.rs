@@ -1,9 +1,9 @@
-//! What fio reported: a tolerant reader of `--output-format=json` and `json+`.
+//! Parses fio's report: a tolerant reader of `--output-format=json` and `json+`.
 //!
-//! Tolerant, because fio writes complaints around its JSON when both go to one file
-//! (axboe/fio#731), adds fields from version to version, and leaves out what does not apply.
-//! Everything not needed is skipped; what is needed and has the wrong type is an error, never a
-//! zero.
+//! The reader is tolerant for three reasons. fio writes complaints around its JSON when both go to
+//! one file (axboe/fio#731), adds fields from version to version, and leaves out fields that do not
+//! apply. The reader skips everything that it does not need. If a field that it needs has the wrong
+//! type, the result is an error, and never a zero.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,14 +16,15 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 
 use crate::histogram::Histogram;
 
-/// No report is larger: a job with every bucket of every histogram filled is under 200 KiB.
+/// Most bytes of a report: a job with every bucket of every histogram filled is under 200 KiB.
 const LARGEST_REPORT: usize = 1 << 30;
-/// The most bytes that are kept of fio's own words around the JSON.
+/// Most bytes of fio's messages around the JSON that are kept.
 const MESSAGES_KEPT: usize = 2000;
-/// fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in its stat.h), and some room.
+/// Most entries of a histogram: fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in its stat.h),
+/// and this leaves some room.
 const MOST_ENTRIES: usize = 4096;
-/// Beyond any rate, latency in nanoseconds or deviation that can be measured; keeps sums and
-/// products finite.
+/// The largest number that is accepted: beyond any rate, latency in nanoseconds or deviation that
+/// can be measured. The limit keeps sums and products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
 /// A report of fio.
@@ -31,35 +32,35 @@ const LARGEST_NUMBER: f64 = 1e18;
 pub struct Fio {
     /// The version as fio spells it: `fio-3.33`.
     pub version: String,
-    /// What fio wrote before and after its JSON: complaints, mostly. At most 2000 bytes of it,
-    /// trimmed.
+    /// Messages of fio before and after its JSON, mostly complaints: at most 2000 bytes, trimmed.
     pub messages: String,
-    /// What holds for all jobs that do not say otherwise.
+    /// Options of all jobs that have no value of their own.
     pub global: Options,
     /// An entry for each job, or for each group with `group_reporting`.
     pub jobs: Vec<Job>,
 }
 
-/// fio's options by name, as they were given: `bs`, `4k`.
+/// fio's options by name, with their values as given: `bs`, `4k`.
 pub type Options = BTreeMap<String, String>;
 
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct Job {
-    /// Empty for the entry of jobs that report as a group beside others that do not.
+    /// Name of the job. Empty for the entry of jobs that report as a group beside others that do
+    /// not.
     #[serde(rename = "jobname")]
     pub name: String,
     /// The errno that stopped the job, 0 for none. fio can fail before its first request and still
-    /// say 0.
+    /// report 0.
     pub error: i64,
     #[serde(rename = "job options", deserialize_with = "options")]
     pub options: Options,
-    /// The machine it ran on, where fio drove others.
+    /// The machine on which the job ran, if fio controlled several machines.
     pub hostname: Option<String>,
-    /// fsync and fdatasync calls.
+    /// Number of fsync and fdatasync calls.
     #[serde(rename = "sync", deserialize_with = "syncs")]
     pub syncs: u64,
-    /// All directions in one (`unified_rw_reporting`); the others are empty then.
+    /// The numbers of all directions together (`unified_rw_reporting`); the others are empty then.
     pub mixed: Direction,
     pub read: Direction,
     pub write: Direction,
@@ -71,7 +72,8 @@ impl Job {
         [&self.read, &self.write, &self.trim, &self.mixed]
     }
 
-    /// `unified_rw_reporting=both` reports everything once more, in `mixed`.
+    /// Removes `mixed` if other directions have numbers: `unified_rw_reporting=both` reports
+    /// everything twice.
     fn counted_once(mut self) -> Self {
         if [&self.read, &self.write, &self.trim].iter().any(|apart| apart.total_ios > 0) {
             self.mixed = Direction::default();
@@ -80,61 +82,61 @@ impl Job {
     }
 }
 
-/// A job's requests of one kind. All zero when it made none.
+/// The requests of a job in one direction. All numbers are zero if it made none.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(from = "DirectionAsPrinted")]
 pub struct Direction {
-    /// Requests a second, over `runtime`.
+    /// Requests per second, over `runtime`.
     pub iops: f64,
-    /// Bytes a second, over `runtime`.
+    /// Bytes per second, over `runtime`.
     pub bw_bytes: u64,
-    /// Bytes in all.
+    /// Bytes of all requests.
     pub io_bytes: u64,
-    /// Requests in all.
+    /// Number of all requests.
     pub total_ios: u64,
     /// Requests that moved fewer bytes than asked.
     pub short_ios: u64,
     /// Requests that were never done.
     pub drop_ios: u64,
-    /// How long the job measured; fio tells milliseconds.
+    /// How long the job measured. fio reports whole milliseconds.
     pub runtime: Nanos,
-    /// Submission latency: until the kernel had the request. Synchronous engines have none.
+    /// Submission latency: until the kernel has the request. Synchronous engines have none.
     pub slat: Latency,
     /// Completion latency: from submission to completion.
     pub clat: Latency,
-    /// All of it: slat and clat.
+    /// Total latency: the sum of slat and clat.
     pub lat: Latency,
 }
 
-/// How long requests took.
+/// The latencies of requests.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct Latency {
-    /// Requests measured.
+    /// Number of requests whose latency was measured.
     #[serde(rename = "N")]
     pub count: u64,
     pub min: Nanos,
     pub max: Nanos,
-    /// Nanoseconds.
+    /// Mean in nanoseconds.
     #[serde(rename = "mean", deserialize_with = "number")]
     pub mean_ns: f64,
-    /// Nanoseconds.
+    /// Standard deviation in nanoseconds.
     #[serde(rename = "stddev", deserialize_with = "number")]
     pub stddev_ns: f64,
-    /// Every request by its bucket: only with `json+`, and only for the kind of latency of which
-    /// percentiles were asked for (clat unless `lat_percentiles` or `slat_percentiles` say
-    /// otherwise).
+    /// All requests by latency, in buckets. Only `json+` has it, and only for the kind of latency
+    /// that the percentiles are of (clat, unless `lat_percentiles` or `slat_percentiles` select
+    /// another).
     #[serde(rename = "bins", deserialize_with = "histogram")]
     pub histogram: Option<Histogram>,
-    /// fio's own percentiles: (percent, nanoseconds), in the order given.
+    /// fio's own percentiles: (percent, nanoseconds), in the order of the report.
     #[serde(rename = "percentile", deserialize_with = "percentiles")]
     pub reported: Vec<(f64, u64)>,
 }
 
 impl Latency {
-    /// The latency that `percent` of the requests did not exceed: by [`Histogram::percentile`]
-    /// within the least and the greatest latency seen, else what fio itself reported for exactly
-    /// this percentile, else `None`.
+    /// Returns the latency that `percent` of the requests did not exceed. The histogram gives it
+    /// ([`Histogram::percentile`]), limited to the least and the greatest measured latency. Without
+    /// a histogram, it is fio's own number for exactly this percentile, or `None`.
     pub fn percentile(&self, percent: f64) -> Option<Nanos> {
         if let Some(histogram) = &self.histogram {
             let midpoint = histogram.percentile(percent)?;
@@ -149,13 +151,14 @@ impl Latency {
         self.histogram.is_some() || !self.reported.is_empty()
     }
 
-    /// With what some versions of fio leave out, or print though it is of no request.
+    /// Fills in the count of requests that some versions of fio leave out, and removes a least
+    /// latency that some versions print without any request.
     fn of_requests(mut self, requests: u64) -> Self {
-        // Older versions print no N: then it is of all requests, if it is of any.
+        // Older versions print no N; if the latency was measured at all, it was for all requests.
         let counted = self.histogram.as_ref().map_or(0, Histogram::count);
         let seen = if self.mean_ns > 0.0 { requests } else { 0 };
         self.count = [self.count, counted, seen].into_iter().find(|&n| n > 0).unwrap_or(0);
-        // Without a single request some versions print all ones as the least.
+        // Without a request, some versions print the largest integer as the least latency.
         if self.count == 0 {
             self.min = Nanos(0);
         }
@@ -170,7 +173,7 @@ impl Latency {
 struct DirectionAsPrinted {
     #[serde(deserialize_with = "number")]
     iops: f64,
-    /// KiB/s: all that there is before fio 3.2.
+    /// Rate in KiB/s: the only rate before fio 3.2.
     #[serde(deserialize_with = "number")]
     bw: f64,
     bw_bytes: Option<u64>,
@@ -178,7 +181,7 @@ struct DirectionAsPrinted {
     total_ios: u64,
     short_ios: u64,
     drop_ios: u64,
-    /// Milliseconds.
+    /// How long the job measured, in milliseconds.
     runtime: u64,
     slat_ns: Latency,
     clat_ns: Latency,
@@ -211,12 +214,13 @@ struct ReportAsPrinted {
     global: Options,
     #[serde(default)]
     jobs: Vec<Job>,
-    /// Instead of `jobs`, where fio drove other machines: one a job and machine, and one over all.
+    /// The jobs if fio controlled other machines: an entry per job and machine, and one over all.
     #[serde(default)]
     client_stats: Vec<Job>,
 }
 
-/// Options as fio was given them. Whatever is no text was not written by fio.
+/// Reads the options as fio was given them. Values other than strings are not from fio, and are
+/// dropped.
 fn options<'de, D: Deserializer<'de>>(from: D) -> Result<Options, D::Error> {
     let all = BTreeMap::<String, serde_json::Value>::deserialize(from)?;
     let text = |(name, value)| match value {
@@ -253,15 +257,16 @@ fn histogram<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Histogram>, D:
     Histogram::from_bins(bins).map(Some).ok_or_else(beyond)
 }
 
-/// Reads percentiles without fio's padding: old versions (3.1 among them) print 20 of them,
-/// and `"0.00": 0` for each beyond those asked for.
+/// Reads percentiles without fio's padding. Old versions (3.1 among them) print 20 of them, with
+/// `"0.00": 0` for each beyond those that were asked for.
 fn percentiles<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, u64)>, D::Error> {
     let mut reported: Vec<(f64, u64)> = pairs(from)?;
     reported.retain(|&(percent, ns)| percent != 0.0 || ns != 0);
     Ok(reported)
 }
 
-/// A JSON object whose keys are numbers (`"99.900000": 1234`), as fio writes percentiles and bins.
+/// Reads a JSON object whose keys are numbers (`"99.900000": 1234`), fio's form of percentiles and
+/// bins.
 fn pairs<'de, Key: FromStr, D: Deserializer<'de>>(from: D) -> Result<Vec<(Key, u64)>, D::Error> {
     from.deserialize_map(PairsVisitor(PhantomData))
 }
@@ -308,8 +313,8 @@ pub enum FioError {
     NoJobs,
 }
 
-/// Reads a report. The JSON begins at the first line that starts with `{`, or without one at the
-/// first `{`; what stands before it and after it is kept as messages.
+/// Parses a report. The JSON begins at the first line that starts with `{`, or otherwise at the
+/// first `{`. The text before and after it is kept as messages.
 pub fn parse(bytes: &[u8]) -> Result<Fio, FioError> {
     if bytes.len() > LARGEST_REPORT {
         return Err(FioError::TooLarge { bytes: bytes.len() });
@@ -327,7 +332,7 @@ pub fn parse(bytes: &[u8]) -> Result<Fio, FioError> {
         None => return Err(FioError::Empty),
     };
     let mut end = documents.byte_offset();
-    // `status-interval` makes a document of each interim state; the last one is the result.
+    // `status-interval` prints a document for each interim state; the last one is the result.
     while json.get(end..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{")) {
         match documents.next() {
             Some(Ok(later)) => report = later,
@@ -367,8 +372,8 @@ fn json_error(before: &[u8], error: &serde_json::Error) -> FioError {
     FioError::Json { line: lines_before + error.line(), column: error.column(), message }
 }
 
-/// fio's line about each job that has an `exec_prerun`. Jobs have one where disklab waits for their
-/// start, so the line tells nothing about the result.
+/// A part of fio's line about each job with an `exec_prerun`. Jobs have one if disklab waits for
+/// their start, so the line says nothing about the result.
 const PRERUN: &[u8] = b": Saving output of prerun in ";
 
 fn messages(before: &[u8], after: &[u8]) -> String {

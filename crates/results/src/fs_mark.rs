@@ -1,6 +1,6 @@
-//! What fs_mark 3 prints, also as MMTests keeps it (`fsmark-1.log`): a line for each iteration
-//! below `FSUse%`. One row for each start of it: files a second over all iterations, and in the
-//! slowest.
+//! Parses the output of fs_mark 3, also in MMTests' files (`fsmark-1.log`): a line for each
+//! iteration below `FSUse%`. A row for each run has the files per second over all iterations, and
+//! in the slowest iteration.
 
 use crate::measure::{BenchmarkRun, Measure, cell_of};
 
@@ -20,12 +20,12 @@ fn is_head(line: &str) -> bool {
     line.starts_with(HEAD) && line.contains("Files/sec")
 }
 
-/// A start of fs_mark.
+/// A run of fs_mark.
 struct FsMarkRun<'a> {
     line: usize,
     threads: Option<&'a str>,
     size: Option<&'a str>,
-    /// Files a second, by iteration.
+    /// Files per second, by iteration.
     rates: Vec<f64>,
 }
 
@@ -48,7 +48,8 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<BenchmarkRun>, FsMarkError> {
     runs.iter().map(|run| benchmark_run(run).ok_or(FsMarkError { line: run.line })).collect()
 }
 
-/// `0  1600000  0  262602.4  11654020`: size of the files, and how many of them a second.
+/// Parses a line such as `0  1600000  0  262602.4  11654020` into the size of the files and the
+/// files per second.
 fn iteration(line: &str) -> Option<(&str, f64)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [used, count, size, rate, overhead, ..] = words.as_slice() else { return None };
@@ -59,7 +60,7 @@ fn iteration(line: &str) -> Option<(&str, f64)> {
 
 fn benchmark_run(run: &FsMarkRun) -> Option<BenchmarkRun> {
     let slowest = run.rates.iter().copied().min_by(f64::total_cmp)?;
-    // Each iteration makes as many files, and takes its own time.
+    // Each iteration makes the same number of files, and takes its own time.
     let over_all = run.rates.len() as f64 / run.rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
     let measure =
         |name: &str, value: f64| (format!("fs_mark {name}"), Measure::rate(value, "files/s"));

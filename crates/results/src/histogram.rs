@@ -1,19 +1,19 @@
-//! Latencies as counted in fio's buckets.
+//! Latencies counted in fio's buckets.
 //!
-//! fio sorts latencies into buckets, 64 to an octave (below 128 ns one a nanosecond), and prints a
-//! bucket by its *midpoint*. A value read from a histogram is therefore known to 1/128 of itself at
-//! worst, 0.8 %.
+//! fio sorts latencies into buckets, 64 to an octave (below 128 ns, a bucket per nanosecond), and
+//! prints a bucket by its *midpoint*. So the error of a value from a histogram is at most 1/128 of
+//! it, 0.8 %.
 
-/// How many requests took how long: (midpoint of the bucket in nanoseconds, requests), in rising
-/// order, without empty buckets and with every midpoint once. The requests together fit `u64`.
+/// The number of requests by latency: (midpoint of the bucket in nanoseconds, requests), in rising
+/// order, without empty buckets and with every midpoint once. The sum of all requests fits `u64`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     bins: Vec<(u64, u64)>,
 }
 
 impl Histogram {
-    /// Takes bins in any order; equal midpoints are added up. `None` when the counts together do
-    /// not fit `u64`.
+    /// Builds a histogram from bins in any order; equal midpoints are added up. `None` if the sum
+    /// of all counts does not fit `u64`.
     pub fn from_bins(mut bins: Vec<(u64, u64)>) -> Option<Self> {
         bins.iter().try_fold(0_u64, |sum, &(_, count)| sum.checked_add(count))?;
         bins.retain(|&(_, count)| count > 0);
@@ -32,23 +32,23 @@ impl Histogram {
         &self.bins
     }
 
-    /// All requests.
+    /// Returns the number of all requests.
     pub fn count(&self) -> u64 {
         self.bins.iter().map(|&(_, count)| count).sum()
     }
 
-    /// The requests of both. `None` when they do not fit `u64`.
+    /// Returns the sum of both histograms. `None` if the number of requests does not fit `u64`.
     pub fn merged(&self, other: &Self) -> Option<Self> {
         Self::from_bins([self.bins.as_slice(), &other.bins].concat())
     }
 
-    /// The midpoint, in nanoseconds, of the bucket that holds the request of nearest rank: the
+    /// Returns the midpoint, in nanoseconds, of the bucket with the request of nearest rank: the
     /// first bucket that has `percent` of all requests at or below it. Nothing is interpolated.
-    /// This is fio's rule, so the number is the one fio prints, except that the rank is computed in
-    /// integers where fio's floating point can land on the next request. `None` without requests,
-    /// or when `percent` is not within 0 to 100.
+    /// This is fio's rule, so fio prints the same number, except that the rank is computed in
+    /// integers here, while fio's floating point can reach the next request. `None` without
+    /// requests, or if `percent` is not within 0 to 100.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
-        /// fio prints percentiles with six decimals.
+        /// Denominator of ranks: fio prints percentiles with six decimals.
         const PARTS: u128 = 100_000_000;
         if !(0.0..=100.0).contains(&percent) {
             return None;

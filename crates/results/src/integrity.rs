@@ -1,57 +1,57 @@
-//! Whether numbers can be true together: ours, and anybody's.
+//! Checks whether numbers can be true together: ours, and anybody's.
 //!
-//! Nothing here knows where the numbers come from. What is not known is not checked.
+//! The module does not know where the numbers come from. A missing number is not checked.
 
 use disklab_units::Nanos;
 
 use crate::remark::Remark;
 
-/// What is claimed of one run of a load.
+/// The numbers that are claimed for one run of a load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Claim {
     /// Requests that were to be in flight: iodepth times numjobs, or numjobs alone with a
     /// synchronous engine.
     pub in_flight: Option<u32>,
-    /// The load waits for something besides its requests (`rate`, `thinktime`), or does not keep
-    /// them all in flight: `in_flight` is the most there can be.
+    /// Whether the load waits for something besides its requests (`rate`, `thinktime`), or does not
+    /// keep all of them in flight. `in_flight` is then an upper limit.
     pub limited: bool,
-    /// Jobs that are not known may be counted too: `in_flight` is the least there can be.
+    /// Whether unknown jobs may be counted too. `in_flight` is then a lower limit.
     pub grouped: bool,
     /// Bytes of each request.
     pub block: Option<u64>,
-    /// For how long it was to be measured, and was.
+    /// The time for which the load was to be measured; `ran` is the time for which it was.
     pub asked: Option<Nanos>,
     pub ran: Option<Nanos>,
-    /// The numbers by direction, or of all directions together. Without any, nothing is claimed.
+    /// The numbers by direction, or of all directions together. If empty, nothing is claimed.
     pub parts: Vec<DirectionClaim>,
     pub clock: Clock,
 }
 
-/// The numbers of one direction, or of all together.
+/// The numbers of one direction, or of all directions together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DirectionClaim {
     pub iops: Option<f64>,
     pub bytes_per_second: Option<f64>,
     pub requests: Option<u64>,
     pub bytes: Option<u64>,
-    /// The mean of the whole latency, from submission to completion, in ns.
+    /// Mean of the whole latency, from submission to completion, in ns.
     pub mean: Option<f64>,
     pub latency: Latency,
 }
 
-/// The kind of latency that the percentiles are of, in ns.
+/// Latencies of the kind that the percentiles are of, in ns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Latency {
     pub min: Option<f64>,
     pub mean: Option<f64>,
     pub max: Option<f64>,
-    /// (percent, ns), rising.
+    /// Percentiles as (percent, ns), rising.
     pub percentiles: Vec<(f64, f64)>,
 }
 
 impl Latency {
-    /// Drops percentiles of a few whole microseconds or milliseconds: rounding has made of them too
-    /// much else to be checked.
+    /// Drops percentiles of a few whole microseconds or milliseconds, because their rounding is too
+    /// coarse for a check.
     pub fn drop_coarse(&mut self) {
         const FEW: f64 = 20.0;
         let few = |ns: f64, unit: f64| ns > 0.0 && ns < FEW * unit && ns % unit == 0.0;
@@ -59,13 +59,14 @@ impl Latency {
     }
 }
 
-/// How nearly rate times latency has to be the requests in flight.
+/// The clock of the measurement, which decides how closely rate times latency must match the
+/// requests in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clock {
-    /// Only disks take time: to 5 %.
+    /// Virtual time, in which only disks take time. The match must be within 5 %.
     Virtual,
-    /// What the program itself does between requests takes time that is in no latency, and tables
-    /// are rounded: to a factor of two.
+    /// Real time. The program itself takes time between requests that is in no latency, and tables
+    /// are rounded. The match must be within a factor of two.
     #[default]
     Real,
 }
@@ -79,18 +80,17 @@ impl Clock {
     }
 }
 
-/// Tables have two or three digits: so much may bandwidth over IOPS differ from the size of a
-/// request, and one latency from another that it cannot be beyond.
+/// Tolerance for tables of two or three digits. Bandwidth over IOPS may differ from the size of a
+/// request by this much, and a latency may exceed its bound by this much.
 const ROUNDING: f64 = 0.06;
-/// A job stops at a request's end, and tells its running time in ms.
+/// Tolerance of the running time. A job stops at the end of a request, and reports its time in ms.
 const RUNTIME_TOLERANCE: f64 = 0.01;
-/// No disk is beyond these: a mean of less than 100 ns or of more than a day, 1 TiB/s, 10^9
-/// requests a second.
+/// Limits that no disk exceeds: a mean from 100 ns to a day, 1 TiB/s, 10^9 requests per second.
 const LATENCIES: std::ops::RangeInclusive<f64> = 100.0..=86_400e9;
 const MOST_BYTES_PER_SECOND: f64 = (1_u64 << 40) as f64;
 const MOST_IOPS: f64 = 1e9;
 
-/// All that is wrong with a claim; nothing where it can be true.
+/// Returns everything that is wrong with a claim; empty if the claim can be true.
 pub fn check(claim: &Claim) -> Vec<Remark> {
     let mut remarks = Vec::new();
     if let (Some(asked), Some(ran)) = (claim.asked, claim.ran)
@@ -98,7 +98,7 @@ pub fn check(claim: &Claim) -> Vec<Remark> {
     {
         remarks.push(Remark::ShortRun { asked, ran });
     }
-    // Of reads and writes together; which of them are the slow ones it does not say.
+    // The implied mean is over reads and writes together, so it says nothing about one of two.
     let implied = implied_mean(claim).filter(|_| claim.parts.len() == 1);
     for part in &claim.parts {
         plausible(part, &mut remarks);
@@ -110,21 +110,21 @@ pub fn check(claim: &Claim) -> Vec<Remark> {
     remarks
 }
 
-/// Requests in flight by rate times latency; `None` where a part lacks either.
+/// Returns the requests in flight by rate times latency; `None` if a part lacks either.
 pub fn in_flight(parts: &[DirectionClaim]) -> Option<f64> {
     let of = |part: &DirectionClaim| Some(part.iops? * part.mean? / 1e9);
     (!parts.is_empty()).then(|| parts.iter().map(of).sum::<Option<f64>>()).flatten()
 }
 
-/// The least mean that rate and requests in flight allow, in ns. Of a limited load there is none.
+/// Returns the least mean that rate and requests in flight allow, in ns. None for a limited load.
 fn implied_mean(claim: &Claim) -> Option<f64> {
     let iops: f64 = claim.parts.iter().map(|part| part.iops).sum::<Option<f64>>()?;
     let asked = claim.in_flight.filter(|_| !claim.limited)?;
     (iops > 0.0).then(|| f64::from(asked) * (1.0 / claim.clock.factor() - edge(claim)) / iops * 1e9)
 }
 
-/// Requests that began before the window, or end after it, have their latency partly outside: how
-/// much of it, at most.
+/// Returns the largest part of the run for which a request's latency can lie outside of the window.
+/// Such requests began before the window, or end after it.
 fn edge(claim: &Claim) -> f64 {
     let longest = claim.parts.iter().filter_map(|part| part.latency.max).fold(0.0, f64::max);
     claim.ran.filter(|ran| ran.0 > 0).map_or(0.0, |ran| longest / ran.0 as f64)
@@ -155,7 +155,7 @@ fn plausible(part: &DirectionClaim, remarks: &mut Vec<Remark>) {
     outside("IOPS", part.iops, 0.0, MOST_IOPS, "");
     outside("bandwidth", part.bytes_per_second, 0.0, MOST_BYTES_PER_SECOND, "bytes/s");
     let (least, most) = (*LATENCIES.start(), *LATENCIES.end());
-    // A minimum may be a cache's.
+    // The least latency may be a cache's.
     outside("the least latency", part.latency.min, 0.0, most, "ns");
     outside("the mean latency", part.mean, least, most, "ns");
     outside("the greatest latency", part.latency.max, least, most, "ns");
@@ -173,7 +173,7 @@ fn ordered(latency: &Latency, remarks: &mut Vec<Remark>) {
         least.into_iter().chain(latency.percentiles.iter().copied()).chain(most).collect();
     for pair in all.windows(2) {
         let ((lower_percent, lower), (percent, value)) = (pair[0], pair[1]);
-        // A histogram's bucket is as wide as a 64th of it, and its middle may be beyond the
+        // A histogram's bucket is as wide as a 64th of its value, and its middle may be beyond the
         // greatest latency.
         if value < lower * (1.0 - ROUNDING) {
             remarks.push(Remark::PercentileOrder { lower_percent, lower, percent, value });
@@ -192,7 +192,7 @@ fn ordered(latency: &Latency, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// The bytes of a request: bytes over requests, bandwidth over IOPS, as asked.
+/// Checks the bytes of a request: bytes over requests and bandwidth over IOPS must match `block`.
 fn bytes(part: &DirectionClaim, claim: &Claim, remarks: &mut Vec<Remark>) {
     let positive = |value: &f64| *value > 0.0;
     let by_count =
@@ -207,7 +207,7 @@ fn bytes(part: &DirectionClaim, claim: &Claim, remarks: &mut Vec<Remark>) {
         }
         return;
     };
-    // A rate of one digit tells little of a size.
+    // A rate of one digit determines the size only coarsely.
     let coarse = |per_second: f64| if per_second < 10.0 { 0.5 / per_second } else { 0.0 };
     let rounding = ROUNDING + part.iops.filter(positive).map_or(0.0, coarse);
     let asked = asked as f64;
@@ -218,8 +218,8 @@ fn bytes(part: &DirectionClaim, claim: &Claim, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// A mean is at least what its slowest requests give it, and at most what its fastest leave
-/// possible.
+/// Checks percentiles against the mean. The mean is at least the contribution of its slowest
+/// requests, and at most what the fastest requests leave possible.
 fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remark>) {
     let told = latency.mean.filter(|mean| *mean > 0.0);
     for &(percent, value) in &latency.percentiles {
@@ -227,19 +227,19 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
             continue;
         }
         let slower = 1.0 - percent / 100.0;
-        // So large a part of the requests took at least `value`.
+        // This part of the requests took at least `value`.
         if let Some(mean) = told.filter(|mean| value * slower > mean * (1.0 + ROUNDING)) {
             remarks.push(Remark::PercentileAgainstMean { percent, value, mean, slowest: None });
             return;
         }
         let Some(mean) = told.into_iter().chain(implied).max_by(f64::total_cmp) else { continue };
-        // What is slower must have taken so long on average for the mean to come about, even if the
-        // others took all that rounding has cut from the percentile: without that, latencies that
-        // are all the same would be found fault with.
+        // The slower requests must have taken this long on average to give the mean, even if the
+        // others took up to the percentile before rounding. Without the rounding, equal latencies
+        // would be rejected.
         let slowest = (mean - value * (1.0 + ROUNDING) * (1.0 - slower)) / slower;
         let impossible = latency.max.is_some_and(|max| slowest > max * (1.0 + ROUNDING));
-        // Without a maximum: the last percents have a tail, but not one of hundreds of times
-        // themselves.
+        // Without a maximum, the last percents may have a tail, but not of hundreds of times the
+        // percentile.
         let incredible = percent >= 99.0 && value < mean / 2.0;
         if impossible || (latency.max.is_none() && incredible) {
             remarks.push(Remark::PercentileAgainstMean {
@@ -257,7 +257,7 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
 mod tests {
     use super::*;
 
-    /// 1000 requests a second of 1 ms each, told to a microsecond.
+    /// Returns a claim of 1000 requests per second of 1 ms each, rounded to a microsecond.
     fn steady(mean: f64) -> Claim {
         let latency = Latency {
             min: Some(1_000_000.0),

@@ -1,16 +1,16 @@
-//! From the bytes a trial left behind to its numbers.
+//! Turns the bytes that a trial left behind into its numbers.
 //!
-//! - [`fio`]: what fio reported, from its JSON;
-//! - [`read_stats`]: what btrfs counted of each device's reads, where it does;
-//! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree;
+//! - [`fio`]: fio's report, from its JSON;
+//! - [`read_stats`]: btrfs's counts of each device's reads, on kernels that have them;
+//! - [`sample`]: both joined into the numbers of a trial, and remarks on whether they agree;
 //! - [`integrity`]: whether numbers can be true together, ours or anybody's;
-//! - [`measure`]: other numbers by name and unit; [`dbench`], [`fs_mark`]: what those print;
-//! - [`strace`]: which files a program used;
-//! - [`spread`]: one of these numbers over several trials.
+//! - [`measure`]: other numbers by name and unit; [`dbench`], [`fs_mark`]: parsers of their output;
+//! - [`strace`]: the files that a program used;
+//! - [`spread`]: the range and median of a number over several trials.
 //!
-//! Nothing here reads a file, a clock or the environment: every entry point is a plain function of
-//! `&[u8]` or of values parsed before, gives the same answer each time, and answers any bytes
-//! whatever with a value or an error.
+//! The crate reads no file, clock or environment. Every entry point is a plain function of `&[u8]`
+//! or of values parsed before, and gives the same answer each time. The answer to any bytes is a
+//! value or an error.
 
 pub mod dbench;
 pub mod device_errors;

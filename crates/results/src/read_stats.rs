@@ -1,9 +1,9 @@
 //! btrfs's statistics of each device's reads, `devinfo/<id>/read_stats`, as the guest's first
-//! process kept them before and after the measurement. Kernels without read policies that measure
-//! do not have the file.
+//! process read them before and after the measurement. Only kernels with read policies that measure
+//! have the file.
 //!
-//! One line: `cumulative ios N wait NS avg NS checkpoint ios N wait NS avg NS age A count C ignored
-//! I`.
+//! The file has one line: `cumulative ios N wait NS avg NS checkpoint ios N wait NS avg NS age A
+//! count C ignored I`.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,21 @@ use crate::sample::{ReadStatsChange, Sample};
 /// The statistics of one device at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ReadStats {
-    /// Reads since the mount, and how long they took together.
+    /// Reads since the mount, and their total time in ns.
     ios: u64,
     wait: u64,
-    /// Mean of the reads since the last checkpoint: what policies go by.
+    /// Mean time of the reads since the last checkpoint in ns, by which policies decide.
     checkpoint_avg: u64,
     /// How many times the device was passed over since it was last chosen.
     age: i64,
-    /// Checkpoints taken.
+    /// Number of checkpoints.
     count: u64,
-    /// How many times more it was passed over than chosen.
+    /// How many times more the device was passed over than chosen.
     ignored: i64,
 }
 
-/// Puts what became of the statistics into the sample's devices, which btrfs counts from 1. `steps`
-/// is what the first process wrote; what of it cannot be understood is a remark.
+/// Adds the changes of the statistics to the sample's devices, which btrfs counts from 1. `steps`
+/// are the first process's. Statistics that cannot be parsed give a remark.
 pub fn add(steps: &[Step], sample: &mut Sample) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (id, [before, after]) in kept(steps, "read_stats") {
@@ -48,7 +48,7 @@ pub fn add(steps: &[Step], sample: &mut Sample) -> Vec<Remark> {
     remarks
 }
 
-/// What a file of each device said before and after, by device id.
+/// Returns the contents of a file of each device before and after the measurement, by device id.
 pub(crate) fn kept(steps: &[Step], file: &str) -> BTreeMap<u64, [Option<String>; 2]> {
     let mut kept: BTreeMap<u64, [Option<String>; 2]> = BTreeMap::new();
     for step in steps {
@@ -64,7 +64,7 @@ pub(crate) fn kept(steps: &[Step], file: &str) -> BTreeMap<u64, [Option<String>;
     kept
 }
 
-/// Returns what became of a device's line between two moments, or what is wrong with it.
+/// Returns the change of a device's line between two moments, or the problem with it.
 pub fn change(before: Option<&str>, after: Option<&str>) -> Result<ReadStatsChange, String> {
     let (before, after) = before.zip(after).ok_or("they were kept only once")?;
     let (before, after) = (parse(before)?, parse(after)?);
@@ -86,7 +86,7 @@ pub fn change(before: Option<&str>, after: Option<&str>) -> Result<ReadStatsChan
     })
 }
 
-/// The line; `N` stands for a number.
+/// Form of the line; `N` stands for a number.
 const FORM: &str =
     "cumulative ios N wait N avg N checkpoint ios N wait N avg N age N count N ignored N";
 

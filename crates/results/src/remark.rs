@@ -1,17 +1,18 @@
-//! What is odd about a trial's numbers, as data: kept in the record and shown beside the result.
+//! Remarks on oddities of a trial's numbers, as data: kept in the record and shown beside the
+//! result.
 
 use disklab_protocol::names::STALLED;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// When others used a disk.
+/// When and how others used a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Others {
-    /// In the time of rest before the trial, or beside its partition.
+    /// Others used the disk in the time of rest before the trial, or beside its partition.
     #[default]
     Before,
-    /// They wrote while a trial measured that only reads.
+    /// Others wrote while a trial measured that only reads.
     Wrote,
 }
 
@@ -21,7 +22,7 @@ impl Others {
         *self == Self::Before
     }
 
-    /// The requests of others, as a message names them.
+    /// Returns the words for the requests of others in a message.
     fn requests(self) -> &'static str {
         match self {
             Self::Before => "requests",
@@ -29,7 +30,7 @@ impl Others {
         }
     }
 
-    /// Tells the requests of others from our own.
+    /// Returns the words that distinguish the requests of others from our own.
     fn whose(self) -> &'static str {
         match self {
             Self::Before => "none of them ours",
@@ -44,7 +45,7 @@ impl Others {
 pub enum NoMirrors {
     /// Neither data nor metadata have a second copy.
     OneCopy,
-    /// The disks read nothing while it measured.
+    /// The disks read nothing during the measurement.
     NoReads,
 }
 
@@ -63,65 +64,63 @@ pub enum Remark {
     /// fio stopped a job with this errno.
     #[error("fio stopped job {job}: {}", os_error(*errno))]
     FioError { job: String, errno: i64 },
-    /// What fio wrote beside its JSON.
+    /// Messages of fio beside its JSON.
     #[error("fio says: {text}")]
     FioMessages { text: String },
     /// fio finished no request.
     #[error("fio finished no request")]
     NoRequests,
-    /// The guest's disks closed no phase `measure`, or one without length.
+    /// The guest's disks recorded no phase `measure` that ended, or one of length zero.
     #[error("the disks saw no phase `measure`")]
     NoMeasuredPhase,
-    /// fio's requests that moved too few bytes, or that were never done.
+    /// Some of fio's requests moved too few bytes, or were never done.
     #[error("{short} requests moved fewer bytes than asked, {dropped} were never done")]
     LostRequests { short: u64, dropped: u64 },
-    /// fio measured for less time than it was told to.
+    /// fio measured for less time than it was asked to.
     #[error("fio measured {ran} instead of {asked}")]
     ShortRun { asked: Nanos, ran: Nanos },
-    /// Little's law does not hold: the requests in flight by rate times latency, against those kept
+    /// Little's law does not hold: rate times latency gives other requests in flight than were kept
     /// in flight.
     #[error(
         "rate times latency gives {measured:.2} requests in flight instead of {asked} \
          (Little's law)"
     )]
     InFlight { measured: f64, asked: u32 },
-    /// Bandwidth over IOPS, or bytes over requests, is another number of bytes than a request was
-    /// to have.
+    /// Bandwidth over IOPS, or bytes over requests, differs from the size of a request.
     #[error("its rates or counts give {found:.0} bytes a request instead of {asked:.0}")]
     RequestSize { found: f64, asked: f64 },
-    /// A percentile is below a lower one. 0 and 100 per cent are the least and the greatest
-    /// latency; ns.
+    /// A percentile is below a lower one, in ns. 0 and 100 per cent are the least and the greatest
+    /// latency.
     #[error("p{percent} is {}, below p{lower_percent}, which is {}", nanos(*value), nanos(*lower))]
     PercentileOrder { lower_percent: f64, lower: f64, percent: f64, value: f64 },
-    /// The mean is not between the least and the greatest latency; ns.
+    /// The mean is not between the least and the greatest latency, in ns.
     #[error(
         "the mean latency, {}, is not within {} and {}",
         nanos(*mean), nanos(*min), max.map_or_else(|| "any".to_owned(), nanos)
     )]
     MeanOutside { mean: f64, min: f64, max: Option<f64> },
-    /// A percentile that the mean cannot have, in ns: so many requests as slow would give a greater
-    /// mean; or the few that are slower would have to take `slowest` on average. The mean is the
-    /// one told, or that which rate and requests in flight imply.
+    /// A percentile that contradicts the mean, in ns. Either so many requests of this latency would
+    /// give a greater mean; or the few slower requests would have to take `slowest` on average. The
+    /// mean is the reported one, or the one that rate and requests in flight imply.
     #[error("p{percent} of {} is {}", nanos(*value), against_mean(*mean, *slowest))]
     PercentileAgainstMean { percent: f64, value: f64, mean: f64, slowest: Option<f64> },
-    /// No disk does that: negative, or beyond anything that there is.
+    /// No disk has such a number: it is negative, or beyond any disk's.
     #[error("{what} of {} cannot be", with_unit(*value, unit))]
     Implausible { what: String, value: f64, unit: String },
-    /// What a source says was active is not what it says it tested.
+    /// The active setting in a source differs from the setting that the source claims to test.
     #[error("{what} was to be {asked}, but {active} was active")]
     NotActive { what: String, asked: String, active: String },
-    /// With direct I/O, the disks read less than fio: something was served from memory or from
-    /// holes.
+    /// With direct I/O, the disks read less than fio: memory or holes served some reads.
     #[error("fio read {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")]
     ReadFromElsewhere { fio_bytes: u64, disks_bytes: u64 },
-    /// With direct I/O and nothing else running, the disks read more than fio and all that is known
-    /// to come with it.
+    /// With direct I/O and nothing else running, the disks read more than fio and all known
+    /// additional reads together.
     #[error(
         "fio read {fio_bytes} bytes, the disks {disks_bytes}: more than the {known_bytes} besides \
          that are known of"
     )]
     ReadBesides { fio_bytes: u64, disks_bytes: u64, known_bytes: u64 },
-    /// The disks of a real machine read more than the trial's own processes had them read.
+    /// The disks of a real machine read more than the trial's own processes asked for.
     #[error(
         "its own programs read {own_bytes} bytes from disks, the disks {disks_bytes}: others used \
          them"
@@ -131,17 +130,18 @@ pub enum Remark {
     #[error("fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")]
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// The time from the first to the last request that fio measured is much longer than each of
-    /// its jobs was to measure: they measured at different times, and their sum is no throughput.
+    /// its jobs was to measure. So the jobs measured at different times, and their sum is no
+    /// throughput.
     #[error(
         "fio's jobs measured {asked} each, but at different times, {phase} in all: their sum is no \
          throughput"
     )]
     JobsApart { asked: Nanos, phase: Nanos },
-    /// A disk says that it was busy for longer than the phase lasted.
+    /// A disk reports that it was busy for longer than the phase lasted.
     #[error("{device} says it was busy {busy} of {phase}")]
     BusyBeyondPhase { device: String, busy: Nanos, phase: Nanos },
-    /// Too few requests for a percentile, p99.9 where it is not named, which is then no more than
-    /// the greatest latency.
+    /// Too few requests for a percentile (p99.9 unless another is named), which is then hardly more
+    /// than the greatest latency.
     #[error(
         "{} of {requests} requests is hardly more than the greatest latency",
         what.as_deref().unwrap_or("p99.9")
@@ -151,25 +151,27 @@ pub enum Remark {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         what: Option<String>,
     },
-    /// After some of its power cuts, what the filesystem had promised was not there: a result. Why,
-    /// of the first of them.
+    /// After some of its power cuts, the filesystem lacked data that it had promised. This is a
+    /// result. `first` is the reason for the first of them.
     #[error("{lost} of {cuts} power cuts not survived; the first of them is {first}")]
     NotSurvived { cuts: u64, lost: u64, first: String },
-    /// What btrfs counted of a device's reads cannot be used.
+    /// btrfs's counts of a device's reads cannot be used.
     #[error("btrfs's read_stats of device {device_id} are not used: {problem}")]
     ReadStats { device_id: u64, problem: String },
-    /// The measurement timed out after this: a result that is known to be more than the limit.
+    /// The measurement timed out after this time. The result is known to be more than the limit.
     #[error("{what}: not within {limit}")]
     NotWithin { what: String, limit: Nanos },
-    /// Requests on this machine's disks were to be traced, and could not be: less is known of them.
+    /// Requests on this machine's disks could not be traced, though that was asked for. Less is
+    /// known of them.
     #[error("the requests on the disks were not traced: {why}")]
     NoTrace { why: String },
-    /// Events of the trace of this machine's disks found no room: there is no trace.
+    /// The trace of this machine's disks lost events for which there was no room, so there is no
+    /// trace.
     #[error(
         "there is no trace of the requests: {events} events found no room in the kernel's buffers"
     )]
     TraceLost { events: u64 },
-    /// The kernel counted other requests of a disk than were traced: there is no trace.
+    /// The kernel's counts of a disk's requests differ from the trace, so there is no trace.
     #[error(
         "there is no trace of the requests: of {device}, it would have those of {traced_bytes} \
          bytes, and the kernel counted {counted_bytes}"
@@ -189,23 +191,23 @@ pub enum Remark {
         #[serde(default, skip_serializing_if = "Others::is_before")]
         others: Others,
     },
-    /// btrfs counted errors of a device while a trial ran: of `what`, so many.
+    /// btrfs counted `errors` more errors of the kind `what` on a device while a trial ran.
     #[error("btrfs counted errors of device {device_id} while it ran: {what} {errors} more")]
     DeviceErrors { device_id: u64, what: String, errors: u64 },
-    /// A load was not steady after so long a warm-up: its rates were so far off their mean, and
-    /// rose or fell so much over the window, per cent.
+    /// A load was not steady after a warm-up of this length. `off_percent` is how far its rates
+    /// were off their mean, `rise_percent` how much they rose or fell over the window.
     #[error(
         "not steady after {within} of warm-up: over the last of it rates were up to \
          {off_percent:.1} % off their mean, and their line rose or fell by {rise_percent:.1} %"
     )]
     NotSteady { within: Nanos, off_percent: f64, rise_percent: f64 },
-    /// What of the disks was in memory could not be dropped before the trial.
+    /// Cached data of the disks could not be dropped before the trial.
     #[error(
         "what was in memory could not be dropped before it, so that it may have begun warm: {why}"
     )]
     CachesKept { why: String },
-    /// No request waited in the I/O scheduler for a place at its disk: the most requests that were
-    /// at any disk at once, and the fewest that a disk takes.
+    /// No request waited in the I/O scheduler for a place at its disk. It has the most requests
+    /// that were at any disk at once, and the fewest that a disk takes.
     #[error(
         "the I/O scheduler had nothing to choose: never more than {} at a disk, which takes \
          {tags} at once",
@@ -215,14 +217,15 @@ pub enum Remark {
     /// The read policy had no mirror to choose.
     #[error("the read policy had nothing to choose: {}", why.in_words())]
     NoMirrorToChoose { why: NoMirrors },
-    /// The guest hung before its clock moved, and was started once more. The result is the second
-    /// start's.
+    /// The guest hung before its clock moved, and was started once more. The result is from the
+    /// second start.
     #[error("the guest hung at its start and was started again; {STALLED} has what was seen of it")]
     StartedAgain,
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
     #[error("fio gave no percentiles that hold for all its jobs together")]
     NoPercentiles,
-    /// The line of the trial was damaged, and no digest proves that it is what was written.
+    /// The line of the trial was damaged, and no digest proves that the repaired line equals the
+    /// original.
     #[error(
         "its line was damaged, and made again from raw files by `disklab repair`: its wall time \
          and its disks may be unknown"
@@ -231,13 +234,13 @@ pub enum Remark {
 }
 
 impl Remark {
-    /// Whether the sample is no result at all: its trial failed.
+    /// Whether the sample is no result at all because the trial failed.
     pub fn voids(&self) -> bool {
         matches!(self, Self::FioError { .. } | Self::NoRequests | Self::NoMeasuredPhase)
     }
 
-    /// Whether the numbers contradict each other or what was asked: they stay in the record, and
-    /// out of verdicts.
+    /// Whether the numbers contradict each other or the request. They stay in the record, and out
+    /// of verdicts.
     pub fn doubts(&self) -> bool {
         match self {
             Self::LostRequests { .. }
@@ -278,16 +281,16 @@ impl Remark {
         }
     }
 
-    /// Whether it says that a scheduler or a policy had nothing to choose: nothing is odd about the
-    /// trial's own numbers.
+    /// Whether a scheduler or a policy had nothing to choose. The trial's own numbers are sound
+    /// then.
     pub fn is_no_choice(&self) -> bool {
         matches!(self, Self::NothingToSchedule { .. } | Self::NoMirrorToChoose { .. })
     }
 
-    /// Says why the numbers are not to be relied on, for a remark that doubts them.
+    /// Returns why the numbers are not to be relied on, for a remark that doubts them.
     pub fn in_doubt(&self) -> String {
         match self {
-            // They may well be true together: of more than was asked for.
+            // The numbers may well be true together, but include more than the trial's own load.
             Self::Disturbed { .. }
             | Self::DeviceErrors { .. }
             | Self::ReadBesides { .. }

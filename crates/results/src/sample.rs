@@ -1,5 +1,5 @@
-//! The numbers of one trial: fio's report and the disks' closing record joined, and judged against
-//! each other.
+//! The numbers of one trial: joins fio's report with the disks' closing record, and checks them
+//! against each other.
 
 use disklab_protocol::closing::{Closing, DeviceCounts, PhaseCounts};
 use disklab_protocol::mark::MEASURED_PHASE;
@@ -11,75 +11,75 @@ use crate::histogram::Histogram;
 use crate::integrity::{self, Claim, Clock, DirectionClaim};
 use crate::remark::Remark;
 
-/// Fewer requests than this hold no thousandth.
+/// Fewest requests for a p99.9: fewer do not contain a thousandth.
 pub const ENOUGH_FOR_P99_9: u64 = 1000;
-/// What a filesystem reads now and then of its own accord.
+/// Bytes that a filesystem reads now and then of its own accord.
 const UNASKED: u64 = 1 << 20;
 /// The reciprocal of the share of fio's bytes that may fall outside the disks' phase: fio's jobs
 /// end the ramp by clocks of their own.
 const PHASE_TOLERANCE: u64 = 100;
 
-/// Several jobs that together took so many times as long as each was to did not measure at the same
-/// time.
+/// If several jobs together took more than this many times their own time, they did not measure at
+/// the same time.
 const APART: f64 = 1.1;
 
-/// What the trial was told to do, as far as its results can be held against it.
+/// The load that the trial was asked for, as far as its results can be checked against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestedLoad {
     /// Requests that the load keeps in flight at any time: iodepth times numjobs, or numjobs alone
     /// with a synchronous engine. `None` for a load that is no closed loop (limited in rate, or
     /// buffered).
     pub in_flight: Option<u32>,
-    /// Past the page cache (`direct=1`).
+    /// Whether requests bypass the page cache (`direct=1`).
     pub direct: bool,
     /// Whether fio alone uses the disks, so that the bytes of the disks can be compared with fio's.
     pub alone: bool,
     /// How long fio measures, without its ramp.
     pub runtime: Nanos,
-    /// How many jobs measure.
+    /// Number of jobs that measure.
     pub jobs: u32,
-    /// The disks' phase is a window of its own, whatever fio does.
+    /// Whether the disks' phase is a window of its own, which fio does not set.
     pub has_one_window: bool,
-    /// Bytes of each request; `None` where they differ.
+    /// Bytes of each request; `None` if they differ.
     pub block: Option<u64>,
-    /// Whether anything but disks takes time.
+    /// The clock: whether only disks take time.
     pub clock: Clock,
-    /// Bytes that a read may bring along: of metadata that is not in memory yet.
+    /// Bytes of metadata that a read may need in addition, because they are not in memory yet.
     pub besides: u64,
 }
 
-/// What a trial measured, over all jobs and all directions together.
+/// The measured numbers of a trial, over all jobs and all directions together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sample {
-    /// Requests a second.
+    /// Requests per second.
     pub iops: f64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bw_bytes: u64,
     /// Requests that fio measured.
     pub requests: u64,
     /// Mean of fio's `lat` (submission and completion), in nanoseconds.
     pub lat_mean_ns: f64,
-    /// Which of fio's latencies the percentiles are of.
+    /// The kind of fio's latencies that the percentiles are of.
     pub percentiles_of: Option<LatencyKind>,
     pub p50_ns: Option<Nanos>,
     pub p99_ns: Option<Nanos>,
     pub p99_9_ns: Option<Nanos>,
-    /// The reads alone; `None` without reads, and in records that did not tell reads from writes
-    /// yet.
+    /// The reads alone; `None` without reads, and in old records that do not separate reads from
+    /// writes.
     #[serde(default)]
     pub read: Option<DirectionSample>,
     /// The writes alone; `None` as for reads.
     #[serde(default)]
     pub write: Option<DirectionSample>,
-    /// The part of consecutive reads, in order of arrival at the disks, 0 to 1, that went to
+    /// The share of consecutive reads, in order of arrival at the disks, 0 to 1, that went to
     /// another disk than the one before.
     #[serde(default)]
     pub read_switches: Option<f64>,
-    /// In the order of the closing record.
+    /// The disks, in the order of the closing record.
     pub devices: Vec<DeviceSample>,
 }
 
-/// What a trial measured in one direction, over all jobs: as in [`Sample`].
+/// The measured numbers of a trial in one direction, over all jobs: as in [`Sample`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirectionSample {
     pub iops: f64,
@@ -91,8 +91,8 @@ pub struct DirectionSample {
     pub p99_9_ns: Option<Nanos>,
 }
 
-/// fio computes percentiles of `clat`, unless told `lat_percentiles=1`. With direct I/O they differ
-/// by the submission only.
+/// A kind of fio's latencies. fio computes percentiles of `clat`, or of `lat` with
+/// `lat_percentiles=1`. With direct I/O they differ only by the submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyKind {
@@ -100,16 +100,16 @@ pub enum LatencyKind {
     Clat,
 }
 
-/// What one disk did in the measured phase, as its model saw it.
+/// The activity of a disk in the measured phase, as its model recorded it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DeviceSample {
-    /// The name that the guest's kernel gives it: `vda`.
+    /// The name that the guest's kernel gives to the disk: `vda`.
     pub name: String,
-    /// What it is a model of, by the lab's name.
+    /// Name of the modelled device in the lab.
     pub device: Option<String>,
     pub reads: u64,
     pub writes: u64,
-    /// The share of the read requests of all disks, 0 to 1. `None` when no disk read.
+    /// The disk's share of the read requests of all disks, 0 to 1. `None` if no disk read.
     pub read_share: Option<f64>,
     /// The part of the phase, 0 to 1, in which at least one request was outstanding.
     pub utilisation: f64,
@@ -117,20 +117,21 @@ pub struct DeviceSample {
     pub read_bytes: u64,
     #[serde(default)]
     pub write_bytes: u64,
-    /// The mean time from the start of a request's service to its completion.
+    /// Mean time from the start of a request's service to its completion.
     #[serde(default)]
     pub service_mean_ns: Option<Nanos>,
-    /// Requests at the disk, on average.
+    /// Mean number of requests at the disk.
     #[serde(default)]
     pub depth_mean: Option<f64>,
-    /// The part of reads and writes, 0 to 1, that did not begin where the one before them, in order
-    /// of arrival, ended.
+    /// The share of reads and writes, 0 to 1, that did not begin at the end of the one before them,
+    /// in order of arrival.
     #[serde(default)]
     pub not_sequential: Option<f64>,
-    /// How far from there they began on average, either way, the sequential ones included.
+    /// Mean distance between the beginning of a request and the end of the one before, in either
+    /// direction. Sequential requests are included.
     #[serde(default)]
     pub distance_mean_bytes: Option<f64>,
-    /// What btrfs counted of its reads, where it does.
+    /// btrfs's counts of the disk's reads, on kernels that have them.
     #[serde(default)]
     pub read_stats: Option<ReadStatsChange>,
 }
@@ -138,24 +139,25 @@ pub struct DeviceSample {
 /// The change of a device's statistics over the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadStatsChange {
-    /// Reads that ended in it.
+    /// Reads that ended during the measurement.
     pub ios: u64,
-    /// How long they took together, from btrfs to btrfs.
+    /// Total time of these reads, as btrfs measures it from submission to completion.
     pub wait_ns: Nanos,
-    /// Their mean. None without reads.
+    /// Mean time of these reads. None without reads.
     pub avg_ns: Option<Nanos>,
-    /// Checkpoints taken.
+    /// Number of checkpoints.
     pub checkpoints: u64,
-    /// How many times more it was passed over than chosen; negative where it was chosen more often.
+    /// How many times more the device was passed over than chosen; negative if it was chosen more
+    /// often.
     pub ignored: i64,
-    /// In the end: how many times it was passed over since it was last chosen; negative while it is
-    /// tried again.
+    /// At the end: how many times the device was passed over since it was last chosen. Negative
+    /// while it is tried again.
     pub age: i64,
-    /// In the end: the mean latency since the last checkpoint, which policies go by.
+    /// At the end: the mean latency since the last checkpoint, by which policies decide.
     pub checkpoint_avg_ns: Nanos,
 }
 
-/// What jobs that ran together claim, without what they were asked for.
+/// Returns the numbers of jobs that ran together as a claim, without the requested load.
 pub fn claim_of(jobs: &[&Job]) -> Claim {
     Claim {
         ran: measured(jobs).iter().map(|direction| direction.runtime).max(),
@@ -164,8 +166,8 @@ pub fn claim_of(jobs: &[&Job]) -> Claim {
     }
 }
 
-/// The numbers of jobs that ran together, without any disks', and what fio itself says against
-/// them.
+/// Returns the numbers of jobs that ran together, without any disks, and remarks from fio's own
+/// report.
 pub fn of_jobs(jobs: &[&Job]) -> (Sample, Vec<Remark>) {
     let mut remarks = Vec::new();
     judge_jobs(jobs, &mut remarks);
@@ -196,8 +198,8 @@ fn part(direction: &Direction) -> DirectionClaim {
     }
 }
 
-/// Joins fio's report with the closing record. Numbers that contradict each other are kept, and
-/// said to in the remarks.
+/// Joins fio's report with the closing record. Numbers that contradict each other are kept, and get
+/// remarks.
 pub fn join(fio: &Fio, closing: &Closing, asked: &RequestedLoad) -> (Sample, Vec<Remark>) {
     let jobs: Vec<&Job> = fio.jobs.iter().collect();
     let mut remarks = Vec::new();
@@ -227,8 +229,8 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &RequestedLoad) -> (Sample, Vec
     (sample, remarks)
 }
 
-/// What the disks did while a trial measured in which fio did not measure all: a start-up, a
-/// player, phases together. `None` where nothing was measured.
+/// Returns the disks' activity in a trial in which fio did not measure everything: a start-up, a
+/// player, or several phases. `None` if nothing was measured.
 pub fn of_disks(closing: &Closing) -> Option<Sample> {
     let phase = closing.measured().filter(|phase| phase.length() > Nanos(0))?;
     Some(Sample {
@@ -238,12 +240,12 @@ pub fn of_disks(closing: &Closing) -> Option<Sample> {
     })
 }
 
-/// The directions of all jobs in which anything was measured.
+/// Returns the directions of all jobs that have requests.
 fn measured<'a>(jobs: &[&'a Job]) -> Vec<&'a Direction> {
     with_requests(jobs.iter().flat_map(|job| job.directions()))
 }
 
-/// The reads of all jobs, say (`|job| &job.read`), in which anything was measured.
+/// Returns one direction of all jobs (`|job| &job.read`), for the jobs with requests in it.
 fn measured_in<'a>(jobs: &[&'a Job], direction: fn(&Job) -> &Direction) -> Vec<&'a Direction> {
     with_requests(jobs.iter().map(|job| direction(job)))
 }
@@ -278,7 +280,7 @@ fn numbers_of(jobs: &[&Job]) -> Sample {
     }
 }
 
-/// The numbers of some directions together, and which latencies their percentiles are of.
+/// Returns the numbers of some directions together, and the kind of latencies of the percentiles.
 fn numbers(directions: &[&Direction]) -> (DirectionSample, Option<LatencyKind>) {
     let tail = tail(directions);
     let weights: f64 = directions.iter().map(|direction| direction.lat.count as f64).sum();
@@ -311,8 +313,7 @@ pub fn latency_in(
     tail(&measured_in(jobs, direction))
 }
 
-/// Returns the latencies that percentiles are computed from. Prefers `lat`, because the mean is of
-/// `lat`.
+/// Returns the latencies for computing percentiles. Prefers `lat`, because the mean is of `lat`.
 fn tail(directions: &[&Direction]) -> Option<(LatencyKind, Latency)> {
     let in_kind = |kind, pick: fn(&Direction) -> &Latency| {
         let latencies: Vec<&Latency> = directions.iter().map(|direction| pick(direction)).collect();
@@ -322,8 +323,8 @@ fn tail(directions: &[&Direction]) -> Option<(LatencyKind, Latency)> {
         .or_else(|| in_kind(LatencyKind::Clat, |direction| &direction.clat))
 }
 
-/// Adds the histograms up, when each has one. Percentiles that fio computed itself cannot be added,
-/// and are used only when one job had one direction.
+/// Adds the histograms up, if each latency has one. Percentiles that fio computed itself cannot be
+/// added, and are used only if one job had one direction.
 fn together(latencies: &[&Latency]) -> Option<Latency> {
     if let [only] = latencies {
         return only.has_percentiles().then(|| (*only).clone());
@@ -402,7 +403,7 @@ fn judge_disks(fio: &Fio, phase: &PhaseCounts, asked: &RequestedLoad, remarks: &
     let moved = |pick: fn(&Job) -> &Direction| {
         let bytes = sum(fio.jobs.iter().map(|job| pick(job).io_bytes));
         let requests = sum(fio.jobs.iter().map(|job| pick(job).total_ios));
-        // What was in flight when the phase began or ended may be counted by fio alone.
+        // fio alone may count requests that were in flight at the beginning or end of the phase.
         let in_flight = u64::from(asked.in_flight.unwrap_or(0));
         let either = bytes.checked_div(requests).unwrap_or(0).saturating_mul(in_flight);
         (bytes, bytes.saturating_sub(either).saturating_sub(bytes / PHASE_TOLERANCE))

@@ -1,4 +1,4 @@
-//! One number over several seeds.
+//! The spread of a number over several seeds.
 
 use serde::Serialize;
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     pub min: f64,
-    /// The value in the middle; the mean of the two in the middle of an even number of values.
+    /// The value in the middle; for an even number of values, the mean of the two in the middle.
     pub median: f64,
     pub max: f64,
 }
 
 impl Spread {
-    /// `None` of no values.
+    /// Returns the spread of `values`; `None` if there are none.
     pub fn over(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);

@@ -1,5 +1,5 @@
-//! What `strace -f -y -ttt -e trace=%file,getdents64,clone,clone3,fork,vfork` says of a program:
-//! the names that it used, in order, and by which of its threads.
+//! Parses the output of `strace -f -y -ttt -e trace=%file,getdents64,clone,clone3,fork,vfork`: the
+//! names that a program used, in order, and the threads that used them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -9,33 +9,33 @@ use std::path::{Component, Path, PathBuf};
 pub struct Use {
     /// Seconds since the first line.
     pub at: f64,
-    /// Absolute, without `.` and `..`; links in it are not resolved.
+    /// Absolute path without `.` and `..`; links in it are not resolved.
     pub path: PathBuf,
-    /// Whether the names in it were read.
+    /// Whether the folder of this name was listed.
     pub lists: bool,
-    /// Whether it was executed.
+    /// Whether the file was executed.
     pub runs: bool,
     /// Whether no file has the name.
     pub missing: bool,
     /// The thread that used the name.
     pub thread: Lineage,
-    /// How many threads and processes that thread had started before.
+    /// Number of threads and processes that this thread had started before.
     pub started: u32,
 }
 
-/// Where a thread or process is in the tree of all: it is the so-and-so-manieth child, from 0, of
-/// the so-and-so-manieth child ... of the first, which is the empty list. Another run of a program
-/// has other ids, and the same lineages.
+/// The place of a thread or process in the tree of all: indices of children, from 0, on the way
+/// from the first one, which has the empty list. Another run of a program has other ids, and the
+/// same lineages.
 pub type Lineage = Vec<u32>;
 
 /// Calls whose first argument is a name.
 const PLAIN: [&str; 9] =
     ["open", "execve", "stat", "lstat", "access", "readlink", "statfs", "chdir", "getxattr"];
-/// Calls whose first argument is the folder that the name in the second is from.
+/// Calls whose first argument is the folder for the name in the second.
 const AT: [&str; 6] = ["openat", "newfstatat", "faccessat", "faccessat2", "readlinkat", "statx"];
 
-/// Reads the output; `cwd` is where the program began. Calls that failed for another reason than
-/// that a name is not there are left out, lines that make no sense too.
+/// Parses the output; `cwd` is where the program began. Calls that failed for another reason than a
+/// missing name are left out, as are unintelligible lines.
 pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
     let text = String::from_utf8_lossy(text);
     let lineages = lineages(&text);
@@ -65,7 +65,7 @@ fn lineages(text: &str) -> BTreeMap<u64, Lineage> {
     lineages
 }
 
-/// The id of what a line says to have been started: `7 1.0 clone(child_stack=NULL, ...) = 8`.
+/// Returns the id that a line reports as started: `7 1.0 clone(child_stack=NULL, ...) = 8`.
 fn child(line: &str) -> Option<u64> {
     const STARTS: [&str; 4] = ["clone", "clone3", "fork", "vfork"];
     let call = line.split_whitespace().nth(2)?;
@@ -78,8 +78,8 @@ fn child(line: &str) -> Option<u64> {
     result.split_whitespace().next()?.parse().ok()
 }
 
-/// The exit status of the process that came first, once it has ended: `7 1700000000.1 +++ exited
-/// with 0 +++`.
+/// Returns the exit status of the first process in the output, once it has ended: `7 1700000000.1
+/// +++ exited with 0 +++`.
 pub fn first_exit(text: &[u8]) -> Option<i32> {
     let text = String::from_utf8_lossy(text);
     let first = text.lines().next()?.split_whitespace().next()?;
@@ -88,7 +88,7 @@ pub fn first_exit(text: &[u8]) -> Option<i32> {
     own.next()?.1.strip_suffix(" +++")?.parse().ok()
 }
 
-/// The processes that have not ended.
+/// Returns the processes that have not ended.
 pub fn running(text: &[u8]) -> BTreeSet<i32> {
     let text = String::from_utf8_lossy(text);
     let mut running = BTreeSet::new();
@@ -105,13 +105,13 @@ pub fn running(text: &[u8]) -> BTreeSet<i32> {
 
 struct StraceReader<'a> {
     cwd: &'a Path,
-    /// Where processes are that have gone elsewhere.
+    /// Working folders of processes that have changed it.
     folders: BTreeMap<u64, PathBuf>,
-    /// The first halves of calls during which another process spoke.
+    /// The first halves of calls that another process's line interrupted.
     unfinished: BTreeMap<u64, String>,
     begun: Option<f64>,
     lineages: BTreeMap<u64, Lineage>,
-    /// How many each has started so far.
+    /// Number of threads and processes that each has started so far.
     started: BTreeMap<u64, u32>,
 }
 
@@ -160,7 +160,7 @@ impl StraceReader<'_> {
         if name == "chdir" && !missing {
             self.folders.insert(pid, path.clone());
         }
-        // Who started it was not told: as if it were the first.
+        // If the line of its start is missing, it counts as the first.
         let thread = self.lineages.get(&pid).cloned().unwrap_or_default();
         let started = self.started.get(&pid).copied().unwrap_or_default();
         Some(Use {
@@ -175,14 +175,14 @@ impl StraceReader<'_> {
     }
 }
 
-/// `3</usr/bin>, ...` or `AT_FDCWD</root>, ...`: the folder and what follows.
+/// Splits `3</usr/bin>, ...` or `AT_FDCWD</root>, ...` into the folder and the rest.
 fn descriptor(text: &str) -> Option<(PathBuf, &str)> {
     let (_, rest) = text.split_once('<').filter(|(name, _)| !name.contains(['"', ',']))?;
     let (path, rest) = rest.split_once('>')?;
     path.starts_with('/').then(|| (PathBuf::from(path), rest))
 }
 
-/// `"/etc/passwd", ...`: the name and what follows. A name that was cut off is none.
+/// Splits `"/etc/passwd", ...` into the name and the rest. None if the name was cut off.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('"')?;
     let mut bytes = Vec::new();
@@ -224,7 +224,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Without `.` and `..`. None: it is not absolute.
+/// Returns the path without `.` and `..`. None if it is not absolute.
 pub fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::from("/");
     for part in path.is_absolute().then(|| path.components())? {

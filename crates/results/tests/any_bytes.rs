@@ -1,4 +1,4 @@
-//! No bytes whatever make a parser panic, and what it accepts can be joined and written.
+//! No bytes make a parser panic, and every accepted report can be joined and written.
 
 use disklab_protocol::{closing, digest};
 use disklab_results::integrity::Clock;
@@ -23,7 +23,7 @@ fn sealed(json: &[u8]) -> Vec<u8> {
     [json, b"\nsha256 ", digest::sha256_hex(json).as_bytes(), b"\n"].concat()
 }
 
-/// `original` with some bytes replaced, cut at both ends.
+/// Returns `original` with some bytes replaced, cut at both ends.
 fn damaged(original: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(b'9'), Just(b'{'), Just(b'"'), Just(b'-'), Just(b'e'), any::<u8>()];
     let changes = prop::collection::vec((0..original.len(), byte), 0..8);
@@ -33,7 +33,7 @@ fn damaged(original: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
             for (at, byte) in changes {
                 bytes[at] = byte;
             }
-            // Mostly whole at one end, so that parsers get past the first brace.
+            // Most inputs are whole at one end, so that parsers get past the first brace.
             if front % 2 == 0 {
                 bytes.drain(..front);
             }
@@ -49,8 +49,8 @@ fn whole_closing() -> Vec<u8> {
     sealed(CLOSING.as_bytes())
 }
 
-/// Whatever can be read can also be joined, shown, written and read back: no number became infinite
-/// on the way.
+/// Every report that can be read can also be joined, shown, written and read back: no number
+/// becomes infinite on the way.
 fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
     let (Ok(fio), Ok(closing)) = (fio::parse(fio_bytes), closing::parse(closing_bytes)) else {
         return false;
@@ -93,7 +93,7 @@ proptest! {
     }
 }
 
-/// `text` with every number that follows one of `keys` replaced.
+/// Returns `text` with every number that follows one of `keys` replaced.
 fn with_numbers(text: &str, keys: &[&str], number: &str) -> String {
     let mut text = text.to_owned();
     for key in keys {

@@ -8,7 +8,7 @@ fn report(name: &str) -> Fio {
     fio::parse(&bytes).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// fio's own percentiles are the oracle: they were computed from the same buckets.
+/// fio's own percentiles are the reference: fio computed them from the same buckets.
 fn assert_percentiles_are_fios(latency: &Latency) {
     let histogram = latency.histogram.as_ref().expect("json+ has bins");
     assert_eq!(histogram.count(), latency.count);

@@ -56,7 +56,7 @@ fn closing(devices: Vec<DeviceCounts>) -> Closing {
     }
 }
 
-/// A report that obeys Little's law for `in_flight` requests, and what was asked of it.
+/// Returns a report that obeys Little's law for `in_flight` requests, and its requested load.
 fn agreeing(in_flight: u32) -> (Fio, RequestedLoad) {
     let mut report = report("randread");
     let read = &mut report.jobs[0].read;
@@ -166,7 +166,7 @@ fn disks_that_did_less_than_fio_are_noticed() {
     let expected = Remark::ReadFromElsewhere { fio_bytes: 1024 * 4096, disks_bytes: 1005 * 4096 };
     assert_eq!(remarks(1005, &asked), [expected]);
     assert_eq!(remarks(1005, &RequestedLoad { direct: false, ..asked }), []);
-    // A request in flight at either end, a hundredth, and what a filesystem reads now and then.
+    // A request in flight at either end, a hundredth, and a filesystem's occasional reads.
     let known = (2 * (8 + 10) * 4096 + 1024 * 4096 * 2 / 100 + (1 << 20)) / 4096;
     assert_eq!(remarks(1024 + known - 40, &asked), []);
     assert!(matches!(remarks(1024 + known + 40, &asked)[..], [Remark::ReadBesides { .. }]));
