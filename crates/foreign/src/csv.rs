@@ -1,10 +1,15 @@
 //! A table with named columns, one run a row: `policy,workload,iops,lat_mean_ms`.
 //!
-//! A column is a number of fio's, by its name and unit (`iops`, `bw_kib_s`, `lat_mean_ms`,
-//! `lat_p99_9_us`, each also with `read_` or `write_` before it), what the load was asked for
-//! (`iodepth`, `numjobs`, `bs`, `runtime_s`), the repeat (`seed`, `repeat`, `run`, `iteration`), or
-//! else an axis, whose values tell the cells apart. Where no column says it, depth, jobs and
-//! request size are taken from names such as `randread-4k-qd32`.
+//! A column is one of four kinds:
+//!
+//! - a number of fio's, by its name and unit: `iops`, `bw_kib_s`, `lat_mean_ms`, `lat_p99_9_us`,
+//!   each also with `read_` or `write_` before it;
+//! - an option of the load: `iodepth`, `numjobs`, `bs`, `runtime_s`;
+//! - the repeat: `seed`, `repeat`, `run`, `iteration`;
+//! - any other column is an axis, whose values distinguish the cells.
+//!
+//! If no column has depth, jobs and request size, they are taken from names such as
+//! `randread-4k-qd32`.
 
 mod column;
 
@@ -21,11 +26,12 @@ use disklab_results::integrity::{Claim, DirectionClaim, Latency};
 use disklab_results::measure::Measure;
 use disklab_results::remark::Remark;
 
-/// Beyond any rate or latency in ns that can be measured; keeps sums and products finite.
+/// The largest number that is accepted: beyond any rate or latency in ns that can be measured. The
+/// limit keeps sums and products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
-/// More fields of all rows together are not read: a row takes some 6 KB of memory, and each column
-/// more. A table with few columns counts as one with ten.
+/// Most fields of all rows together. A row takes some 6 KB of memory, and each column more. A table
+/// with few columns counts as one with ten.
 const MOST_FIELDS: usize = 2_000_000;
 
 pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
@@ -59,7 +65,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
         }
         let record = record.map_err(|error| unreadable(&error))?;
         let line = record.position().map_or(0, |position| {
-            // Of a line that ends in CR LF, the reader has the LF before it still.
+            // If a line ends in CR LF, the reader still has the LF of the line before.
             let before = bytes.get(position.byte() as usize) == Some(&b'\n');
             position.line() + u64::from(before)
         });

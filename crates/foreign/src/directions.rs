@@ -1,4 +1,4 @@
-//! The numbers of reads and of writes, apart and together, by the names that measures have.
+//! The numbers of reads and of writes, separate and together, by the names of measures.
 
 use disklab_results::integrity::DirectionClaim;
 use disklab_results::measure::{Measure, Measures};
@@ -10,9 +10,9 @@ pub type Directions = IndexMap<&'static str, DirectionClaim>;
 /// Percentiles that become measures.
 const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
 
-/// Returns the numbers as measures. The numbers of a single direction have their names alone. The
-/// numbers of several have their direction before them, and the rates and the mean of all together
-/// have their names alone; percentiles of several directions cannot be put together.
+/// Returns the numbers as measures. If there is a single direction, its measures have no prefix. If
+/// there are several, each measure has its direction before it, and the rates and the mean of all
+/// together have no prefix. Percentiles of several directions cannot be combined.
 pub fn measures(directions: &Directions) -> Measures {
     if directions.len() == 1 {
         return directions.values().flat_map(|part| of_part("", part)).collect();
@@ -43,7 +43,7 @@ fn of_part(prefix: &str, part: &DirectionClaim) -> Vec<(String, Measure)> {
     numbers.into_iter().chain(PERCENTS.map(percentile)).flatten().collect()
 }
 
-/// The rates of all directions together, as far as each has them.
+/// Returns the rates of all directions together, if each direction has them.
 pub fn rates_together(directions: &Directions) -> impl Iterator<Item = (String, Measure)> {
     let iops = sum(directions, |part| part.iops).map(|sum| ("iops", sum, "1/s"));
     let bandwidth = sum(directions, |part| part.bytes_per_second);

@@ -1,4 +1,4 @@
-//! What a report of anybody's fio says, as rows: one for each name of a job.
+//! Parses anybody's report of fio into rows: one for each name of a job.
 
 use disklab_units::{Bytes, Nanos};
 
@@ -8,8 +8,7 @@ use disklab_results::fio::{Fio, Job, Options};
 use disklab_results::integrity::Claim;
 use disklab_results::sample;
 
-/// Engines that have one request in flight whatever `iodepth` says (`FIO_SYNCIO` in fio's
-/// engines/).
+/// Engines that have one request in flight whatever `iodepth` is (`FIO_SYNCIO` in fio's engines/).
 const SYNCHRONOUS: [&str; 12] = [
     "sync",
     "psync",
@@ -24,9 +23,9 @@ const SYNCHRONOUS: [&str; 12] = [
     "falloc",
     "ftruncate",
 ];
-/// fio's default on Linux.
+/// fio's default engine on Linux.
 const DEFAULT_ENGINE: &str = "psync";
-/// With any of these, a job waits for more than its requests.
+/// Options with which a job waits for more than its requests.
 const LIMITING: [&str; 9] = [
     "rate",
     "rate_iops",
@@ -38,9 +37,9 @@ const LIMITING: [&str; 9] = [
     "fdatasync",
     "latency_target",
 ];
-/// The options that say which load it was.
+/// The options that distinguish loads.
 const CELL: [&str; 6] = ["rw", "bs", "iodepth", "numjobs", "ioengine", "direct"];
-/// The last entry of a report over several machines, which counts all of them once more.
+/// Name of the last entry of a report over several machines, which counts all of them again.
 const ALL_CLIENTS: &str = "All clients";
 
 /// Whether the first bytes of a file have fio's mark; fio's complaints may stand before it.
@@ -49,12 +48,13 @@ pub fn is_report(head: &[u8]) -> bool {
     head.windows(MARK.len()).any(|window| window == MARK)
 }
 
-/// Whether an engine has one request in flight whatever `iodepth` says.
+/// Whether an engine has one request in flight whatever `iodepth` is.
 pub fn is_synchronous(engine: &str) -> bool {
     SYNCHRONOUS.contains(&engine)
 }
 
-/// Jobs of one name, which `numjobs` makes, are one row: they ran together.
+/// Returns the rows of a report. Jobs of one name, which `numjobs` makes, are one row: they ran
+/// together.
 pub fn rows(fio: &Fio) -> Vec<ResultRow> {
     groups(fio).iter().map(|(index, jobs)| row(*index, jobs, &fio.global)).collect()
 }
@@ -88,7 +88,7 @@ fn row(index: usize, jobs: &[&Job], global: &Options) -> ResultRow {
     }
 }
 
-/// A job's options, and those that hold for all.
+/// The options of a job, and the global options.
 pub(crate) struct Load<'a> {
     own: &'a Options,
     global: &'a Options,
@@ -107,8 +107,8 @@ impl<'a> Load<'a> {
         self.get(name)?.trim().parse().ok()
     }
 
-    /// Options are in the report since fio 3.0, but not those of a job that another machine ran:
-    /// then nothing is known.
+    /// Whether any options are known. fio 3.0 and later report them, except for a job that another
+    /// machine ran.
     fn is_known(&self) -> bool {
         !self.own.is_empty() || !self.global.is_empty()
     }
@@ -118,7 +118,8 @@ impl<'a> Load<'a> {
         let depth =
             if is_synchronous(engine) { Some(1) } else { self.number("iodepth").or(Some(1)) };
         let numjobs = self.number("numjobs").unwrap_or(1).max(jobs.len() as u32);
-        // The option of a job that has offload threads, or of several sizes, says less.
+        // The options of a job with offload threads, or of several sizes, determine its load less
+        // well.
         let buffered = !matches!(self.get("direct"), Some("1" | "true"));
         let timed = self.get("time_based").is_some_and(|value| value != "0");
         Claim {
@@ -126,7 +127,7 @@ impl<'a> Load<'a> {
                 .filter(|_| self.is_known())
                 .map(|depth: u32| depth.saturating_mul(numjobs)),
             limited: buffered || LIMITING.iter().any(|name| self.get(name).is_some()),
-            // Of a group, only the options of its first job are told.
+            // For a group, fio reports only the options of its first job.
             grouped: self.get("group_reporting").is_some_and(|value| value != "0"),
             block: self.block(),
             asked: self.get("runtime").filter(|_| timed).and_then(seconds),
@@ -134,20 +135,20 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The size of all requests, if it is one number.
+    /// Returns the size of all requests, if it is one number.
     fn block(&self) -> Option<u64> {
         let several = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "bs_is_seq_rand"];
         if several.iter().any(|name| self.get(name).is_some()) {
             return None;
         }
         let bs = self.get("bs").or_else(|| self.get("blocksize"))?;
-        // `kb_base=1000` makes 4k of 4000 bytes.
+        // With `kb_base=1000`, 4k is 4000 bytes.
         let binary = self.get("kb_base").is_none_or(|base| base == "1024");
         binary.then(|| size(bs)).flatten()
     }
 }
 
-/// A size as fio takes it: `4096`, `4k`, `1M`, `1MiB`.
+/// Parses a size as fio does: `4096`, `4k`, `1M`, `1MiB`.
 pub fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -164,7 +165,7 @@ pub fn size(text: &str) -> Option<u64> {
     bytes.checked_mul(1 << shift).filter(|&bytes| bytes > 0).map(|bytes| Bytes(bytes).0)
 }
 
-/// A time as fio takes it: seconds, or with a unit.
+/// Parses a time as fio does: seconds, or a number with a unit.
 fn seconds(text: &str) -> Option<Nanos> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!((sample.bw_bytes, sample.lat_mean_ns), (8_192_000, 4e6));
     }
 
-    /// A report as fio 3.1 writes one: fio-plot's of a Samsung F1 with 16 jobs at depth 1
+    /// A report from fio 3.1: fio-plot's of a Samsung F1 with 16 jobs at depth 1
     /// (louwrentius/fio-plot@4445a897, BSD 3-Clause). It pads the percentiles to 20.
     #[test]
     fn padding_of_percentiles_is_no_latency() {
@@ -279,13 +280,13 @@ mod tests {
         );
         let sample = row.sample.expect("fio's");
         assert_eq!(sample.p50_ns.map(|ns| ns.0), Some(104_333_312));
-        // A percentile of 0 ns that was asked for is a contradiction still.
+        // A requested percentile of 0 ns is still a contradiction.
         let false_one = read.replace("\"1.000000\":79167488", "\"1.000000\":0");
         assert!(!check(&one(options, &false_one).claim).is_empty());
     }
 
-    /// Of jobs that report as a group, one's options are told; what the others keep in flight is in
-    /// the numbers.
+    /// For jobs that report as a group, fio prints the options of one, but the numbers include the
+    /// requests in flight of all.
     #[test]
     fn a_group_may_have_more_in_flight() {
         assert_eq!(check(&one(r#""iodepth":"2","bs":"4k","group_reporting":"1""#, READ).claim), []);

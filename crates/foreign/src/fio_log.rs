@@ -1,12 +1,14 @@
-//! fio's logs (`write_lat_log`, `write_bw_log`, `write_iops_log`), of fio 3: `NAME_lat.1.log` and
-//! those beside it, which are of one job together.
+//! Parses fio's logs (`write_lat_log`, `write_bw_log`, `write_iops_log`), of fio 3:
+//! `NAME_lat.1.log` and the files beside it, which together are of one job.
 //!
-//! Logs of every request give all that fio itself reports, and exact percentiles; their time is in
-//! ms, and so are rates of short runs. Of averages (`log_avg_msec`) the means are taken, each for
-//! the time, and as far as known for the requests, that it is of; where a load changes from one to
-//! the next, they are not exact. With `log_window_value=both` fio puts the greatest beside the
-//! mean: such logs are read wrong or not at all, as nothing in them tells. Histograms
-//! (`_clat_hist`) are not read.
+//! Logs of every request give everything that fio itself reports, and exact percentiles. Their
+//! times are whole ms, so rates of short runs are coarse.
+//!
+//! From logs of averages (`log_avg_msec`), the means are computed. Each average is weighted by its
+//! time and, if known, by its requests. The means are not exact if a load changes from one average
+//! to the next. With `log_window_value=both`, fio puts the greatest value beside the mean. Nothing
+//! in such logs shows that, so they are read wrong or not at all. Histograms (`_clat_hist`) are not
+//! read.
 
 mod entries;
 
@@ -21,7 +23,8 @@ use disklab_results::integrity::{Claim, DirectionClaim, Latency};
 use disklab_results::sample;
 use entries::{DIRECTIONS, FioLog, KINDS, LogEntry, LogName, is_log};
 
-/// The first of a job's logs in the order of names has the results, the others are read with it.
+/// Decides about a file. The first log of a job, in the order of names, has the results; the others
+/// are read with it.
 pub fn claims(file: &File) -> Claimed {
     let Some(name) = LogName::parse(file.name()).filter(|_| is_log(file.bytes)) else {
         return Claimed::No;
@@ -63,7 +66,7 @@ struct Logs {
     logs: Vec<(&'static str, FioLog)>,
 }
 
-/// The time that entries are of, in ms.
+/// The time of the entries, in ms.
 #[derive(Clone, Copy)]
 struct Window {
     first: u64,
@@ -86,7 +89,8 @@ impl Logs {
         self.logs.iter().find(own).map(|(_, log)| log)
     }
 
-    /// Averages begin one of them before the first.
+    /// Returns the time from the first to the last entry. The first average begins before that, and
+    /// is left out.
     fn window(&self) -> Option<Window> {
         let ends = |log: &FioLog| Some((log.entries.first()?.ms, log.entries.last()?.ms));
         let all = || self.logs.iter().filter_map(|(_, log)| ends(log));
@@ -112,7 +116,8 @@ impl Logs {
         let (sample, remarks) = sample::of_jobs(&[&job]);
         let mut claim = sample::claim_of(&[&job]);
         for part in &mut claim.parts {
-            // What ended in the first ms began before it: rates are of the others, counts of all.
+            // Requests that ended in the first ms began before the window. The rates leave them
+            // out, and the counts include them.
             (part.requests, part.bytes) = (None, None);
         }
         Some(ResultRow { sample: Some(sample), claim, remarks, ..ResultRow::default() })
@@ -141,7 +146,7 @@ impl Logs {
         };
         let rates: Vec<&LogEntry> =
             self.kind("iops").map(|log| log.in_direction(direction).collect()).unwrap_or_default();
-        // So many requests a second there were: by the average that ended next to it.
+        // The requests per second at an entry: the average that ended nearest to it.
         let busy = |entry: &LogEntry| {
             let after = rates.partition_point(|rate| rate.ms < entry.ms);
             let around = [after.checked_sub(1), Some(after)];
@@ -160,7 +165,7 @@ impl Logs {
     }
 }
 
-/// Requests and bytes a second, of what ended after the first ms.
+/// Returns requests and bytes per second, of the requests that ended after the first ms.
 fn rates(log: &FioLog, direction: usize, window: Window) -> (Option<f64>, Option<f64>) {
     if window.length() == 0 {
         return (None, None);
@@ -202,11 +207,11 @@ fn of_direction(lat: &FioLog, direction: usize, window: Window) -> Option<fio::D
     })
 }
 
-/// The mean of averages, each for the time that it is of, and `busy` in it.
+/// Returns the mean of averages, each weighted by its time span and by `busy`.
 fn weighted(log: &FioLog, direction: usize, busy: impl Fn(&LogEntry) -> f64) -> Option<f64> {
     let entries: Vec<&LogEntry> = log.in_direction(direction).collect();
     let span = |at: usize| Some(entries.get(at + 1)?.ms - entries.get(at)?.ms);
-    // The first one is as long as the second, or all since the start.
+    // The first average is assumed as long as the second, but not longer than the run so far.
     let first = span(0).unwrap_or(1).min(entries.first()?.ms).max(1);
     let spans = std::iter::once(first).chain((0..).map_while(span));
     let (mut sum, mut weights) = (0.0, 0.0);

@@ -1,8 +1,8 @@
-//! fio's terse output (`--output-format=terse`, `--minimal`), versions 3, 4 and 5: a line of fields
-//! a job, with `;` between them.
+//! Parses fio's terse output (`--output-format=terse`, `--minimal`), versions 3, 4 and 5: a line of
+//! fields per job, separated by `;`.
 //!
-//! Rates in it are cut to whole requests and KiB a second, and all latencies but means to whole
-//! microseconds. What was asked for is not in it, nor how many requests there were.
+//! Rates are cut to whole requests and KiB per second there, and all latencies except means to
+//! whole microseconds. The output lacks the requested load and the number of requests.
 
 use disklab_units::Nanos;
 
@@ -14,9 +14,10 @@ use disklab_results::integrity::{Claim, DirectionClaim, Latency};
 use disklab_results::measure::cell_of;
 use disklab_results::remark::Remark;
 
-/// Beyond any rate or time that can be measured; keeps sums and products finite.
+/// The largest number that is accepted: beyond any rate or time that can be measured. The limit
+/// keeps sums and products finite.
 const LARGEST: f64 = 1e15;
-/// Every direction has so many places for percentiles (`FIO_IO_U_LIST_MAX_LEN` in fio's stat.h).
+/// Places for percentiles in every direction (`FIO_IO_U_LIST_MAX_LEN` in fio's stat.h).
 const PERCENTILES: usize = 20;
 
 /// Whether some lines are fio's.
@@ -30,7 +31,7 @@ fn version(line: &[u8]) -> Option<u8> {
     is.then(|| digit - b'0')
 }
 
-/// A job, as its line has it.
+/// A job in the output.
 struct Job {
     line: usize,
     version: String,
@@ -41,7 +42,7 @@ struct Job {
     ran: Nanos,
 }
 
-/// A row for all jobs of one name and group: they ran together.
+/// Parses the output into a row for all jobs of one name and group, because they ran together.
 pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let mut all = Vec::new();
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
@@ -57,7 +58,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
 struct Fields<'a> {
     split: std::str::Split<'a, char>,
     line: usize,
-    /// The one that was read last, from 1, as fio's HOWTO counts them.
+    /// Number of the last field that was read, from 1, as fio's HOWTO counts fields.
     field: usize,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Fields<'a> {
         let group = self.number("the group")? as u64;
         let errno = self.next("the error")?.parse().map_err(|_| self.wrong("the error"))?;
         let mut sections = Vec::new();
-        // What follows the directions begins with a percentage.
+        // The fields after the directions begin with a percentage.
         while !self.split.clone().next().is_some_and(|field| field.ends_with('%')) {
             sections.push(self.section(version)?);
         }
@@ -103,7 +104,7 @@ impl<'a> Fields<'a> {
         self.skip(5 + 7 + 10 + 12)?;
         let names: &[&'static str] = match (version, sections.len()) {
             (_, 1) => &["mixed"],
-            // `unified_rw_reporting=both` has all once more in the end.
+            // `unified_rw_reporting=both` repeats all numbers at the end.
             (3, 2 | 3) => &["read", "write"],
             (4 | 5, 3 | 4) => &["read", "write", "trim"],
             _ => return Err(self.wrong("two directions in version 3, three in 4 and 5")),
@@ -115,7 +116,7 @@ impl<'a> Fields<'a> {
         Ok(Job { line: self.line, version: fio, name, group, errno, told, ran })
     }
 
-    /// What one direction did, and for how long.
+    /// Reads the numbers of one direction, and its running time.
     fn section(&mut self, version: u8) -> Result<(DirectionClaim, Nanos), Unreadable> {
         let kib = self.number("KiB in all")?;
         let bandwidth = self.number("KiB/s")?;
@@ -133,7 +134,7 @@ impl<'a> Fields<'a> {
             };
             let (percent, us) =
                 number(percent).zip(number(us)).ok_or_else(|| self.wrong(expected))?;
-            // Places that are not used are `0%=0`.
+            // Unused places are `0%=0`.
             if percent > 0.0 {
                 percentiles.push((percent, us * 1000.0));
             }
@@ -141,8 +142,9 @@ impl<'a> Fields<'a> {
         let lat = self.latency()?;
         let samples = if version == 5 { 6 } else { 0 };
         self.skip(5 + samples)?;
-        // Percentiles are of clat unless `lat_percentiles` was asked for; nothing but their size
-        // tells. They are middles of buckets, which may be beyond the greatest, and that is cut.
+        // Percentiles are of clat unless `lat_percentiles` was set; only their size distinguishes
+        // the two. They are middles of buckets, which may be beyond the greatest latency, which is
+        // cut.
         let greatest = percentiles.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
         let of = if clat.max > 0.0 && greatest <= (clat.max + 1000.0) * (1.0 + 1.0 / 64.0) {
             &clat
@@ -178,7 +180,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// In ns.
+/// Least, greatest and mean latency in ns.
 struct Times {
     min: f64,
     max: f64,
@@ -209,7 +211,7 @@ fn row(jobs: &[Job]) -> Option<ResultRow> {
     })
 }
 
-/// All jobs of a direction as one.
+/// Adds up all jobs, by direction.
 fn together(jobs: &[Job]) -> Directions {
     let mut all = Directions::new();
     for (direction, part) in jobs.iter().flat_map(|job| &job.told) {
@@ -242,7 +244,8 @@ fn both(one: &DirectionClaim, other: &DirectionClaim) -> DirectionClaim {
     }
 }
 
-/// What was cut to whole microseconds may have been up to one more.
+/// Returns the claim for a direction. A latency that was cut to whole microseconds may be up to one
+/// microsecond longer.
 fn claimed(part: &DirectionClaim) -> DirectionClaim {
     let mut part = part.clone();
     part.latency.max = part.latency.max.map(|max| max + 1000.0);

@@ -1,10 +1,11 @@
-//! fio's normal output, which it prints for people; of fio 3.0 to 3.41.
+//! Parses fio's normal output, which it prints for people; of fio 3.0 to 3.41.
 //!
-//! Rates are rounded there to four digits, and latencies to a unit. Where requests, request size
-//! and running time give a rate that would be printed the same, the exact one is taken; otherwise
-//! what is printed, to be found fault with. Options that are not in it (`direct`, `rate`,
-//! `thinktime`) are not known. Of a job that is reported several times (`status-interval`) the last
-//! report counts. fio 2 and what fio prints of other machines' jobs are not read.
+//! Rates in this output are rounded to four digits, and latencies to a unit. If requests, request
+//! size and running time give a rate that fio would print the same, the exact rate is taken.
+//! Otherwise the printed one is taken, so that the checks find the contradiction. Options that the
+//! output lacks (`direct`, `rate`, `thinktime`) are unknown. If a job is reported several times
+//! (`status-interval`), the last report counts. Output of fio 2, and fio's output about other
+//! machines' jobs, is not read.
 
 mod line;
 mod number;
@@ -14,7 +15,7 @@ mod row;
 use crate::format::Unreadable;
 use crate::row::ResultRow;
 
-/// Whether some lines of it are what fio prints of a job.
+/// Whether some lines of a file are fio's report of a job.
 pub fn is_text(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let of_a_job = |line: &str| {
@@ -23,12 +24,12 @@ pub fn is_text(head: &[u8]) -> bool {
     text.lines().any(of_a_job)
 }
 
-/// A row for all jobs of one name and group: they ran together.
+/// Parses the output into a row for all jobs of one name and group, because they ran together.
 pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let runs = report::runs(bytes)?;
     let rows: Vec<ResultRow> = runs.iter().flat_map(row::rows).collect();
     if rows.is_empty() {
-        /// The most characters of fio's words that are repeated.
+        /// Most characters of fio's messages that are repeated.
         const SAID: usize = 2000;
         let text = String::from_utf8_lossy(bytes);
         let said: String = text.trim().chars().take(SAID).collect();

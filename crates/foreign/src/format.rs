@@ -7,7 +7,7 @@ pub struct File<'a> {
     /// The path from the folder that was named, with `/`.
     pub path: &'a str,
     pub bytes: &'a [u8],
-    /// The bytes of a file in the same folder, by its name.
+    /// Returns the bytes of a file in the same folder, by its name.
     pub beside: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
@@ -16,16 +16,16 @@ impl<'a> File<'a> {
         self.path.rsplit('/').next().unwrap_or(self.path)
     }
 
-    /// The first bytes, as far as they are needed to tell what it is.
+    /// Returns the first bytes, as many as are needed to recognise the format.
     pub fn head(&self) -> &'a [u8] {
         &self.bytes[..self.bytes.len().min(HEAD)]
     }
 }
 
-/// fio's complaints may stand before its report.
+/// Bytes to search for a report; fio's complaints may stand before it.
 const HEAD: usize = 64 << 10;
 
-/// What a format makes of a file.
+/// Whether a format reads a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimed {
     /// The file holds results.
@@ -55,7 +55,7 @@ impl Unreadable {
     }
 }
 
-/// A line without the marks of a quotation in mail, and without blanks at its end.
+/// Returns a line without quotation marks of mail, and without blanks at its end.
 pub(crate) fn unquoted(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t']).trim_end()
 }
@@ -66,8 +66,8 @@ pub type Rows = Result<Vec<ResultRow>, Unreadable>;
 pub struct ResultFormat {
     /// The name that people use.
     pub name: &'static str,
-    /// Whether its rows say all that tells their cells apart, so that the name of the file does
-    /// not.
+    /// Whether the rows contain everything that distinguishes their cells, so that the name of the
+    /// file is not needed.
     pub tells_cells: bool,
     /// Whether a file is of this format.
     pub claims: fn(&File) -> Claimed,

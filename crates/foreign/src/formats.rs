@@ -1,5 +1,4 @@
-//! Which results a file holds, whoever made it. Adding a format is adding its module and a line
-//! here.
+//! The list of all formats. To add a format, add its module and a line here.
 
 use std::fmt::Display;
 
@@ -10,7 +9,7 @@ use crate::format::{Claimed, File, ResultFormat, Rows, Unreadable};
 use crate::row::ResultRow;
 use crate::{csv, fio_json, fio_log, fio_terse, fio_text, fsperf, mmtests, policy_script};
 
-/// A format whose files stand by themselves and are known by their first bytes.
+/// Defines a format whose files are read alone and recognised by their first bytes.
 macro_rules! by_head {
     ($name:literal, $is:path, $parse:path) => {
         ResultFormat {
@@ -22,7 +21,7 @@ macro_rules! by_head {
     };
 }
 
-/// The first one that claims a file reads it.
+/// All formats. The first one that claims a file reads it.
 pub static FORMATS: &[ResultFormat] = &[
     by_head!("fio JSON", fio_json::is_report, fio_json_rows),
     ResultFormat {
@@ -42,7 +41,7 @@ pub static FORMATS: &[ResultFormat] = &[
     ResultFormat {
         name: "dbench",
         tells_cells: false,
-        // Its result is at the end.
+        // The result is at the end of the file.
         claims: |file| results_if(dbench::is_dbench(file.bytes)),
         read: |file| benchmark_rows(dbench::parse(file.bytes)),
     },

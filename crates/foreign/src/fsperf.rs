@@ -1,9 +1,9 @@
-//! fsperf's comparisons as it prints them, also where they were quoted in mail, and the rows of its
-//! database's table `fio_results`, joined with `runs`, as a CSV with the names of the columns.
+//! Parses fsperf's comparisons as it prints them, also quoted in mail. Parses the rows of its
+//! database's table `fio_results`, joined with `runs`, from a CSV with the names of the columns.
 //!
-//! A comparison is of means over runs, and becomes two rows, `baseline` and `current`. Its database
-//! itself, which is SQLite, its pages of results, and mail in which `=` was quoted as `=3D` are not
-//! read; what fio and dbench left in `results/` is read as such.
+//! A comparison is of means over runs, and becomes two rows, `baseline` and `current`. The database
+//! itself (SQLite), its pages of results, and mail that quotes `=` as `=3D` are not read. The
+//! output of fio and dbench in `results/` is read in their own formats.
 
 mod metric;
 
@@ -23,7 +23,7 @@ pub fn is_comparison(head: &[u8]) -> bool {
     String::from_utf8_lossy(head).lines().any(is_head)
 }
 
-/// The numbers of one run, as they come.
+/// The numbers of one run during parsing.
 #[derive(Default)]
 struct RunNumbers {
     row: ResultRow,
@@ -52,8 +52,8 @@ impl RunNumbers {
     }
 }
 
-/// Lines `NAME results`, `metric baseline current stdev diff`, and one for each metric, up to an
-/// empty one.
+/// Parses lines `NAME results`, `metric baseline current stdev diff`, and one for each metric, up
+/// to an empty line.
 pub fn comparison(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     let printed = String::from_utf8_lossy(bytes);
     let (mut config, mut test) = (None, None);
@@ -93,7 +93,8 @@ fn begin(line: usize, run: &str, config: Option<&str>, test: Option<&str>) -> Ru
     RunNumbers { row, ..RunNumbers::default() }
 }
 
-/// The first two numbers of a line that ends in a difference, which may have colours around it.
+/// Returns the first two numbers of a line that ends in a difference, which may have colours around
+/// it.
 fn two(values: &str) -> Option<[f64; 2]> {
     if !values.contains('%') {
         return None;
@@ -119,7 +120,7 @@ pub fn is_exported(head: &[u8]) -> bool {
     ["read_lat_ns_mean", "write_lat_ns_mean"].iter().all(|name| columns.contains(name))
 }
 
-/// What tells runs apart; the rest of the columns are numbers, but ids and the time.
+/// Columns that distinguish runs. The other columns are numbers, except ids and the time.
 const CELL: [&str; 6] = ["name", "config", "kernel", "hostname", "purpose", "test"];
 const PASSED_OVER: [&str; 3] = ["id", "run_id", "time"];
 

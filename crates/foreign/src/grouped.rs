@@ -1,6 +1,6 @@
 //! Jobs that ran together.
 
-/// Items in groups of those that are like the first of their group, in the order of the firsts.
+/// Groups items with the first item that they are like, in the order of these first items.
 pub fn grouped<T>(
     items: impl IntoIterator<Item = T>,
     alike: impl Fn(&T, &T) -> bool,

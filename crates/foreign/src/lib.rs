@@ -1,14 +1,15 @@
-//! Results of other programs: as rows for `disklab import` and `disklab audit`, and as matrices.
+//! Reads results of other programs: as rows for `disklab import` and `disklab audit`, and as
+//! matrices.
 //!
-//! - [`formats`]: the list of formats, and which of them a file has;
+//! - [`formats`]: the list of formats, and the format of a file;
 //! - [`format`]: the interface of a format: a file in, rows out;
 //! - [`row`]: one run of somebody's load, before it is part of a record;
-//! - a module for each format, whose head says what it leaves out;
+//! - a module for each format, whose head lists what the format leaves out;
 //! - [`matrix`]: numbers of a drive at each depth and number of jobs, for `validate` and
 //!   `calibrate`.
 //!
-//! Nothing here reads a file, a clock or the environment: every entry point is a plain function of
-//! bytes, and answers any bytes whatever with rows or an error.
+//! The crate reads no file, clock or environment. Every entry point is a plain function of bytes,
+//! and answers any bytes with rows or an error.
 
 pub mod csv;
 mod directions;

@@ -1,4 +1,5 @@
-//! What names of tests say of the load: `RandRead_4k_QD1`, `seqread-1m-qd16`, `randrw-4k-4jobs`.
+//! Properties of a load in the name of a test: `RandRead_4k_QD1`, `seqread-1m-qd16`,
+//! `randrw-4k-4jobs`.
 
 use crate::fio_json::size;
 

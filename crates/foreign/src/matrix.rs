@@ -1,12 +1,17 @@
-//! Matrices of a drive that was measured: a row for each depth and number of jobs, from reports of
-//! fio as fio-plot makes them, or from a table.
+//! Matrices of a measured drive: a row for each depth and number of jobs, from reports of fio in
+//! fio-plot's form, or from a table.
 //!
-//! Columns of a table: `drive`, `rw` (or `workload`), `depth` (or `iodepth`) and `iops`; and, where
-//! it has them, `set` (host and controller; it stands before the drive's name), `device` and
-//! `array` (of the lab), `bs` (4k), `jobs` or `numjobs` (1), `size` (the part of the disk from its
-//! beginning that was used; all of it), `runtime_ms` or `runtime_s`, and latencies: `mean_ms` and
-//! `p50_ms`, `p99_ms`, `p99.9_ms` or `p999_ms`, each also in `_us` and `_ns`. All others are for
-//! people.
+//! The columns `drive`, `rw` (or `workload`), `depth` (or `iodepth`) and `iops` are required. These
+//! are optional:
+//!
+//! - `set`: host and controller; it stands before the drive's name;
+//! - `device` and `array`: their names in the lab;
+//! - `bs` (default 4k), `jobs` or `numjobs` (default 1), `runtime_ms` or `runtime_s`;
+//! - `size`: the used part of the disk from its beginning (default: all of it);
+//! - latencies: `mean_ms`, `p50_ms`, `p99_ms`, and `p99.9_ms` or `p999_ms`; each also in `_us` and
+//!   `_ns`.
+//!
+//! All other columns are notes for people.
 
 use disklab_results::fio::{self, Job};
 use disklab_results::integrity::{self, Claim, DirectionClaim, Latency};
@@ -21,32 +26,32 @@ use crate::format::Unreadable;
 pub struct MatrixPoint {
     /// The place of the numbers in their source: `line 12`, `job 1`.
     pub place: String,
-    /// The drive's name in the source; empty where the source has none.
+    /// The drive's name in the source; empty if the source has none.
     pub drive: String,
     /// The device of the lab that models the drive.
     pub device: Option<String>,
     /// The array of the lab whose host the drive was measured in.
     pub array: Option<String>,
-    /// fio's word: `randread`.
+    /// fio's word for the load: `randread`.
     pub rw: String,
     /// Bytes of a request.
     pub block: u64,
     pub depth: u32,
     pub jobs: u32,
-    /// How much of the disk was used, from its beginning; None for all of it.
+    /// The used part of the disk in bytes, from its beginning; None for all of it.
     pub span: Option<u64>,
     pub runtime: Option<Nanos>,
     pub iops: f64,
     /// The mean latency in ns.
     pub mean: Option<f64>,
-    /// (percent, ns), rising.
+    /// Percentiles as (percent, ns), rising.
     pub percentiles: Vec<(f64, f64)>,
     /// Why the numbers cannot be true together; empty if they can.
     pub doubts: Vec<Remark>,
 }
 
 impl MatrixPoint {
-    /// Requests under way at any moment.
+    /// Returns the requests in flight at any moment.
     pub fn outstanding(&self) -> u32 {
         self.depth.saturating_mul(self.jobs)
     }
@@ -57,27 +62,27 @@ impl MatrixPoint {
     }
 }
 
-/// The remarks that say that a claim cannot be true.
+/// Returns the remarks that a claim cannot be true.
 fn doubts(claim: &Claim) -> Vec<Remark> {
     integrity::check(claim).into_iter().filter(Remark::doubts).collect()
 }
 
-/// More requests in flight than fio takes.
+/// The largest number of requests in flight that is accepted; fio takes fewer.
 const MOST_IN_FLIGHT: f64 = 1e6;
-/// Beyond any rate, or latency in ns, that can be measured.
+/// The largest number that is accepted: beyond any rate, or latency in ns, that can be measured.
 const LARGEST_NUMBER: f64 = 1e15;
-/// The percentiles that fio reports unless it is asked for others.
+/// The percentiles that fio reports by default.
 const PERCENTS: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
 /// The request size of a row that names none.
 const USUAL_BLOCK: u64 = 4096;
-/// A runtime with this option is the time that fio was given, not the whole run.
+/// Options that limit the load, so that its rate is not the drive's.
 const FIO_LIMITS: [&str; 4] = ["rate", "rate_iops", "thinktime", "latency_target"];
 
-/// Reads a report of fio. `name` is the file's, from which fio-plot's `randread-16-1.json` (rw,
-/// iodepth, numjobs) fills in what the options of an old report lack.
+/// Parses a report of fio. If the options of an old report lack the load, `name`, the name of the
+/// file, supplies it: fio-plot's `randread-16-1.json` has rw, iodepth and numjobs.
 pub fn from_json(bytes: &[u8], name: &str) -> Result<Vec<MatrixPoint>, Unreadable> {
     let report = fio::parse(bytes).map_err(|error| Unreadable::whole(error.to_string()))?;
     let named = NamedPoint::parse(name);
@@ -95,7 +100,8 @@ pub fn from_json(bytes: &[u8], name: &str) -> Result<Vec<MatrixPoint>, Unreadabl
     Ok(points)
 }
 
-/// Refuses a point whose latencies could not be read, because fio before 3 names them otherwise.
+/// Refuses a point whose latencies could not be read, because fio before 3 has other names for
+/// them.
 fn in_nanoseconds(version: &str, point: MatrixPoint) -> Result<MatrixPoint, String> {
     let is_old = ["fio-1.", "fio-2."].iter().any(|old| version.starts_with(old));
     if is_old && point.mean.is_none() && point.percentiles.is_empty() {
@@ -148,7 +154,7 @@ fn json_point(jobs: &[&Job], load: &Load, named: &NamedPoint) -> Result<MatrixPo
     })
 }
 
-/// The parts of a load that the name of fio-plot's file has.
+/// The parts of a load in the name of fio-plot's file.
 #[derive(Debug, Default, PartialEq)]
 struct NamedPoint {
     rw: Option<String>,
@@ -226,7 +232,7 @@ impl MatrixColumn {
     }
 }
 
-/// Whether a table with these columns is a matrix: the first line of a file.
+/// Whether a table with these columns, the first line of a file, is a matrix.
 pub fn is_matrix(head: &[u8]) -> bool {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
@@ -234,7 +240,7 @@ pub fn is_matrix(head: &[u8]) -> bool {
     ["drive", "iops"].iter().all(|name| columns.contains(name))
 }
 
-/// Reads a table.
+/// Parses a table.
 pub fn from_csv(bytes: &[u8]) -> Result<Vec<MatrixPoint>, Unreadable> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
     let unreadable = |error: csv::Error| {
@@ -290,7 +296,7 @@ fn csv_point<'a>(
             }
         };
         let latency = |scale: f64| Ok::<f64, String>(within(0.0, LARGEST_NUMBER)? * scale);
-        // As devices are written, or as fio writes it.
+        // Accepts sizes in the form of device files, or in fio's form.
         let bytes = || -> Result<u64, String> {
             let bytes = field.parse::<Bytes>().map(|bytes| bytes.0);
             bytes.or_else(|error| size(field).ok_or_else(|| format!("`{head}`: {error}")))
@@ -336,7 +342,7 @@ fn csv_point<'a>(
     Ok(point)
 }
 
-/// The claim of a row of a table.
+/// Returns the claim of a row of a table.
 fn csv_claim(point: &MatrixPoint) -> Claim {
     let latency =
         Latency { mean: point.mean, percentiles: point.percentiles.clone(), ..Latency::default() };
@@ -436,7 +442,7 @@ mod tests {
         }
     }
 
-    /// fio 2 has no latency in nanoseconds; one that was renamed contradicts its rate.
+    /// fio 2 has no latency in nanoseconds; a renamed one contradicts its rate.
     #[test]
     fn latencies_in_microseconds_are_found() {
         let report = |version: &str, unit: &str| {
@@ -456,7 +462,7 @@ mod tests {
         assert!(said.iter().any(|doubt| doubt.contains("(Little's law)")), "{said:?}");
     }
 
-    /// fio 3.1 as fio-plot calls it: the options decide, whatever the file is called.
+    /// A report of fio 3.1 from fio-plot: the options decide, whatever the name of the file.
     #[test]
     fn a_report_of_fio_plot() {
         let report = |options: &str| {

@@ -1,13 +1,15 @@
-//! The tables that MMTests' `compare-mmtests.pl` and `compare-kernels.sh` print as text, also where
-//! they were quoted in mail: rows of `Amean 1 64.29 ( 0.00%) 73.11 * -13.70%*`, a column for each
-//! kernel.
+//! Parses the tables that MMTests' `compare-mmtests.pl` and `compare-kernels.sh` print as text,
+//! also quoted in mail. They have rows such as `Amean 1 64.29 ( 0.00%) 73.11 * -13.70%*`, with a
+//! column for each kernel.
 //!
-//! A row here is a column there. Units are not in the tables. What is better is told by the signs
-//! of the differences; without any, a harmonic mean is of rates and all else of times, as MMTests
-//! has it. Not read are tables without differences (`Duration`, `Ops`, monitors), HTML, and the
-//! JSON of `--print-json` and `--json-export`, which is the inside of the program and differs from
-//! one of its versions to the next. Of the raw logs those of fio, dbench and fs_mark are read as
-//! such, once they are unpacked.
+//! Each column of a table becomes a row. The tables have no units. The signs of the differences
+//! show which values are better; without any, a harmonic mean is of rates and all others of times,
+//! as in MMTests.
+//!
+//! Not read are tables without differences (`Duration`, `Ops`, monitors), HTML, and the JSON of
+//! `--print-json` and `--json-export`. This JSON has the internal data of the program, and differs
+//! between its versions. Unpacked raw logs of fio, dbench and fs_mark are read in their own
+//! formats.
 
 use crate::format::{Unreadable, unquoted};
 use crate::row::ResultRow;
@@ -16,7 +18,7 @@ use disklab_results::measure::{Better, Measure, Measures};
 /// A line of a table.
 #[derive(Debug, PartialEq)]
 struct TableLine<'a> {
-    /// `Amean     1`
+    /// Name of the line, such as `Amean     1`.
     name: &'a str,
     /// The value of each column, and by how many per cent it is better than the first.
     columns: Vec<(f64, f64)>,
@@ -46,16 +48,16 @@ fn of_table(line: &str) -> Option<TableLine<'_>> {
             |text: &str| text.trim().parse().ok().filter(|number: &f64| number.abs() <= 1e18);
         columns.push((number(value)?, number(percent)?));
     }
-    // The first column is what the others are compared with.
+    // The other columns are compared with the first.
     let base = columns.first().is_some_and(|(_, percent)| *percent == 0.0);
     let name = name.filter(|name| !name.is_empty() && closed && base)?;
     Some(TableLine { name, columns })
 }
 
 struct ComparisonTable<'a> {
-    /// The line of its first row, from 1.
+    /// Number of the table's first row, from 1.
     line: usize,
-    /// The three lines above.
+    /// The three lines above the first row.
     above: [&'a str; 3],
     lines: Vec<TableLine<'a>>,
 }
@@ -102,8 +104,9 @@ fn rows(table: &ComparisonTable) -> Vec<ResultRow> {
     kernels.into_iter().enumerate().map(row).collect()
 }
 
-/// The title, and the kernels' names, which have a line for what is before their first `-` and one
-/// for what is after. Names that are too long run into each other; then their numbers must do.
+/// Returns the title, and the kernels' names. A name has two lines: one for the part before its
+/// first `-`, and one for the part after. If names are too long, they run into each other, and
+/// numbers replace them.
 fn heads<'a>(above: &[&'a str; 3], count: usize) -> (Option<&'a str>, Vec<String>) {
     let words = |line: &'a str| {
         Some(line.split_whitespace().collect::<Vec<_>>()).filter(|words| words.len() == count)

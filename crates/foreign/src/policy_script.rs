@@ -1,10 +1,11 @@
-//! The result folder of a published script that compares btrfs read policies with and without a
-//! background `defrag`: `btrfs read policy benchmarks`, a gist of kakra's, as of May 2025.
+//! Parses the result folder of a published script that compares btrfs read policies with and
+//! without a background `defrag`: `btrfs read policy benchmarks`, a gist of kakra's, as of May
+//! 2025.
 //!
-//! It has, for each load, fio's text in `defrag_off_policy_pid_fio_randread_4k_qd1_fio.txt`, and,
-//! where the kernel counts reads, `..._readstats.txt` with what it counted before and after; and
-//! `benchmark.log`, which says what was active. Lines of `read_stats` are those of the patches to
-//! Linux 6.12; others are a remark.
+//! For each load, the folder has fio's text in `defrag_off_policy_pid_fio_randread_4k_qd1_fio.txt`.
+//! If the kernel counts reads, `..._readstats.txt` has the counts before and after. `benchmark.log`
+//! has the active settings. Lines of `read_stats` must have the form of the patches to Linux 6.12;
+//! others give a remark.
 
 use std::collections::BTreeMap;
 
@@ -19,18 +20,18 @@ use disklab_results::sample::ReadStatsChange;
 const FIO: &str = "_fio.txt";
 const READ_STATS: &str = "_readstats.txt";
 const LOG: &str = "benchmark.log";
-/// What the background load said.
+/// The output of the background load.
 const DEFRAG_LOG: &str = "defrag.log";
 const SETTING: &str = " - Setting read policy to: ";
 const CURRENT: &str = " - Current policy: ";
 const STARTING: &str = "Starting tests with Defrag ";
 
-/// What the name of a file says.
+/// The parts of the name of a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Test<'a> {
-    /// Without [`FIO`] or [`READ_STATS`].
+    /// Name without [`FIO`] or [`READ_STATS`].
     id: &'a str,
-    /// `on` or `off`.
+    /// Whether the background runs: `on` or `off`.
     defrag: &'a str,
     policy: &'a str,
     workload: &'a str,
@@ -78,7 +79,7 @@ pub fn read(file: &File) -> Result<Vec<ResultRow>, Unreadable> {
         let own = own.map(|(axis, value)| (axis.to_owned(), value.to_owned()));
         row.cell.retain(|(axis, _)| axis != "job");
         row.cell.splice(0..0, own);
-        // The script asks for direct requests and for nothing that limits them.
+        // The script asks for direct requests, and nothing in it limits them.
         row.claim.limited = false;
         row.remarks.extend(active.iter().cloned());
         row.remarks.extend(remarks.iter().cloned());
@@ -93,7 +94,7 @@ pub fn read(file: &File) -> Result<Vec<ResultRow>, Unreadable> {
     Ok(rows)
 }
 
-/// Says so where the log has another policy active than the one that was tested.
+/// Returns a remark if another policy was active in the log than the tested one.
 fn not_active(log: &str, test: &Test) -> Option<Remark> {
     let (mut defrag, mut set) = ("", "");
     for line in log.lines() {
@@ -112,13 +113,14 @@ fn not_active(log: &str, test: &Test) -> Option<Remark> {
     None
 }
 
-/// `round-robin:262144` is round-robin.
+/// Returns the name of a policy without its values: `round-robin` for `round-robin:262144`.
 fn name_of(policy: &str) -> &str {
     policy.split(':').next().unwrap_or(policy)
 }
 
-/// What is active, if it is not `asked`: the kernel puts it in brackets, `pid
-/// [round-robin:262144]`. Without any, only a list that lacks what was asked says something.
+/// Returns the active policy, if it is not `asked`. The kernel puts it in brackets: `pid
+/// [round-robin:262144]`. Without brackets, only a list that lacks `asked` proves that another is
+/// active.
 fn other_than(current: &str, asked: &str) -> Option<String> {
     let bracketed = current.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     if let Some((active, _)) = bracketed {
@@ -131,7 +133,7 @@ fn other_than(current: &str, asked: &str) -> Option<String> {
 
 type Changes = BTreeMap<u64, ReadStatsChange>;
 
-/// What became of each device between the last two dumps.
+/// Returns the change of each device between the last two dumps.
 fn changes(text: &str) -> (Changes, Vec<Remark>) {
     let mut dumps: Vec<BTreeMap<u64, &str>> = Vec::new();
     for line in text.lines() {

@@ -7,19 +7,20 @@ use disklab_results::{Remark, Sample};
 /// A run of a load or of a benchmark.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ResultRow {
-    /// Where in its source, to find it again: `line 12`, `job 3`.
+    /// Place in the source, to find the run again: `line 12`, `job 3`.
     pub place: String,
-    /// (axis, value), as far as the source says: `policy`, `pid`.
+    /// Pairs (axis, value), as far as the source names them: `policy`, `pid`.
     pub cell: Vec<(String, String)>,
-    /// Which repeat of its cell it is, where the source says so.
+    /// Number of the repeat of its cell, if the source has it.
     pub repeat: Option<u32>,
-    /// What fio measured, where it was fio and said all of it.
+    /// fio's numbers, if fio measured and the source has all of them.
     pub sample: Option<Sample>,
-    /// Other numbers, or what there is of fio's, by name: `iops`, `read p99`, `dbench throughput`.
+    /// Other numbers, or those of fio's that exist, by name: `iops`, `read p99`, `dbench
+    /// throughput`.
     pub measures: Measures,
     /// The claim that integrity checks.
     pub claim: Claim,
-    /// What its reader saw already.
+    /// Remarks of the reader.
     pub remarks: Vec<Remark>,
 }
 

@@ -1,5 +1,5 @@
-//! No bytes whatever make a reader of foreign results panic, and what one reads can be checked,
-//! shown and written.
+//! No bytes make a reader of foreign results panic, and every accepted result can be checked, shown
+//! and written.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ const LOG: &str = "1 - ===== Starting tests with Defrag off =====\n\
 
 const POLICY_TEXT: &str = "defrag_off_policy_pid_fio_randread_4k_qd1_fio.txt";
 
-/// A file of each format: name and bytes.
+/// Returns a file of each format: name and bytes.
 fn originals() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/3.41");
     let real = |name: &str| fs::read(folder.join(name)).expect("a file of the data");
@@ -55,7 +55,7 @@ fn originals() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Rows by whichever readers take it, checked.
+/// Reads a file with every format, and checks the rows of those that accept it.
 fn read_by_all(name: &str, bytes: &[u8], beside: &[u8]) {
     let other = |name: &str| match name {
         "benchmark.log" => Some(LOG.as_bytes().to_vec()),

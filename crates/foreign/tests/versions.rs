@@ -1,5 +1,5 @@
-//! What fio of several versions printed, made by `data/make.sh`: each format says the same
-//! of a run, and nothing is found wrong with it.
+//! Output of fio of several versions, made by `data/make.sh`. Each format gives the same numbers of
+//! a run, and the checks find nothing wrong with it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn folder(version: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests/data", version].iter().collect()
 }
 
-/// Every file of a version: name and bytes, by name.
+/// Returns every file of a version: name and bytes, by name.
 fn files(version: &str) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(folder(version))
         .expect("a folder for each version")
@@ -36,7 +36,7 @@ fn bytes(version: &str, name: &str) -> Option<Vec<u8>> {
     fs::read(folder(version).join(name)).ok()
 }
 
-/// As the command reads it: by whichever format claims it.
+/// Reads a file as the command does: with the format that claims it.
 fn read(version: &str, name: &str, bytes: &[u8]) -> Option<Result<Vec<ResultRow>, Unreadable>> {
     let beside = |other: &str| self::bytes(version, other);
     let file = File { path: name, bytes, beside: &beside };
@@ -50,7 +50,7 @@ fn read(version: &str, name: &str, bytes: &[u8]) -> Option<Result<Vec<ResultRow>
     }
 }
 
-/// (version, name of a run) that fio told in this format and in JSON.
+/// Returns the runs, as (version, name), that fio printed in this format and in JSON.
 fn runs(extension: &str) -> Vec<(&'static str, String)> {
     let stem = |name: &str| name.strip_suffix(extension).map(str::to_owned);
     let of = |version| {
@@ -69,7 +69,7 @@ fn json_rows(version: &str, name: &str) -> (fio::Fio, Vec<ResultRow>) {
     (report, rows)
 }
 
-/// Not further from each other than rounding does it.
+/// Checks that two numbers differ by no more than rounding explains.
 fn assert_near(found: f64, exact: f64, relative: f64, absolute: f64, what: &str) {
     let within = (found - exact).abs() <= exact.abs() * relative + absolute;
     assert!(within, "{what}: {found} instead of {exact}");
@@ -88,7 +88,7 @@ fn text_says_what_json_says() {
         for (text, json) in text.iter().zip(&json) {
             let (found, exact) = (text.sample.as_ref().unwrap(), json.sample.as_ref().unwrap());
             assert_eq!(found.requests, exact.requests, "{at}");
-            // fio 3.25 counts running time, and so rates, to less than a ms in neither.
+            // fio 3.25 has the running time, and so the rates, only to a ms in both formats.
             assert_near(found.iops, exact.iops, 1e-6, 0.0, &format!("{at} iops"));
             let coarse = if name == "sizes" { 0.006 } else { 1e-6 };
             assert_near(
@@ -99,7 +99,7 @@ fn text_says_what_json_says() {
                 &format!("{at} bandwidth"),
             );
             assert_near(found.lat_mean_ns, exact.lat_mean_ns, 1e-3, 5.0, &format!("{at} mean"));
-            // Bins of several directions can be added up, percentiles cannot.
+            // Histograms of several directions can be added up, percentiles cannot.
             assert!(name == "plus" || found.percentiles_of == exact.percentiles_of, "{at}");
             assert_eq!(
                 (found.read.is_some(), found.write.is_some()),
@@ -115,9 +115,10 @@ fn text_says_what_json_says() {
     }
 }
 
-/// Text rounds percentiles up to a unit, and cuts the least and the greatest to six digits of one.
+/// Text rounds percentiles up to a unit, and cuts the least and the greatest to six digits of a
+/// unit.
 fn assert_rounded_up(text: &DirectionClaim, json: &DirectionClaim, at: &str) {
-    // Of bins, json+ gives percentiles within the greatest latency.
+    // json+ limits the percentiles of its bins to the greatest latency.
     let near = |ns: f64| if ns < 2e6 { 1e3 } else { 1e6 } + ns / 64.0;
     for (percent, exact) in &json.latency.percentiles {
         let same = |(known, _): &&(f64, f64)| (known - percent).abs() < 1e-6;
@@ -188,7 +189,7 @@ fn nothing_is_wrong_with_what_fio_printed() {
                     "{version} {name}: {:?}",
                     row.remarks
                 );
-                // A request that failed has no bytes.
+                // A failed request has no bytes.
                 let wrong = integrity::check(&row.claim);
                 assert!(failed || wrong.is_empty(), "{version} {name}: {wrong:?}");
             }
@@ -210,7 +211,7 @@ fn logs_say_what_json_says() {
         let exact = json[0].sample.as_ref().unwrap();
         assert_eq!(each.requests, exact.requests, "{version}");
         assert_near(each.lat_mean_ns, exact.lat_mean_ns, 1e-6, 1.0, version);
-        // Their time is in ms, of few ms.
+        // Times of logs are in whole ms, and this run took only a few ms.
         assert_near(each.iops, exact.iops, 0.25, 0.0, version);
         let reads = each.read.expect("it read");
         let clat = row("each_bw.1.log").claim.parts;

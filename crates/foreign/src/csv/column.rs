@@ -1,4 +1,4 @@
-//! What a column is, by its name.
+//! The kind of a column, by its name.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsvNumber {
@@ -8,12 +8,12 @@ pub enum CsvNumber {
     Mean,
     Min,
     Max,
-    /// In thousandths of a per cent: 99900.
+    /// A percentile in thousandths of a per cent: 99900.
     Percentile(u32),
 }
 
 impl CsvNumber {
-    /// The name that measures have.
+    /// Returns the name of the measure.
     pub fn name(self) -> String {
         match self {
             Self::Iops => "iops".to_owned(),
@@ -36,8 +36,8 @@ pub enum AskedOption {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CsvColumn {
-    /// A number of one direction (`read `, `write `) or, with an empty word, of all. Its values
-    /// times this are in 1/s, bytes/s or ns.
+    /// A number of one direction (`read `, `write `) or, with an empty word, of all. The factor
+    /// converts its values to 1/s, bytes/s or ns.
     CsvNumber(&'static str, CsvNumber, f64),
     AskedOption(AskedOption),
     Repeat,
@@ -96,7 +96,7 @@ fn number(head: &str) -> Option<(CsvNumber, f64)> {
     Some((number, ns))
 }
 
-/// `99_9` in thousandths of a per cent.
+/// Parses a percentile such as `99_9` into thousandths of a per cent.
 fn percentile(text: &str) -> Option<u32> {
     let percent: f64 = text.replacen('_', ".", 1).parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some((percent * 1000.0).round() as u32)

@@ -1,13 +1,14 @@
 //! A log of fio's: lines of `time in ms, value, direction, bytes[, offset][, priority][, ...]`.
 
-/// What a log is of, by the end of its name, in the order of names.
+/// The kinds of logs, by the end of their names, in the order of names.
 pub const KINDS: [&str; 5] = ["bw", "clat", "iops", "lat", "slat"];
-/// fio numbers directions so.
+/// Directions by the numbers that fio gives them.
 pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-/// Beyond any time, latency in ns or KiB a second; sums of as many as a file holds stay finite.
+/// The largest number that is accepted: beyond any time, latency in ns or KiB per second. Sums of
+/// all entries of a file stay finite.
 const LARGEST: u64 = 1 << 60;
 
-/// `NAME_lat.1.log`, or `NAME_lat.log` with `per_job_logs=0`.
+/// A name such as `NAME_lat.1.log`, or `NAME_lat.log` with `per_job_logs=0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogName<'a> {
     pub name: &'a str,
@@ -26,7 +27,7 @@ impl<'a> LogName<'a> {
         (!name.is_empty() && KINDS.contains(&kind)).then_some(Self { name, kind, number })
     }
 
-    /// The file of another kind beside it.
+    /// Returns the name of the file of another kind beside it.
     pub fn of_kind(&self, kind: &str) -> String {
         let number = self.number.map(|number| format!(".{number}")).unwrap_or_default();
         format!("{}_{kind}{number}.log", self.name)
@@ -35,24 +36,24 @@ impl<'a> LogName<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogEntry {
-    /// When it ended, since the job's start.
+    /// Time of the end, in ms since the job's start.
     pub ms: u64,
-    /// ns, KiB a second, or requests a second.
+    /// The value: ns, KiB per second, or requests per second.
     pub value: u64,
-    /// In [`DIRECTIONS`].
+    /// Index in [`DIRECTIONS`].
     pub direction: usize,
-    /// The size of the request; 0 in averages.
+    /// Size of the request; 0 in averages.
     pub bytes: u64,
 }
 
-/// In the order of time.
+/// The entries of a log, in the order of time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FioLog {
     pub entries: Vec<LogEntry>,
 }
 
 impl FioLog {
-    /// The number of the line that is none of a log's, if there is one.
+    /// Parses a log. The error is the number of the first line that is no line of a log.
     pub fn parse(bytes: &[u8]) -> Result<Self, usize> {
         let mut entries = Vec::new();
         for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
@@ -60,7 +61,7 @@ impl FioLog {
                 continue;
             }
             let [ms, value, direction, bytes] = columns(line).ok_or(index + 1)?;
-            // Beyond are fsync and alike.
+            // Larger numbers are fsync and other calls.
             let direction = usize::try_from(direction).unwrap_or(usize::MAX);
             if direction < DIRECTIONS.len() {
                 entries.push(LogEntry { ms, value, direction, bytes });
@@ -87,7 +88,7 @@ fn columns(line: &[u8]) -> Option<[u64; 4]> {
     Some([next()?, next()?, next()?, next()?])
 }
 
-/// Whether its first line is a log's.
+/// Whether the first line of a file is a log's.
 pub fn is_log(bytes: &[u8]) -> bool {
     bytes.split(|&byte| byte == b'\n').next().is_some_and(|line| columns(line).is_some())
 }

@@ -1,24 +1,24 @@
-//! The lines of fio's normal output, each by itself.
+//! The lines of fio's normal output, each parsed alone.
 
 use disklab_units::Nanos;
 
 use super::number::{between, nanos_of, scaled};
 use disklab_results::fio;
 
-/// `rnd: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=8`: what is to
-/// run.
+/// The line about a job that is to run: `rnd: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) ...,
+/// ioengine=libaio, iodepth=8`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
     pub name: String,
     pub group: u32,
     pub rw: String,
-    /// Bytes of a request, where all have the same.
+    /// Bytes of a request, if all have the same size.
     pub block: Option<u64>,
     pub engine: String,
     pub iodepth: u32,
 }
 
-/// `rnd: (groupid=0, jobs=1): err= 0: pid=123: ...`: here begins what came of it.
+/// The line that begins the results of a job: `rnd: (groupid=0, jobs=1): err= 0: pid=123: ...`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     pub name: String,
@@ -36,14 +36,15 @@ pub enum Direction {
     Mixed,
 }
 
-/// `read: IOPS=1760, BW=7040KiB/s (7209kB/s)(528KiB/75msec)`: four digits of each.
+/// The rates of a direction, each in four digits: `read: IOPS=1760, BW=7040KiB/s
+/// (7209kB/s)(528KiB/75msec)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     pub direction: Direction,
     pub iops: f64,
     pub bytes_per_second: f64,
     pub bytes: f64,
-    /// Milliseconds.
+    /// Running time in milliseconds.
     pub runtime: u64,
 }
 
@@ -67,7 +68,8 @@ impl PrintedLatency {
     }
 }
 
-/// `issued rwts: total=132,124,0,0 short=0,0,0,0 dropped=0,0,0,0`: of reads, writes and trims.
+/// Numbers of reads, writes and trims: `issued rwts: total=132,124,0,0 short=0,0,0,0
+/// dropped=0,0,0,0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Issued {
     pub total: [u64; 3],
@@ -95,7 +97,8 @@ pub fn declared(line: &str) -> Option<Declared> {
     })
 }
 
-/// `(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, where it is one number.
+/// Returns the size of requests in `(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, if it is
+/// one number.
 fn block(sizes: &str) -> Option<u64> {
     let mut only = None;
     for part in sizes.split(", ") {
@@ -124,7 +127,7 @@ pub fn header(line: &str) -> Option<Header> {
     })
 }
 
-/// Whether it is to be [`Rates`].
+/// Whether the line should contain [`Rates`].
 pub fn is_rates(line: &str) -> bool {
     line.split_once(": IOPS=").is_some_and(|(word, _)| direction(word).is_some())
 }
@@ -155,12 +158,12 @@ pub fn rates(line: &str) -> Option<Rates> {
     })
 }
 
-/// Whether it is to be a [`latency`]; `lat (usec)   : 50=0.39%` is something else.
+/// Whether the line should be a [`latency`]; `lat (usec)   : 50=0.39%` is something else.
 pub fn is_latency(line: &str) -> bool {
     line.trim_start().contains("sec): min=")
 }
 
-/// `clat (usec): min=40, max=8979, avg=1775.34, stdev=2442.00`
+/// Parses a line such as `clat (usec): min=40, max=8979, avg=1775.34, stdev=2442.00`.
 pub fn latency(line: &str) -> Option<(PrintedLatency, fio::Latency)> {
     let (name, rest) = line.trim().split_once(" (")?;
     let (unit, rest) = rest.split_once("): min=")?;
@@ -180,13 +183,15 @@ pub fn latency(line: &str) -> Option<(PrintedLatency, fio::Latency)> {
     Some((PrintedLatency::named(name), latency))
 }
 
-/// `clat percentiles (usec):` with what is a unit in ns; the lines that begin with `|` follow.
+/// Parses `clat percentiles (usec):` into the kind of latency, and the ns of the unit. Lines that
+/// begin with `|` follow.
 pub fn percentiles_begin(line: &str) -> Option<(PrintedLatency, f64)> {
     let (name, rest) = line.trim().split_once(" percentiles (")?;
     Some((PrintedLatency::named(name), nanos_of(rest.strip_suffix("):")?)?))
 }
 
-/// `|  1.00th=[   53],  5.00th=[   72],`: (percent, ns), where it is such a line.
+/// Parses a line such as `|  1.00th=[   53],  5.00th=[   72],` into (percent, ns). None for other
+/// lines.
 pub fn percentiles(line: &str, unit: f64) -> Option<Vec<(f64, u64)>> {
     let entries = line.trim().trim_end_matches(',').strip_prefix('|')?;
     entries.split("],").map(|entry| percentile(entry, unit)).collect()
@@ -200,7 +205,7 @@ fn percentile(entry: &str, unit: f64) -> Option<(f64, u64)> {
     ((0.0..=100.0).contains(&percent) && ns < 1e19).then_some((percent, ns as u64))
 }
 
-/// Whether it is to be [`Issued`].
+/// Whether the line should contain [`Issued`].
 pub fn is_issued(line: &str) -> bool {
     line.trim_start().starts_with("issued rwt")
 }
@@ -218,8 +223,8 @@ pub fn issued(line: &str) -> Option<Issued> {
     })
 }
 
-/// `IO depths : 1=0.4%, 2=0.8%, ...`: the part, 0 to 1, of the submissions at which so many
-/// requests were in flight as would have been with `iodepth` of them all the time.
+/// Parses `IO depths : 1=0.4%, 2=0.8%, ...`. Returns the share of submissions, 0 to 1, with as many
+/// requests in flight as a constant depth of `iodepth` gives.
 pub fn kept(line: &str, iodepth: u32) -> Option<f64> {
     let shares = line.trim().strip_prefix("IO depths")?.trim_start().strip_prefix(':')?;
     // `>=64=0.0%` splits at its last `=`.

@@ -1,10 +1,11 @@
 //! Numbers as fio prints them for people: `12.3k`, `48.1MiB/s`, `4096B`, `2889MiB`.
 
-/// No bandwidth, size or latency is beyond; keeps sums and products finite.
+/// The largest number that is accepted: beyond any bandwidth, size or latency. The limit keeps sums
+/// and products finite.
 const LARGEST: f64 = 1e18;
 
-/// A number with its prefix taken out, in bytes where it is bits: `50.5MB/s` is 50.5e6. fio writes
-/// `Ki` where it counts by 1024, and `k` where by 1000.
+/// Parses a number with a prefix, and converts bits to bytes: `50.5MB/s` is 50.5e6. fio writes `Ki`
+/// for 1024, and `k` for 1000.
 pub fn scaled(text: &str) -> Option<f64> {
     let text = text.trim();
     let end =
@@ -37,7 +38,7 @@ fn prefix(rest: &str) -> (f64, &str) {
         .map_or((1000_f64.powi(power), after), |unit| (1024_f64.powi(power), unit))
 }
 
-/// Nanoseconds of one such unit.
+/// Returns the nanoseconds of a unit.
 pub fn nanos_of(unit: &str) -> Option<f64> {
     Some(match unit {
         "nsec" | "ns" => 1.0,
@@ -48,7 +49,7 @@ pub fn nanos_of(unit: &str) -> Option<f64> {
     })
 }
 
-/// What stands between `before` and `after`.
+/// Returns the text between `before` and `after`.
 pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(inside, _)| inside)

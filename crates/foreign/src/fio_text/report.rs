@@ -1,4 +1,4 @@
-//! What fio's normal output says of each job, put together from its lines.
+//! The results of each job in fio's normal output, assembled from its lines.
 
 use disklab_results::fio;
 use disklab_units::Nanos;
@@ -6,14 +6,14 @@ use disklab_units::Nanos;
 use super::line::{self, Declared, Direction, Header, Issued, PrintedLatency, Rates};
 use crate::format::Unreadable;
 
-/// A start of fio; a file may hold several.
+/// A run of fio; a file may hold several.
 #[derive(Debug, Default)]
 pub struct FioRun {
     pub declared: Vec<Declared>,
     pub reported: Vec<Reported>,
 }
 
-/// What came of a job, or of a group.
+/// The results of a job, or of a group.
 #[derive(Debug)]
 pub struct Reported {
     pub line: usize,
@@ -22,7 +22,7 @@ pub struct Reported {
     issued: Option<Issued>,
     /// The line with the requests in flight at each submission.
     pub depths: Option<String>,
-    /// Whether it waited for fsync or alike.
+    /// Whether the job waited for fsync or similar calls.
     pub synced: bool,
 }
 
@@ -48,19 +48,19 @@ fn cut_short(line: usize, expected: &str) -> Unreadable {
     Unreadable::line(line, message)
 }
 
-/// Expected where something else begins.
+/// The expected text if something else begins.
 const BEFORE: &str = "`issued rwts: ...` of the job before";
 
 struct TextReader {
     runs: Vec<FioRun>,
-    /// The job that is being reported.
+    /// The job that is being parsed.
     job: Option<Reported>,
-    /// The latencies of which percentiles follow, and their unit in ns.
+    /// The latency that the next percentiles belong to, and their unit in ns.
     percentiles: Option<(PrintedLatency, f64)>,
 }
 
 impl TextReader {
-    /// What was expected, if it was not there.
+    /// Parses a line. The error is the expected text.
     fn line(&mut self, number: usize, line: &str) -> Result<(), &'static str> {
         if let Some(declared) = line::declared(line) {
             self.job_ends().map_err(|_| BEFORE)?;
@@ -103,7 +103,7 @@ impl TextReader {
             return Err(cut_short(job.line, expected));
         }
         let Some(run) = self.runs.last_mut() else { return Ok(()) };
-        // The same process once more is a later report of the same job.
+        // If the process is the same, this is a later report of the same job.
         let same = |before: &&mut Reported| {
             let (before, now) = (&before.header, &job.header);
             (before.pid, before.group, &before.name) == (now.pid, now.group, &now.name)
@@ -155,7 +155,7 @@ impl Reported {
         Ok(())
     }
 
-    /// A latency of the direction that is being reported.
+    /// Returns a latency of the direction that is being parsed.
     fn latency_mut(&mut self, kind: PrintedLatency) -> Option<&mut fio::Latency> {
         let (_, latencies) = self.directions.last_mut()?;
         match kind {
@@ -174,7 +174,7 @@ impl Reported {
             ..fio::Job::default()
         };
         let issued = self.issued.unwrap_or_default();
-        // `unified_rw_reporting=both` counts all once more.
+        // `unified_rw_reporting=both` counts everything twice.
         let apart = self.directions.iter().any(|(rates, _)| rates.direction != Direction::Mixed);
         for (rates, latencies) in &self.directions {
             let (place, index) = match rates.direction {
@@ -221,8 +221,8 @@ fn direction(
     }
 }
 
-/// `exact` where fio would have printed it as it printed this: cut to a whole number, then rounded
-/// to three digits or four.
+/// Returns `exact` if fio would have printed it as `printed`: cut to a whole number, then rounded
+/// to three or four digits. Otherwise returns `printed`.
 fn as_printed(exact: f64, printed: f64) -> f64 {
     if (exact - printed).abs() <= printed * 0.006 + 1.0 { exact } else { printed }
 }

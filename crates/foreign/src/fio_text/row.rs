@@ -1,4 +1,4 @@
-//! What was to run and what came of it, together.
+//! Joins the requested load of a job with its results.
 
 use super::line::{Declared, kept};
 use super::report::{FioRun, Reported};
@@ -9,11 +9,13 @@ use disklab_results::fio::Job;
 use disklab_results::integrity::Claim;
 use disklab_results::sample;
 
-/// At so many of the submissions, all requests were in flight that could be.
+/// Share of submissions at which all possible requests were in flight, from which a load counts as
+/// a full one.
 const KEPT: f64 = 0.9;
 
-/// For so much of its time a job may wait for its submissions. With buffered I/O they do all the
-/// work, one at a time, and the requests behind them are in flight by name only.
+/// The largest share of its time that a job may wait for submissions to count as a full load. With
+/// buffered I/O the submissions do all the work, one at a time, and the requests after them are in
+/// flight only nominally.
 const SUBMITTING: f64 = 0.25;
 
 pub fn rows(run: &FioRun) -> Vec<ResultRow> {
@@ -42,8 +44,8 @@ fn row(run: &FioRun, reported: &[&Reported]) -> Option<ResultRow> {
     })
 }
 
-/// What was to run: of the same name, or of the whole group, where that is reported as one and
-/// alike.
+/// Returns the requested load: of the job with this name, or of the whole group, if fio reports the
+/// group as one and all its jobs are alike.
 fn declared(run: &FioRun, first: &Reported) -> Option<Declared> {
     let of_group = || run.declared.iter().filter(|declared| declared.group == first.header.group);
     let reports =
@@ -82,8 +84,8 @@ fn size(bytes: u64) -> String {
     whole.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// A synchronous job may wait for anything besides its requests without a trace in the text; of the
-/// others, the requests in flight are told.
+/// Returns the claim of some jobs. A synchronous job may wait for something besides its requests,
+/// and the text does not show that; for other jobs the text has the requests in flight.
 fn claim(
     reported: &[&Reported],
     declared: Option<&Declared>,
@@ -113,7 +115,7 @@ fn claim(
     }
 }
 
-/// How many submissions there were at a time.
+/// Returns the mean number of submissions at a time.
 fn submitting(job: &Job) -> f64 {
     job.directions().iter().map(|direction| direction.iops * direction.slat.mean_ns / 1e9).sum()
 }

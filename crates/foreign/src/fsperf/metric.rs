@@ -1,4 +1,4 @@
-//! What a metric of fsperf's is, by its name: `write_clat_ns_p99`, `elapsed`.
+//! A metric of fsperf's, by its name: `write_clat_ns_p99`, `elapsed`.
 
 use disklab_results::integrity::DirectionClaim;
 use disklab_results::measure::{Better, Measure};
@@ -9,11 +9,11 @@ pub struct Metric<'a> {
     /// The direction of a metric of fio's: `read` or `write`.
     pub direction: Option<&'static str>,
     own: &'a str,
-    /// What comes after the direction.
+    /// The part of the name after the direction.
     kind: &'a str,
 }
 
-/// More of them is better; of all else, less.
+/// Parts of names of metrics of which more is better. Of all others, less is better.
 const HIGHER: [&str; 3] = ["bytes", "_iops", "throughput"];
 
 impl<'a> Metric<'a> {
