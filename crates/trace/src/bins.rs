@@ -1,6 +1,6 @@
-//! A stretch of time in equal parts, and times added up over them.
+//! A stretch of time in equal parts, and sums of times over the parts.
 
-/// From `begin` to `end` in so many parts, equal but for the rounding to whole ns.
+/// The time from `begin` to `end` in `count` parts, equal except for the rounding to whole ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bins {
     pub begin: u64,
@@ -9,7 +9,8 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// A ns long at least, and as many parts as it has ns at most.
+    /// Returns the bins. The time is 1 ns long at least, and has at most as many parts as it has
+    /// ns.
     pub(crate) fn new(begin: u64, end: u64, count: usize) -> Self {
         let begin = begin.min(u64::MAX - 1);
         let end = end.max(begin + 1);
@@ -17,7 +18,7 @@ impl Bins {
         Self { begin, end, count: count.clamp(1, most) }
     }
 
-    /// Where part `i` begins, or part `i - 1` ends.
+    /// Returns the beginning of part `i`, which is the end of part `i - 1`.
     pub fn edge(&self, i: usize) -> u64 {
         let length = u128::from(self.end - self.begin);
         self.begin + (length * i as u128 / self.count as u128) as u64
@@ -27,27 +28,27 @@ impl Bins {
         self.edge(i + 1) - self.edge(i)
     }
 
-    /// The part that a moment is in; the very end is in the last one.
+    /// Returns the part that contains a moment; the very end is in the last part.
     pub fn index(&self, at: u64) -> Option<usize> {
         if at < self.begin || at > self.end {
             return None;
         }
         let length = u128::from(self.end - self.begin);
         let i = (u128::from(at - self.begin) * self.count as u128 / length) as usize;
-        // Edges are rounded down, and so is this: it may be one too low.
+        // The edges are rounded down like this index, so the index may be one too low.
         let i = if i + 1 < self.count && self.edge(i + 1) <= at { i + 1 } else { i };
         Some(i.min(self.count - 1))
     }
 }
 
-/// Adds up how much of some stretches of time falls into each part; each takes the same time,
-/// however long it is.
+/// Adds up the time of some intervals in each part. Adding an interval takes the same time, however
+/// long the interval is.
 #[derive(Debug, Clone)]
 pub(crate) struct Sum {
     bins: Bins,
-    /// Of stretches that begin or end within a part, ns.
+    /// Time of the intervals that begin or end within a part, in ns.
     parts: Vec<u128>,
-    /// How many more stretches cover this part from end to end than the part before.
+    /// Difference to the part before: the number of intervals that cover this part from end to end.
     covering: Vec<i64>,
 }
 
@@ -74,7 +75,7 @@ impl Sum {
         self.covering[last] -= 1;
     }
 
-    /// ns, part by part.
+    /// Returns the sums in ns, part by part.
     pub fn by_bin(&self) -> impl Iterator<Item = u128> + '_ {
         let mut covering = 0;
         self.parts.iter().enumerate().map(move |(i, part)| {

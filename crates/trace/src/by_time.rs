@@ -1,28 +1,29 @@
-//! The events of requests in the order of time, from a trace that is in the order of ends.
+//! Sorts the events of requests by time, from a trace in the order of ends.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
 
-/// A request that waits through more entries than this is remembered by itself: a thousand others
-/// are 100 KiB, and ten million are not to be kept for its sake.
+/// Longest wait of an ordinary request, in entries. A request that waits through more is kept
+/// separately: a thousand of them take 100 KiB, while ten million other entries are not to be kept
+/// for its sake.
 const LONG: usize = 1 << 16;
-/// So many of those are remembered; a guest's queues do not hold more.
+/// The most such requests that are kept; a guest's queues do not hold more.
 const MOST_LONG: usize = 100_000;
 
-/// Facts on a trace that [`ByTime`] needs beforehand; finding them takes a pass over the trace.
+/// Facts about a trace that [`ByTime`] needs beforehand. Finding them takes a pass over the trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delay {
-    /// The longest time from the arrival of a request to the end of the entry that tells of it, but
-    /// for those in `long`, ns: for so long what has happened may still be told of.
+    /// The longest time from the arrival of a request to the end of its entry, in ns, except for
+    /// those in `long`. After an event, entries about it may still come for this long.
     ns: u64,
     /// Requests that wait through many others, with their places in the trace, in the order of
     /// these.
     long: Vec<(u64, Served)>,
 }
 
-/// Passes over a trace.
+/// Finds the delay of a trace, in one pass.
 pub fn delay(entries: impl Iterator<Item = Result<TraceEntry, Error>>) -> Result<Delay, Error> {
     delay_with(entries, LONG)
 }
@@ -32,7 +33,7 @@ fn delay_with(
     long: usize,
 ) -> Result<Delay, Error> {
     let (mut last, mut delay) = (0, Delay::default());
-    // Of the last so many entries: the latest end until there.
+    // For each of the last `long` entries: the latest end up to there.
     let mut ends: VecDeque<u64> = VecDeque::new();
     for (place, entry) in (0..).zip(entries) {
         let entry = entry?;
@@ -53,18 +54,18 @@ fn delay_with(
     Ok(delay)
 }
 
-/// Something that happened.
+/// An event of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEvent {
-    /// Virtual ns.
+    /// Time in virtual ns.
     pub at: u64,
-    /// Which entry of the trace it is from: 0 is the first.
+    /// Index of the event's entry in the trace; 0 is the first.
     pub entry: u64,
     pub what: TraceEventKind,
 }
 
-/// At one moment: requests end, marks are made, requests arrive, are started, and those end whose
-/// service took no time.
+/// The kinds of events. At one moment, their order is: requests end, marks are made, requests
+/// arrive, requests start, and requests end whose service took no time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceEventKind {
     Submitted(Served),
@@ -73,7 +74,7 @@ pub enum TraceEventKind {
     Mark(String),
 }
 
-/// Moment, place within the moment, entry: no two are equal.
+/// The order of events: moment, rank within the moment, entry. No two are equal.
 type EventOrder = (u64, u8, u64);
 const ENDED: u8 = 0;
 const MARK: u8 = 1;
@@ -81,27 +82,28 @@ const SUBMITTED: u8 = 2;
 const STARTED: u8 = 3;
 const ENDED_AT_ONCE: u8 = 4;
 
-/// The events of a trace in the order of time. It holds the requests of the last ns that its
-/// [`Delay`] says, those that wait through many others, and no more.
+/// The events of a trace in the order of time. Of the requests, it keeps only those of the last ns,
+/// as many as [`Delay`] says, and those that wait through many others.
 ///
-/// What can be read of a damaged trace comes before the error, which is the last item.
+/// In a damaged trace, the events before the damage come before the error, which is the last item.
 #[derive(Debug)]
 pub struct ByTime<I> {
     entries: I,
     delay: u64,
-    /// Places in the trace of requests that were known beforehand.
+    /// Places in the trace of the requests that wait through many others.
     long: VecDeque<u64>,
     read: u64,
     /// The latest end so far.
     last: u64,
-    /// The next event of each entry that is known.
+    /// The next event of each entry that was read and has events left.
     next: BTreeMap<EventOrder, TraceEntry>,
     ended: bool,
     error: Option<Error>,
 }
 
 impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
-    /// `delay` is what [`delay`] says of the same entries.
+    /// Returns the events of `entries`; `delay` must be the result of [`delay`] for the same
+    /// entries.
     pub fn new(entries: I, delay: &Delay) -> Self {
         let event = |(place, served): &(u64, Served)| {
             ((served.submitted, SUBMITTED, *place), TraceEntry::Served(*served))
@@ -118,7 +120,7 @@ impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
         }
     }
 
-    /// Until the first event is before everything that may still be read.
+    /// Reads until the first event is earlier than everything that may still be read.
     fn read(&mut self) {
         while !self.ended {
             if let Some(((at, ..), _)) = self.next.first_key_value()
@@ -181,7 +183,8 @@ mod tests {
 
     use super::*;
 
-    /// One request waits through all others, another through half of them.
+    /// Returns a trace in which one request waits through all others, and another through half of
+    /// them.
     fn entries(count: u64) -> Vec<TraceEntry> {
         let served = |submitted, ended| {
             let (op, sector, sectors) = (Op::Read, 0, 8);

@@ -1,4 +1,4 @@
-//! How many requests were at a disk when each one arrived there.
+//! The number of requests at a disk when each request arrived there.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,26 @@ use crate::by_time::{ByTime, Delay, TraceEventKind};
 use crate::entry::{MOST_DISKS, Served, TraceEntry};
 use crate::reader::Error;
 
-/// The entries of a trace, in its order, each request with its depth: requests that its disk had
-/// right after its arrival, itself and others of the same moment included. `None` for a mark.
+/// The entries of a trace, in its order, each request with its depth: the requests at its disk
+/// right after its arrival, including itself and others of the same moment. `None` for a mark.
 ///
-/// It holds what [`ByTime`] does, and entries whose turn has not come.
+/// It keeps the requests that [`ByTime`] keeps, and entries whose turn has not come.
 #[derive(Debug)]
 pub struct WithDepth<I> {
     events: ByTime<I>,
-    /// By disk: requests that have arrived and not ended.
+    /// Requests that have arrived and not ended, by disk.
     present: [u32; MOST_DISKS],
     moment: u64,
-    /// Those that have arrived at this moment, by their place in the trace.
+    /// Requests that have arrived at this moment, with their place in the trace.
     arrived: Vec<(u64, Served)>,
-    /// By their place in the trace: entries whose turn has not come.
+    /// Entries whose turn has not come, by their place in the trace.
     known: BTreeMap<u64, (TraceEntry, Option<u32>)>,
     given: u64,
 }
 
 impl<I: Iterator<Item = Result<TraceEntry, Error>>> WithDepth<I> {
-    /// `delay` is what [`delay`](crate::delay) says of the same entries.
+    /// Returns the entries with depths; `delay` must be the result of [`delay`](crate::delay) for
+    /// the same entries.
     pub fn new(entries: I, delay: &Delay) -> Self {
         Self {
             events: ByTime::new(entries, delay),
@@ -37,7 +38,7 @@ impl<I: Iterator<Item = Result<TraceEntry, Error>>> WithDepth<I> {
     }
 
     fn happened(&mut self, what: TraceEventKind, entry: u64, at: u64) {
-        // Arrivals of one moment come one after the other; at anything else they are over.
+        // Arrivals of one moment follow each other; any other event ends them.
         if self.moment != at || !matches!(what, TraceEventKind::Submitted(_)) {
             for (entry, served) in self.arrived.drain(..) {
                 self.known

@@ -1,29 +1,29 @@
-//! What a trace consists of.
+//! The entries of a trace.
 
 use disklab_disks::Op;
 
-/// Most disks a guest can have; the kernel's driver names them by two letters, and nobody has asked
-/// for more.
+/// Most disks of a guest. The kernel's driver names disks by up to two letters, and nobody has
+/// asked for more.
 pub const MOST_DISKS: usize = 128;
 
-/// Stands where a request has its disk and operation.
+/// The number that stands for a mark, in place of a request's disk and operation.
 pub(crate) const MARK: u64 = 7;
-/// A mark's text is a word or two; more than this is not a trace.
+/// Most bytes of a mark's text, which is a word or two. A longer text is no trace.
 pub(crate) const LONGEST_MARK: u64 = 4096;
 
-/// One request, from its arrival at the disk to its end.
+/// A request, from its arrival at the disk to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
-    /// Below [`MOST_DISKS`].
+    /// Index of the disk, below [`MOST_DISKS`].
     pub disk: usize,
     pub op: Op,
     pub fua: bool,
-    /// In units of 512 bytes.
+    /// First sector, in units of 512 bytes.
     pub sector: u64,
     pub sectors: u32,
-    /// Virtual ns; `submitted <= started <= ended`.
+    /// Times in virtual ns; `submitted <= started <= ended`.
     pub submitted: u64,
-    /// When the drive took it out of its queue.
+    /// Time at which the drive took the request out of its queue.
     pub started: u64,
     pub ended: u64,
 }
@@ -31,14 +31,14 @@ pub struct Served {
 /// An entry of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceEntry {
-    /// A request.
+    /// A request that has ended.
     Served(Served),
-    /// What the guest's first process said of the trial's phases, and when.
+    /// A mark of the guest's first process about the trial's phases, and its time.
     Mark { at: u64, text: String },
 }
 
 impl TraceEntry {
-    /// When the entry's request arrived and ended; of a mark, its time twice.
+    /// Returns the times of the request's arrival and end; for a mark, its time twice.
     pub(crate) fn span(&self) -> (u64, u64) {
         match self {
             Self::Served(served) => (served.submitted, served.ended),
@@ -47,7 +47,7 @@ impl TraceEntry {
     }
 }
 
-/// The operations, each at the place of its code, with its name in CSV and tables.
+/// The operations, each at the index of its code, with its name in CSV and tables.
 const OPERATIONS: [(Op, &str); 5] = [
     (Op::Read, "read"),
     (Op::Write, "write"),
@@ -64,7 +64,7 @@ pub(crate) fn op(code: u64) -> Option<Op> {
     OPERATIONS.get(code as usize).map(|(op, _)| *op)
 }
 
-/// The name of an operation in CSV and tables.
+/// Returns the name of an operation in CSV and tables.
 pub fn word(op: Op) -> &'static str {
     OPERATIONS[code(op) as usize].1
 }

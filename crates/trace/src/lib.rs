@@ -1,40 +1,40 @@
 //! The trace of a trial: every request of every disk, and the phases, in the order in which they
 //! ended.
 //!
-//! The guest's library writes it with [`TraceWriter`]; [`pack`] makes it small when the trial is
-//! over; [`TraceReader`] gives its entries one by one, from either form, in memory that does not
+//! The guest's library writes it with [`TraceWriter`]. [`pack`] compresses it when the trial is
+//! over. [`TraceReader`] returns its entries one by one, from either form, in memory that does not
 //! grow with the trace.
 //!
-//! Layout: 4 bytes, then entries of LEB128 numbers (`z`: zigzag, for differences that may be
-//! negative). The entry before, of times: what ended last, or 0 before the first entry. A mark's
-//! time counts as its end.
+//! The layout is 4 bytes, then entries of LEB128 numbers (`z`: zigzag, for differences that may be
+//! negative). For times, "the entry before" is the entry that ended last, with end 0 before the
+//! first entry. The time of a mark counts as its end.
 //!
 //! `DLT2`, a request:
 //!
 //! 1. disk * 8 + operation (0 read, 1 write, 2 flush, 3 discard, 4 write-zeroes);
-//! 2. how many entries came between its arrival and its end;
+//! 2. number of entries between its arrival and its end;
 //! 3. z submitted - end of the last entry before its arrival;
 //! 4. z started - the later of its arrival and the end of its disk's request before;
 //! 5. ended - started;
-//! 6. z sector - where its disk's request before ended;
+//! 6. z sector - sector after its disk's request before;
 //! 7. sectors * 2 + FUA.
 //!
 //! A mark: 7; z time - end of the entry before; length of the text; the text.
 //!
-//! Most requests arrive at the moment in which another one ends, and are started then or when their
-//! disk is free. So the numbers are small and repeat, and what is left of a random read, packed, is
-//! little more than where it is and how long it took: 1 to 9 bytes.
+//! Most requests arrive at the moment in which another one ends, and start then or when their disk
+//! is free. So the numbers are small and repeat. A packed random read takes 1 to 9 bytes, little
+//! more than its place and its time.
 //!
-//! Where more than [`WINDOW`] entries came between, which no reader is to remember, 0 is written
-//! and the difference is to the end of the entry before.
+//! If more than [`WINDOW`] entries came between, a reader need not remember them. Then the number
+//! is 0, and the difference is to the end of the entry before.
 //!
-//! `DLT1`, which is read only, a request:
+//! `DLT1`, a form that is only read, a request:
 //!
 //! 1. disk * 8 + operation;
 //! 2. z submitted - submitted of the entry before;
 //! 3. started - submitted;
 //! 4. ended - started;
-//! 5. z sector - where its disk's request before ended;
+//! 5. z sector - sector after its disk's request before;
 //! 6. sectors * 2 + FUA.
 //!
 //! A mark: 7; z time - submitted of the entry before; length of the text; the text.
@@ -61,5 +61,5 @@ pub use survey::{Reach, Survey, TracePhase};
 pub use timeline::Timeline;
 pub use writer::{Arrived, TraceWriter};
 
-/// A reader remembers the ends of so many entries, 32 KiB; a guest has fewer requests under way.
+/// Number of ends that a reader remembers, 32 KiB; a guest has fewer requests under way.
 pub const WINDOW: usize = 4096;

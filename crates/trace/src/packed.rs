@@ -1,4 +1,4 @@
-//! The file of a trace: as the guest writes it, and packed once it is whole.
+//! The file of a trace: plain while the guest writes it, and packed once it is whole.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -16,34 +16,35 @@ use crate::reader::{Error, TraceReader};
 
 pub use disklab_protocol::names::{REQUESTS as PLAIN, REQUESTS_PACKED as PACKED};
 
-/// Puts [`PACKED`] in the place of [`PLAIN`], if that is there.
+/// Replaces [`PLAIN`] by [`PACKED`], if [`PLAIN`] exists.
 pub fn pack(folder: &Path) -> io::Result<()> {
     let (plain, packed) = (folder.join(PLAIN), folder.join(PACKED));
     let mut input = match disklab_files::open(&plain, &TRACE.inside(0)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
-    // Nine times as fast as the usual level, for a tenth more bytes: a trial waits for it.
+    // This level is nine times as fast as the usual one, for a tenth more bytes, and a trial waits
+    // for it.
     let written = File::create(&packed).and_then(|file| {
         let mut encoder = GzEncoder::new(file, Compression::fast());
         io::copy(&mut input, &mut encoder)?;
         encoder.finish()
     });
     if let Err(error) = written {
-        // Half of one is none; what it is of is still there.
+        // An incomplete packed file is no trace; the plain one still exists.
         let _ = fs::remove_file(&packed);
         return Err(error);
     }
     fs::remove_file(&plain)
 }
 
-/// The trace in a trial's folder, if it has one.
+/// Returns the trace in a trial's folder, if it has one.
 pub fn find(folder: &Path) -> Option<PathBuf> {
     [PACKED, PLAIN].map(|name| folder.join(name)).into_iter().find(|path| path.exists())
 }
 
-/// Opens a trace that [`find`] has found. It ends in an error after as many requests as the closing
-/// record beside it counts, if there is one.
+/// Opens a trace that [`find`] has found. If the trace has more requests than the closing record
+/// beside it counts, reading ends in an error.
 pub fn open(path: &Path) -> Result<TraceReader<Box<dyn Read>>, Error> {
     let file = disklab_files::open(path, &TRACE).map_err(|source| Error::Read { at: 0, source })?;
     let packed = path.extension().is_some_and(|extension| extension == "gz");

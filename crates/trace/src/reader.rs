@@ -1,4 +1,4 @@
-//! Bytes to entries, in memory that does not grow with the trace.
+//! Turns bytes into entries, in memory that does not grow with the trace.
 
 use std::io::{self, Read};
 
@@ -7,10 +7,11 @@ use crate::entry::{LONGEST_MARK, MARK, MOST_DISKS, Served, TraceEntry, op};
 use crate::writer;
 
 const OLD: &[u8; 4] = b"DLT1";
-/// Seven numbers of ten bytes, or a mark.
+/// Most bytes of an entry: seven numbers of ten bytes, or a mark.
 const LONGEST_ENTRY: usize = 70 + LONGEST_MARK as usize;
 const BUFFER: usize = 64 << 10;
-/// A trial sets a mark for each beginning and end of a phase, each snapshot and each power cut.
+/// Most marks. A trial sets a mark for each beginning and end of a phase, each snapshot and each
+/// power cut.
 const MOST_MARKS: u64 = 1 << 24;
 
 /// Why bytes are not a trace; `at` is the offset, in the unpacked trace, of the entry that could
@@ -29,18 +30,18 @@ enum TraceVersion {
     Dlt2,
 }
 
-/// The entries of a trace, in the order in which they ended. After an error there are no more.
+/// The entries of a trace, in the order in which they ended. No entries follow an error.
 #[derive(Debug)]
 pub struct TraceReader<R> {
     input: R,
     buffer: Box<[u8]>,
-    /// What of the buffer has been read and not been used.
+    /// The unused part of the buffer begins here, and ends at `to`.
     from: usize,
     to: usize,
-    /// Nothing follows what is in the buffer, or nothing that can be read.
+    /// Whether nothing follows the buffer, or nothing that can be read.
     ended: bool,
     failed: Option<io::Error>,
-    /// Offset of `from`.
+    /// Offset of `from` in the trace.
     at: u64,
     decoder: Decoder,
     /// Requests and marks that may still come.
@@ -49,7 +50,7 @@ pub struct TraceReader<R> {
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Reads the beginning. `input` need not be buffered.
+    /// Reads the beginning of a trace. `input` need not be buffered.
     pub fn new(input: R) -> Result<Self, Error> {
         let decoder = Decoder::new(TraceVersion::Dlt2);
         let buffer = vec![0; BUFFER].into_boxed_slice();
@@ -76,14 +77,14 @@ impl<R: Read> TraceReader<R> {
         Ok(reader)
     }
 
-    /// Reads at most so many requests; more are an error. A few bytes of a packed file can be
-    /// unpacked to requests without an end.
+    /// Limits the number of requests; more are an error. A few bytes of a packed file can unpack to
+    /// any number of requests.
     #[must_use]
     pub fn at_most(self, requests: u64) -> Self {
         Self { requests_left: requests, ..self }
     }
 
-    /// Until a whole entry is in the buffer, or all that is left.
+    /// Reads until the buffer has a whole entry, or the rest of the input.
     fn fill(&mut self) {
         self.buffer.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
@@ -97,7 +98,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// Where the file could not be read on, that is why the entry here is not whole.
+    /// Returns the error for an incomplete entry: the error of the input, if reading it failed.
     fn error(&mut self, what: &'static str) -> Error {
         let at = self.at;
         self.failed.take().map_or(Error::Damaged { at, what }, |source| Error::Read { at, source })
@@ -143,17 +144,17 @@ impl<R: Read> Iterator for TraceReader<R> {
     }
 }
 
-/// What entries refer to.
+/// The values that entries refer to.
 #[derive(Debug)]
 struct Decoder {
     form: TraceVersion,
-    /// `Dlt1`: when the request of the entry before was submitted.
+    /// For `Dlt1`: the arrival of the request before.
     submitted: u64,
-    /// `Dlt2`: the ends of the last [`WINDOW`] entries, entry `n`'s in place `n % WINDOW`, counted
-    /// from 1; before them 0.
+    /// For `Dlt2`: the ends of the last [`WINDOW`] entries, with that of entry `n` at index `n %
+    /// WINDOW`, counted from 1; before them 0.
     ends: Box<[u64]>,
     entries: u64,
-    /// By disk: the sector after the request before, and when that ended.
+    /// By disk: the sector after the request before, and the end of that request.
     last: Vec<(u64, u64)>,
 }
 
@@ -236,7 +237,7 @@ impl Decoder {
         Ok(TraceEntry::Mark { at, text })
     }
 
-    /// Of the entry that came before so many others.
+    /// Returns the end of the entry that came before `between` others.
     fn end(&self, between: u64) -> u64 {
         self.ends[(self.entries - between) as usize % WINDOW]
     }

@@ -1,5 +1,5 @@
-//! What has to be known of a trace before it can be drawn: its phases, its disks, how far they
-//! reach.
+//! Facts about a trace that a drawing needs beforehand: its phases, its disks, and the range of
+//! their sectors.
 
 use std::ops::Range;
 
@@ -10,69 +10,69 @@ use disklab_protocol::mark::MEASURED_PHASE;
 use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
 
-/// A guest has one or two; a trace with more was not written by one, and remembering them all would
-/// take memory.
+/// Most phases that are remembered. A guest has one or two. A trace with more was not written by a
+/// guest, and remembering all of them would take memory.
 const MOST_PHASES: usize = 64;
 
-/// Whether the trace has come to what is measured.
+/// Whether the trace has reached the measured phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measuring {
     NotYet,
     Now,
-    /// Or between two phases.
+    /// The measured phases are over, or the trace is between two of them.
     Over,
 }
 
-/// A named stretch of a trial. It begins so long after the first request that follows its
-/// announcement as the announcement says, and ends with the last request that ended before its end
-/// was announced.
+/// A named stretch of a trial. It begins with the first request after its announcement, or later by
+/// the ramp in the announcement. It ends with the last request that ended before its end was
+/// announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracePhase {
     pub name: String,
-    /// Virtual ns.
+    /// Beginning and end in virtual ns.
     pub begin: u64,
     pub end: u64,
-    /// From its first request to `begin`. Where that is nothing, `begin` is the arrival of a
-    /// request, and what ends in that moment has ended before: it is not of the phase.
+    /// Time from the first request to `begin`. If it is zero, `begin` is the arrival of a request.
+    /// A request that ends in that moment has ended before, and does not belong to the phase.
     pub ramp: u64,
-    /// The places in the trace, counted from 0, of the entries between its two announcements. What
-    /// ended in the very moment of its end, but was told of later, is not of it; nor is it for the
-    /// closing record.
+    /// The places in the trace, counted from 0, of the entries between the two announcements. A
+    /// request that ended in the very moment of the end, but whose entry is later, is not included;
+    /// nor does the closing record include it.
     pub entries: Range<u64>,
-    /// The trace ends within it: `end` is the last that it tells of.
+    /// Whether the trace ends within the phase. `end` is then the end of the last request.
     pub cut: bool,
 }
 
-/// One disk, over the whole trace.
+/// The sectors of a disk in the whole trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// The first sector that reads and writes touched and one after the last, while it was
-    /// measured: a filesystem that is mounted touches places far apart. Of the whole trace where
-    /// nothing was measured; `None`: none.
+    /// The first sector that reads and writes touched during the measurement, and one after the
+    /// last. Other times are left out, because mounting a filesystem touches places far apart. If
+    /// nothing was measured, it is over the whole trace; `None` if nothing was touched.
     pub touched: Option<(u64, u64)>,
-    /// The longest time from the arrival of a request to the end of the entry that tells of it, ns.
+    /// The longest time from the arrival of a request to the end of its entry, in ns.
     pub(crate) delay: u64,
     last: u64,
 }
 
-/// A trace at a glance.
+/// A summary of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// In the order in which they were announced; of the last one the trace may lack the end.
+    /// The phases in the order of their announcements; the trace may lack the end of the last.
     pub phases: Vec<TracePhase>,
-    /// By disk, up to the last one that has a request.
+    /// The disks by index, up to the last one that has a request.
     pub disks: Vec<Reach>,
-    /// Why it could not be read to its end: it is of what comes before that.
+    /// Why the trace could not be read to its end. The summary is then of the part before.
     pub error: Option<String>,
 }
 
 impl Survey {
-    /// Passes over a trace, as far as it can be read.
+    /// Reads a trace, as far as that is possible.
     pub fn read(entries: impl Iterator<Item = Result<TraceEntry, Error>>) -> Self {
         let mut survey = Self::default();
         let mut announced: Vec<Announced> = Vec::new();
         let mut measuring = Measuring::NotYet;
-        // The last request's end, of all disks.
+        // The end of the last request of all disks.
         let mut last = 0;
         for (place, entry) in (0..).zip(entries) {
             match entry {
@@ -116,8 +116,8 @@ impl Survey {
         survey
     }
 
-    /// Returns what results are taken from: the phase of that name, or from the begin of the first
-    /// phase to the end of the last.
+    /// Returns the phase of the results: the one with that name, or the time from the beginning of
+    /// the first phase to the end of the last.
     pub fn measure(&self) -> Option<TracePhase> {
         if let Some(phase) = self.phases.iter().find(|phase| phase.name == MEASURED_PHASE) {
             return Some(phase.clone());
@@ -151,11 +151,11 @@ struct Announced {
     name: String,
     at: u64,
     ramp: u64,
-    /// Of the announcement, in the trace.
+    /// Place of the announcement in the trace.
     place: u64,
-    /// When the first request after it arrived.
+    /// Arrival of the first request after the announcement.
     first: Option<u64>,
-    /// When it ended, and where in the trace that was announced.
+    /// End of the phase, and the place in the trace where the end was announced.
     end: Option<(u64, u64)>,
 }
 
@@ -167,7 +167,8 @@ impl Announced {
         }
     }
 
-    /// `last` is the end of the last request of the trace.
+    /// Returns the phase, if anything came of it. `last` is the end of the last request of the
+    /// trace.
     fn phase(self, last: u64) -> Option<TracePhase> {
         let begin = self.first?.checked_add(self.ramp)?;
         let (end, place) = self.end.unwrap_or((last, u64::MAX));

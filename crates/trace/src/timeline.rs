@@ -10,21 +10,21 @@ use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
 use crate::survey::{Reach, Survey, TracePhase, moves_data};
 
-/// How fine a picture is, at most: no part of time is shorter than a ns.
+/// The resolution of a picture, at most: no part of time is shorter than 1 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Stretches of time, for sums.
+    /// Number of time intervals, for sums.
     pub bins: usize,
-    /// Stretches of time, for the places of requests.
+    /// Number of time intervals, for the places of requests.
     pub columns: usize,
     pub rows: usize,
 }
 
-/// A phase, disk by disk.
+/// The work of the disks in a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
     pub bins: Bins,
-    /// As many as the trace has requests of.
+    /// The timelines of all disks that have requests in the trace.
     pub disks: Vec<DiskTimeline>,
 }
 
@@ -36,27 +36,27 @@ pub struct DiskTimeline {
     pub writes: Raster,
 }
 
-/// A disk in a stretch of time. A request is counted where it ended, at the very end of the
-/// phase too, its bytes where it was served; writing zeroes is a write.
+/// The work of a disk in a time interval. A request counts in the interval of its end, even at the
+/// very end of the phase, and its bytes where it was served. Writing zeroes is a write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimelineBin {
-    /// Virtual ns.
+    /// Length in virtual ns.
     pub length: u64,
     pub requests: u64,
     pub read_bytes: u64,
     pub write_bytes: u64,
-    /// Reads and writes that did not begin where the one of this disk that ended before them had
-    /// ended.
+    /// Reads and writes that did not begin at the end of the one before them, in the order of ends
+    /// on this disk.
     pub seeks: u64,
-    /// Sum over requests: how long each was at the disk within this stretch, wherever it began and
-    /// ended, ns.
+    /// Sum over requests of their time at the disk within this interval, in ns. It includes
+    /// requests that began or ended outside.
     pub depth: u128,
-    /// At least one request was at the disk, ns.
+    /// Time in which at least one request was at the disk, in ns.
     pub busy: u64,
 }
 
 impl TimelineBin {
-    /// Bins that follow each other, as one.
+    /// Returns consecutive bins as one.
     pub fn joined(bins: &[Self]) -> Self {
         bins.iter().fold(Self::default(), |sum, bin| Self {
             length: sum.length + bin.length,
@@ -69,27 +69,27 @@ impl TimelineBin {
         })
     }
 
-    /// 0 to 1.
+    /// Returns the utilisation, 0 to 1.
     pub fn utilisation(&self) -> f64 {
         self.busy as f64 / self.length as f64
     }
 
-    /// Requests at the disk on average over time.
+    /// Returns the mean number of requests at the disk over time.
     pub fn mean_depth(&self) -> f64 {
         self.depth as f64 / self.length as f64
     }
 
-    /// So many of `count` in a second.
+    /// Returns `count` per second.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 * 1e9 / self.length as f64
     }
 }
 
-/// How many requests ended in each stretch of time and began in each stretch of addresses.
+/// Number of requests that ended in each time interval and began in each range of addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raster {
     pub columns: usize,
-    /// Column by column; the lowest addresses first.
+    /// The cells, column by column; the lowest addresses first.
     pub cells: Vec<u32>,
 }
 
@@ -108,9 +108,9 @@ impl Raster {
 }
 
 impl Timeline {
-    /// Passes over the trace that `survey` is of, as far as that could be read. `phase` is one of
-    /// its phases, or any stretch of time. The rows of a disk's rasters are from the first sector
-    /// that its [`Reach`] has touched to the last; what is beyond is at their edges.
+    /// Reads the trace that `survey` summarises, as far as that could be read. `phase` is one of
+    /// its phases, or any time interval. The rows of a disk's rasters cover the sectors that its
+    /// [`Reach`] has touched; other requests are in the rows at the edges.
     pub fn read(
         entries: impl Iterator<Item = Result<TraceEntry, Error>>,
         survey: &Survey,
@@ -147,8 +147,8 @@ struct DiskTally {
     counts: Vec<TimelineBin>,
     depth: Sum,
     busy: Sum,
-    /// When it had requests, where what is still to be read may yet join two of them: in order,
-    /// apart from each other.
+    /// Times at which the disk had requests, while later entries may still join two of them. They
+    /// are in order and do not touch.
     stretches: VecDeque<(u64, u64)>,
     /// The latest end so far.
     last: u64,
@@ -175,7 +175,8 @@ impl DiskTally {
         }
     }
 
-    /// `counts`: it ended while the phase was announced; else it was only there.
+    /// Adds a request. `counts` says whether it ended within the announced phase; otherwise it only
+    /// occupied the disk.
     fn request(&mut self, served: &Served, counts: bool) {
         let seeks = moves_data(served.op) && self.place.is_some_and(|place| place != served.sector);
         if moves_data(served.op) {
@@ -207,8 +208,8 @@ impl DiskTally {
         raster.cells[cell] = raster.cells[cell].saturating_add(1);
     }
 
-    /// Its bytes over the time in which it was served, as far as that is within the phase: a long
-    /// request does not move all its data in the moment in which it ends.
+    /// Spreads the request's bytes over the time of its service within the phase, because a long
+    /// request does not move all its data in the moment of its end.
     fn spread(&mut self, served: &Served, last: usize) {
         let bytes = u64::from(served.sectors) * 512;
         let begin = served.started.clamp(self.bins.begin, served.ended);
@@ -230,8 +231,8 @@ impl DiskTally {
         }
     }
 
-    /// Joins this time with the stretches that it touches, and counts those that nothing can touch
-    /// any more.
+    /// Joins this time with the times that it touches, and adds up those that no later request can
+    /// touch.
     fn occupy(&mut self, mut begin: u64, mut end: u64) {
         let first = self.stretches.partition_point(|stretch| stretch.1 < begin);
         let after = self.stretches.partition_point(|stretch| stretch.0 <= end).max(first);
@@ -255,7 +256,7 @@ impl DiskTally {
         for ((i, (depth, busy)), bin) in sums.zip(&mut self.counts) {
             bin.length = self.bins.length(i);
             bin.depth = depth;
-            // Stretches do not overlap, so it is at most the length.
+            // These times do not overlap, so the sum is at most the length.
             bin.busy = busy as u64;
         }
         DiskTimeline { bins: self.counts, reads: self.reads, writes: self.writes }

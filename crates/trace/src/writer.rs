@@ -1,22 +1,22 @@
-//! Entries to bytes, as `DLT2`.
+//! Turns entries into bytes, in the form `DLT2`.
 
 use crate::WINDOW;
 use crate::entry::{MARK, Served, code};
 
 pub(crate) const MAGIC: &[u8; 4] = b"DLT2";
 
-/// Where the trace stood when a request arrived at its disk: what its entry refers to.
+/// The state of the trace when a request arrived at its disk, to which its entry refers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrived {
-    /// So many entries had been written.
+    /// Number of entries that had been written.
     entries: u64,
-    /// The last one's end, virtual ns.
+    /// The end of the last of them, in virtual ns.
     end: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
-    /// The sector after its last one.
+    /// The sector after the disk's last request.
     sector: u64,
     ended: u64,
 }
@@ -25,24 +25,24 @@ struct Last {
 #[derive(Debug)]
 pub struct TraceWriter {
     bytes: Vec<u8>,
-    /// Where the trace stands.
+    /// The state of the trace now.
     now: Arrived,
-    /// By disk: the request before.
+    /// The request before, by disk.
     last: Vec<Last>,
 }
 
 impl TraceWriter {
-    /// Of a guest with so many disks.
+    /// Returns a writer for a guest with so many disks.
     pub fn new(disks: usize) -> Self {
         Self { bytes: MAGIC.to_vec(), now: Arrived::default(), last: vec![Last::default(); disks] }
     }
 
-    /// To be kept with a request that arrives now, for [`TraceWriter::served`].
+    /// Returns the state to keep with a request that arrives now, for [`TraceWriter::served`].
     pub fn arrived(&self) -> Arrived {
         self.now
     }
 
-    /// Its disk is one of those that the trace is of.
+    /// Writes a request that has ended. Its disk must be below the number of disks.
     pub fn served(&mut self, s: &Served, arrived: Arrived) {
         let between = self.now.entries - arrived.entries;
         let (between, end) =
@@ -68,7 +68,7 @@ impl TraceWriter {
         self.ends(at);
     }
 
-    /// What has not been taken yet.
+    /// Returns the bytes that have not been taken yet.
     pub fn pending(&self) -> &[u8] {
         &self.bytes
     }

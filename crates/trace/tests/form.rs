@@ -1,4 +1,4 @@
-//! What is written is read, in both forms; what is damaged is an error with its place.
+//! Written entries are read back, in both forms; damage is an error with its place.
 
 use std::io::Read;
 
@@ -26,7 +26,7 @@ fn any_entry() -> impl Strategy<Value = TraceEntry> {
     prop_oneof![9 => served, 1 => mark]
 }
 
-/// Each request arrived when the trace had the entry that `arrivals` picks, of those before it.
+/// Writes a trace in which each request arrives at an entry before it, picked by `arrivals`.
 fn dlt2(entries: &[TraceEntry], arrivals: &[prop::sample::Index]) -> Vec<u8> {
     let mut writer = TraceWriter::new(8);
     let mut stood: Vec<Arrived> = vec![writer.arrived()];
@@ -40,7 +40,7 @@ fn dlt2(entries: &[TraceEntry], arrivals: &[prop::sample::Index]) -> Vec<u8> {
     writer.pending().to_vec()
 }
 
-/// As disklab wrote traces until it wrote `DLT2`.
+/// Writes the older form, which disklab wrote before `DLT2`.
 fn dlt1(entries: &[TraceEntry]) -> Vec<u8> {
     fn number(bytes: &mut Vec<u8>, mut value: u64) {
         while value >= 0x80 {
@@ -84,7 +84,7 @@ fn read(bytes: &[u8]) -> Result<Vec<TraceEntry>, Error> {
     TraceReader::new(bytes)?.collect()
 }
 
-/// Gives one byte at a time.
+/// An input that returns one byte at a time.
 struct Dribble<'a>(&'a [u8]);
 
 impl Read for Dribble<'_> {
@@ -104,8 +104,8 @@ proptest! {
             prop_assert_eq!(read(&bytes).unwrap(), all.clone());
             let dribbled: Result<Vec<_>, _> = TraceReader::new(Dribble(&bytes)).unwrap().collect();
             prop_assert_eq!(dribbled.unwrap(), all.clone());
-            // Cut anywhere, it gives the whole entries before the cut, and at most one error, the
-            // last.
+            // From an input that is cut anywhere, it returns the whole entries before the cut, and
+            // at most one error, at the end.
             for cut in 4..bytes.len() {
                 let part: Vec<_> = TraceReader::new(&bytes[..cut]).unwrap().collect();
                 let good = part.iter().take_while(|e| e.is_ok()).count();
@@ -138,8 +138,8 @@ fn served(submitted: u64, ended: u64) -> Served {
     }
 }
 
-/// A request that waits while more end than a reader remembers, and a trace longer than a reader's
-/// buffer.
+/// A request waits while more others end than a reader remembers, and the trace is longer than a
+/// reader's buffer.
 #[test]
 fn a_request_may_wait_for_any_number_of_others() {
     for others in [WINDOW as u64 - 1, WINDOW as u64, 50_000] {
@@ -156,7 +156,8 @@ fn a_request_may_wait_for_any_number_of_others() {
     }
 }
 
-/// One at a time, one after the other, each at its place: nothing but the length of service is new.
+/// Requests come one after the other, each at the end of the one before, so only the service time
+/// is new.
 #[test]
 fn a_sequential_run_takes_nine_bytes_a_request() {
     let mut writer = TraceWriter::new(1);
@@ -164,8 +165,8 @@ fn a_sequential_run_takes_nine_bytes_a_request() {
         let one = Served { sector: n * 8, ..served(n * 50_000, (n + 1) * 50_000) };
         writer.served(&one, writer.arrived());
     }
-    // Disk and operation, between, submitted, started, sector, size: one byte each. 50 000 ns:
-    // three.
+    // Disk and operation, between, submitted, started, sector and size take one byte each; 50 000
+    // ns take three.
     let first = 2;
     assert_eq!(writer.pending().len(), 4 + 9 * 1000 + first);
 }

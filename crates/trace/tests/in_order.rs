@@ -1,4 +1,4 @@
-//! Events in the order of time, and depths, against what is counted from the whole trace at once.
+//! Events in the order of time, and depths, compared with counts from the whole trace at once.
 
 use disklab_disks::Op;
 use disklab_trace::{
@@ -31,7 +31,7 @@ fn depths(entries: &[TraceEntry]) -> Vec<Option<u32>> {
 #[test]
 fn what_happens_at_one_moment_has_its_order() {
     let mark = TraceEntry::Mark { at: 10, text: "begin".to_owned() };
-    // The second arrives when the first ends; the third takes no time at all.
+    // The second request arrives when the first ends; the third takes no time at all.
     let all = [served(0, 0, 5, 10), served(0, 10, 10, 10), mark, served(0, 10, 10, 20)];
     let told: Vec<_> = events(&all)
         .into_iter()
@@ -62,8 +62,8 @@ fn what_happens_at_one_moment_has_its_order() {
 
 #[test]
 fn depth_is_of_one_disk_and_counts_who_is_there() {
-    // On disk 0: one from 0 to 100; another from 50 to 60; a third when that ends. On disk 1: one
-    // from 55 on.
+    // On disk 0: a request from 0 to 100, another from 50 to 60, and a third when that one ends. On
+    // disk 1: a request from 55 on.
     let all =
         [served(0, 50, 50, 60), served(1, 55, 55, 70), served(0, 60, 60, 80), served(0, 0, 0, 100)];
     assert_eq!(depths(&all), [Some(2), Some(1), Some(2), Some(1)]);
@@ -88,7 +88,7 @@ fn any_trace() -> impl Strategy<Value = Vec<TraceEntry>> {
         (0..3usize, 0..200u64, 0..20u64, 0..20u64).prop_map(|(disk, submitted, wait, service)| {
             served(disk, submitted, submitted + wait, submitted + wait + service)
         });
-    // Not all of them in the order of ends, as a damaged trace may be.
+    // Some traces are not in the order of ends, as a damaged trace may be.
     (prop::collection::vec(one, 0..60), any::<bool>()).prop_map(|(mut all, sorted)| {
         if sorted {
             all.sort_by_key(|entry| match entry {
@@ -117,8 +117,8 @@ proptest! {
         let expected: Vec<_> = requests.iter().map(|one| {
             let there = requests.iter().filter(|other| {
                 let ended = other.ended <= one.submitted && other.submitted < one.submitted;
-                // Service of no length, after a wait that ends now: it is there until arrivals are
-                // over.
+                // A request without service time, after a wait that ends now, stays until arrivals
+                // are over.
                 let ends_now = other.ended == one.submitted && other.started == other.ended;
                 other.disk == one.disk && other.submitted <= one.submitted && (!ended || ends_now)
             });

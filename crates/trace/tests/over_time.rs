@@ -1,5 +1,5 @@
-//! Surveys and timelines: traces made by hand with their exact numbers, and any trace against what
-//! is counted of it at once.
+//! Surveys and timelines: hand-made traces with exact numbers, and any trace compared with counts
+//! from the whole trace at once.
 
 use disklab_disks::Op;
 use disklab_trace::timeline::{Shape, TimelineBin};
@@ -47,7 +47,7 @@ fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline
 fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
     let first = Served { disk: 1, ..read(130, 180, 8) };
     let entries = [
-        // At the disk since before the announcement: not the first that follows.
+        // At the disk since before the announcement, so this is not the first request after it.
         TraceEntry::Served(read(0, 50, 0)),
         mark(100, "begin measure 1000"),
         TraceEntry::Served(read(90, 160, 0)),
@@ -55,7 +55,7 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
         TraceEntry::Served(read(1200, 1250, 992)),
         mark(1300, "end"),
         TraceEntry::Served(read(1280, 1400, 8)),
-        // Announced, and nothing came of it; and nothing that a phase could be made of.
+        // A phase that was announced but had no request, and marks that announce no phase.
         mark(1500, "begin another 7"),
         mark(1501, "begin"),
         mark(1502, "begin a -1"),
@@ -80,7 +80,7 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
 #[test]
 fn phases_are_measured_from_the_first_to_the_last() {
     let entries = [
-        // Before, and between two of them.
+        // One request before the phases, and one between two of them.
         TraceEntry::Served(read(0, 50, 5000)),
         mark(100, "begin create 0"),
         TraceEntry::Served(read(110, 160, 0)),
@@ -100,8 +100,8 @@ fn phases_are_measured_from_the_first_to_the_last() {
 
 #[test]
 fn a_request_is_split_over_time_and_counted_where_it_ended() {
-    // Bins of 100 ns from 1000 on. The disk is busy from 1050 to 1250 by two that overlap, and from
-    // 1390 beyond the end.
+    // Bins of 100 ns from 1000 on. The disk is busy from 1050 to 1250 with two overlapping
+    // requests, and from 1390 beyond the end.
     let requests = [
         read(900, 950, 0),
         Served { op: Op::Write, ..read(1050, 1150, 8) },
@@ -130,8 +130,8 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
         (bins[1].mean_depth() - 1.5).abs() < 1e-12 && (bins[0].utilisation() - 0.5).abs() < 1e-12
     );
     assert!((bins[1].per_second(bins[1].write_bytes) - 2048.0 / 100e-9).abs() < 1.0);
-    // Sectors up to 208: the rows are 0 to 103 and 104 to 207. The write ended in the first half,
-    // the read in the second.
+    // The sectors go up to 208, so the rows are 0 to 103 and 104 to 207. The write ended in the
+    // first half, the read in the second.
     let disk = &line.disks[0];
     assert_eq!(
         (&disk.writes.cells[..], &disk.reads.cells[..]),
@@ -140,7 +140,7 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
     assert_eq!(disk.reads.requests(1, 0), 1);
 }
 
-/// Two that end first are joined by a third that was there before both.
+/// Two requests that end first are joined by a third that was there before both.
 #[test]
 fn busy_stretches_are_joined_by_one_that_ends_later() {
     let requests = [read(20, 30, 0), read(60, 70, 0), read(10, 100, 0), read(300, 400, 0)];
@@ -149,8 +149,8 @@ fn busy_stretches_are_joined_by_one_that_ends_later() {
     assert_eq!(busy, [90, 0, 0, 100]);
 }
 
-/// Of 100 ns of service 20 are in the first bin and 30 in the last; what was before the phase is
-/// taken to be in it.
+/// Of 100 ns of service, 20 are in the first bin and 30 in the last. Bytes that moved before the
+/// phase count as moved within it.
 #[test]
 fn bytes_are_where_they_were_moved() {
     let long = |started, ended| Served { started, sectors: 1000, ..read(0, ended, 0) };
@@ -169,8 +169,8 @@ fn the_end_of_a_phase_is_part_of_it() {
     assert_eq!(requests, [1, 0, 0, 1]);
 }
 
-/// Its end lets the first one of the phase arrive, so that it came before; after a ramp there is no
-/// such order.
+/// A request whose end lets the first one of the phase arrive came before it. After a ramp there is
+/// no such order.
 #[test]
 fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
     for (ramp, expected) in [(0, 2), (10, 1)] {
@@ -188,8 +188,8 @@ fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
     }
 }
 
-/// Ended at 20 as the last one of the phase did, and told of when the end had been announced: the
-/// closing record counts it not.
+/// A request that ended at 20, like the last one of the phase, but whose entry follows the
+/// announcement of the end. The closing record does not count it.
 #[test]
 fn what_ends_in_the_last_moment_is_of_the_phase_only_before_its_end_is_announced() {
     let entries = [
@@ -214,7 +214,7 @@ fn a_phase_of_no_length_is_a_nanosecond() {
     );
 }
 
-/// Cut off in the measured phase: by an error, and where an entry ends.
+/// The trace is cut off in the measured phase: by an error, and at the end of an entry.
 #[test]
 fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
     let error = || Err(Error::Damaged { at: 9, what: "cut off" });
@@ -316,7 +316,7 @@ proptest! {
             prop_assert_eq!(sum(&|bin| bin.write_bytes.into()), bytes(Op::Write).into());
             let is_there = |one: &&Served, at: u64| one.submitted <= at && at < one.ended;
             let there = |at: u64| own.iter().filter(|one| is_there(one, at)).count();
-            // ns by ns.
+            // Counts ns by ns.
             let depth: usize = (begin..end).map(there).sum();
             prop_assert_eq!(sum(&|bin| bin.depth), depth as u128);
             let mut edge = begin;
