@@ -13,28 +13,28 @@ use crate::sync;
 
 /// The text between a line's last member and its digest.
 const KEY: &str = ",\"chain\":\"";
-/// The end of a line, behind the 64 digits of its digest.
+/// The end of a line, after the 64 digits of its digest.
 const END: &str = "\"}";
 const DIGITS: usize = 64;
 
-/// The state of a chain behind some line.
+/// The state of a chain after some line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chain {
-    /// Whether lines have digests at all: those of older records have none.
+    /// Whether lines have digests at all; those of older records have none.
     is_protected: bool,
     /// The digest of the last line, as the line states it.
     stated: String,
-    /// The same, computed. It differs from the stated one if the line was changed.
+    /// The computed digest of the last line. It differs from `stated` if the line was changed.
     computed: String,
-    /// The last line has no digest that could be read.
+    /// Whether the last line has no readable digest.
     is_broken: bool,
     /// The number of lines so far, damaged ones included.
     lines: usize,
 }
 
 /// The number of lines and the digest of the last one, as the file `trials.last` has them. A line
-/// is in `trials.jsonl` before this counts it, so a crash leaves a file with too small a number at
-/// worst. If lines are removed from the end of `trials.jsonl`, there are fewer than this says.
+/// is in `trials.jsonl` before this counts it. So a crash leaves a file with too small a number at
+/// worst. If lines are removed from the end of `trials.jsonl`, it has fewer lines than this number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastLine {
     pub lines: usize,
@@ -43,7 +43,7 @@ pub struct LastLine {
 }
 
 impl LastLine {
-    /// Reads the file, which has to be exactly what [`LastLine::to_text`] writes.
+    /// Parses the file, which has to be exactly the text of [`LastLine::to_text`].
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let last: Self = serde_json::from_slice(bytes)
             .map_err(|error| format!("not the count of a record's lines: {error}"))?;
@@ -52,8 +52,8 @@ impl LastLine {
         if is_whole { Ok(last) } else { Err("it was changed after it was written".to_owned()) }
     }
 
-    /// Replaces the file as a whole. The rename is the last step: after an error the file is as it
-    /// was.
+    /// Replaces the file as a whole. The rename is the last step, so an error leaves the file
+    /// unchanged.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         sync::write_whole(path, &self.to_text()?)
     }
@@ -64,7 +64,7 @@ impl LastLine {
 }
 
 impl Chain {
-    /// The chain of a file without lines.
+    /// Returns the chain of a file without lines.
     pub fn new(is_protected: bool) -> Self {
         Self { is_protected, ..Self::default() }
     }
@@ -83,9 +83,9 @@ impl Chain {
         }
     }
 
-    /// Checks the digest of the line that follows. After an error the chain goes on behind that
-    /// line, whichever part of it was changed; where that has no digest left, the next line is
-    /// believed, since the error says that the file is damaged.
+    /// Checks the digest of the next line. After an error the chain continues after that line,
+    /// whichever part of it was changed. If that line has no digest, the next one is accepted,
+    /// since the error already says that the file is damaged.
     pub fn check(&mut self, line: &[u8]) -> Result<(), String> {
         self.lines += 1;
         let Some((members, stated)) = split(line) else {
@@ -113,7 +113,7 @@ impl Chain {
         self.is_protected.then_some(last)
     }
 
-    /// Checks that the line that was checked last has the digest that `last` has for it.
+    /// Checks that the last checked line has the digest that `last` has for it.
     pub fn check_last(&self, last: &LastLine) -> Result<(), String> {
         if last.lines != self.lines || [&self.stated, &self.computed].contains(&&last.chain) {
             return Ok(());
@@ -121,9 +121,9 @@ impl Chain {
         Err("its digest differs from the one in trials.last: lines were removed or added".into())
     }
 
-    /// Returns the digest of the line that follows, if it had the members of `bare`, which has no
-    /// digest: the `old`, damaged line states that digest, the `next` line goes on from it, or
-    /// `last` has it.
+    /// Returns the digest of the next line, if the line had the members of `bare`, which lacks a
+    /// digest, and if there is a proof. The proof is that the damaged line `old` states this
+    /// digest, that the digest of the `next` line follows from it, or that `last` has it.
     pub fn proof(
         &self,
         bare: &str,
@@ -145,14 +145,14 @@ impl Chain {
             .find(is_proven)
     }
 
-    /// Makes this digest that of the line that was checked last.
+    /// Sets the digest of the last checked line.
     pub fn go_on_from(&mut self, digest: String) {
         self.computed.clone_from(&digest);
         self.stated = digest;
         self.is_broken = false;
     }
 
-    /// The number of lines so far, damaged ones included.
+    /// Returns the number of lines so far, damaged ones included.
     pub const fn lines(&self) -> usize {
         self.lines
     }
@@ -168,7 +168,7 @@ pub fn bare(line: &[u8]) -> String {
     split(line).map_or_else(|| text(line), |(members, _)| text(members) + "}")
 }
 
-/// Splits a line into what its digest covers and the digest; None if it has none.
+/// Splits a line into the part that its digest covers, and the digest; None if it has none.
 fn split(line: &[u8]) -> Option<(&[u8], &str)> {
     let rest = line.strip_suffix(END.as_bytes())?;
     let (rest, digest) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(bad(&chosen(&[0, 2, 3])), [1]);
         assert_eq!(bad(&chosen(&[0, 1, 1, 2])), [2]);
         assert!(!bad(&chosen(&[0, 2, 1, 3])).is_empty());
-        // Without its digest a line is none of such a file, and is one of an older record.
+        // A line without a digest is invalid in such a file, and valid in an older record.
         assert_eq!(bad(&["{}".to_owned()]), [0]);
         assert_eq!(Chain::new(false).check(b"{}"), Ok(()));
         assert_eq!(Chain::new(false).seal("{}".into()), "{}");

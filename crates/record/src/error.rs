@@ -1,4 +1,4 @@
-//! Everything that can go wrong with a record, said so that one knows what to do.
+//! Everything that can go wrong with a record, with advice on what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub enum RecordError {
         doing: &'static str,
         path: PathBuf,
         folder: PathBuf,
-        /// Trials whose lines are on disk.
+        /// Number of trials whose lines are on disk.
         kept: usize,
         source: io::Error,
     },
@@ -82,7 +82,8 @@ impl RecordError {
     }
 }
 
-/// Says why a folder without a manifest cannot be read: a record that lost its own has lines.
+/// Returns why a folder without a manifest cannot be read. A record that lost its manifest still
+/// has lines.
 fn no_manifest(folder: &Path) -> String {
     let (shown, lines) = (folder.display(), folder.join(name::TRIALS));
     if lines.metadata().is_ok_and(|lines| lines.len() > 0) {
@@ -98,13 +99,14 @@ fn no_manifest(folder: &Path) -> String {
     }
 }
 
-/// Returns advice where a file of a record can be made again from the rest of the record.
+/// Returns advice if a file of a record can be made again from the rest of the record.
 fn repair_of(path: &Path) -> &'static str {
     let is_made_again = [name::TRIALS, name::LAST].iter().any(|name| path.ends_with(name));
     if is_made_again { "; `disklab repair` makes it again from the rest of the record" } else { "" }
 }
 
-/// A library of another build is what a developer meets most, and what no file of theirs explains.
+/// Returns advice for differences. A library of another build is the most frequent one for
+/// developers, and nothing in their own files explains it.
 fn way_out(differences: &[Mismatch]) -> &'static str {
     if differences.iter().any(|difference| difference.what == "tool disk library") {
         "the disk models are in the disk library, and this one is of another build of disklab: \

@@ -1,4 +1,4 @@
-//! Whether two runs of the same trials are the same, byte for byte.
+//! Checks whether two runs of the same trials are the same, byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,12 +13,12 @@ use crate::error::RecordError;
 use crate::outcome::{Outcome, Status};
 use crate::record::Record;
 
-/// The raw files that the same suite, seed and kernel must give again, in this order.
-/// [`names::FSLOAD`] and [`names::PHASES`] are only of trials that have such a workload.
+/// The raw files that the same suite, seed and kernel must give again, in this order. Only trials
+/// with such a workload have [`names::FSLOAD`] and [`names::PHASES`].
 pub const REPEATABLE: [&str; 6] =
     [names::CLOSING, names::FIO, names::FSLOAD, names::STEPS, names::PHASES, names::REQUESTS];
 
-/// The names that [`REPEATABLE`] have in this raw folder.
+/// Returns the names of the [`REPEATABLE`] files in this raw folder.
 fn repeatable(raw: &Path) -> Result<[&'static str; 6], RecordError> {
     let path = raw.join(names::REQUESTS_PACKED);
     let packed = path.try_exists().map_err(RecordError::io("look for", &path))?;
@@ -26,9 +26,12 @@ fn repeatable(raw: &Path) -> Result<[&'static str; 6], RecordError> {
     Ok(REPEATABLE.map(name))
 }
 
-/// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that
-/// of the lines `<SHA-256 or "absent"> <trial>/<file>` of every trial that is ok and `<status or
-/// "missing"> <trial>` of every other, by trial, each with its newline.
+/// Returns the SHA-256 of everything in a record that must repeat, whatever the order of the trials
+/// was.
+///
+/// It covers one line per trial and file, sorted by trial, each with its newline: `<SHA-256 or
+/// "absent"> <trial>/<file>` for every trial that is ok, and `<status or "missing"> <trial>` for
+/// every other.
 pub fn fingerprint(folder: &Path) -> Result<String, RecordError> {
     let mut lines = Vec::new();
     for (trial, (status, raw)) in &trials(folder)? {
@@ -40,7 +43,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, RecordError> {
             let path = raw.join(file);
             let sha256 = sha256_of(&path, &TRACE).map_err(RecordError::io("read", &path))?;
             if matches!(file, names::FSLOAD | names::PHASES) && sha256.is_none() {
-                // Records from before them keep their fingerprints.
+                // Without these lines, records from before these files keep their fingerprints.
                 continue;
             }
             lines.push(format!("{}  {trial}/{file}\n", sha256.as_deref().unwrap_or("absent")));
@@ -49,7 +52,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, RecordError> {
     Ok(digest::sha256_hex(lines.concat().as_bytes()))
 }
 
-/// SHA-256 of each of [`REPEATABLE`] that is there, by name.
+/// Returns the SHA-256 of each of the [`REPEATABLE`] files that exists, by name.
 pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, RecordError> {
     let mut digests = BTreeMap::new();
     for file in repeatable(raw)? {
@@ -59,8 +62,8 @@ pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, RecordErro
     Ok(digests)
 }
 
-/// SHA-256 of each other file in a trial's folder of raw output, by its path there: the console,
-/// the descriptions that the guest got, what power cuts left. Links have none.
+/// Returns the SHA-256 of each other file in a trial's raw folder, by its path there: the console,
+/// the descriptions that the guest got, the disks after power cuts. Links have none.
 pub(crate) fn other_digests(raw: &Path) -> Result<BTreeMap<String, String>, RecordError> {
     let mut digests = BTreeMap::new();
     add_digests(raw, "", &mut digests)?;
@@ -89,8 +92,8 @@ fn add_digests(
     Ok(())
 }
 
-/// Returns the path of a raw file that a line names; None where the path leads out of the folder,
-/// or to anything but a file.
+/// Returns the path of a raw file that a line names; None if the path leads out of the folder, or
+/// to anything but a file.
 fn inside(raw: &Path, file: &str) -> Option<PathBuf> {
     let mut path = raw.to_owned();
     for name in file.split('/') {
@@ -102,14 +105,14 @@ fn inside(raw: &Path, file: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// The raw files of a trial that are not what its numbers were taken from: changed since it was
-/// recorded, or gone.
+/// Returns the raw files of a trial that were changed or removed since it was recorded, so that its
+/// numbers are from other files.
 pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, RecordError> {
     changed_among(record, outcome, |_| true)
 }
 
-/// As [`changed`], of the files but the trace, which is by far the largest and tells by itself
-/// where it is damaged.
+/// Returns the same, without the trace. The trace is by far the largest file, and its reader
+/// detects damage.
 pub fn changed_beside_trace(
     record: &Record,
     outcome: &Outcome,
@@ -131,7 +134,7 @@ fn changed_among(
     let mut other = Vec::new();
     let files = outcome.files.iter().chain(&outcome.other_files);
     for (file, recorded) in files.filter(|(file, _)| wanted(file)) {
-        // A record may name anything: only files in this folder are looked for.
+        // A record may name anything, so only files in this folder are read.
         let now = match inside(&raw, file) {
             Some(path) => read_sha256(&path, &TRACE)?,
             None => None,
@@ -146,7 +149,7 @@ fn changed_among(
 /// A difference between two records that should be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
-    /// A trial is not ok in both; `None` is a trial that has not run.
+    /// A trial is not ok in both records; `None` is a trial that has not run.
     Status { trial: String, first: Option<Status>, second: Option<Status> },
     /// A file is only in the first record.
     OnlyInFirst { trial: String, file: &'static str },
@@ -184,8 +187,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares what must repeat of two records, trial by trial; nothing is the same run twice. Trials
-/// that failed in both are equal, whatever they left.
+/// Compares the files of two records that must repeat, trial by trial. If the result is empty, the
+/// runs are the same. Trials that failed in both are equal, whatever files they left.
 pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, RecordError> {
     let (first, second) = (trials(first)?, trials(second)?);
     let mut differences = Vec::new();
@@ -202,13 +205,13 @@ pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, RecordErr
     Ok(differences)
 }
 
-/// The same of one trial, whose raw output is in these folders.
+/// Compares the files of one trial, whose raw output is in these folders.
 pub(crate) fn compare_raw(
     trial: &str,
     raw_1: &Path,
     raw_2: &Path,
 ) -> Result<Vec<Difference>, RecordError> {
-    // A trace that is packed in one only is in one only by either of its names.
+    // A trace that only one record has packed is compared under both of its names.
     let files: BTreeSet<_> = repeatable(raw_1)?.into_iter().chain(repeatable(raw_2)?).collect();
     let compared = files
         .into_iter()
@@ -220,7 +223,7 @@ fn shown(status: Option<Status>) -> String {
     status.map_or_else(|| "missing".to_owned(), |status| status.to_string())
 }
 
-/// By trial: how it ended, and the folder of its raw output when it is ok.
+/// The status of each trial, and the folder of its raw output if it is ok.
 type Trials = BTreeMap<String, (Option<Status>, Option<PathBuf>)>;
 
 fn trials(folder: &Path) -> Result<Trials, RecordError> {
@@ -268,7 +271,7 @@ fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// The SHA-256 of a file of a kind; none where there is no file.
+/// Returns the SHA-256 of a file of a kind; None if there is no file.
 pub fn sha256_of(path: &Path, kind: &FileKind) -> io::Result<Option<String>> {
     if_there(digest::sha256_of_file(path, kind))
 }

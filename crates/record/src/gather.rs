@@ -1,4 +1,4 @@
-//! Records of some of a suite's trials, made anywhere, added to the record of all of them as they
+//! Adds records of some of a suite's trials, made anywhere, to the record of all trials as they
 //! come.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::writer::{RawFolder, RecordWriter};
 pub struct Taken {
     /// Trials that have their outcome now.
     pub added: Vec<String>,
-    /// Trials that had it before, the same.
+    /// Number of trials that already had the same outcome.
     pub known: usize,
 }
 
@@ -39,8 +39,8 @@ pub enum NotTaken {
 }
 
 impl RecordWriter {
-    /// Adds the trials of `part` that ended, but for those in `without`, and takes their raw output
-    /// from it. A trial that has its result already is held against it.
+    /// Adds the trials of `part` that ended, except those in `without`, and takes their raw output
+    /// from it. A trial that already has its result is compared with it.
     pub fn take(&self, part: &Record, without: &BTreeSet<String>) -> Result<Taken, NotTaken> {
         let differences = self.manifest().mismatches_of_part(part.manifest());
         if !differences.is_empty() {
@@ -74,7 +74,7 @@ impl RecordWriter {
         Ok(raw)
     }
 
-    /// Returns the outcome if its trial is one of ours, and its raw output is what was recorded.
+    /// Returns the outcome if its trial is one of ours, and its raw output is as recorded.
     fn checked(&self, part: &Record, outcome: &Outcome) -> Result<Outcome, NotTaken> {
         let (recorded, now) = (self.key(&outcome.trial), outcome.key.as_deref());
         if recorded != now {
@@ -94,8 +94,8 @@ impl RecordWriter {
         }
     }
 
-    /// Two machines may have run one trial, where one of them timed out. Their results
-    /// are the same.
+    /// Checks trials that are recorded already: two machines may have run one trial, where one of
+    /// them timed out. Their results must be the same.
     fn compare(&self, known: &[Outcome]) -> Result<(), NotTaken> {
         if known.is_empty() {
             return Ok(());
@@ -112,7 +112,7 @@ impl RecordWriter {
             {
                 return conflict(STATUS);
             }
-            // Where one of them failed otherwise, its machine may be why.
+            // If one of them failed for another reason, its machine may be the cause.
             if !is_ok(recorded) || !is_ok(outcome) {
                 continue;
             }

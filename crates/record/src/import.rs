@@ -1,4 +1,4 @@
-//! Records of results that were made elsewhere.
+//! Makes records of results that were measured elsewhere.
 
 use std::fs;
 use std::io;
@@ -11,19 +11,19 @@ use crate::outcome::Outcome;
 use crate::record::Record;
 use crate::{name, sync, whole};
 
-/// A file that results were found in.
+/// A file that contains results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedFile {
-    /// Its name in the record, as [`source_name`] makes it.
+    /// Its name in the record, made by [`source_name`].
     pub name: String,
-    /// Its path now.
+    /// Its present path.
     pub path: PathBuf,
 }
 
 pub use self::ImportedFile as Source;
 
-/// The name of the `index`th source in a record's folder `found`: its own, as far as a name there
-/// can have it.
+/// Returns the name of the `index`th source in a record's folder `found`: its own name, as far as
+/// it is valid there.
 pub fn source_name(index: usize, path: &Path) -> String {
     let own = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fit = |letter: char| if name::is_fit_letter(letter) { letter } else { '_' };
@@ -32,8 +32,8 @@ pub fn source_name(index: usize, path: &Path) -> String {
 }
 
 impl Record {
-    /// Makes a record of results that are there already, in exactly this folder, which must not
-    /// exist. It is whole, or not there.
+    /// Makes a record of existing results in exactly this folder, which must not exist. After a
+    /// crash the record is whole, or does not exist.
     pub fn import(
         folder: &Path,
         manifest: &Manifest,

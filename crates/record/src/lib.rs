@@ -1,21 +1,21 @@
-//! Records: what a run left, on disk. The only writer of results.
+//! Records: the results of runs on disk. This crate is the only writer of results.
 //!
 //! ```text
 //! records/<run>/
-//!   manifest.toml       what was to be run, with what: written once, before the first trial
-//!   trials.jsonl        what became of each trial: one line each, appended and synced
+//!   manifest.toml       the plan of the run and its tools: written once, before the first trial
+//!   trials.jsonl        the outcome of each trial: one line each, appended and synced
 //!   trials.last         the number of lines of trials.jsonl, and the digest of the last one
 //!   raw/<trial>/        a trial's raw output, never changed
 //!   raw/.<trial>.part/  raw output of a trial under way
-//!   found/<n>-<name>    of an imported record: the files that its results were found in
+//!   found/<n>-<name>    of an imported record: the files that contained its results
 //!   lock                held by the process that writes
 //!   trials.jsonl.damaged  the file as it was before a repair; so is trials.last.damaged
 //!   trials.jsonl.torn   half-written lines that a crash left, cut off by a resume
 //! ```
 //!
-//! A trial counts when its line ends in a newline. Its raw output is complete, synced and under its
-//! final name before that, so a crash at any moment leaves either the whole trial, or leftovers
-//! that do not count and that [`Record::resume`] clears away. When a trial is tried again its new
+//! A trial counts when its line ends in a newline. Before that, its raw output is complete, synced
+//! and under its final name. So a crash at any moment leaves either the whole trial, or remains
+//! that do not count and that [`Record::resume`] clears away. When a trial is tried again, its new
 //! line stands below the older ones, and is the one that counts.
 
 mod chain;

@@ -1,5 +1,5 @@
-//! One writer a record. The lock is the kernel's (`flock`) and ends with the process, however that
-//! ends; the file only says who holds it.
+//! Allows one writer per record. The lock is the kernel's (`flock`) and ends with the process,
+//! however the process ends. The file only names the holder.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -13,13 +13,13 @@ use rustix::io::Errno;
 use crate::error::RecordError;
 use crate::name;
 
-/// Who only looks whether a record is written ([`is_written`]) has its lock for a moment; a writer
-/// tries again so often.
+/// Tries of a writer to take the lock, because a program that checks whether a record is written
+/// ([`is_written`]) holds it for a moment.
 const TRIES: u32 = 5;
 const A_LOOK: Duration = Duration::from_millis(20);
 
-/// Held for as long as it lives. The file stays: removing it would let a second writer lock a file
-/// nobody else sees.
+/// A lock, held until it is dropped. The file stays: removing it would let a second writer lock a
+/// file nobody else sees.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -27,8 +27,8 @@ pub struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing alone would leave it to a child process that another thread is just starting,
-        // until that runs its program.
+        // After closing alone, a child process that another thread is just starting would hold the
+        // lock until it executes its program.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -58,7 +58,7 @@ impl Lock {
     }
 }
 
-/// Whether somebody writes the record in `folder` now.
+/// Whether a process is writing the record in `folder` now.
 pub fn is_written(folder: &Path) -> Result<bool, RecordError> {
     let path = folder.join(name::LOCK);
     let file = match disklab_files::open(&path, &disklab_files::SMALL) {
@@ -75,7 +75,7 @@ pub fn is_written(folder: &Path) -> Result<bool, RecordError> {
     }
 }
 
-/// What the holder wrote into the file; it may be about to.
+/// Returns the name of the holder in the file, which the holder may not have written yet.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     match file.take(100).read_to_string(&mut text) {

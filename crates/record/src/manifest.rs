@@ -1,4 +1,4 @@
-//! `manifest.toml`: what a run was to do, and with what. Written once, before the first trial.
+//! `manifest.toml`: the plan of a run and its tools. Written once, before the first trial.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::outcome::Outcome;
 use crate::part::Part;
 use crate::schema::Versioned;
 
-/// The version of the manifest that is written here. Records of version 1 have no digests, of the
+/// The version of the manifests that are written. Records of version 1 have no digests, of the
 /// manifest or of the lines.
 pub const SCHEMA: u32 = 3;
 
-/// The first line of a manifest, in front of the SHA-256 of all lines below it.
+/// The beginning of a manifest's first line, before the SHA-256 of all lines below it.
 const DIGEST: &str = "digest = \"";
 
 /// The value of [`Manifest::executor`] for trials in the fast model of the stack.
@@ -30,7 +30,7 @@ pub struct Manifest {
     schema: u32,
     /// The version of disklab that makes the record.
     pub disklab: String,
-    /// When the run began, RFC 3339.
+    /// Time at which the run began, in RFC 3339.
     pub created: String,
     /// The command line, for the reader.
     pub command: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Manifest {
     /// imported results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
-    /// Ids of second measurements: they tell how far two measurements of one trial are apart.
+    /// Ids of second measurements, which show how far two measurements of one trial are apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,
     /// The place of the trials in the suite, if they are only some of its trials.
@@ -79,15 +79,15 @@ pub struct Manifest {
     pub host: Vec<Fact>,
 }
 
-/// By what verdicts a run decided which trials it needs.
+/// The criteria by which a run decided which trials it needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UntilDecided {
     /// The metrics, spelled as for `compare --metric`.
     pub metrics: Vec<String>,
     pub alpha: f64,
-    /// A share.
+    /// The smallest effect of interest, as a share.
     pub smallest_effect: f64,
-    /// `share` or `any`, as `compare --limit` takes it.
+    /// Error control: `share` or `any`, as `compare --limit` takes it.
     pub limit: String,
     /// The seeds after which interim analyses are made; the last is the run's last seed.
     #[serde(rename = "looks")]
@@ -97,18 +97,19 @@ pub struct UntilDecided {
 /// The disks of a machine that trials ran on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnHost {
-    /// A folder of a filesystem that was there, or a file.
+    /// A folder of an existing filesystem, or a file.
     pub at: Option<PathBuf>,
-    /// The list of disks that might be written; of disks only.
+    /// The list of disks that may be written; only if the trials ran on disks.
     pub allow: Option<PathBuf>,
-    /// By which the order of trials was drawn; of records of before, by nothing of the run.
+    /// Seed for the order of the trials. 0 in older records, whose order does not depend on the
+    /// run.
     #[serde(default)]
     pub order: u32,
-    /// How long nothing ran before each trial. None in older records.
+    /// Time without load before each trial. None in older records.
     pub rest: Option<Nanos>,
-    /// How long a load was warmed up at most, where that was said.
+    /// The longest warm-up of a load, if the user gave one.
     pub warm_up: Option<Nanos>,
-    /// In the order of the array's.
+    /// The disks in the order of the array's.
     #[serde(rename = "disk", default)]
     pub disks: Vec<HostDisk>,
 }
@@ -128,43 +129,44 @@ pub struct HostDisk {
 /// A record that another was merged from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// Its folder's name.
+    /// Name of the record's folder.
     pub record: String,
     pub created: String,
-    /// How many of the trials are from there.
+    /// Number of trials that are from that record.
     pub trials: usize,
 }
 
 /// Seeds that were added to a record after its results could be seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extension {
-    /// When, RFC 3339.
+    /// Time of the extension, in RFC 3339.
     pub created: String,
     /// The command line, for the reader.
     pub command: Vec<String>,
-    /// The last seed before, counted from the record's first; 0 if other seeds than the first ones
-    /// were seen.
+    /// The last seed before, counted from the record's first; 0 if the results of other seeds than
+    /// the first ones were seen.
     pub after: u32,
-    /// The last seed since.
+    /// The last seed after the extension.
     pub upto: u32,
 }
 
-/// Results that somebody else's run left.
+/// Results of somebody else's run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
     /// The axes of the cells, in order.
     pub axes: Vec<String>,
-    /// What was read, as it was named, and what was passed over, each with the reason.
+    /// The paths that the user named for reading, and the files that were not read, each with the
+    /// reason.
     #[serde(default)]
     pub passed_over: Vec<String>,
 }
 
-/// The question, as it was asked.
+/// The question of the run, as the user asked it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Suite {
     pub name: String,
-    /// What the command line changed in it, `policy=pid,devid` each, so that a resume makes the
-    /// same plan.
+    /// The user's changes on the command line, such as `policy=pid,devid`. A resume needs them to
+    /// make the same plan.
     pub set: Vec<String>,
     sha256: String,
     text: String,
@@ -184,34 +186,34 @@ pub struct Kernel {
     /// The origin of its source: a package and its version, or a path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// The commit that its source is of, where git knows, in full; with what was changed since
-    /// told.
+    /// The full commit of the source, if git knows it, and whether the source was changed since.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub revision: String,
     /// The compiler's version line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub compiler: String,
-    /// `untouched`: its btrfs is that of its source. `policies`: disklab's read policies stand
-    /// beside its own, under names that begin with `disklab-`; if the source is a package, plain
-    /// names mean them. Empty in records of older programs, in whose kernels disklab's policies
-    /// stood in the place of the kernel's own.
+    /// Origin of the kernel's btrfs. `untouched`: it is that of the source. `policies`: disklab's
+    /// read policies stand beside its own, under names that begin with `disklab-`; for the source
+    /// of a package, plain names mean disklab's policies. Empty in records of older programs, in
+    /// whose kernels disklab's policies replaced the kernel's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub btrfs: String,
 }
 
 impl Kernel {
-    /// Returns what ran, by [`system`].
+    /// Returns the name of the tested system, by [`system`].
     pub fn system(&self) -> String {
         system(&self.version)
     }
 }
 
-/// Returns what ran, by a kernel's version: `Linux 7.3.4`, or the fast model, which has none.
+/// Returns the name of the tested system by a kernel's version: `Linux 7.3.4`, or the fast model
+/// for an empty version.
 pub fn system(version: &str) -> String {
     if version.is_empty() { "the fast model".to_owned() } else { format!("Linux {version}") }
 }
 
-/// Something to know, by name.
+/// A named fact about the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     pub name: String,
@@ -230,7 +232,7 @@ impl Suite {
         Self { name: name.into(), set, sha256: sha256_hex(text.as_bytes()), text }
     }
 
-    /// The whole file.
+    /// Returns the text of the whole file.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -241,8 +243,8 @@ impl Suite {
 }
 
 impl Manifest {
-    /// A manifest with the suite and its trials; kernels, tools, inputs and host are the caller's
-    /// to add.
+    /// Returns a manifest with the suite and its trials; the caller adds kernels, tools, inputs and
+    /// host.
     pub fn new(disklab: &str, created: &str, suite: Suite, trials: Vec<String>) -> Self {
         Self {
             schema: SCHEMA,
@@ -254,8 +256,8 @@ impl Manifest {
         }
     }
 
-    /// Builds the manifest of a record that lost its own: only the trials that have a line, in the
-    /// order of the lines.
+    /// Builds the manifest of a record that lost its own: with only the trials that have a line, in
+    /// the order of the lines.
     pub(crate) fn of_lines(outcomes: &[Outcome]) -> Self {
         let mut seen = BTreeSet::new();
         let all = outcomes.iter().map(|outcome| &outcome.trial);
@@ -263,7 +265,7 @@ impl Manifest {
         Self::new("", "", Suite::new("", "", Vec::new()), trials)
     }
 
-    /// Reads a manifest, and checks that the suite's text is the one it was written with.
+    /// Parses a manifest, and checks that the suite's text has the recorded digest.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text =
             std::str::from_utf8(bytes).map_err(|error| format!("it is not text: {error}"))?;
@@ -280,7 +282,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Every trial that is to be run, those of a second time behind the others.
+    /// Returns every trial that is to be run; second measurements come after the others.
     pub fn all_trials(&self) -> impl Iterator<Item = &String> {
         self.trials.iter().chain(&self.again)
     }
@@ -291,7 +293,7 @@ impl Manifest {
         self.keys.get(place)
     }
 
-    /// Trials name folders, and each is one trial.
+    /// Checks that every trial can name a folder, and is listed once.
     pub(crate) fn check_trials(&self) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for trial in self.all_trials() {
@@ -320,39 +322,39 @@ impl Manifest {
         Ok(format!("{DIGEST}{}\"\n{text}", sha256_hex(text.as_bytes())))
     }
 
-    /// Whether the manifest and the lines of the record have digests: those of older programs have
+    /// Whether the manifest and the lines of the record have digests. Those of older programs have
     /// none.
     pub fn is_protected(&self) -> bool {
         self.schema > 1
     }
 
-    /// Whether the record has a file that counts its lines: those of older programs have none.
+    /// Whether the record has a file that counts its lines. Records of older programs have none.
     pub fn has_last_line(&self) -> bool {
         self.schema > 2
     }
 
-    /// Makes this the manifest of a new record, though it is from an older one.
+    /// Turns the manifest of an older record into that of a new one.
     pub(crate) fn protect(&mut self) {
         self.schema = SCHEMA;
     }
 
-    /// The chain of the record's lines, in front of the first.
+    /// Returns the chain of the record's lines, before the first.
     pub fn chain(&self) -> Chain {
         Chain::new(self.is_protected())
     }
 
-    /// How many trials the suite asks for.
+    /// Returns the number of trials in the suite.
     pub(crate) fn trials_of_suite(&self) -> usize {
         self.part.as_ref().map_or(self.trials.len(), |part| part.of as usize)
     }
 
-    /// Lists what makes trials run `now` another experiment than those recorded: the program, the
-    /// suite, its trials, the kernels, the tools, the files of the lab. Time, command and host do
-    /// not count.
+    /// Lists the differences that make trials run `now` another experiment than those recorded: the
+    /// program, the suite, its trials, the kernels, the tools, the files of the lab. Time, command
+    /// and host do not count.
     pub fn mismatches(&self, now: &Self) -> Vec<Mismatch> {
         let mut found = self.question_mismatches(now);
         found.extend(mismatched("kernel", &self.kernel_facts(), &now.kernel_facts()));
-        // Of what was not there, there is no result.
+        // No result depends on a tool that was not there.
         let is_new = |fact: &&Fact| {
             !self.tools.iter().any(|tool| tool.name == fact.name && tool.value == NOT_THERE)
         };
@@ -383,7 +385,7 @@ impl Manifest {
         Some((1, count))
     }
 
-    /// Whether both are of one suite, with different seeds of which they share none: they can be
+    /// Whether both manifests are of one suite, with disjoint seeds, so that their results can be
     /// pooled.
     pub fn has_other_seeds(&self, other: &Self) -> bool {
         let settings = |manifest: &Self| -> Vec<String> {
@@ -404,8 +406,8 @@ impl Manifest {
         self.suite.set.push(format!("{SEEDS}={seeds}"));
     }
 
-    /// The manifest that this record has once the trials of `now` are added to its own, which are
-    /// among them: the same suite with more seeds. An error lists what else differs.
+    /// Returns the manifest after adding the trials of `now`, which contain the record's own: the
+    /// same suite with more seeds. An error lists the other differences.
     pub(crate) fn extended_to(
         &self,
         now: &Self,
@@ -434,7 +436,7 @@ impl Manifest {
         let mut extended = self.clone();
         extended.suite.set.clone_from(&now.suite.set);
         extended.trials.clone_from(&now.trials);
-        // Older records have none.
+        // Older records have no keys.
         if !self.keys.is_empty() {
             extended.keys.clone_from(&now.keys);
         }
@@ -444,7 +446,7 @@ impl Manifest {
         Ok(extended)
     }
 
-    /// Lists what makes a record of some of these trials one of another experiment.
+    /// Lists the differences that make a record of some of these trials one of another experiment.
     pub fn mismatches_of_part(&self, part: &Self) -> Vec<Mismatch> {
         let mut found = self.question_mismatches(part);
         let all = [
@@ -453,7 +455,7 @@ impl Manifest {
             ("input", self.inputs.clone(), part.inputs.clone()),
         ];
         for (kind, mut whole, own) in all {
-            // Other trials may need more than these.
+            // Other trials may need further facts.
             whole.retain(|fact| own.iter().any(|known| known.name == fact.name));
             found.extend(mismatched(kind, &whole, &own));
         }
@@ -482,21 +484,21 @@ impl Manifest {
         self.executor.clone().unwrap_or_else(|| executor(self.on_host.as_ref()))
     }
 
-    /// Whether the trials ran in the fast model of the stack, whose results serve searches alone.
+    /// Whether the trials ran in the fast model of the stack, whose results serve searches only.
     pub fn is_of_model(&self) -> bool {
         self.executor.as_deref() == Some(MODEL)
     }
 
-    /// The number of trials of the whole suite, if the suites have different numbers.
+    /// Returns the difference in the number of trials of the whole suite, if there is one.
     pub(crate) fn mismatched_size(&self, now: &Self) -> Option<Mismatch> {
         let size = |manifest: &Self| format!("{} trials", manifest.trials_of_suite());
         Mismatch::between("the whole suite", size(self), size(now))
     }
 
-    /// Each of the kernels, by its name.
+    /// Returns a fact for each kernel, by its name.
     pub(crate) fn kernel_facts(&self) -> Vec<Fact> {
         let fact = |kernel: &Kernel| {
-            // Source and compiler are in the key.
+            // The key covers source and compiler.
             let Kernel { name, version, key, sha256, config_sha256, .. } = kernel;
             let value = format!(
                 "{version}, key {key}, SHA-256 {sha256}, of its configuration {config_sha256}"
@@ -506,7 +508,8 @@ impl Manifest {
         self.kernels.iter().map(fact).collect()
     }
 
-    /// A trial of both that is not what it was, though its name and all files are.
+    /// Returns a trial of both manifests whose key differs, though its name and all files are the
+    /// same.
     fn mismatched_key(&self, now: &Self) -> Option<Mismatch> {
         let mut keys = self.trials.iter().zip(self.keys.iter().zip(&now.keys));
         keys.find_map(|(trial, (recorded, now))| {
@@ -518,18 +521,18 @@ impl Manifest {
 /// The name of the seeds among the settings of a suite.
 const SEEDS: &str = "seeds";
 
-/// Returns the value of a setting, if it is that of the seeds.
+/// Returns the value of a setting if it sets the seeds.
 fn seeds_setting(setting: &str) -> Option<&str> {
     setting.strip_prefix(SEEDS)?.strip_prefix('=')
 }
 
-/// The name in messages of what `--set` and `--seeds` changed.
+/// The name of changes by `--set` and `--seeds` in messages.
 pub(crate) const SETTINGS: &str = "settings of the suite";
 
-/// The value of a tool that some trials need, and were left out for.
+/// The value of a missing tool that some trials need, which were left out.
 pub const NOT_THERE: &str = "not there";
 
-/// Checks that a manifest is as it was written.
+/// Checks that a manifest fits its digest.
 fn check_digest(text: &str, schema: u32) -> Result<(), String> {
     let stated = text.strip_prefix(DIGEST).and_then(|rest| rest.split_once("\"\n"));
     match stated {
@@ -568,7 +571,7 @@ fn until(decided: Option<&UntilDecided>) -> String {
     )
 }
 
-/// Facts compared by name; their order does not matter.
+/// Compares facts by name; their order does not matter.
 fn mismatched(kind: &str, recorded: &[Fact], now: &[Fact]) -> Vec<Mismatch> {
     let value = |facts: &[Fact], name: &str| {
         let fact = facts.iter().find(|fact| fact.name == name);

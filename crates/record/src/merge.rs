@@ -1,4 +1,4 @@
-//! Records of parts of one suite, put together: what a run of all of them would have left.
+//! Merges records of parts of one suite into the record that a run of all parts would have left.
 
 mod agree;
 mod choose;
@@ -28,22 +28,23 @@ use crate::{lock, name, sync, whole};
 pub struct Merged {
     /// Trials of the new record.
     pub trials: usize,
-    /// All that the suite asks for.
+    /// Number of trials that the suite asks for.
     pub of: usize,
-    /// Results that another record had too, byte for byte.
+    /// Number of results that another record has too, byte for byte.
     pub duplicates: usize,
-    /// Trials that failed or were not run in one record, and have a result in another.
+    /// Number of trials that failed or were not run in one record, and have a result in another.
     pub superseded: usize,
-    /// Raw files that are not what was recorded of them: another record's were taken.
+    /// Raw files that differ from the recorded digests, so that another record's were taken.
     pub damaged: Vec<PathBuf>,
     /// The first and the last seed of all, if the records have different seeds.
     pub pooled: Option<(u32, u32)>,
-    /// The seeds that were begun when others could be seen, and so count as added after a look.
+    /// Seeds that were begun when results of others could be seen, which counts as an addition
+    /// after a look.
     pub extended: Vec<Extension>,
 }
 
-/// Merges `records` into a new one in exactly this folder, which must not exist. It is whole, or
-/// not there. `made` has what the new manifest says of itself: when and by which command.
+/// Merges `records` into a new one in exactly this folder, which must not exist. After a crash the
+/// record is whole, or does not exist. `made` has the time and the command for the new manifest.
 pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, MergeError> {
     if to.exists() {
         return Err(RecordError::Exists { folder: to.to_owned() }.into());
@@ -112,7 +113,7 @@ fn write(
     chosen: &Chosen,
     manifest: &Manifest,
 ) -> Result<Chain, RecordError> {
-    // What a record has that is written in its place; nobody holds it yet.
+    // A record that is written in place has this file. Nobody holds the lock yet.
     let lock = part.join(name::LOCK);
     File::create_new(&lock).map_err(RecordError::io("create", &lock))?;
     let trials = part.join(name::TRIALS);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Something that is not as it was when the record was begun.
+/// A difference from the time when the record was begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     pub what: String,
@@ -11,7 +11,7 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// Compares two values of one thing; None if they are the same.
+    /// Compares two values of one name; None if they are the same.
     pub(crate) fn between(
         what: impl Into<String>,
         recorded: impl Into<String>,

@@ -2,7 +2,7 @@
 
 pub(crate) use disklab_protocol::names::{LAST, LOCK, MANIFEST, RAW, TRIALS};
 
-/// File systems allow 255 bytes; the rest is for what is put around a name here.
+/// Most bytes of a name. Filesystems allow 255; the rest is for the marks that are added here.
 const LONGEST: usize = 200;
 
 /// A name that no folder in a record can have.
@@ -13,7 +13,7 @@ const LONGEST: usize = 200;
 )]
 pub struct UnfitName(pub String);
 
-/// Whether `name` can be a folder of its own anywhere, with room for the marks put on it here.
+/// Whether `name` can be a folder of its own anywhere, with room for the marks that are added here.
 pub fn is_fit(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST
@@ -25,18 +25,18 @@ pub fn is_fit_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "+-_.,:=@%".contains(letter)
 }
 
-/// A trial's folder of raw output while the trial runs.
+/// Returns the name of a trial's folder of raw output while the trial runs.
 pub fn part(trial: &str) -> String {
     format!(".{trial}.part")
 }
 
-/// A trial's folder of raw output by attempt, from 1. `~` is in no trial's name, so no two attempts
-/// share a folder.
+/// Returns the name of a trial's folder of raw output by attempt, from 1. `~` is in no trial's
+/// name, so no two attempts share a folder.
 pub fn attempt(trial: &str, attempt: u32) -> String {
     if attempt == 1 { trial.to_owned() } else { format!("{trial}~{attempt}") }
 }
 
-/// Whether `folder` is one that [`attempt`] makes for some trial.
+/// Whether `folder` is a name that [`attempt`] returns for some trial.
 pub fn is_attempt(folder: &str) -> bool {
     let (trial, number) = folder.split_once('~').unwrap_or((folder, "2"));
     is_fit(trial) && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! `trials.jsonl`: what became of each trial, one line of JSON each.
+//! `trials.jsonl`: the outcome of each trial, one line of JSON each.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,51 +13,51 @@ use crate::chain::{Chain, LastLine};
 use crate::name;
 use crate::schema::Versioned;
 
-/// The version of the lines written and read here.
+/// The version of the lines that are written and read.
 pub const SCHEMA: u32 = 1;
 
-/// What became of one trial, the first time or a later one.
+/// The outcome of one attempt of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The trial's id, as in the manifest.
     pub trial: String,
-    /// As in the manifest. The writer sets it; older records have none.
+    /// The trial's key, as in the manifest. The writer sets it; older records have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     pub cell: Cell,
     pub seed_index: u32,
     pub seed: Seed,
     pub status: Status,
-    /// Why it is not `ok`.
+    /// Why the status is not `ok`.
     pub reason: Option<String>,
-    /// Of one that failed, whose fault it is. Older records do not say, nor do those of a machine's
-    /// own disks.
+    /// Whose fault a failure is. It is missing in older records, and in those of a machine's own
+    /// disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
     /// The guest's clock at its end.
     pub virtual_ns: Option<Nanos>,
-    /// How long it took here, in milliseconds. The one number that differs between two equal runs.
+    /// Wall time of the trial in milliseconds: the only number that differs between two equal runs.
     pub wall_ms: u64,
     pub sample: Option<Sample>,
     pub remarks: Vec<Remark>,
-    /// The folder of its raw output, from the record's. The writer sets it.
+    /// Path of the folder with its raw output, from the record's folder. The writer sets it.
     pub raw: Option<String>,
     /// SHA-256 of the raw files that its numbers come from, by name. The writer sets it; older
     /// records have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// SHA-256 of its other raw files, by their paths in its folder. They may differ between two
-    /// machines: nothing but damage is found by them. The writer sets it; older records have none.
+    /// machines, so they only serve to find damage. The writer sets it; older records have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_files: BTreeMap<String, String>,
-    /// Digests of the prepared disks it began on, in the order of the disks. None for bare disks,
+    /// Digests of the prepared disks it began on, in the order of the disks. Empty for bare disks,
     /// and in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<String>,
-    /// Numbers that are not fio's, or not all that fio says: of results that were imported.
+    /// Numbers that are not fio's, or only some of fio's, of imported results.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: Measures,
-    /// Where an imported result was found.
+    /// The source of an imported result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundAt>,
 }
@@ -65,9 +65,9 @@ pub struct Outcome {
 /// The source of an imported result, as the record keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundAt {
-    /// From the record's folder: `found/3-fio.json`.
+    /// Path from the record's folder: `found/3-fio.json`.
     pub file: String,
-    /// Where in it.
+    /// Place in the file.
     pub place: String,
 }
 
@@ -75,53 +75,53 @@ pub struct FoundAt {
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Ok,
-    /// It ran, and gave no result.
+    /// The trial ran, and gave no result.
     Failed,
-    /// It could not be run here.
+    /// The trial could not be run here.
     Skipped,
-    /// The user stopped it.
+    /// The user stopped the trial.
     Interrupted,
-    /// It was not needed: every verdict that it could have served was given without it.
+    /// The trial was not needed: every verdict that it could have served was given without it.
     #[serde(rename = "spared")]
     NotNeeded,
 }
 
-/// Whose fault a failure is.
+/// The cause of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fault {
-    /// Its own: it fails in the same way everywhere.
+    /// The trial itself: it fails in the same way everywhere.
     Trial,
-    /// It may be that of the machine, which had no room, killed it, or was too slow.
+    /// Perhaps the machine, which had no room, killed the trial, or was too slow.
     Machine,
 }
 
-/// Writes the word that `trials.jsonl` has.
+/// Writes the status as the word in `trials.jsonl`.
 impl fmt::Display for Status {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         self.serialize(out)
     }
 }
 
-/// In a trial's id, between the values of its cell and the index of its seed.
+/// Text in a trial's id between the values of its cell and the index of its seed.
 const SEED: &str = "+s";
 
-/// The same of a trial that is measured a second time, before the seed.
+/// Text before the seed in the id of a second measurement.
 const AGAIN: &str = "+again";
 
-/// The id of a trial's second measurement.
+/// Returns the id of a trial's second measurement.
 pub fn again(id: &str) -> String {
     let (cell, seed) = id.rsplit_once(SEED).unwrap_or((id, ""));
     format!("{cell}{AGAIN}{SEED}{seed}")
 }
 
-/// The id of the trial whose second measurement this is.
+/// Returns the id of the trial whose second measurement this is.
 pub fn first_of(again: &str) -> Option<String> {
     let (cell, seed) = again.rsplit_once(SEED)?;
     Some(format!("{}{SEED}{seed}", cell.strip_suffix(AGAIN)?))
 }
 
-/// The index of the seed in a trial's id.
+/// Returns the index of the seed in a trial's id.
 pub fn seed_of_id(id: &str) -> Option<u32> {
     id.rsplit_once(SEED)?.1.parse().ok()
 }
@@ -136,14 +136,14 @@ impl Cell {
         self.0.iter().find(|(known, _)| known == axis).map(|(_, value)| value.as_str())
     }
 
-    /// The same cell, but for one axis.
+    /// Returns the cell without one axis.
     #[must_use]
     pub fn without(&self, axis: &str) -> Self {
         Self(self.0.iter().filter(|(known, _)| known != axis).cloned().collect())
     }
 
-    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their
-    /// order. An axis that the id has no value for is left out.
+    /// Returns the cell of a trial that has not run: its id is made of the values of `axes`, in
+    /// their order. An axis without a value in the id is left out.
     pub fn of_id(id: &str, axes: &[String]) -> Self {
         let values = id.rsplit_once(SEED).map_or(id, |(values, _)| values).split('+');
         // An id has `=` for the `:` of a policy and `%` for the `/` of a kernel's path.
@@ -179,7 +179,7 @@ impl<'de> Deserialize<'de> for Cell {
 }
 
 impl Outcome {
-    /// The outcome of a trial of which nothing else is known.
+    /// Returns an outcome of which only these fields are known.
     pub fn new(trial: String, cell: Cell, seed_index: u32, seed: Seed, status: Status) -> Self {
         Self {
             trial,
@@ -203,19 +203,19 @@ impl Outcome {
         }
     }
 
-    /// Whether its numbers are ones that verdicts may rest on: it is ok, and nothing in it
-    /// contradicts the rest.
+    /// Whether verdicts may rest on its numbers: it is ok, and no remark doubts them.
     pub fn is_sound(&self) -> bool {
         self.status == Status::Ok && !self.remarks.iter().any(Remark::doubts)
     }
 
-    /// Whether its line was damaged and made again from raw files, and no digest proves that it is
-    /// the one that was written.
+    /// Whether its line was damaged and made again from raw files, without a digest that proves the
+    /// line equal to the original.
     pub fn is_made_again(&self) -> bool {
         self.remarks.contains(&Remark::MadeAgain)
     }
 
-    /// Whether it failed, and would anywhere: a result of the same trial contradicts it.
+    /// Whether it failed and would fail everywhere, so that a result of the same trial contradicts
+    /// it.
     pub fn fails_everywhere(&self) -> bool {
         self.status == Status::Failed && self.fault == Some(Fault::Trial)
     }
@@ -237,35 +237,36 @@ impl Outcome {
     }
 }
 
-/// A whole `trials.jsonl`.
+/// The contents of a `trials.jsonl`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lines {
-    /// In the order of the file.
+    /// Outcomes in the order of the file.
     pub outcomes: Vec<Outcome>,
     /// Bytes up to and with the last newline.
     pub whole: usize,
-    /// Bytes after it: a line that is being written, or that a crash cut off. It does not count.
+    /// Bytes after the last newline: a line that is being written, or that a crash cut off. It does
+    /// not count.
     pub torn: usize,
-    /// The digests' chain behind the last line.
+    /// The digests' chain after the last line.
     pub chain: Chain,
 }
 
-/// A line that cannot be read, though it is whole.
+/// A whole line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
-    /// From 1.
+    /// Number of the line, from 1.
     pub line: usize,
     pub message: String,
 }
 
-/// Reads the lines of a `trials.jsonl`; `chain` is that of the manifest, `last` what `trials.last`
-/// had before. Only a last line without a newline is forgiven.
+/// Parses the lines of a `trials.jsonl`; `chain` is that of the manifest, `last` the contents of
+/// `trials.last` from before. Only a last line without a newline is tolerated.
 pub fn parse(bytes: &[u8], chain: Chain, last: Option<&LastLine>) -> Result<Lines, BadLine> {
     let (lines, bad) = parse_what_can_be(bytes, chain, last);
     bad.into_iter().next().map_or(Ok(lines), Err)
 }
 
-/// The lines of a `trials.jsonl` that can be read, and those that cannot.
+/// Returns the lines of a `trials.jsonl` that can be read, and those that cannot.
 pub fn parse_what_can_be(
     bytes: &[u8],
     mut chain: Chain,

@@ -1,18 +1,18 @@
-//! A record of some of a suite's trials, to be merged with those of the others.
+//! A record of some of a suite's trials, to be merged with records of the others.
 
 use serde::{Deserialize, Serialize};
 
-/// Which of a suite's trials a record is for.
+/// The trials of a suite that a record is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// How many the suite asks for.
+    /// Number of trials in the suite.
     pub of: u32,
-    /// The place of each of the record's trials among them, from 0, in rising order.
+    /// The place of each of the record's trials in the suite, from 0, in rising order.
     pub at: Vec<u32>,
 }
 
 impl Part {
-    /// Whether it can be the part that so many trials are.
+    /// Checks that the part can be that of so many trials.
     pub(crate) fn check(&self, trials: usize) -> Result<(), String> {
         if self.at.len() != trials {
             return Err(format!(

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::error::RecordError;
 
-/// All files and folders; links and whatever else is no raw output. `to` is there.
+/// Copies all files and folders; links and other entries are no raw output. The folder `to` must
+/// exist.
 pub fn copy_contents(from: &Path, to: &Path) -> Result<(), RecordError> {
     for entry in fs::read_dir(from).map_err(RecordError::io("read", from))? {
         let entry = entry.map_err(RecordError::io("read", from))?;

@@ -1,4 +1,4 @@
-//! A record, read.
+//! Reads records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,23 +16,23 @@ use crate::outcome::{self, BadLine, Lines, Outcome};
 /// The folder below the current one in which runs put their records.
 pub const FOLDER: &str = "records";
 
-/// How to name a record to a later command: short where that finds it.
+/// Returns the name of a record for a later command, short if the command finds that.
 pub fn name_of(folder: &Path) -> String {
     let short = folder.strip_prefix(FOLDER).ok().and_then(Path::to_str);
     short.map_or_else(|| folder.display().to_string(), str::to_owned)
 }
 
-/// The same for a shell: quoted where it has to be.
+/// Returns the same name for a shell, quoted if necessary.
 pub fn name_in_shell(folder: &Path) -> String {
     in_shell(&name_of(folder))
 }
 
-/// The name of a record's copy of its suite in messages.
+/// Returns the name of a record's copy of its suite in messages.
 pub fn suite_file(folder: &Path) -> String {
     format!("{} (its copy of the suite)", folder.join(name::MANIFEST).display())
 }
 
-/// A record as it was when it was opened. Reading takes no lock: a run may go on meanwhile.
+/// A record as it was when it was opened. Reading takes no lock, so a run may go on meanwhile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     folder: PathBuf,
@@ -40,7 +40,7 @@ pub struct Record {
     lines: Lines,
 }
 
-/// At most so many damaged lines are listed one by one.
+/// Most damaged lines that are listed one by one.
 const MOST_TOLD: usize = 20;
 
 impl Record {
@@ -50,8 +50,8 @@ impl Record {
         Ok(Self { folder: folder.to_owned(), manifest, lines })
     }
 
-    /// Reads what is left of a damaged record, and returns a sentence on each thing that is lost.
-    /// Without a manifest its trials are those that have a line. An error where there is neither.
+    /// Reads the rest of a damaged record, and returns a sentence about each lost part. Without a
+    /// manifest its trials are those that have a line. Fails if it has neither manifest nor lines.
     pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), RecordError> {
         let mut lost = Vec::new();
         let manifest = read_manifest(folder);
@@ -63,7 +63,8 @@ impl Record {
         });
         let lines = match read_own(&path) {
             Ok(bytes) => {
-                // Without a manifest nothing says whether lines have digests; all or none have.
+                // Without a manifest, the lines show whether they have digests; all have them or
+                // none.
                 let has_digests = || bytes.windows(9).any(|bytes| bytes == b"\"chain\":\"");
                 let chain =
                     manifest.as_ref().map_or_else(|_| Chain::new(has_digests()), Manifest::chain);
@@ -97,7 +98,7 @@ impl Record {
         Ok((Self { folder: folder.to_owned(), manifest, lines }, lost))
     }
 
-    /// Says in a sentence how many of the trials have lines that were made again without a proof;
+    /// Returns a sentence with the number of trials whose lines were made again without a proof;
     /// None if there are none.
     pub fn made_again(&self) -> Option<String> {
         let all = self.outcomes().into_iter().chain(self.again());
@@ -119,29 +120,29 @@ impl Record {
         &self.manifest
     }
 
-    /// Every line, those of earlier attempts too, in the order they were written.
+    /// Returns every line, including those of earlier attempts, in the order of writing.
     pub fn lines(&self) -> &[Outcome] {
         &self.lines.outcomes
     }
 
-    /// Bytes of a last line that is not whole: a run is writing it, or a crash cut it off. It does
-    /// not count.
+    /// Returns the bytes of an incomplete last line, which a run is writing, or a crash cut off. It
+    /// does not count.
     pub fn torn_bytes(&self) -> usize {
         self.lines.torn
     }
 
-    /// Every trial of the manifest, in its order, with the outcome that counts; `None` when it has
-    /// not run.
+    /// Returns every trial of the manifest, in its order, with the outcome that counts; `None` if
+    /// it has not run.
     pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {
         self.last_of(&self.manifest.trials)
     }
 
-    /// The same of the trials that were measured a second time, which no result is of.
+    /// Returns the same for second measurements, which count for no result.
     pub fn again(&self) -> Vec<(&str, Option<&Outcome>)> {
         self.last_of(&self.manifest.again)
     }
 
-    /// Trials that have a result twice: the first and the second.
+    /// Returns the trials that have two results: the first and the second.
     pub fn pairs(&self) -> Vec<(&Outcome, &Outcome)> {
         let pair = |(id, second): (&str, Option<&'_ Outcome>)| {
             let second = self.outcome(second?.trial.as_str())?;
@@ -155,12 +156,13 @@ impl Record {
         trials.iter().map(|trial| (trial.as_str(), last.get(trial.as_str()).copied())).collect()
     }
 
-    /// The outcome of `trial` that counts.
+    /// Returns the outcome of `trial` that counts.
     pub fn outcome(&self, trial: &str) -> Option<&Outcome> {
         self.lines.outcomes.iter().rev().find(|outcome| outcome.trial == trial)
     }
 
-    /// Trials with raw output that is not whole: they run now, or ran when their run was killed.
+    /// Returns the trials with incomplete raw output: they run now, or ran when their run was
+    /// killed.
     pub fn under_way(&self) -> BTreeSet<String> {
         let folders = fs::read_dir(self.folder.join(name::RAW)).into_iter().flatten().flatten();
         let parts: BTreeSet<String> =
@@ -169,7 +171,7 @@ impl Record {
         trials.filter(|trial| parts.contains(&name::part(trial))).cloned().collect()
     }
 
-    /// The folder of an outcome's raw output.
+    /// Returns the folder of an outcome's raw output.
     pub fn raw(&self, outcome: &Outcome) -> Option<PathBuf> {
         outcome.raw.as_ref().map(|raw| self.folder.join(raw))
     }
@@ -179,8 +181,8 @@ fn count_were(lines: usize) -> String {
     if lines == 1 { "1 line was".to_owned() } else { format!("{lines} lines were") }
 }
 
-/// Outcomes that belong to no trial of the manifest count nowhere: a sentence, where there are
-/// some.
+/// Returns a sentence about outcomes that belong to no trial of the manifest, which do not count;
+/// None if there are none.
 fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
     let listed: BTreeSet<&str> = manifest.all_trials().map(String::as_str).collect();
     let mut others = lines
@@ -200,7 +202,7 @@ fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String>
     ))
 }
 
-/// By trial; a later line overrides an earlier one.
+/// Returns the last outcome of each trial; a later line overrides an earlier one.
 pub(crate) fn last_outcomes(lines: &[Outcome]) -> BTreeMap<&str, &Outcome> {
     lines.iter().map(|outcome| (outcome.trial.as_str(), outcome)).collect()
 }
@@ -239,7 +241,7 @@ fn read_last(folder: &Path, manifest: &Manifest) -> Result<Option<LastLine>, Rec
 }
 
 pub(crate) fn read_lines(folder: &Path, manifest: &Manifest) -> Result<Lines, RecordError> {
-    // Before the lines, which a run may add to meanwhile.
+    // The count is read before the lines, because a run may add lines meanwhile.
     let last = read_last(folder, manifest)?;
     let path = folder.join(name::TRIALS);
     outcome::parse(&read_own(&path)?, manifest.chain(), last.as_ref())

@@ -1,8 +1,8 @@
-//! Damaged lines of `trials.jsonl`, made again from the raw files of their trials.
+//! Repairs damaged lines of `trials.jsonl` from the raw files of their trials.
 //!
-//! A line is known to be what was written if its digest fits: the digest that the damaged line
-//! states, that the next line goes on from, or that `trials.last` has. A line without such a proof
-//! gets the remark [`Remark::MadeAgain`], and the digests behind it are made anew.
+//! A digest can prove that a repaired line equals the original. The damaged line states this
+//! digest, the next line's digest follows from it, or `trials.last` has it. A line without such a
+//! proof gets the remark [`Remark::MadeAgain`], and the digests after it are computed anew.
 
 mod pieces;
 mod scanned;
@@ -28,32 +28,32 @@ use pieces::{Piece, pieces};
 use scanned::{Scanned, member};
 
 /// Replaces the numbers of an outcome by those that follow from the raw files in a folder, and its
-/// cell and seed by those of its trial. An error says why there are none.
+/// cell and seed by those of its trial. An error says why that is impossible.
 pub type Derive<'a> = &'a dyn Fn(&Path, &mut Outcome) -> Result<(), String>;
 
 /// The result of a repair.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub struct Repaired {
-    /// Trials whose lines are the ones that were written: a digest proves it.
+    /// Trials whose lines equal the originals, as a digest proves.
     pub restored: Vec<String>,
-    /// Trials whose lines were made again, without such a proof.
+    /// Trials whose lines were made again without such a proof.
     pub made_again: Vec<String>,
-    /// Damaged lines that are as they were.
+    /// Damaged lines that were left unchanged.
     pub left: Vec<LeftLine>,
-    /// The number of copies of other lines that were taken out.
+    /// Number of copies of other lines that were removed.
     pub copies: usize,
-    /// The number of lines of which nothing is left.
+    /// Number of lines that are lost.
     pub lost: usize,
-    /// Whether the count of lines is another one.
+    /// Whether the count of lines was changed.
     pub count_written: bool,
-    /// Copies of the damaged files.
+    /// Paths of the copies of the damaged files.
     pub kept: Vec<PathBuf>,
 }
 
 /// A damaged line that could not be made again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftLine {
-    /// From 1, in the repaired file.
+    /// Number of the line, from 1, in the repaired file.
     pub line: usize,
     pub trial: Option<String>,
     pub reason: String,
@@ -67,8 +67,8 @@ impl Repaired {
 }
 
 /// Makes the damaged and the removed lines of a record again. The damaged files are kept beside the
-/// new ones, and each is replaced as a whole: after a crash another repair goes on. With `dry_run`
-/// nothing is written.
+/// new ones. Each file is replaced as a whole, so another repair continues after a crash. With
+/// `dry_run` nothing is written.
 pub fn repair(folder: &Path, dry_run: bool, derive: Derive) -> Result<Repaired, RecordError> {
     let (manifest, _lock) = locked(folder)?;
     let (lines, last) = (folder.join(name::TRIALS), folder.join(name::LAST));
@@ -107,7 +107,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, RecordError> {
     }
 }
 
-/// Keeps the content of a file beside it, under a name that nothing has.
+/// Copies the content of a file beside it, under an unused name.
 fn keep(path: &Path, content: Option<&[u8]>) -> Result<Option<PathBuf>, RecordError> {
     let Some(content) = content else { return Ok(None) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -123,16 +123,16 @@ fn keep(path: &Path, content: Option<&[u8]>) -> Result<Option<PathBuf>, RecordEr
 
 /// The outcome of a line that is made again.
 struct Made {
-    /// By the damaged line, with the digests of raw files as they are now.
+    /// The outcome from the damaged line, with the digests of raw files as they are now.
     scanned: Outcome,
-    /// By the raw files.
+    /// The outcome from the raw files.
     derived: Option<Outcome>,
-    /// The reason why neither is taken without a proof.
+    /// Why neither is accepted without a proof.
     why_not: Option<String>,
 }
 
 impl Made {
-    /// The outcomes that the line may have had. Older lines have no digests of other files.
+    /// Returns the outcomes that the line may have had. Older lines have no digests of other files.
     fn variants(&self) -> impl Iterator<Item = Outcome> {
         let older = |outcome: &Outcome| Outcome { other_files: BTreeMap::new(), ..outcome.clone() };
         let both = [Some(&self.scanned), self.derived.as_ref()].into_iter().flatten();
@@ -142,9 +142,9 @@ impl Made {
 
 /// A line of the new file.
 enum NewLine {
-    /// Without its digest.
+    /// A line without its digest.
     Bare { trial: String, attempt: u32, text: String },
-    /// A damaged line that stays as it was.
+    /// A damaged line that stays unchanged.
     Left { bytes: Vec<u8>, trial: Option<String>, reason: String },
 }
 
@@ -156,7 +156,7 @@ struct Work<'a> {
     derive: Derive<'a>,
     /// Folders of raw output that no line names, the oldest first.
     free: Vec<String>,
-    /// The chain of the old file behind the line that was looked at last.
+    /// The chain of the old file after the line that was read last.
     old: Chain,
     new: Chain,
     /// Lines that are in the new file, without their digests.
@@ -181,7 +181,8 @@ impl<'a> Work<'a> {
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let (lines, mut torn) = bytes.split_at(whole);
         let mut pieces = pieces(lines, self.manifest.chain());
-        // What a run was writing when it was killed is no line. What was counted is one.
+        // An incomplete line from a killed run does not count. If the count includes it, it was a
+        // line.
         if self.count.as_ref().is_some_and(|count| count.lines > pieces.len()) && !torn.is_empty() {
             pieces.push(Piece { from: whole, bytes: torn, is_good: false });
             torn = &[];
@@ -209,7 +210,7 @@ impl<'a> Work<'a> {
         Ok(text)
     }
 
-    /// The folders of raw output that no good line names, the oldest first.
+    /// Returns the folders of raw output that no good line names, the oldest first.
     fn unnamed(&self, pieces: &[Piece]) -> Vec<String> {
         let good = pieces.iter().filter(|piece| piece.is_good);
         let named: BTreeSet<String> = good.filter_map(Piece::raw).collect();
@@ -231,7 +232,7 @@ impl<'a> Work<'a> {
     /// Returns the new line for a piece of the old file; None for a copy of a line.
     fn line(&mut self, piece: &Piece, next: Option<&[u8]>) -> Result<Option<NewLine>, RecordError> {
         let before = self.old.clone();
-        // Damage is what is to be mended here.
+        // The error is ignored, because repairing the damage is the purpose.
         let _ = self.old.check(piece.bytes);
         let scanned = Scanned::read(piece.bytes);
         let text = chain::bare(piece.bytes);
@@ -299,8 +300,8 @@ impl<'a> Work<'a> {
         Ok(NewLine::Bare { trial: outcome.trial, attempt: number(folder), text })
     }
 
-    /// The folders of raw output that a damaged line can be of: the one that it names, the only one
-    /// of its trial, or all that no line names. None stands for a line without raw output.
+    /// Returns the folders of raw output that a damaged line can belong to: the one that it names,
+    /// those of its trial, or all that no line names. None stands for a line without raw output.
     fn folders_of(&self, line: &[u8]) -> Vec<Option<String>> {
         let is_free = |folder: &str| self.free.iter().any(|free| free == folder);
         let raw = member::<Option<String>>(line, "raw");
@@ -324,8 +325,8 @@ impl<'a> Work<'a> {
         if own.is_empty() { self.free.iter().cloned().map(Some).collect() } else { own }
     }
 
-    /// Makes the outcome of a line from what can be read of it and from raw files. An error says
-    /// why there is none.
+    /// Makes the outcome of a line from its readable parts and from raw files. An error says why
+    /// that is impossible.
     fn make(
         &self,
         line: &[u8],
@@ -348,7 +349,7 @@ impl<'a> Work<'a> {
         let mut names = stated.keys().chain(own.files.keys());
         let changed = names.find(|file| stated.get(*file) != own.files.get(*file)).cloned();
         let changed = changed.filter(|_| !stated.is_empty());
-        // Raw files do not say how the process ended: a trial that failed stays one that did.
+        // Raw files do not contain how the process ended, so a failed trial stays failed.
         let has_failed = scanned.is_enough && own.status != Status::Ok;
         let mut derived = own.clone();
         let result = if has_failed {
@@ -368,7 +369,7 @@ impl<'a> Work<'a> {
         Ok(Ok(Made { scanned: own, derived, why_not }))
     }
 
-    /// A line without raw output, or of an imported result.
+    /// Makes the outcome of a line without raw output, or of an imported result.
     fn without_raw(&self, line: &[u8], scanned: &Scanned) -> Result<Made, String> {
         if !scanned.is_enough {
             return Err("too little of it can be read, and its trial left no raw files".to_owned());
@@ -392,7 +393,7 @@ impl<'a> Work<'a> {
         Ok(Made { scanned: own, derived: None, why_not })
     }
 
-    /// Adds the lines that were removed, in front of later attempts of the same trial.
+    /// Adds the lines that were removed, before later attempts of the same trial.
     fn add_missing(&mut self, made: &mut Vec<NewLine>, found: usize) -> Result<(), RecordError> {
         let counted = self.count.as_ref().map(|count| count.lines);
         let mut missing = counted.map_or(usize::MAX, |counted| counted.saturating_sub(found));
@@ -429,7 +430,7 @@ fn has_no_number(outcome: &Outcome) -> bool {
     outcome.sample.is_none() && outcome.measures.is_empty()
 }
 
-/// The number of the attempt whose raw output is in this folder; 0 without one.
+/// Returns the number of the attempt whose raw output is in this folder; 0 without one.
 fn number(folder: Option<&str>) -> u32 {
     let Some(folder) = folder else { return 0 };
     folder.split_once('~').map_or(Some(1), |(_, number)| number.parse().ok()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The version number with which manifests and lines begin.
+//! The version number at the beginning of manifests and lines.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ pub struct Versioned {
 }
 
 impl Versioned {
-    /// Refuses versions from 1 on that are not known, the newest of which is `newest`.
+    /// Refuses all versions except 1 to `newest`.
     pub fn check(&self, newest: u32) -> Result<(), String> {
         if (1..=newest).contains(&self.schema) {
             return Ok(());

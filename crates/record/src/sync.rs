@@ -1,26 +1,26 @@
-//! Making sure that what was written survives a power failure.
+//! Makes sure that written data survives a power failure.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Syncs a folder's entries: what was created, renamed or removed in it.
+/// Syncs a folder's entries, after files were created, renamed or removed in it.
 pub fn folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Syncs all that was written to the filesystem that `path` is on: of many files this is much
-/// faster than each by itself.
+/// Syncs everything that was written to the filesystem of `path`. For many files this is much
+/// faster than syncing each.
 pub fn filesystem(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(path)?)?)
 }
 
-/// Writes a file that must not be there, without syncing it.
+/// Writes a file that must not exist, without syncing it.
 pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
     File::create_new(path)?.write_all(text.as_bytes())
 }
 
-/// Writes a file that is there whole or not at all. After an error its old content is there.
+/// Writes a file as a whole. After an error its old content is there.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let part = path.with_extension("part");
     let mut file = File::create(&part)?;

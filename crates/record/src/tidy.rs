@@ -1,4 +1,4 @@
-//! What a crash left half done in a record, put right before it is continued.
+//! Repairs the unfinished work that a crash left in a record, before the record is continued.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -10,19 +10,19 @@ use crate::name;
 use crate::outcome::Lines;
 use crate::sync;
 
-/// What was put right. Trials concerned run again.
+/// The repaired parts. Their trials run again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tidied {
     /// Bytes of a half-written line, moved from `trials.jsonl` to the end of `trials.jsonl.torn`.
     pub torn_bytes: usize,
-    /// Folders below `raw` removed because their trial had not ended when the run did.
+    /// Folders below `raw` that were removed because their trial had not ended when the run did.
     pub unfinished: Vec<String>,
-    /// Folders below `raw` removed because no line tells of them: the run ended between writing the
-    /// one and the other.
+    /// Folders below `raw` that were removed because no line names them: the run ended between
+    /// writing the folder and the line.
     pub unrecorded: Vec<String>,
 }
 
-/// Only for the holder of the record's lock.
+/// Tidies a record. Only the holder of the record's lock may call it.
 pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, RecordError> {
     cut_torn_line(folder, lines)?;
     let mut tidied = Tidied { torn_bytes: lines.torn, ..Tidied::default() };
@@ -43,7 +43,7 @@ pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, RecordError> {
             }
             _ => continue,
         };
-        // Whatever else lies there is not ours.
+        // Other entries are not ours.
         if is_folder {
             fs::remove_dir_all(entry.path()).map_err(RecordError::io("remove", &entry.path()))?;
             list.push(name);
@@ -54,7 +54,7 @@ pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, RecordError> {
     Ok(tidied)
 }
 
-/// The torn line is kept before it is cut, so that a crash in between costs nothing.
+/// Moves the torn line to another file before cutting it, so that a crash in between loses nothing.
 fn cut_torn_line(folder: &Path, lines: &Lines) -> Result<(), RecordError> {
     if lines.torn == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A record that is made at one go: it is whole, or not there.
+//! Makes a record in one step: after a crash it is whole, or does not exist.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use crate::error::RecordError;
 use crate::manifest::Manifest;
 use crate::{name, sync};
 
-/// Makes the folder above a new record in `folder`, and returns it with the manifest as text.
+/// Makes the parent folder of a new record `folder`, and returns it with the manifest as text.
 pub fn prepare<'a>(
     folder: &'a Path,
     manifest: &Manifest,
@@ -23,16 +23,16 @@ pub fn prepare<'a>(
     Ok((text, parent))
 }
 
-/// Counts the lines of a record in the file that has their number, if lines have digests.
+/// Writes the file with the number of a record's lines, if lines have digests.
 pub fn write_last(folder: &Path, chain: &Chain) -> Result<(), RecordError> {
     let Some(last) = chain.last() else { return Ok(()) };
     let path = folder.join(name::LAST);
     last.write(&path).map_err(RecordError::io("write", &path))
 }
 
-/// Makes a record in exactly this folder, which must not exist. `fill` writes all but the manifest,
-/// the count of lines and the empty `raw` into a folder beside it, which `synced` puts on the disk,
-/// and returns the chain behind the last line.
+/// Makes a record in exactly this folder, which must not exist. `fill` writes everything except the
+/// manifest, the count of lines and the empty `raw` into a folder beside it, and returns the chain
+/// after the last line. `synced` syncs that folder.
 pub fn create(
     folder: &Path,
     manifest: &Manifest,
@@ -58,7 +58,7 @@ pub fn create(
     };
     let written = write();
     if written.is_err() {
-        // What failed is told; that leftovers stay is seen.
+        // The caller gets the first error; remaining files stay visible.
         let _ = fs::remove_dir_all(&part);
     }
     written

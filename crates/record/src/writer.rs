@@ -1,4 +1,4 @@
-//! A record, written: begun, continued, and added to trial by trial.
+//! Writes records: begins, continues and extends them, and adds trials one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -20,36 +20,35 @@ use crate::sync::{self, write_whole};
 use crate::tidy::{Tidied, tidy};
 use crate::whole::{self, write_last};
 
-/// The one that may add to a record, for as long as it lives. Trials can be added from several
-/// threads.
+/// The only writer of a record while it lives. Several threads can add trials.
 #[derive(Debug)]
 pub struct RecordWriter {
     folder: PathBuf,
     manifest: Manifest,
-    /// By trial.
+    /// Keys of the trials.
     keys: BTreeMap<String, String>,
     log: Mutex<Log>,
     _lock: Lock,
 }
 
-/// Chooses the trials of a record that is continued that run again, besides those that never ran,
-/// those interrupted, and those that failed by a fault of the machine.
+/// Chooses which trials of a continued record run again, in addition to those that never ran, those
+/// that were interrupted, and those that failed by a fault of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     Nothing,
-    /// Those that failed or were skipped, too.
+    /// Trials that failed or were skipped run again too.
     Failed,
 }
 
 impl Retry {
-    /// Whether a trial of which this is recorded, or nothing, is to be run.
+    /// Whether a trial with this recorded outcome, or without one, is to be run.
     pub fn wants(self, recorded: Option<&Outcome>) -> bool {
         let Some(recorded) = recorded else { return true };
         match recorded.status {
             Status::Interrupted => true,
             Status::Ok => false,
             Status::Failed if recorded.fault == Some(Fault::Machine) => true,
-            // What failed may be needed with others that were not, once it has a result.
+            // A failed trial that gets a result may need trials that were not needed before.
             Status::Failed | Status::Skipped | Status::NotNeeded => self == Self::Failed,
         }
     }
@@ -59,18 +58,18 @@ impl Retry {
 struct Log {
     file: File,
     path: PathBuf,
-    /// Bytes of whole lines. What follows them is a line that could not be written.
+    /// Bytes of whole lines. An incomplete line that could not be written follows them.
     whole: u64,
-    /// Behind the last whole line.
+    /// The chain after the last whole line.
     chain: Chain,
-    /// What became of each trial so far.
+    /// The status of each trial so far.
     recorded: BTreeMap<String, Status>,
     /// Trials to be run.
     remaining: BTreeSet<String>,
 }
 
-/// The folder of a trial's raw output while the trial runs. Unless handed to
-/// [`RecordWriter::finish`] it is removed with what is in it.
+/// The folder of a trial's raw output while the trial runs. Unless it is handed to
+/// [`RecordWriter::finish`], it is removed with its contents.
 #[derive(Debug)]
 pub struct RawFolder {
     trial: String,
@@ -85,15 +84,14 @@ impl RawFolder {
 
 impl Drop for RawFolder {
     fn drop(&mut self) {
-        // Gone already when it was finished; when it cannot be removed, the next resume tries
-        // again.
+        // A finished folder is gone already. If removing fails, the next resume tries again.
         let _ = fs::remove_dir_all(&self.part);
     }
 }
 
 impl Record {
-    /// Begins a record in a new folder `name` below `records`, or `name-2`, `name-3`, ... when
-    /// there is one already.
+    /// Begins a record in a new folder `name` below `records`, or `name-2`, `name-3`, ... if that
+    /// exists already.
     pub fn create(
         records: &Path,
         name: &str,
@@ -122,7 +120,7 @@ impl Record {
         })?;
         let begun = begin(folder, parent, manifest, &text);
         if begun.is_err() {
-            // It has nothing in it, and no run could go on with it.
+            // The folder is empty, and no run could continue it.
             let _ = fs::remove_dir_all(folder);
         }
         let lock = begun?;
@@ -130,8 +128,8 @@ impl Record {
         RecordWriter::new(folder, manifest.clone(), lines, Retry::Nothing, lock)
     }
 
-    /// Continues a record with what is missing from it. `now` is the manifest that a new run would
-    /// have; where it would make other trials than those recorded, that is an error.
+    /// Continues a record with its missing trials. `now` is the manifest of a new run. It is an
+    /// error if that run would make other trials than those recorded.
     pub fn resume(
         folder: &Path,
         now: &Manifest,
@@ -145,9 +143,9 @@ impl Record {
         continued(folder, manifest, retry, lock)
     }
 
-    /// Adds seeds to a record, and continues it. `now` is the manifest that a new run with all of
-    /// the seeds would have. The record's manifest is replaced as a whole: a crash leaves the
-    /// record as it was, or extended.
+    /// Adds seeds to a record, and continues it. `now` is the manifest of a new run with all of the
+    /// seeds. The record's manifest is replaced as a whole, so a crash leaves the record unchanged,
+    /// or extended.
     pub fn extend(
         folder: &Path,
         now: &Manifest,
@@ -185,7 +183,7 @@ fn continued(
 ) -> Result<(RecordWriter, Tidied), RecordError> {
     let lines = record::read_lines(folder, &manifest)?;
     let tidied = tidy(folder, &lines)?;
-    // The lines may go on behind those that were counted, where a run was killed.
+    // A killed run may have left lines after those that were counted.
     write_last(folder, &lines.chain)?;
     let writer = RecordWriter::new(folder, manifest, lines, retry, lock)?;
     Ok((writer, tidied))
@@ -205,7 +203,8 @@ impl RecordWriter {
         let last = record::last_outcomes(&lines.outcomes);
         let recorded: BTreeMap<String, Status> =
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
-        // Seeds that were added change which verdicts are given: what was not needed may be.
+        // Added seeds change which verdicts are given, so trials that were not needed may be needed
+        // now.
         let is_open = manifest.until_decided.is_some() && !manifest.extended.is_empty();
         let wants = |outcome: Option<&Outcome>| {
             let is_not_needed = outcome.is_some_and(|last| last.status == Status::NotNeeded);
@@ -247,7 +246,7 @@ impl RecordWriter {
         self.log().remaining.contains(trial)
     }
 
-    /// A new, empty folder for the raw output of a trial that remains.
+    /// Makes a new, empty folder for the raw output of a trial that remains.
     pub fn begin(&self, trial: &str) -> Result<RawFolder, RecordError> {
         self.expect(&self.log(), trial)?;
         let part = self.folder.join(name::RAW).join(name::part(trial));
@@ -260,8 +259,8 @@ impl RecordWriter {
         Ok(RawFolder { trial: trial.to_owned(), part })
     }
 
-    /// Keeps a trial's raw output and records what became of it, which is returned as it is
-    /// recorded. When this returns both are safe on disk.
+    /// Keeps a trial's raw output and records its outcome, which is returned as recorded. When this
+    /// returns, both are safely on disk.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "nothing may be put into a folder that is kept"
@@ -269,7 +268,7 @@ impl RecordWriter {
     pub fn finish(&self, raw: RawFolder, mut outcome: Outcome) -> Result<Outcome, RecordError> {
         outcome.trial.clone_from(&raw.trial);
         outcome.key = self.keys.get(&raw.trial).cloned();
-        // Outside the lock: this can take long, and concerns nobody else.
+        // Outside the lock, because this can take long, and concerns nobody else.
         let synced = sync::tree(&raw.part);
         outcome.files = fingerprint::digests(&raw.part)?;
         outcome.other_files = fingerprint::other_digests(&raw.part)?;
@@ -283,9 +282,9 @@ impl RecordWriter {
         Ok(outcome)
     }
 
-    /// The same of many trials, with or without raw output, whose digests their outcomes have: each
-    /// thing that a disk has to do for them is done once. When this returns all are safe on disk;
-    /// after an error, or a crash, each is whole or does not count.
+    /// Finishes many trials, with or without raw output; their outcomes have the digests already.
+    /// Each sync of the disk is done once for all. When this returns, all are safely on disk. After
+    /// an error or a crash, each is whole or does not count.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "nothing may be put into folders that are kept"
@@ -314,7 +313,7 @@ impl RecordWriter {
         self.append(&mut log, &outcomes)
     }
 
-    /// Gives a trial's raw output its name for good.
+    /// Gives a trial's raw output its final name.
     fn keep(&self, log: &Log, raw: &RawFolder, outcome: &mut Outcome) -> Result<(), RecordError> {
         let folder = self.folder.join(name::RAW);
         let mut attempts = (1..).map(|attempt| name::attempt(&raw.trial, attempt));
@@ -340,7 +339,7 @@ impl RecordWriter {
         self.finish(raw, Outcome { cell, ..first.clone() })
     }
 
-    /// Records what became of a trial that leaves no raw output.
+    /// Records the outcome of a trial without raw output.
     pub fn note(&self, mut outcome: Outcome) -> Result<(), RecordError> {
         outcome.raw = None;
         outcome.files.clear();
@@ -387,14 +386,13 @@ impl RecordWriter {
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
-        // Nothing in here panics while it holds the lock, and the log is right after each step
-        // anyway.
+        // Nothing panics while it holds the lock, and the log is valid after each step anyway.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Log {
-    /// Adds lines and syncs them. Where they cannot be written in full they are taken back, now or
+    /// Adds lines and syncs them. If they cannot be written in full, they are removed, now or
     /// before the next ones.
     fn append(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
         let mut chain = self.chain.clone();
@@ -404,7 +402,7 @@ impl Log {
         if self.file.metadata()?.len() != self.whole {
             self.file.set_len(self.whole)?;
         }
-        // The count comes last: until then the lines can be taken back.
+        // The count comes last: until then the lines can be removed again.
         let count = |last: Option<LastLine>| {
             last.map_or(Ok(()), |last| last.write(&self.path.with_file_name(name::LAST)))
         };

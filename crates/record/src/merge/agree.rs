@@ -1,4 +1,5 @@
-//! Whether records are of one suite and made with the same, and the manifest of all of them.
+//! Checks that records are of one suite and made with the same tools, and makes the manifest of
+//! all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,19 +10,19 @@ use crate::outcome::again;
 use crate::part::Part;
 use crate::record::Record;
 
-/// The manifest of all, and where the trials of each record are among those of the suite.
+/// The manifest of all records, and the places of their trials in the suite.
 pub(super) struct Agreed {
     pub manifest: Manifest,
-    /// The places of each record's trials, in their order.
+    /// For each record, the places of its trials, in their order.
     pub places: Vec<Vec<usize>>,
 }
 
-/// Each fact that any of the records has, with the record that it is from.
+/// The facts of all records by name, each with the record that it is from.
 #[derive(Default)]
 struct Facts(BTreeMap<String, (usize, Fact)>);
 
 impl Facts {
-    /// Adds a record's facts. Returns those that an earlier record has otherwise, each with the
+    /// Adds a record's facts. Returns those that differ from an earlier record's, each with the
     /// index of that record.
     fn add(&mut self, record: usize, kind: &str, facts: &[Fact]) -> Vec<(usize, Mismatch)> {
         let mut differ = Vec::new();
@@ -29,7 +30,7 @@ impl Facts {
             match self.0.get_mut(&fact.name) {
                 None => _ = self.0.insert(fact.name.clone(), (record, fact.clone())),
                 Some((_, known)) if known.value == fact.value || fact.value == NOT_THERE => {}
-                // Of what was not there, there is no result.
+                // No result depends on a tool that was not there.
                 Some(known) if known.1.value == NOT_THERE => *known = (record, fact.clone()),
                 Some((earlier, known)) => {
                     let what = format!("{kind} {}", fact.name);
@@ -42,8 +43,8 @@ impl Facts {
     }
 }
 
-/// The manifest of all, or what differs. `manifests` are those of the records, as parts of one
-/// suite.
+/// Returns the manifest of all records, or their differences. `manifests` are those of the records,
+/// as parts of one suite.
 pub(super) fn agree(records: &[Record], manifests: &[Manifest]) -> Result<Agreed, MergeError> {
     let (first_record, first) =
         records.first().zip(manifests.first()).ok_or(MergeError::Nothing)?;
@@ -89,7 +90,7 @@ pub(super) fn agree(records: &[Record], manifests: &[Manifest]) -> Result<Agreed
     manifest.keys =
         trials.values().map(|(_, key)| (*key).to_owned()).filter(|key| !key.is_empty()).collect();
     manifest.again = second_times(records, &manifest.trials);
-    // Of older records some may have none.
+    // Some older records have no keys.
     manifest.keys = if manifest.keys.len() == trials.len() { manifest.keys } else { Vec::new() };
     let at = trials.keys().map(|&at| at as u32).collect();
     manifest.part = Some(Part { of: of as u32, at }).filter(|part| part.at.len() < of);
@@ -100,7 +101,7 @@ pub(super) fn agree(records: &[Record], manifests: &[Manifest]) -> Result<Agreed
     Ok(Agreed { manifest, places })
 }
 
-/// Second measurements that any of the records has, in the order of the trials.
+/// Returns the second measurements that any of the records has, in the order of the trials.
 fn second_times(records: &[Record], trials: &[String]) -> Vec<String> {
     let any: BTreeSet<_> = records.iter().flat_map(|record| &record.manifest().again).collect();
     trials.iter().map(|trial| again(trial)).filter(|second| any.contains(second)).collect()
@@ -113,7 +114,8 @@ fn places_of(manifest: &Manifest) -> Vec<usize> {
     }
 }
 
-/// At each place there is one trial, whatever record it is from.
+/// Adds a manifest's trials at their places. Every record must have the same trial at the same
+/// place.
 fn add_trials<'a>(
     trials: &mut BTreeMap<usize, (&'a str, &'a str)>,
     manifest: &'a Manifest,
@@ -136,7 +138,7 @@ fn add_trials<'a>(
     None
 }
 
-/// In the order in which the records have them, the first record first.
+/// Returns the facts in the order of the records, and within a record in its own order.
 fn in_order(records: &[Record], own: impl Fn(&Manifest) -> &Vec<Fact>, facts: Facts) -> Vec<Fact> {
     let mut left = facts.0;
     let names = records.iter().flat_map(|record| own(record.manifest())).map(|fact| &fact.name);

@@ -1,5 +1,5 @@
-//! Chooses the outcome of each trial that counts among those of several records, and finds where
-//! two cannot both be right.
+//! Chooses the outcome that counts of each trial among those of several records, and finds results
+//! that contradict each other.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::fingerprint::{self, Difference};
 use crate::outcome::{Outcome, Status, again};
 use crate::record::Record;
 
-/// A trial that has a result cannot fail by itself, and the other way round.
+/// The field of a conflict between a result and a failure that would occur everywhere.
 pub(crate) const STATUS: &str = "`status` in trials.jsonl";
 
 /// For each trial that has run, in the order of the suite: the index of its record, and the
@@ -22,12 +22,12 @@ pub(super) type Outcomes<'a> = Vec<Option<(usize, &'a Outcome)>>;
 
 pub(super) struct Chosen<'a> {
     pub outcomes: Outcomes<'a>,
-    /// Of trials that were measured twice, the second: of the record that the first is from, for
-    /// only these two tell its machine's noise.
+    /// The second outcomes of trials that were measured twice. Each is from the same record as the
+    /// first, because only two measurements on one machine show its noise.
     pub again: Outcomes<'a>,
     pub duplicates: usize,
     pub superseded: usize,
-    /// Raw files that are not what was recorded of them.
+    /// Raw files that differ from the recorded digests.
     pub damaged: Vec<PathBuf>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn choose<'a>(records: &'a [Record], agreed: &Agreed) -> Result<Chose
         } else if conflicts.is_empty() {
             Some(unchanged(records, &ok, &mut chosen.damaged)?)
         } else {
-            // Nothing is written any more.
+            // After a conflict, no record is written.
             None
         });
     }
@@ -89,7 +89,7 @@ fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Out
     outcomes.iter().copied().min_by_key(|(at, outcome)| (rank(outcome.status), *at))
 }
 
-/// The same trial's second measurement, if there is one.
+/// Returns the trial's second measurement, if there is one.
 fn second<'a>(
     records: &'a [Record],
     (at, first): (usize, &Outcome),
@@ -102,7 +102,8 @@ fn second<'a>(
     Ok(Some(second))
 }
 
-/// The first whose raw output is what was recorded; what of any of them is not, is damaged.
+/// Returns the first outcome whose raw output is as recorded. Changed files of all of them are
+/// added to `damaged`.
 fn unchanged<'a>(
     records: &[Record],
     ok: &[(usize, &'a Outcome)],
@@ -122,7 +123,7 @@ fn unchanged<'a>(
     whole.ok_or_else(|| first_changed.unwrap_or(MergeError::Nothing))
 }
 
-/// The first thing in which two results of one trial differ, but for how long they took.
+/// Returns the first difference between two results of one trial; their wall times may differ.
 fn conflict(
     records: &[Record],
     (first, one): (usize, &Outcome),
@@ -158,7 +159,7 @@ fn differing_file(
     other: &Outcome,
 ) -> Result<Option<String>, RecordError> {
     if one.files.is_empty() || other.files.is_empty() {
-        // Of before digests were recorded: the bytes themselves.
+        // Records from before digests: compares the bytes themselves.
         let (Some(first), Some(second)) = (first.raw(one), second.raw(other)) else {
             return Ok(None);
         };
@@ -175,7 +176,7 @@ fn differing_file(
 }
 
 fn differing_field(one: &Outcome, other: &Outcome) -> Option<String> {
-    // No raw file says which disks a trial began on.
+    // Raw files do not contain the disks that a trial began on.
     let is_made_again = one.is_made_again() || other.is_made_again();
     let remarks = |outcome: &Outcome| {
         let own = outcome.remarks.iter().filter(|remark| **remark != Remark::MadeAgain);

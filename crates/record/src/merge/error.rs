@@ -9,7 +9,7 @@ use crate::error::RecordError;
 use crate::manifest::SETTINGS;
 use crate::mismatch::Mismatch;
 
-/// Why there is no record of all.
+/// Why records cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     #[error("there is no record to merge")]
@@ -82,7 +82,7 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// So many conflicts are listed one by one.
+/// Most conflicts that are listed one by one.
 const MOST_TOLD: usize = 20;
 
 fn listed(conflicts: &[Conflict]) -> String {

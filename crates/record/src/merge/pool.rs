@@ -1,5 +1,5 @@
-//! Records of one suite with different seeds: the suite of all their seeds, and which of them were
-//! begun after others could be seen.
+//! Pools records of one suite with different seeds: makes the suite of all their seeds, and finds
+//! the seeds that were begun after results of others could be seen.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,8 +9,8 @@ use crate::manifest::{Extension, Manifest};
 use crate::part::Part;
 use crate::record::Record;
 
-/// Returns the manifest of each record as a part of the suite with all of their seeds. Where the
-/// records have the same seeds, these are their own.
+/// Returns the manifest of each record as a part of the suite with all of their seeds. If the
+/// records have the same seeds, the manifests are unchanged.
 pub(super) fn with_all_seeds(records: &[Record]) -> Vec<Manifest> {
     let own = || records.iter().map(|record| record.manifest().clone()).collect();
     let seeds: Option<Vec<(u32, u32)>> =
@@ -26,12 +26,13 @@ pub(super) fn with_all_seeds(records: &[Record]) -> Vec<Manifest> {
         manifest.extended.clone_from(&extended);
         Some(manifest)
     });
-    // What no suite of cells and seeds can be has other mismatches too, which are told.
+    // If the trials do not form cells and seeds, the manifests have other mismatches, which are
+    // reported.
     all.collect::<Option<_>>().unwrap_or_else(own)
 }
 
-/// The record's trials among those of the suite with more seeds: a suite runs all cells with its
-/// first seed, then all with the next.
+/// Returns the record's trials as a part of the suite with more seeds. A suite runs all cells with
+/// its first seed, then all with the next.
 fn as_part(own: &Manifest, (first, last): (u32, u32), all: (u32, u32)) -> Option<Manifest> {
     let count = |(first, last): (u32, u32)| last.checked_sub(first)?.checked_add(1);
     let (trials, seeds) = (u32::try_from(own.trials_of_suite()).ok()?, count((first, last))?);
@@ -48,8 +49,8 @@ fn as_part(own: &Manifest, (first, last): (u32, u32), all: (u32, u32)) -> Option
     Some(manifest)
 }
 
-/// What all records were extended by, and each record that was begun when another with other seeds
-/// had ended: its results could be seen.
+/// Returns the extensions of all records. A record that was begun when another with other seeds had
+/// ended is an extension too, because those results could be seen.
 fn extensions(records: &[Record], seeds: &[(u32, u32)]) -> Vec<Extension> {
     let all_first = seeds.iter().map(|(first, _)| *first).min().unwrap_or_default();
     let mut extended: Vec<Extension> = Vec::new();
@@ -68,7 +69,7 @@ fn extensions(records: &[Record], seeds: &[(u32, u32)]) -> Vec<Extension> {
         };
         let seen: Vec<(u32, u32)> = ordered.iter().filter(seen).map(|(_, seeds)| *seeds).collect();
         if let Some(last) = seen.iter().map(|(_, last)| *last).max() {
-            // An analysis is of the first seeds, or it only takes its part of alpha.
+            // An analysis is of the first seeds; otherwise it only takes its part of alpha.
             let is_first = seen.iter().any(|(first, _)| *first == all_first) && last < own.0;
             extended.push(Extension {
                 created: record.manifest().created.clone(),
@@ -88,8 +89,8 @@ fn created(manifest: &Manifest) -> SystemTime {
     time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// When the last trial of a record had ended at the latest: its lines were not written later, and
-/// its trials took no longer one after the other.
+/// Returns the latest time at which the last trial of a record can have ended. Its lines were not
+/// written later, and its trials took no longer than their sum.
 fn ended(record: &Record) -> SystemTime {
     let took = record.lines().iter().map(|outcome| Duration::from_millis(outcome.wall_ms)).sum();
     let one_by_one = created(record.manifest()).checked_add(took);

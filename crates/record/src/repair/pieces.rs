@@ -1,4 +1,4 @@
-//! The lines of a damaged file, split where they were written.
+//! Splits a damaged file into its original lines.
 
 use super::scanned::member;
 use crate::chain::Chain;
@@ -10,7 +10,7 @@ const FIRST: &[u8] = b"{\"schema\":";
 /// A line of the old file, or a part of one.
 #[derive(Clone, Copy)]
 pub struct Piece<'a> {
-    /// Its place in the file.
+    /// Its offset in the file.
     pub from: usize,
     pub bytes: &'a [u8],
     pub is_good: bool,
@@ -22,7 +22,7 @@ impl Piece<'_> {
     }
 }
 
-/// Splits lines where they were written, though a newline was damaged or came into being.
+/// Splits a file into its original lines, even if a newline was damaged or added.
 pub fn pieces(lines: &[u8], mut chain: Chain) -> Vec<Piece<'_>> {
     let mut pieces: Vec<Piece> = Vec::new();
     let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
@@ -33,7 +33,7 @@ pub fn pieces(lines: &[u8], mut chain: Chain) -> Vec<Piece<'_>> {
         let line = rest.get(..end).unwrap_or_default();
         let is_good = chain.check(line).is_ok() && outcome::parse_line(line).is_ok();
         match pieces.last_mut() {
-            // The newline in front of it was another letter of one line.
+            // The newline before this part was another letter of the same line.
             Some(Piece { from, bytes, is_good: false }) if !line.starts_with(b"{") => {
                 *bytes = lines.get(*from..begin + end).unwrap_or_default();
             }
@@ -44,7 +44,7 @@ pub fn pieces(lines: &[u8], mut chain: Chain) -> Vec<Piece<'_>> {
     pieces.into_iter().flat_map(split).collect()
 }
 
-/// Splits a damaged piece where the newline between two lines became another letter.
+/// Splits a damaged piece at a newline between two lines that became another letter.
 fn split(piece: Piece<'_>) -> Vec<Piece<'_>> {
     let Piece { from, bytes, is_good } = piece;
     let is_begin =

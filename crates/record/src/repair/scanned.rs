@@ -1,14 +1,14 @@
-//! A damaged line, as far as it can be read.
+//! Reads the intact parts of a damaged line.
 
 use disklab_units::Seed;
 use serde::de::DeserializeOwned;
 
 use crate::outcome::{Cell, Outcome, Status};
 
-/// The outcome that a damaged line has, as far as it can be read.
+/// The outcome of a damaged line, from its readable parts.
 pub struct Scanned {
     pub outcome: Outcome,
-    /// Whether it says which trial it is of, and what became of the trial.
+    /// Whether the line says which trial it belongs to, and how the trial ended.
     pub is_enough: bool,
 }
 
@@ -50,7 +50,7 @@ impl Scanned {
     }
 }
 
-/// Returns the first member of this name and type in a line, which need not be whole.
+/// Returns the first member of this name and type in a line, which may be incomplete.
 pub fn member<T: DeserializeOwned>(line: &[u8], name: &str) -> Option<T> {
     let key = format!("\"{name}\":").into_bytes();
     let places = line.windows(key.len()).enumerate().filter(|(_, bytes)| *bytes == key);

@@ -1,4 +1,4 @@
-//! No bytes whatever make a parser panic.
+//! No bytes make a parser panic.
 
 use disklab_record::{Chain, Manifest, Status, outcome};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn damaged(original: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// What can be read is exactly what whole lines say.
+/// Reads lines, and checks that the outcomes are exactly those of the whole lines.
 fn read_lines(bytes: &[u8]) {
     match outcome::parse(bytes, Chain::default(), None) {
         Ok(lines) => {

@@ -1,4 +1,4 @@
-//! Every bit of a record that is changed, and every line that goes, shows.
+//! Every changed bit of a record, and every removed line, is detected.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn no_bit_of_a_manifest_changes_unseen() {
     }
 }
 
-/// The trials that are still known, or None if the change is refused.
+/// Returns the trials that are still known, or None if the change is refused.
 fn known(manifest: &Manifest, lines: &[u8], last: &[u8]) -> Option<Vec<String>> {
     let last = LastLine::parse(last).ok()?;
     let lines = lines_of::parse(lines, manifest.chain(), Some(&last)).ok()?;
@@ -107,7 +107,7 @@ fn a_kill_before_lines_are_counted_is_no_damage() {
         error.contains("trials.jsonl, line 3: it is gone: trials.last counts 3 lines"),
         "{error}"
     );
-    // Of a record that an older program wrote, nothing counts the lines.
+    // In a record of an older program, nothing counts the lines.
     fs::remove_file(&last).expect("a count");
     let error = Record::open(&quick).expect_err("a file is gone").to_string();
     assert!(error.contains("trials.last is gone, a file that every record has"), "{error}");
@@ -142,7 +142,7 @@ fn every_raw_file_has_a_digest() {
         assert_eq!(changed(&record, outcome).expect("readable"), [file]);
         fs::write(&path, file).expect("room");
     }
-    // A line from elsewhere may name any file, and only files in the folder are read.
+    // A line from elsewhere may name any file, but only files in the folder are read.
     let mut hostile = outcome.clone();
     for file in ["../../lock", "/etc/hostname", "", ".", "cut-0"] {
         hostile.other_files = [(file.to_owned(), "0".repeat(64))].into();

@@ -1,4 +1,4 @@
-//! Seeds that are added to a record, and records of different seeds that are pooled.
+//! Adds seeds to records, and pools records of different seeds.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tempfile::tempdir;
 
 use crate::{manifest, outcome, run};
 
-/// The suite's two cells with these seeds.
+/// Returns the suite's two cells with these seeds.
 fn of_seeds(first: u32, last: u32) -> Manifest {
     let trials: Vec<String> =
         (first..=last).flat_map(|seed| ["a", "b"].map(|cell| format!("{cell}+s{seed}"))).collect();
@@ -33,7 +33,7 @@ fn run_all(writer: &RecordWriter) {
     }
 }
 
-/// A finished record of these seeds, begun at this time.
+/// Makes a finished record of these seeds, begun at this time.
 fn record(folder: &Path, name: &str, (first, last): (u32, u32), created: &str) -> Record {
     let mut manifest = of_seeds(first, last);
     created.clone_into(&mut manifest.created);
@@ -58,7 +58,7 @@ fn seeds_are_added_behind_those_that_there_are() {
     run(&writer, "a+s3", Status::Ok, "report of a+s3");
     let busy = Record::extend(&few, &of_seeds(1, 5), extension(4, 5), Retry::Nothing);
     assert!(matches!(busy, Err(RecordError::Busy { .. })), "{busy:?}");
-    // A crash here: what is extended is continued as any record.
+    // After a crash here, the extended record is continued like any other.
     drop(writer);
     let (writer, _) = Record::resume(&few, &more, Retry::Nothing).expect("a record");
     assert_eq!(writer.remaining(), ["b+s3", "a+s4", "b+s4"]);
@@ -69,7 +69,7 @@ fn seeds_are_added_behind_those_that_there_are() {
     assert_eq!(extended.manifest().keys, more.keys);
     assert_eq!(extended.manifest().seeds(), Some((1, 4)));
     assert_eq!(extended.manifest().created, "2026-11-21T21:00:00Z", "as it was begun");
-    // The same to the byte as a run of all.
+    // The result equals a run of all seeds, byte for byte.
     record(folder.path(), "whole", (1, 4), "2026-11-21T21:00:00Z");
     let whole = folder.path().join("whole");
     assert_eq!(compare(&few, &whole).expect("two records"), []);
@@ -97,7 +97,8 @@ fn what_was_made_otherwise_is_not_extended() {
     refused(|now| now.trials[0] = "c+s1".to_owned(), "trials");
 }
 
-/// Once seeds are added, verdicts have to meet less of alpha: what was not needed may be.
+/// Once seeds are added, verdicts get a smaller part of alpha, so trials that were not needed may
+/// be needed.
 #[test]
 fn what_was_not_needed_may_be_needed_once_seeds_are_added() {
     let folder = tempdir().expect("a folder");
@@ -128,7 +129,7 @@ fn what_was_not_needed_may_be_needed_once_seeds_are_added() {
     let (writer, _) =
         Record::extend(&decided, &more, extension(2, 3), Retry::Nothing).expect("a record");
     assert_eq!(writer.remaining(), ["b+s1", "a+s2", "b+s2", "a+s3", "b+s3"]);
-    // What is still not needed has its line.
+    // A trial that is still not needed gets a line.
     let lines = || fs::read_to_string(decided.join("trials.jsonl")).expect("lines").lines().count();
     let before = lines();
     writer.note(outcome("b+s1", Status::NotNeeded)).expect("a line");
@@ -139,7 +140,7 @@ fn what_was_not_needed_may_be_needed_once_seeds_are_added() {
 fn records_of_different_seeds_are_pooled() {
     let folder = tempdir().expect("a folder");
     let here = folder.path();
-    // Begun in the same second: neither could be seen before the other was begun.
+    // Both were begun in the same second, so neither could be seen before the other was begun.
     let now = "2026-11-21T21:00:00Z";
     let parts = [record(here, "later", (3, 4), now), record(here, "first", (1, 2), now)];
     let to = here.join("pooled");
@@ -150,7 +151,7 @@ fn records_of_different_seeds_are_pooled() {
     assert_eq!(compare(whole.folder(), &to).expect("two records"), []);
     let pooled = Record::open(&to).expect("a record");
     assert_eq!(whole.manifest().mismatches(pooled.manifest()), []);
-    // Seeds with others between them are a part of the suite.
+    // If other seeds lie between them, the seeds are a part of the suite.
     let apart = [record(here, "x", (1, 2), now), record(here, "y", (5, 5), now)];
     let done = merged(&apart, &here.join("apart")).expect("one record");
     assert_eq!((done.trials, done.of, done.pooled), (6, 10, Some((1, 5))));
@@ -184,7 +185,7 @@ fn seeds_that_were_begun_after_others_had_ended_count_as_added_after_a_look() {
     let folder = tempdir().expect("a folder");
     let here = folder.path();
     let first = record(here, "first", (1, 2), "2026-11-21T21:00:00Z");
-    // Its trials took 900 ms each.
+    // The trials of the first record took 900 ms each.
     let later = record(here, "later", (3, 4), "2026-11-21T22:00:00Z");
     let done = merged(&[first.clone(), later], &here.join("a")).expect("one record");
     let looks = |done: &Merged| -> Vec<(u32, u32)> {
@@ -193,7 +194,7 @@ fn seeds_that_were_begun_after_others_had_ended_count_as_added_after_a_look() {
     assert_eq!(looks(&done), [(2, 4)]);
     let pooled = Record::open(&here.join("a")).expect("a record");
     assert_eq!(looks(&done).len(), pooled.manifest().extended.len());
-    // The first of the seeds were begun last: the look was at no first ones.
+    // The first of the seeds were begun last, so the look was not at the first seeds.
     let behind = record(here, "behind", (3, 4), "2026-11-21T20:00:00Z");
     let done = merged(&[first, behind], &here.join("b")).expect("one record");
     assert_eq!(looks(&done), [(0, 2)]);

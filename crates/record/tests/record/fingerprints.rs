@@ -9,7 +9,7 @@ use tempfile::tempdir;
 
 use crate::{manifest, outcome, run};
 
-/// A record of two good trials and a failed one, run in this order.
+/// Makes a record of two good trials and a failed one, run in this order.
 fn record(folder: &Path, name: &str, order: [&str; 3]) -> PathBuf {
     let writer = Record::create(folder, name, &manifest(&["a", "b", "c"])).expect("a record");
     for trial in order {

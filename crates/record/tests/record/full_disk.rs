@@ -1,8 +1,8 @@
 //! A disk that fills up while trials are recorded.
 //!
-//! Two ways to make one, neither of which needs root: a limit on the size of files (the write stops
-//! halfway, as on a full disk, with another errno), and a small tmpfs in namespaces of its own.
-//! Each runs [`child`] in a process of its own.
+//! There are two ways to make one, neither of which needs root: a limit on the size of files, and a
+//! small tmpfs in namespaces of its own. At the limit the write stops halfway, as on a full disk,
+//! with another errno. Each way runs [`child`] in a process of its own.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn a_disk_without_space() {
     assert_passed(&output);
 }
 
-/// How room is made again.
+/// The way to free space again.
 enum Full {
     ByLimit(Rlimit),
     ByBallast,
@@ -83,7 +83,7 @@ impl Full {
     }
 }
 
-/// Records trials until one does not fit; the error is returned with how many did.
+/// Records trials until one does not fit; returns the error and the number of trials that did.
 fn fill(writer: &RecordWriter) -> (usize, RecordError) {
     for (kept, trial) in writer.remaining().into_iter().enumerate() {
         let mut failed = outcome(&trial, Status::Failed);

@@ -1,4 +1,4 @@
-//! Records of some trials, added to the record of all of them as they come.
+//! Adds records of some trials to the record of all trials as they come.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -49,7 +49,7 @@ fn parts_become_what_a_run_of_all_leaves() {
     let first = part(here, "first", &[1, 3], "report");
     assert_eq!(writer.take(&first, &all()).expect("a part"), taken(&["b", "d"], 0));
     assert_eq!(writer.remaining(), ["a", "c"]);
-    // As after a crash: what was taken is there.
+    // After a crash, the taken trials are still there.
     drop(writer);
     let (writer, _) = Record::resume(&here.join("whole"), &part_of(&[0, 1, 2, 3]), Retry::Nothing)
         .expect("a record");
@@ -122,7 +122,7 @@ fn a_trial_that_fails_by_itself_cannot_have_a_result() {
         );
     };
     conflict(&failed(&one("own", 0), "a", Some(Fault::Trial)));
-    // The other way round.
+    // The same conflict the other way round.
     let own = failed(&one("own-b", 1), "b", Some(Fault::Trial));
     assert_eq!(writer.take(&own, &all()).expect("a part"), taken(&["b"], 0));
     conflict(&part(here, "second", &[1], "report"));

@@ -1,4 +1,5 @@
-//! `kill -9` at any moment, then resume: no trial is lost, and none counts twice.
+//! Kills a writer with `kill -9` at any moment, then resumes: no trial is lost, and none counts
+//! twice.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +21,7 @@ fn many() -> Manifest {
     manifest(&trials.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Resumes the record in a process of its own and kills that after a while. Whether it had
+/// Resumes the record in a process of its own and kills that after a while. Returns whether it had
 /// finished.
 fn run_and_kill(folder: &Path, after: Duration) -> bool {
     let mut child = Command::new(std::env::current_exe().expect("this test"))
@@ -40,7 +41,7 @@ fn no_trial_is_lost_or_counted_twice() {
     drop(Record::create(folder.path(), "quick", &many()).expect("a record"));
     let quick = folder.path().join("quick");
     let mut killed = 0;
-    // Longer each time, so that it ends on the slowest machine.
+    // The time grows, so that the test ends on the slowest machine.
     while !run_and_kill(&quick, Duration::from_millis(3 + killed)) {
         killed += 1;
         let record = Record::open(&quick).expect("readable after every crash");

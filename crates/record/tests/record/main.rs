@@ -1,4 +1,4 @@
-//! Records as others see them: on disk, in order and after every kind of accident.
+//! Records as other programs see them: on disk, in order and after every kind of accident.
 
 mod any_bytes;
 mod damaged;
@@ -47,7 +47,7 @@ fn run(writer: &RecordWriter, trial: &str, status: Status, fio: &str) {
     writer.finish(raw, outcome(trial, status)).expect("a recorded trial");
 }
 
-/// The names of what is in `folder`, sorted.
+/// Returns the names of the entries of `folder`, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries

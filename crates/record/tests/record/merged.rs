@@ -1,4 +1,4 @@
-//! Records of parts of a suite, put together.
+//! Merges records of parts of a suite.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 const FOLDER: &str = "DISKLAB_TEST_MERGED";
 const FULL: &str = "DISKLAB_TEST_MERGED_FULL";
 
-/// The part of a suite that these trials are.
+/// Returns the manifest of the part of a suite with these trials.
 fn part(at: &[usize]) -> Manifest {
     let mut manifest = manifest(&at.iter().map(|&at| NAMES[at]).collect::<Vec<_>>());
     manifest.keys = at.iter().map(|at| format!("{at:016x}")).collect();
@@ -34,7 +34,7 @@ fn begin(folder: &Path, name: &str, manifest: &Manifest) -> RecordWriter {
     Record::create(folder, name, manifest).expect("a record")
 }
 
-/// A record of these trials, all of them good.
+/// Makes a record of these trials, all of them good.
 fn record(folder: &Path, name: &str, at: &[usize]) -> Record {
     finished(&begin(folder, name, &part(at)), at)
 }
@@ -85,7 +85,7 @@ fn parts_become_what_a_run_of_all_leaves() {
     let origins: Vec<_> =
         manifest.merged.iter().map(|origin| (origin.record.as_str(), origin.trials)).collect();
     assert_eq!(origins, [("x", 2), ("y", 2), ("z", 1)]);
-    // It can be continued as any other: nothing is left to run.
+    // The merged record can be continued like any other: nothing is left to run.
     drop((whole, record));
     let (writer, _) =
         Record::resume(&to, &part(&[0, 1, 2, 3, 4]), Retry::Nothing).expect("an ordinary record");
@@ -109,7 +109,7 @@ fn what_is_in_no_part_is_left_out_and_can_follow() {
     assert_eq!(Record::open(&here.join("all")).expect("a record").manifest().trials, NAMES);
 }
 
-/// They tell the noise of the machine of their record.
+/// The two show the noise of the machine of their record.
 #[test]
 fn second_measurements_stay_beside_the_first_ones() {
     let folder = tempdir().expect("a folder");
@@ -141,7 +141,7 @@ fn second_measurements_stay_beside_the_first_ones() {
         })
         .collect();
     assert_eq!(pairs, ["a+s1 of y", "second a+s1 of y", "d+s1 of x", "second d+s1 of x"]);
-    // No more than a first one is a second one taken that was changed since.
+    // A changed second measurement is not taken, like a changed first one.
     let second = parts[0].outcome("d+again+s1").expect("it ran");
     fs::write(parts[0].raw(second).expect("raw output").join("fio.json"), "other").expect("a file");
     assert!(refused(&parts, &here.join("changed")).contains("was changed or removed"));
@@ -195,7 +195,7 @@ fn other_bytes_of_one_trial_are_a_conflict() {
     let text = error.to_string();
     assert!(text.contains("b (0000000000000001): fio.json differs between"), "{text}");
     assert!(!here.join("merged").exists());
-    // The same bytes, and yet another number made of them.
+    // The bytes are the same, and yet the number is another.
     let writer = begin(here, "z", &part(&[1]));
     let raw = writer.begin("b").expect("a folder");
     fs::write(raw.path().join("fio.json"), "report of b").expect("raw output");
@@ -227,7 +227,7 @@ fn a_trial_that_fails_by_itself_cannot_have_a_result_elsewhere() {
             "{error}"
         );
     }
-    // A machine's fault, and older records, which do not say whose it was.
+    // The machine's fault, and older records, which do not contain whose fault it was.
     for (name, fault) in [("full", Some(Fault::Machine)), ("older", None)] {
         let done = merged(&[x.clone(), failed(name, fault)], &here.join(format!("with-{name}")));
         assert_eq!(done.expect("one record").superseded, 1);
@@ -281,8 +281,8 @@ fn what_was_made_otherwise_is_refused() {
         other_key.contains("trial 1 of the suite: a (0000000000000000) in the first, a (ffff"),
         "{other_key}"
     );
-    // What only one of them needed is no difference, nor is a program that one machine does not
-    // have.
+    // A file or tool that only one of them needed is no difference, nor is a program that one
+    // machine lacks.
     let mut manifest = part(&[1]);
     manifest.inputs.push(Fact::new("lab/devices/other.toml", "5".repeat(64)));
     manifest.tools[0].value = NOT_THERE.to_owned();
@@ -303,7 +303,7 @@ fn raw_output_that_was_changed_is_not_taken() {
         refused(std::slice::from_ref(&x), &here.join("merged"))
             .contains("raw/b/fio.json was changed or removed")
     );
-    // Another record has it as it was.
+    // Another record has the original file.
     let file = x.folder().join("raw/b/fio.json");
     let done = merged(&[x, y], &here.join("merged")).expect("one record");
     assert_eq!(done.damaged, [file]);
@@ -322,7 +322,7 @@ fn what_is_there_is_not_written_over() {
     assert!(matches!(error, MergeError::Store(RecordError::Exists { .. })), "{error}");
 }
 
-/// `kill -9` at any moment: there is the whole record or none.
+/// After `kill -9` at any moment, the whole record exists or none of it.
 #[test]
 fn a_killed_merge_leaves_none_or_all() {
     let folder = tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Continuing a record: what runs again, what is refused, what is put right.
+//! Continues a record: trials that run again, refusals, and repairs.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::{manifest, names, outcome, run};
 
 const TRIALS: [&str; 5] = ["good", "bad", "skipped", "stopped", "never"];
 
-/// A record with a trial of each status.
+/// Makes a record with a trial of each status.
 fn of_each_status() -> TempDir {
     let folder = tempdir().expect("a folder");
     let writer = Record::create(folder.path(), "quick", &manifest(&TRIALS)).expect("a record");

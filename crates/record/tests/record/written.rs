@@ -1,4 +1,4 @@
-//! Beginning a record and adding to it.
+//! Begins records and adds to them.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -149,7 +149,7 @@ fn a_manifest_that_was_changed_is_refused() {
         let changed = written.replace(from, to);
         let error = Manifest::parse(changed.as_bytes()).expect_err("it was changed");
         assert!(error.contains("its digest does not fit") || error.contains(expected), "{error}");
-        // With the digest of the changed text, the text has to make sense nevertheless.
+        // Even with the digest of the changed text, the text has to be valid.
         let (_, below) = changed.split_once('\n').expect("lines");
         let sealed = format!("digest = \"{}\"\n{below}", sha256_hex(below.as_bytes()));
         let error = Manifest::parse(sealed.as_bytes()).expect_err("it makes no sense");
