@@ -30,8 +30,8 @@ pub struct Outcome {
     pub status: Status,
     /// Why the status is not `ok`.
     pub reason: Option<String>,
-    /// Whose fault a failure is. It is missing in older records, and in those of a machine's own
-    /// disks.
+    /// Cause of a failure: the trial or the machine. It is missing in older records, and in those
+    /// of a machine's own disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
     /// The guest's clock at its end.

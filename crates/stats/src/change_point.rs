@@ -3,16 +3,16 @@
 use crate::Error;
 use crate::error::{at_least, finite};
 
-/// A single odd sample is no new level: segments have this many samples or more.
+/// Fewest samples of a segment, because a single odd sample is no new level.
 const SHORTEST: usize = 2;
 
-/// The indices at which a new level begins, in rising order: of all ways to cut `series` into
-/// pieces of two samples or more, the one with the least sum of squared distances from the pieces'
-/// means, plus `penalty` for each cut.
+/// Returns the indices at which a new level begins, in rising order. Of all ways to cut `series`
+/// into pieces of two samples or more, it finds the one with the least cost: the sum of squared
+/// distances from the pieces' means, plus `penalty` for each cut.
 ///
-/// PELT (Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear
-/// computational cost", JASA 2012), so the optimum itself. `penalty` is in the square of the
-/// series' unit, zero or more; see [`penalty`].
+/// The method is PELT (Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a
+/// linear computational cost", JASA 2012), which finds the exact optimum. `penalty` is in the
+/// square of the series' unit, zero or more; see [`penalty`].
 pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> {
     finite("samples", series)?;
     if !(penalty >= 0.0 && penalty.is_finite()) {
@@ -27,7 +27,8 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
         return Ok(Vec::new());
     }
     let costs = Costs::new(series);
-    // best[end]: the least cost of the first `end` samples; last[end]: where its last piece begins.
+    // best[end]: the least cost of the first `end` samples; last[end]: the start of their last
+    // piece.
     let mut best = vec![f64::INFINITY; n + 1];
     let mut last = vec![0; n + 1];
     best[0] = -penalty;
@@ -45,8 +46,8 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
                 (best[end], last[end]) = (cost, start);
             }
         }
-        // A start that is beaten at `end` even without a penalty is beaten for good by a cut at
-        // `end`; but such a cut is possible only from `end + SHORTEST` on.
+        // If a start is beaten at `end` even without a penalty, a cut at `end` beats it from then
+        // on. But such a cut is possible only from `end + SHORTEST` on.
         let (costs, best) = (&costs, &best);
         retired[end] = starts
             .iter()
@@ -67,14 +68,14 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
 /// The median of the absolute value of a normal variable with variance 1.
 const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 
-/// A penalty for samples whose noise is independent from one to the next: 3 variances times ln n.
-/// Of constant series with normal noise so many are cut at all: 7 % of those with 30 samples, 1.5 %
-/// with 100, 0.1 % with 300 (tests/simulation). Noise that drifts needs more.
+/// Returns a penalty for samples whose noise is independent from one to the next: 3 variances times
+/// ln n. With it, some constant series with normal noise are cut: 7 % of those with 30 samples, 1.5
+/// % with 100, 0.1 % with 300 (tests/simulation). Noise that drifts needs a higher penalty.
 ///
 /// The noise is estimated from the median distance of neighbours, which a few changes of level do
-/// not disturb. (Schwarz, "Estimating the dimension of a model", 1978, has 2 variances times ln n
-/// for a level and its place; the third is for the many places to choose from: Zhang and Siegmund,
-/// "A modified Bayes information criterion", Biometrics 2007.)
+/// not disturb. Schwarz, "Estimating the dimension of a model", 1978, has 2 variances times ln n
+/// for a level and its place. The third is for the many possible places (Zhang and Siegmund, "A
+/// modified Bayes information criterion", Biometrics 2007).
 pub fn penalty(series: &[f64]) -> Result<f64, Error> {
     at_least("samples", series.len(), 2)?;
     finite("samples", series)?;
@@ -85,10 +86,10 @@ pub fn penalty(series: &[f64]) -> Result<f64, Error> {
     Ok(3.0 * variance * (series.len() as f64).ln())
 }
 
-/// Squared distances from the mean, of any piece in constant time.
+/// The sum of squared distances from the mean for any piece, in constant time.
 struct Costs {
-    /// The sums of all samples before each end, and of their squares; taken off the series' middle
-    /// to keep digits.
+    /// The sums of all samples before each end, and of their squares. The series' middle is
+    /// subtracted first, to keep digits.
     sums: Vec<(f64, f64)>,
 }
 
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(change_points(&series, 0.9), Ok(vec![20, 22]));
     }
 
-    /// The sum that is to be least, of one way to cut.
+    /// Returns the cost of one way to cut, the sum that the optimum minimises.
     fn total(series: &[f64], cuts: &[usize], penalty: f64) -> f64 {
         let costs = Costs::new(series);
         let ends = cuts.iter().copied().chain([series.len()]);
@@ -146,7 +147,7 @@ mod tests {
             + penalty * cuts.len() as f64
     }
 
-    /// The same by trying every last cut at every end, without pruning.
+    /// Returns the least cost by trying every last cut at every end, without pruning.
     fn least_total(series: &[f64], penalty: f64) -> f64 {
         let costs = Costs::new(series);
         let mut best = vec![-penalty];

@@ -1,47 +1,50 @@
-//! Two cells compared: effect, interval, p-values, verdict; and which method is honest with how
-//! many seeds.
+//! Compares two cells: effect, interval, p-values, verdict; and chooses the method that keeps its
+//! error rate with so many seeds.
 //!
 //! The effect is the log-ratio of treatment to baseline. Pairs are trials of one seed: in virtual
-//! time they share the phase of the disks and the sequence of requests, and what they share
-//! cancels.
+//! time they share the phase of the disks and the sequence of requests, and the shared effects
+//! cancel.
 //!
-//! # Which method
+//! # Choice of the method
 //!
-//! It depends on the number of seeds, on alpha and on how many comparisons share it
+//! The choice depends on the number of seeds, on alpha and on how many comparisons share it
 //! ([`Rule::among`]), never on the values:
 //!
-//! - **Ranks**, where they can reach alpha at all (at 5 %: from 6 pairs, or 4 against 4): the shift
-//!   of Hodges and Lehmann with its exact interval. On A/A data it holds alpha whatever the
-//!   distribution: the difference of two trials of one cell is symmetric, and two samples of one
-//!   cell can be exchanged. t does not: of a measure with three values it finds differences in 6.1
-//!   to 6.4 % of cases with 6 to 8 pairs, and with 3 trials against 7 in up to 12 %.
-//! - **Student's or Welch's t** on the logarithms below that. No method that makes no assumption
-//!   can say anything there: with 3 pairs, all differences have one sign by chance in 1 of 4 cases.
-//!   What t assumes is that the spread seen tells of the spread there is. That fails where a
-//!   measure has few values, such as the choice of a mirror by a process id, which is either even
-//!   or odd. Trials of a measure with two values separate the cells completely, and leave no spread
-//!   at all, with a chance of up to 2 / 4^n (3.1 %, 0.8 %, 0.2 % for n = 3, 4, 5). Half of this is
+//! - **Ranks**, if they can reach alpha at all (at 5 %: from 6 pairs, or 4 against 4): the shift of
+//!   Hodges and Lehmann with its exact interval. On A/A data it holds alpha for any distribution,
+//!   because the difference of two trials of one cell is symmetric, and two samples of one cell can
+//!   be exchanged. Student's t does not hold it. For a measure with three values, it finds
+//!   differences in 6.1 to 6.4 % of cases with 6 to 8 pairs, and in up to 12 % with 3 trials
+//!   against 7.
+//! - **Student's or Welch's t** on the logarithms for fewer trials. A method without assumptions
+//!   can decide nothing there: with 3 pairs, all differences have one sign by chance in 1 of 4
+//!   cases. t assumes that the observed spread shows the true spread. That fails if a measure has
+//!   few values. An example is the choice of a mirror by a process id, which is either even or odd.
+//!   Trials of a measure with two values can separate the cells completely, and leave no spread at
+//!   all. The chance of that is up to 2 / 4^n (3.1 %, 0.8 %, 0.2 % for n = 3, 4, 5). Half of it is
 //!   set aside from alpha, and nothing is decided at an alpha below the whole of it.
-//! - Of fewer than **3** the effect is estimated and nothing is decided: the interval is unbounded,
-//!   and no p-value is below 1.
+//! - With fewer than **3** trials the effect is estimated and nothing is decided: the interval is
+//!   unbounded, and no p-value is below 1.
 //!
-//! The price is a step: 6 pairs of normal data are decided less often than 5 (an effect of one
-//! standard deviation in 35 % of cases instead of 40 %, with 7 in 57 %), since then all 6 must be
-//! on one side. Take 5 seeds, or 8 and more.
+//! The price is a step. 6 pairs of normal data are decided less often than 5, since all 6 must be
+//! on one side then: an effect of one standard deviation in 35 % of cases instead of 40 %, and with
+//! 7 pairs in 57 %. So take 5 seeds, or 8 and more.
 //!
-//! # How often it is wrong
+//! # Error rates
 //!
-//! On A/A data, alpha = 5 %: tests/simulation has twelve distributions and prints the rates. The
-//! worst distribution that a search over measures of up to five values found for t: 4.98 % for 3
+//! On A/A data, alpha = 5 %: tests/simulation has twelve distributions and prints the rates. A
+//! search over measures of up to five values found the worst distribution for t: 4.98 % for 3
 //! pairs, 3.6 % for 4, 4.9 % for 5; 3.2 % for 3 against 3. At smaller alphas t holds a little less:
 //! 2.6 % for a stated 2 %, 0.8 % for 0.5 % (Welch, 5 against 5).
 //!
-//! What is promised beyond A/A rests on the effect being a factor: each value multiplied by the
-//! same. If a treatment changes the shape of the distribution too, "no difference" is not one thing
-//! any more. Of cells with equal centres, verdicts of better or worse are then: 5 % in pairs whose
-//! sides spread 5 to 1; unpaired, 6 % at 2 to 1 and 9 % at 5 to 1 with 30 trials; up to 14 % where
-//! a treatment with exponential logarithms meets a baseline that does not vary at all, since mean,
-//! median and the centre that ranks see are then three numbers.
+//! Beyond A/A data, the error rates assume that the effect is a factor, by which every value is
+//! multiplied. If a treatment changes the shape of the distribution too, "no difference" has
+//! several meanings. For cells with equal centres, the rates of better or worse are then:
+//!
+//! - 5 % in pairs whose sides spread 5 to 1;
+//! - unpaired with 30 trials, 6 % at a spread of 2 to 1 and 9 % at 5 to 1;
+//! - up to 14 % for a treatment with exponential logarithms against a baseline that does not vary
+//!   at all, since mean, median and the centre by ranks are then three numbers.
 
 use crate::distribution::t_critical;
 use crate::error::{at_least, paired, positive};
@@ -54,7 +57,7 @@ use crate::{
 /// The fewest trials of a cell, or pairs, that a verdict may rest on.
 pub const FEWEST: usize = 3;
 
-/// How an interval came about.
+/// The method of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// [`one_sample_shift`] of the log-ratios.
@@ -67,13 +70,13 @@ pub enum Method {
     WelchT,
 }
 
-/// A treatment compared with a baseline.
+/// The comparison of a treatment with a baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     pub method: Method,
-    /// Trials of the treatment and of the baseline.
+    /// Number of trials of the treatment and of the baseline.
     pub trials: (usize, usize),
-    /// `ln(treatment / baseline)`; [`crate::percent`] makes per cent of it.
+    /// `ln(treatment / baseline)`; [`crate::percent`] converts it to per cent.
     pub log_ratio: Estimate,
     /// The logarithm of the baseline's own number ([`Finding::baseline`]).
     pub baseline: f64,
@@ -85,27 +88,28 @@ pub struct Comparison {
     pub p_same: f64,
     pub verdict: Verdict,
     /// The standard deviation of the log-ratios of pairs, or of the logarithms within a cell, for
-    /// planning. `None` where one trial tells nothing of it.
+    /// planning. `None` if there is only one trial, which shows no spread.
     pub spread: Option<f64>,
 }
 
-/// The test of a treatment and a baseline, by the method that is honest with so many trials.
+/// The test of a treatment and a baseline, by the method that keeps its error rate with so many
+/// trials.
 pub struct Finding {
     method: Method,
-    /// Trials of the treatment and of the baseline.
+    /// Number of trials of the treatment and of the baseline.
     trials: (usize, usize),
     /// The test of the log-ratio.
     test: Box<dyn LocationTest>,
     /// The logarithm of the baseline's own number.
     baseline: f64,
-    /// The chance of a separation that the test cannot know of: half of it is added to each
-    /// two-sided p-value, and none is smaller than it.
+    /// The chance of a complete separation that the test does not account for. Half of it is added
+    /// to each two-sided p-value, and it is the least p-value.
     separation: f64,
 }
 
 impl Finding {
-    /// Compares pair by pair: the values at one place are of one seed. All above zero; one pair or
-    /// more. `alpha` is the least that anything will be decided at; it chooses the method.
+    /// Compares pair by pair: values at the same index are of one seed. All must be above zero, in
+    /// one pair or more. `alpha` is the least level of any decision; it chooses the method.
     pub fn paired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         paired(treatment, baseline)?;
         let n = treatment.len();
@@ -121,8 +125,8 @@ impl Finding {
         })
     }
 
-    /// Compares samples that share nothing, each of one value above zero or more; `alpha` as for
-    /// pairs.
+    /// Compares samples that share nothing, each with at least one value, all above zero; `alpha`
+    /// as for pairs.
     pub fn unpaired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         at_least("trials of the treatment", treatment.len(), 1)?;
         at_least("trials of the baseline", baseline.len(), 1)?;
@@ -165,8 +169,9 @@ impl Finding {
         Self { method, trials, test, baseline, separation: method.separation(trials) }
     }
 
-    /// The logarithm of the baseline's own number, by the estimator of the effect: the mean of its
-    /// logarithms, or with ranks their shift. Plus [`Self::estimate`], it is the treatment's.
+    /// Returns the logarithm of the baseline's own number, by the estimator of the effect: the mean
+    /// of its logarithms, or with ranks their shift. Plus [`Self::estimate`], it is the
+    /// treatment's.
     pub fn baseline(&self) -> f64 {
         self.baseline
     }
@@ -183,7 +188,8 @@ impl Finding {
         self.test.estimate()
     }
 
-    /// Misses the truth with a chance of at most `alpha`; unbounded where so few trials cannot say.
+    /// Returns an interval that misses the truth with a chance of at most `alpha`; unbounded for
+    /// too few trials.
     pub fn interval(&self, alpha: f64) -> Result<Interval, Error> {
         if alpha < self.separation {
             Ok(Interval::UNBOUNDED)
@@ -199,8 +205,8 @@ impl Finding {
         Tails { less: one_side(less), greater: one_side(greater) }
     }
 
-    /// The standard deviation of single trials that an interval of this width at 1 - `alpha` has by
-    /// Student's t; `None` where the width is not known.
+    /// Returns the standard deviation of single trials for which Student's t gives an interval of
+    /// this width at 1 - `alpha`; `None` if the width is unknown.
     pub(crate) fn spread(&self, alpha: f64) -> Result<Option<f64>, Error> {
         let (left, right) = (self.trials.0 as f64, self.trials.1 as f64);
         let (degrees, error) = if self.method.is_paired() {
@@ -219,13 +225,13 @@ impl Finding {
 }
 
 impl Rule {
-    /// Compares pair by pair: the values at one place are of one seed. All above zero; one pair or
-    /// more.
+    /// Compares pair by pair: values at the same index are of one seed. All must be above zero, in
+    /// one pair or more.
     pub fn paired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
         self.compare(&Finding::paired(treatment, baseline, self.least_alpha())?)
     }
 
-    /// Compares samples that share nothing, each of one value above zero or more.
+    /// Compares samples that share nothing, each with at least one value, all above zero.
     pub fn unpaired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
         self.compare(&Finding::unpaired(treatment, baseline, self.least_alpha())?)
     }
@@ -245,10 +251,10 @@ impl Rule {
         })
     }
 
-    /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them
-    /// together: `correction` says how. Better or worse and the same are two families, each with
-    /// alpha of its own. A difference that is certain and, by its own interval, too small is
-    /// undecided where the family does not let it be the same.
+    /// Returns the verdicts on all cells of a suite. `correction` limits the chance of a wrong
+    /// verdict over all of them together. Better or worse is one family, and the same is another,
+    /// each with an alpha of its own. If a difference is certain but too small by its own interval,
+    /// and the family does not allow "the same", the cell is undecided.
     pub fn family(
         &self,
         cells: &[Comparison],
@@ -274,8 +280,8 @@ impl Method {
         matches!(self, Self::PairedRanks | Self::PairedT)
     }
 
-    /// The chance of complete separation without a difference that the method has to allow for.
-    /// Ranks know of it themselves.
+    /// Returns the chance of complete separation without a difference, for which the method has to
+    /// allow. Ranks account for it themselves.
     pub(crate) fn separation(self, trials: (usize, usize)) -> f64 {
         match self {
             _ if trials.0.min(trials.1) < FEWEST => 1.0,
@@ -284,7 +290,7 @@ impl Method {
         }
     }
 
-    /// The least p-value that so many trials can have, whatever their values.
+    /// Returns the least p-value that so many trials can have, whatever their values.
     pub(crate) fn least_p(self, trials: (usize, usize)) -> f64 {
         match self {
             Self::PairedRanks => least_p_of_pairs(trials.0),
@@ -294,23 +300,24 @@ impl Method {
     }
 }
 
-/// The least p-value of ranks of so many pairs: all differences have one sign.
+/// Returns the least p-value of ranks of so many pairs, when all differences have one sign.
 fn least_p_of_pairs(pairs: usize) -> f64 {
     2.0 * 0.5_f64.powf(pairs as f64)
 }
 
-/// The largest chance with which a measure of two values puts all trials of one cell on one of
-/// them, and all of the other cell on the other, without any difference between the cells.
+/// Returns the largest chance with which a measure of two values separates the cells completely
+/// without a difference: all trials of one cell have one value, and all of the other cell the
+/// other.
 pub(crate) fn separation_by_chance(left: usize, right: usize) -> f64 {
     let (left, right) = (left as f64, right as f64);
     let by_share =
         |p: f64| p.powf(left) * (1.0 - p).powf(right) + p.powf(right) * (1.0 - p).powf(left);
-    // For samples about equal the maximum is in the middle, for others close to where one of the
-    // terms has its own.
+    // For samples of about equal size, the maximum is in the middle; for others, close to the
+    // maximum of one of the terms.
     by_share(0.5).max(by_share(left / (left + right)))
 }
 
-/// The number of ways in which `left + right` values can be dealt.
+/// Returns the number of ways to deal `left + right` values into two groups.
 fn deals(left: usize, right: usize) -> f64 {
     (1..=left.min(right)).fold(1.0, |deals, i| deals * (left.max(right) + i) as f64 / i as f64)
 }
@@ -403,7 +410,7 @@ mod tests {
                 assert_eq!(compared.spread.is_some(), n == 2);
             }
         }
-        // Ranks of 2 against 12 could reach 5 %.
+        // Ranks of 2 trials against 12 could reach 5 %.
         let many: Vec<f64> = (10..22).map(f64::from).collect();
         assert_eq!(lax.unpaired(&two, &many).unwrap().p_different, 1.0);
         assert!(lax.unpaired(&two[..1], &many).unwrap().log_ratio.value < 0.0);
@@ -417,8 +424,8 @@ mod tests {
 
     #[test]
     fn the_two_numbers_of_a_comparison_have_its_ratio() {
-        // Means of logarithms on both sides have the ratio of the pairs; so do all shifts of one
-        // that does not vary.
+        // Means of logarithms on both sides have the ratio of the pairs. So do all shifts against a
+        // baseline that does not vary.
         let (treatment, baseline) = ([2.0, 8.0, 4.0], [1.0, 1.0, 8.0]);
         let finding = Finding::paired(&treatment, &baseline, 0.05).unwrap();
         assert!((finding.baseline().exp() - 2.0).abs() < 1e-12);

@@ -7,7 +7,7 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
-/// The value below which a standard normal value stays with chance `p`; infinite for 0 and 1.
+/// Returns the value below which a standard normal value is with chance `p`; infinite for 0 and 1.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     match p {
         p if p <= 0.0 => f64::NEG_INFINITY,
@@ -16,7 +16,7 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     }
 }
 
-/// The chance that Student's t with `degrees` of freedom exceeds `t`.
+/// Returns the chance that Student's t with `degrees` of freedom exceeds `t`.
 pub(crate) fn t_upper(t: f64, degrees: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees) {
         Ok(student) if t.is_finite() => student.sf(t),
@@ -25,14 +25,14 @@ pub(crate) fn t_upper(t: f64, degrees: f64) -> f64 {
     }
 }
 
-/// The value that Student's t with `degrees` of freedom exceeds with chance `upper`, which is below
-/// a half.
+/// Returns the value that Student's t with `degrees` of freedom exceeds with chance `upper`, which
+/// is below a half.
 pub(crate) fn t_critical(upper: f64, degrees: f64) -> f64 {
-    // The lower tail keeps its digits where `1 - upper` would lose them.
+    // The lower tail keeps its digits, while `1 - upper` would lose them.
     let t = StudentsT::new(0.0, 1.0, degrees)
         .map_or(f64::INFINITY, |student| -student.inverse_cdf(upper));
-    // statrs 0.19.1 is off by factors far out with one degree of freedom: upper = 5e-10 gives 7.7e7
-    // for 6.4e8.
+    // statrs 0.19.1 is wrong by factors far out with one degree of freedom: upper = 5e-10 gives
+    // 7.7e7 instead of 6.4e8.
     if (t_upper(t, degrees) / upper - 1.0).abs() < 1e-9 { t } else { t_by_halving(upper, degrees) }
 }
 

@@ -1,4 +1,4 @@
-//! Why there is no answer, and the checks that all functions make of what they are given.
+//! Errors, and the checks that all functions make of their arguments.
 
 /// Why a statistic cannot be computed. `what` names the argument in the words of the function's
 /// documentation.

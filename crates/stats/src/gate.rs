@@ -1,14 +1,13 @@
-//! Did anything get worse by more than is allowed?
+//! A gate for regressions: whether anything got worse by more than allowed.
 
 use crate::error::{above_zero, chance};
 use crate::{Better, Correction, Error, Estimate, Finding, Interval};
 
-/// The regression that is allowed, and how certain the answer has to be. Both are chosen before the
-/// data are seen.
+/// The allowed regression, and the level of certainty. Both are chosen before the data are seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     alpha: f64,
-    /// The log-ratio of the worst that is allowed: below zero where higher is better.
+    /// The log-ratio of the worst allowed result: below zero if higher is better.
     worst: f64,
     better: Better,
 }
@@ -18,26 +17,26 @@ pub struct Gate {
 pub struct GateTest {
     /// `ln(treatment / baseline)`.
     pub log_ratio: Estimate,
-    /// Small where it is not worse by as much as is allowed.
+    /// The p-value of "worse by the allowed amount or more": small if the cell is within the limit.
     pub p_within: f64,
-    /// Small where it is worse by more than is allowed.
+    /// The p-value of "worse by at most the allowed amount": small if the cell is beyond the limit.
     pub p_beyond: f64,
 }
 
 /// The answer of the gate for one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateVerdict {
-    /// The cell did, with certainty, not get worse by as much as is allowed.
+    /// The cell certainly got worse by less than the allowed amount, or not at all.
     Passed,
-    /// The cell got, with certainty, worse by more than is allowed.
+    /// The cell certainly got worse by more than the allowed amount.
     Regressed,
-    /// Neither; more seeds may tell.
+    /// Neither is certain; more seeds may decide.
     Undecided,
 }
 
 impl Gate {
-    /// `allowed`: the regression that is just too much, as a share: 0.03 for 3 % fewer IOPS, or 3 %
-    /// more latency.
+    /// Returns a gate. `allowed` is the regression that is just too much, as a share: 0.03 for 3 %
+    /// fewer IOPS, or 3 % more latency.
     pub fn new(alpha: f64, allowed: f64, better: Better) -> Result<Self, Error> {
         chance("alpha", alpha)?;
         above_zero("the allowed regression", allowed)?;
@@ -59,12 +58,12 @@ impl Gate {
         self.alpha
     }
 
-    /// The log-ratio of the worst that is allowed.
+    /// Returns the log-ratio of the worst allowed result.
     pub(crate) fn worst(&self) -> f64 {
         self.worst
     }
 
-    /// Whether an effect is within what is allowed.
+    /// Whether an effect is within the limit.
     pub(crate) fn is_within(&self, log_ratio: f64) -> bool {
         match self.better {
             Better::Higher => log_ratio > self.worst,
@@ -72,8 +71,8 @@ impl Gate {
         }
     }
 
-    /// For how small an alpha the method of a [`Finding`] is to be chosen, where so many cells
-    /// stand at the gate: that of the strictest step of [`Self::family`].
+    /// Returns the alpha for choosing the method of a [`Finding`], if so many cells stand at the
+    /// gate: that of the strictest step of [`Self::family`].
     pub fn least_alpha(&self, cells: usize) -> f64 {
         self.alpha / cells.max(1) as f64
     }
@@ -90,8 +89,9 @@ impl Gate {
         Ok(GateTest { log_ratio, p_within, p_beyond })
     }
 
-    /// The verdict on a cell whose values may differ by as much as `noise` between two measurements
-    /// of the same, a log-ratio above zero: its interval has to be clear of the gate by as much.
+    /// Returns the verdict on a cell whose values may differ by `noise`, a log-ratio above zero,
+    /// between two measurements of the same. Its interval has to be at that distance from the
+    /// limit.
     pub fn allow_for_noise(
         &self,
         verdict: GateVerdict,
@@ -110,11 +110,11 @@ impl Gate {
         }
     }
 
-    /// All cells together. If some did get worse by as much as is allowed or more, the chance that
-    /// all pass is at most alpha, with no correction: each of those alone would have to be taken
-    /// for sound (Berger, "Multiparameter hypothesis testing and acceptance sampling",
-    /// Technometrics 1982). The chance that any is wrongly called a regression is at most alpha
-    /// (Holm).
+    /// Returns the verdicts on all cells together. If some cell did get worse by the allowed amount
+    /// or more, the chance that all pass is at most alpha, without a correction. The reason is that
+    /// each such cell alone would have to pass wrongly (Berger, "Multiparameter hypothesis testing
+    /// and acceptance sampling", Technometrics 1982). The chance of any wrong regression is at most
+    /// alpha (Holm).
     pub fn family(&self, cells: &[GateTest]) -> Result<Vec<GateVerdict>, Error> {
         let beyond = Correction::Holm.adjust(cells.iter().map(|cell| cell.p_beyond))?;
         let verdict = |(cell, beyond): (&GateTest, &f64)| {
@@ -136,7 +136,7 @@ mod tests {
 
     fn verdict(better: Better, factor: f64) -> GateVerdict {
         let baseline: Vec<f64> = (0..8).map(|seed| 1000.0 + f64::from(seed)).collect();
-        // The same noise of a tenth of a per cent at any factor.
+        // The noise is a tenth of a per cent at any factor.
         let noise = |seed: usize| 1.0 + 0.001 * (seed as f64 - 3.5) / 3.5;
         let treatment: Vec<f64> =
             baseline.iter().enumerate().map(|(seed, value)| value * factor * noise(seed)).collect();

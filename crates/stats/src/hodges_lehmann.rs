@@ -1,33 +1,33 @@
-//! How far apart two samples are, whatever the shape of their distribution.
+//! The distance between two samples, whatever the shape of their distribution.
 
 use crate::error::{at_least, chance, finite};
 use crate::rank_null::RankNull;
 use crate::{Error, Interval, LocationTest, Tails};
 
-/// Samples larger than this are refused: all pairs are kept and sorted.
+/// Most values of a sample: all pairs are kept and sorted.
 const MOST: usize = 3_000;
 
-/// A shift as the median of many small comparisons, with an interval and p-values that need no
-/// normal distribution (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of
+/// A shift as the median of many small comparisons. Its interval and p-values need no normal
+/// distribution (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of
 /// Mathematical Statistics 1963).
 ///
-/// Intervals are exact where values are never equal: they miss with at most the chance asked for,
-/// and with less where few values allow few levels (6 differences: 3.1 % instead of 5 %). With ties
-/// they are cautious, since the ends belong to the interval. Above 128 values together they are by
-/// the normal approximation.
+/// Intervals are exact if no values are equal: they miss with at most the requested chance, and
+/// with less if few values allow few levels (6 differences: 3.1 % instead of 5 %). With ties they
+/// are cautious, since the ends belong to the interval. Above 128 values together they use the
+/// normal approximation.
 ///
 /// In the p-values ties count against a difference, so that test and interval agree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shift {
-    /// In rising order.
+    /// The small comparisons, in rising order.
     comparisons: Vec<f64>,
     null: RankNull,
 }
 
-/// The shift of `left` against `right`: the median of all differences between a value of one and a
-/// value of the other.
+/// Returns the shift of `left` against `right`: the median of all differences between a value of
+/// one and a value of the other.
 ///
-/// Exact if both have the same distribution but for the shift (Lehmann, "Nonparametrics", 1975,
+/// Exact if both have the same distribution except for the shift (Lehmann, "Nonparametrics", 1975,
 /// section 2.3).
 pub fn two_sample_shift(left: &[f64], right: &[f64]) -> Result<Shift, Error> {
     check("left", left)?;
@@ -37,8 +37,8 @@ pub fn two_sample_shift(left: &[f64], right: &[f64]) -> Result<Shift, Error> {
     Ok(Shift::new(comparisons, RankNull::mann_whitney(left.len(), right.len())))
 }
 
-/// The centre of one sample, or of paired differences: the median of the means of all pairs of
-/// values, each value with itself included (Walsh averages).
+/// Returns the centre of one sample, or of paired differences: the median of the means of all pairs
+/// of values, each value with itself included (Walsh averages).
 ///
 /// Exact if the distribution is symmetric (Lehmann, "Nonparametrics", 1975, section 4.2).
 pub fn one_sample_shift(values: &[f64]) -> Result<Shift, Error> {

@@ -1,18 +1,21 @@
-//! Looking at the data while seeds are added, without fooling oneself.
+//! Interim analyses: looks at the data while seeds are added, with a limited rate of false
+//! verdicts.
 //!
-//! Who tests at 5 % after each new seed and stops at the first difference finds one on A/A data far
-//! more often than in 5 % of cases: by 30 seeds in more than a fifth (tests/simulation). Here alpha
-//! is spent: interim analyses are planned at a few numbers of trials, and each takes its part of
-//! alpha (Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983).
-//! The parts are equal and simply add up (Bonferroni), so whatever holds at one analysis for any
-//! distribution holds over all of them; nothing further is assumed, and stopping early or late, or
-//! going on for another cell's sake, costs nothing.
+//! If a user tests at 5 % after each new seed, and stops at the first difference, false differences
+//! on A/A data are far more frequent than 5 %: by 30 seeds more than a fifth (tests/simulation).
+//! Here alpha is spent. Interim analyses are planned at a few numbers of trials, and each takes its
+//! part of alpha (Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika
+//! 1983).
 //!
-//! Why not a confidence sequence that is valid at every n for ever (Wang and Ramdas, "Anytime-valid
-//! t-tests and confidence sequences for Gaussian means with unknown variance", 2024)? It pays for
-//! analyses that are never made: for 5 % its interval at 30 pairs is 3.5 standard errors wide to
-//! each side, that of six analyses up to 30 is 2.8, that of one 2.05. And its promise is for normal
-//! data. A budget is always known here.
+//! The parts are equal and add up (Bonferroni). So if a bound holds at one analysis for any
+//! distribution, it holds over all of them without a further assumption. Stopping early or late, or
+//! continuing for another cell's sake, costs nothing.
+//!
+//! A confidence sequence that is valid at every n for ever would be the alternative (Wang and
+//! Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown
+//! variance", 2024). It pays for analyses that are never made. For 5 % its interval at 30 pairs is
+//! 3.5 standard errors wide to each side. With six analyses up to 30 it is 2.8 here, and 2.05 with
+//! one. Its guarantee is for normal data. And a budget is always known here.
 
 use crate::comparison::{FEWEST, separation_by_chance};
 use crate::error::{at_least, chance};
@@ -27,10 +30,10 @@ pub struct InterimAnalyses {
 }
 
 impl InterimAnalyses {
-    /// Plans analyses up to `budget` trials of a cell, each at about 1.5 times the trials of the
-    /// one before, that together give a false verdict with a chance of at most `alpha`. The first
-    /// is where the alpha of one analysis can decide at all ([`crate::comparison`]): at 5 % and a
-    /// budget of 30 at 4 trials.
+    /// Plans analyses up to `budget` trials of a cell, which together give a false verdict with a
+    /// chance of at most `alpha`. Each has about 1.5 times the trials of the one before. The first
+    /// is at the number of trials from which the alpha of one analysis can decide at all
+    /// ([`crate::comparison`]): at 5 % and a budget of 30, at 4 trials.
     pub fn plan(budget: usize, alpha: f64) -> Result<Self, Error> {
         at_least("the budget of trials", budget, FEWEST)?;
         chance("alpha", alpha)?;
@@ -46,18 +49,18 @@ impl InterimAnalyses {
         Ok((FEWEST..budget).map(plan).find(decides).unwrap_or_else(|| plan(budget)))
     }
 
-    /// Plans the numbers of trials of further analyses, when trials are added to `done` ones up to
+    /// Returns the numbers of trials of further analyses, if trials are added to `done` ones up to
     /// `budget`.
     pub fn later(done: usize, budget: usize) -> Vec<usize> {
         growing((done * 3).div_ceil(2).min(budget), budget)
     }
 
-    /// The numbers of trials at which to compare, in rising order; the last is the budget.
+    /// Returns the numbers of trials at which to compare, in rising order; the last is the budget.
     pub fn trials(&self) -> &[usize] {
         &self.trials
     }
 
-    /// The alpha of each analysis: for [`crate::Rule::with_alpha`].
+    /// Returns the alpha of each analysis, for [`crate::Rule::with_alpha`].
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
@@ -66,33 +69,39 @@ impl InterimAnalyses {
 /// An analysis of a record to which seeds were added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Analysis {
-    /// The pairs that there were.
+    /// Number of pairs at the time of the analysis.
     pub pairs: usize,
-    /// The part of alpha that it may spend.
+    /// The part of alpha that the analysis may spend.
     pub share: f64,
 }
 
-/// The part of alpha of each stage of a record: `stage` 0 is what was run first, and each extension
-/// that the user asked for after having seen the results is a stage of its own. A record that was
-/// never extended spends all of alpha.
+/// Returns the part of alpha of each stage of a record. `stage` 0 is the first run, and each
+/// extension that the user asked for after having seen the results is a stage of its own. A record
+/// that was never extended spends all of alpha.
 ///
-/// How often a user will extend a record is not known in advance, so each stage takes half of what
-/// the stages before it left: 1/2, 1/4, 1/8, ... Whatever the number of extensions, and however the
-/// user decides on them, a verdict of an extended record is false with a chance of at most alpha
-/// (Bonferroni). A user who takes the verdict of the first stage at all of alpha, and extends only
+/// How often a user will extend a record is not known in advance. So each stage takes half of the
+/// alpha that the stages before it left: 1/2, 1/4, 1/8, ... Whatever the number of extensions, and
+/// however the user decides on them, a verdict of an extended record is false with a chance of at
+/// most alpha (Bonferroni).
+///
+/// A user may take the verdict of the first stage at all of alpha, and extend only the cells that
+/// it left open. The chance of a wrong verdict is then at most 1.5 alpha; tests/simulation has the
+/// rates.
 /// what it left open, is wrong with a chance of at most 1.5 alpha; tests/simulation has the rates.
 pub fn share_of_stage(stage: usize, stages: usize) -> f64 {
     if stages <= 1 { 1.0 } else { 0.5_f64.powf((stage.min(stages - 1) + 1) as f64) }
 }
 
 impl Rule {
-    /// Compares pair by pair after each of some analyses, the last one last, whose shares of alpha
-    /// are at most 1 together. What is said holds however these analyses decided on going on: the
-    /// interval is that of one analysis, with its share of alpha; p-values are the smallest of any
-    /// analysis that saw the effect on the same side, each divided by its share. As long as the
-    /// effect stays on its side they only fall, so that what a family of cells has decided
-    /// ([`Rule::family`]) stays decided. Effect and interval are those of the last analysis, or of
-    /// the one with the smallest p-value where that alone tells a difference.
+    /// Compares pair by pair after each of some analyses, whose shares of alpha are at most 1
+    /// together. The last analysis comes last. The guarantees hold however these analyses decided
+    /// to continue. The interval is that of one analysis, with its share of alpha. A p-value is the
+    /// smallest of any analysis that saw the effect on the same side, each divided by its share.
+    ///
+    /// As long as the effect stays on its side, p-values only fall. So the verdicts of a family of
+    /// cells ([`Rule::family`]) stay decided. Effect and interval are those of the last analysis.
+    /// If only the analysis with the smallest p-value excludes zero, they are those of that
+    /// analysis.
     pub fn after_analyses(
         &self,
         treatment: &[f64],
@@ -123,8 +132,8 @@ impl Rule {
         Ok(found)
     }
 
-    /// A comparison that spends a share of alpha: its interval is at 1 - `share` alpha, and its
-    /// p-values are divided by `share`.
+    /// Returns a comparison that spends a share of alpha: its interval is at 1 - `share` alpha, and
+    /// its p-values are divided by `share`.
     pub fn spending(
         &self,
         share: f64,
@@ -137,13 +146,13 @@ impl Rule {
     }
 }
 
-/// The trials of the next analysis: half as many more.
+/// Returns the number of trials of the next analysis: half as many more.
 pub(crate) fn growth(trials: usize) -> usize {
     (trials * 3).div_ceil(2)
 }
 
-/// Half as many more each time; a last step of less than a fifth is made together with the one
-/// before.
+/// Returns numbers of trials, each half as many more. If the last step is less than a fifth, it is
+/// merged with the one before.
 fn growing(first: usize, budget: usize) -> Vec<usize> {
     let step = |&n: &usize| Some(growth(n)).filter(|next| next * 6 <= budget * 5);
     let mut trials: Vec<usize> = std::iter::successors(Some(first), step).collect();

@@ -1,7 +1,7 @@
 //! The interval of an estimate.
 
-/// A closed interval. Unbounded (`-inf..inf`) where the data are too few to say anything at the
-/// level asked for.
+/// A closed interval. It is unbounded (`-inf..inf`) if the data are too few for the requested
+/// level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub low: f64,
@@ -15,7 +15,7 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// Whether it lies in the open interval from `low` to `high`.
+    /// Whether the interval lies in the open interval from `low` to `high`.
     pub fn is_inside(&self, low: f64, high: f64) -> bool {
         low < self.low && self.high < high
     }

@@ -1,8 +1,9 @@
-//! Statistics for benchmarks: what is known after so many trials, and how often that is wrong.
+//! Statistics for benchmarks: the conclusions from a number of trials, and how often they are
+//! wrong.
 //!
-//! Pure functions on slices. The same values give the same answer on any machine. Nothing here
-//! panics on data: [`Error`] says what is wrong with them. `alpha` is always the chance of being
-//! wrong that is allowed, 0.05 if in doubt.
+//! The functions are pure, on slices. The same values give the same answer on any machine. They
+//! never panic on data: [`Error`] says what is wrong with the data. `alpha` is always the allowed
+//! chance of a wrong conclusion, 0.05 if in doubt.
 //!
 //! | question | answer |
 //! | --- | --- |
@@ -13,13 +14,13 @@
 //! | By how much? | [`log_ratios`]; [`one_sample_shift`], [`two_sample_shift`] |
 //! | ... if data are normal? | [`one_sample_t`], [`welch`] |
 //! | Is the difference too small to matter? | [`LocationTest::p_equivalent`] |
-//! | How many seeds would decide what is undecided? | [`Rule::trials_to_decide`] |
+//! | How many seeds would decide an undecided cell? | [`Rule::trials_to_decide`] |
 //! | Does a cell take one of two values, by seed? | [`two_modes`] |
 //! | When did the level change? Is it steady? | [`change_points`], [`Criterion`] |
 //!
-//! How it is known to be right: numbers from SciPy and others in tests/vectors, all deals counted
-//! one by one in tests/enumeration.rs, and tests/simulation, which prints how often intervals and
-//! verdicts were wrong: `cargo test -p disklab-stats --test simulation -- --nocapture`.
+//! Three kinds of tests check the results. tests/vectors has numbers from SciPy and others, and
+//! tests/enumeration.rs counts all deals one by one. tests/simulation prints how often intervals
+//! and verdicts were wrong: `cargo test -p disklab-stats --test simulation -- --nocapture`.
 
 #![cfg_attr(test, expect(clippy::float_cmp, reason = "what is exact is compared exactly"))]
 

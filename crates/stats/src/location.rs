@@ -5,14 +5,14 @@ use crate::{Error, Interval};
 
 /// A test of one number, a difference or a log-ratio, against any value that it might have.
 ///
-/// Interval and p-values agree: [`Tails::two_sided`] is at most `alpha` where the interval excludes
+/// Interval and p-values agree: [`Tails::two_sided`] is at most `alpha` if the interval excludes
 /// the number.
 pub trait LocationTest {
-    /// The estimate, in the unit of the data.
+    /// Returns the estimate, in the unit of the data.
     fn estimate(&self) -> f64;
 
     /// Returns an interval that misses the truth with a chance of at most `alpha`: 0.05 for a 95 %
-    /// interval. It is unbounded where there is too little data for that.
+    /// interval. It is unbounded if there are too little data for that.
     fn interval(&self, alpha: f64) -> Result<Interval, Error>;
 
     /// Tests whether the truth is `null`.
@@ -21,25 +21,25 @@ pub trait LocationTest {
     /// Tests whether the truth is nearer to zero than `margin`, in the unit of the data, by two
     /// one-sided tests (Schuirmann, "A comparison of the two one-sided tests procedure and the
     /// power approach", J. Pharmacokinetics and Biopharmaceutics 1987). The p-value is at most
-    /// alpha where the interval of level 1 - 2 alpha lies within the margins.
+    /// alpha if the interval of level 1 - 2 alpha lies within the margins.
     fn p_equivalent(&self, margin: f64) -> Result<f64, Error> {
         above_zero("margin", margin)?;
         Ok(self.tails(-margin).greater.max(self.tails(margin).less))
     }
 }
 
-/// The p-values of one test: the chance, were there no difference, of a statistic at least as far
-/// out on each side.
+/// The p-values of one test: for each side, the chance of a statistic at least as far out if there
+/// is no difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tails {
-    /// Small where the first sample (or the differences) lies lower.
+    /// Small if the first sample (or the differences) lies lower.
     pub less: f64,
-    /// Small where it lies higher.
+    /// Small if the first sample (or the differences) lies higher.
     pub greater: f64,
 }
 
 impl Tails {
-    /// Twice the smaller side, at most 1.
+    /// Returns twice the smaller side, at most 1.
     pub fn two_sided(&self) -> f64 {
         (2.0 * self.less.min(self.greater)).min(1.0)
     }

@@ -1,40 +1,42 @@
 //! Effects as logarithms of ratios.
 //!
 //! A policy that saves 20 % does so on fast disks and on slow ones: effects on rates and times
-//! multiply. On logarithms they add, "twice" and "half" are equally far from 1, and the mean is
-//! that of the ratios whichever way round they are taken (Fleming and Wallace, "How not to lie with
+//! multiply. On logarithms they add, and "twice" and "half" are equally far from 1. The mean of the
+//! logarithms is that of the ratios in either direction (Fleming and Wallace, "How not to lie with
 //! statistics", CACM 1986).
 
 use crate::Error;
 use crate::error::{paired, positive};
 
-/// `ln(treatment / baseline)`, pair by pair. Both in the same unit and above zero.
+/// Returns `ln(treatment / baseline)`, pair by pair. Both must have the same unit and be above
+/// zero.
 pub fn log_ratios(treatment: &[f64], baseline: &[f64]) -> Result<Vec<f64>, Error> {
     paired(treatment, baseline)?;
     positive("treatment", treatment)?;
     positive("baseline", baseline)?;
-    // A difference of logarithms cannot overflow where the ratio could.
+    // A difference of logarithms cannot overflow, while the ratio could.
     Ok(std::iter::zip(treatment, baseline).map(|(one, other)| one.ln() - other.ln()).collect())
 }
 
-/// Natural logarithms of values above zero.
+/// Returns the natural logarithms of values above zero.
 pub(crate) fn logarithms(what: &'static str, values: &[f64]) -> Result<Vec<f64>, Error> {
     positive(what, values)?;
     Ok(values.iter().map(|value| value.ln()).collect())
 }
 
-/// A log-ratio in per cent: `ln 1.25` is +25 %, `ln 0.8` is -20 %.
+/// Converts a log-ratio to per cent: `ln 1.25` is +25 %, `ln 0.8` is -20 %.
 pub fn percent(log_ratio: f64) -> f64 {
     100.0 * log_ratio.exp_m1()
 }
 
-/// Exactly the value where all are equal, so that equal values have no spread.
+/// Returns the mean. If all values are equal, it is exactly that value, so that they have no
+/// spread.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let first = values[0];
     first + values.iter().map(|value| value - first).sum::<f64>() / values.len() as f64
 }
 
-/// The unbiased variance, of two values or more.
+/// Returns the unbiased variance of two values or more.
 pub(crate) fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64

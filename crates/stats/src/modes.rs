@@ -1,10 +1,10 @@
-//! Whether a cell takes one of two values, by seed.
+//! Detects whether a cell takes one of two values, depending on the seed.
 
 use crate::Error;
 use crate::error::positive;
 use crate::log_ratio::mean;
 
-/// The gap between two modes is more than this many times as wide as the wider of them.
+/// The least ratio of the gap between two modes to the width of the wider mode.
 const APART: f64 = 5.0;
 /// The fewest trials of each mode.
 const FEWEST: usize = 2;
@@ -14,17 +14,17 @@ const FEWEST: usize = 2;
 pub struct TwoModes {
     pub lower: f64,
     pub upper: f64,
-    /// The trials of the lower mode and of the upper one.
+    /// Number of trials of the lower mode and of the upper one.
     pub trials: (usize, usize),
 }
 
-/// Splits the trials of one cell in two where there is the widest gap between their logarithms.
-/// `None` unless each group has two trials or more, the gap is more than five times as wide as the
+/// Splits the trials of one cell in two at the widest gap between their logarithms. Returns `None`
+/// unless each group has two trials or more. The gap must be more than five times as wide as the
 /// wider group, and more than `least_gap` (a share, such as the smallest effect of interest).
 ///
-/// A remark for readers and no test. tests/simulation has how often trials with one mode are taken
-/// for two: by chance four trials are two pairs in up to 5 %, and eight are two groups in up to 0.3
-/// %. Three equally spaced values without noise are often taken for two.
+/// The result is a remark for readers and no test. tests/simulation has how often trials with one
+/// mode are taken for two. By chance, four trials are two pairs in up to 5 %, and eight are two
+/// groups in up to 0.3 %. Three equally spaced values without noise are often taken for two.
 pub fn two_modes(values: &[f64], least_gap: f64) -> Result<Option<TwoModes>, Error> {
     positive("values", values)?;
     let mut logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -54,7 +54,7 @@ mod tests {
         let found = modes(&[331.0, 550.0, 329.0, 552.0, 330.0]).unwrap();
         assert_eq!(found.trials, (3, 2));
         assert!((found.lower - 330.0).abs() < 0.1 && (found.upper - 551.0).abs() < 0.1);
-        // Two outliers of one value each, one outlier, no gap, a gap that does not matter, too few.
+        // Two outliers of one value each, one outlier, no gap, an irrelevant gap, too few values.
         for values in [
             &[330.0, 331.0, 550.0][..],
             &[330.0, 331.0, 329.0, 550.0],

@@ -1,4 +1,4 @@
-//! Many cells are compared: how many of the differences found are due to chance?
+//! Corrections for comparisons of many cells, some of which differ by chance.
 
 use crate::Error;
 
@@ -6,17 +6,18 @@ use crate::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
     /// The chance of any false finding (Holm, "A simple sequentially rejective multiple test
-    /// procedure", Scandinavian Journal of Statistics 1979). Whatever the dependence between cells.
+    /// procedure", Scandinavian Journal of Statistics 1979). It is limited for any dependence
+    /// between cells.
     Holm,
     /// The expected share of false ones among the findings (Benjamini and Hochberg, "Controlling
-    /// the false discovery rate", JRSS B 1995). For cells that are independent or positively
-    /// dependent.
+    /// the false discovery rate", JRSS B 1995). It is limited for cells that are independent or
+    /// positively dependent.
     BenjaminiHochberg,
 }
 
 impl Correction {
-    /// Adjusted p-values in the order given: a finding at level alpha is one whose adjusted p-value
-    /// is at most alpha.
+    /// Returns the adjusted p-values in the given order. A comparison is a finding at level alpha
+    /// if its adjusted p-value is at most alpha.
     pub fn adjust(self, p_values: impl IntoIterator<Item = f64>) -> Result<Vec<f64>, Error> {
         let p_values: Vec<f64> = p_values.into_iter().collect();
         if let Some(&value) = p_values.iter().find(|p| !(0.0..=1.0).contains(*p)) {

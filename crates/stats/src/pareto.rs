@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use crate::Better;
 
-/// Returns the indices of the points on the front, by the first number. A point that another equals
-/// in both is on it too; points that are not finite are not.
+/// Returns the indices of the points on the front, by the first number. If another point is equal
+/// in both numbers, both are on the front. Points that are not finite are not on it.
 pub fn front(points: &[(f64, f64)], better: (Better, Better)) -> Vec<usize> {
     let beats = |one: &(f64, f64), other: &(f64, f64)| {
         let orders = [better.0.order(one.0, other.0), better.1.order(one.1, other.1)];
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn what_is_beaten_in_both_is_not_on_the_front() {
-        // Throughput, which should be high, and a latency, which should be low.
+        // Throughput should be high, and latency low.
         let points =
             [(100.0, 9.0), (200.0, 8.0), (300.0, 12.0), (250.0, 12.5), (200.0, 8.0), (50.0, 1.0)];
         assert_eq!(front(&points, (Better::Higher, Better::Lower)), [5, 1, 4, 2]);

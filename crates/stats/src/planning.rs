@@ -1,10 +1,9 @@
-//! How many trials of each cell would decide what is open.
+//! Plans how many trials of each cell would decide the open ones.
 //!
-//! For planning, and no test: if the effect is what it was estimated to be, and single trials
-//! spread as these did, a record that trials are added to, up to so many, has a verdict in four of
-//! five cases. By the normal
-//! theory of the t-test (Cohen, "Statistical Power Analysis", 1988, chapter 2), whatever the method
-//! of the comparison:
+//! The number is for planning, and no test. It assumes that the effect is as estimated, and that
+//! single trials spread as before. Then a record that trials are added to, up to this number, has a
+//! verdict in four of five cases. The number follows from the normal theory of the t-test (Cohen,
+//! "Statistical Power Analysis", 1988, chapter 2), whatever the method of the comparison:
 //!
 //! ```text
 //! s = h / (t(1 - a/2) c)             h: half the width of the interval at 1 - a;
@@ -12,25 +11,29 @@
 //! n = k ((t(1 - b/2) + t(p)) s / d)^2    rounded up; k = 1, or 2 unpaired
 //! ```
 //!
-//! For a difference d is the effect, p = 0.8; for the same d is how far the effect is within the
-//! smallest effect of interest, p = 0.9, since either side may fail. An interval that is no wider
-//! than the smallest effect of interest decides wherever it is: d is then half of that, p = 0.5.
-//! What takes the fewest trials counts. b is the alpha that this cell would be held to among the
-//! others if their verdicts stay: alpha (k + 1) / m for the share of wrong verdicts (Benjamini and
-//! Hochberg), alpha / (m - k) for any (Holm), with k of m decided in that way; and of that the part
-//! that an extended record has ([`crate::share_of_stage`]). At least half as many trials again are
-//! added: fewer seldom turn a verdict that was just open. Of one trial nobody knows the spread: n
-//! is then the least with which anything is decided at b.
+//! The smallest of three numbers of trials counts. For a difference, d is the effect, and p = 0.8.
+//! For the same, d is how far the effect is within the smallest effect of interest, and p = 0.9,
+//! since either side may fail. An interval that is no wider than the smallest effect of interest
+//! decides wherever it is: d is then half of that, and p = 0.5.
 //!
-//! Effect and spread are known only roughly from few trials, and so is this: tests/simulation has
-//! how often a run that was planned in this way decides.
+//! b is this cell's alpha among the other cells if their verdicts stay. Let k of m cells be decided
+//! in that way. For the share of wrong verdicts (Benjamini and Hochberg) it is alpha (k + 1) / m,
+//! for any (Holm) alpha / (m - k). Of that it is the part that an extended record has
+//! ([`crate::share_of_stage`]).
+//!
+//! At least half as many trials again are added, because fewer seldom turn a verdict that was just
+//! open. A single trial shows no spread: n is then the least number with which anything is decided
+//! at b.
+//!
+//! With few trials, effect and spread are known only roughly, and so is the number.
+//! tests/simulation has how often a run that was planned in this way decides.
 
 use crate::comparison::FEWEST;
 use crate::distribution::{normal_quantile, t_critical};
 use crate::interim::growth;
 use crate::{Comparison, Correction, Error, Finding, Gate, GateTest, Rule, Verdict};
 
-/// The chance that so many trials decide.
+/// The chance that the planned trials decide.
 pub const PLANNED_POWER: f64 = 0.8;
 /// A number of trials beyond any run.
 const MOST: f64 = 1e9;
@@ -40,17 +43,18 @@ const NORMAL: f64 = 1e4;
 /// The trials that would decide an undecided cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrialsNeeded {
-    /// The trials of each side in all, or the pairs.
+    /// Total number of trials of each side, or of pairs.
     pub trials: usize,
-    /// Fewer decide nothing; whether so many do, nobody can say: the spread is not known.
+    /// Whether the spread is unknown. Fewer trials then decide nothing, and so many may or may not
+    /// decide.
     pub at_least: bool,
-    /// The trials that there are decide nothing among these cells, whatever their values.
+    /// Whether the existing trials can decide nothing among these cells, whatever their values.
     pub too_few: bool,
 }
 
 impl Rule {
-    /// Returns what each cell takes that a family ([`Rule::family`]) leaves undecided. `None` for
-    /// the others, and where it is more than any run has. `shares` are the parts of alpha of these
+    /// Returns the trials for each cell that a family ([`Rule::family`]) leaves undecided. `None`
+    /// for the others, and for a number beyond any run. `shares` are the parts of alpha of these
     /// comparisons ([`Rule::spending`]) and of those that come when trials are added.
     pub fn trials_to_decide(
         &self,
@@ -76,7 +80,7 @@ impl Rule {
         Ok(cells.iter().zip(verdicts).map(needed).collect())
     }
 
-    /// The trials that decide one cell, at the levels of a difference and of sameness.
+    /// Returns the trials that decide one cell, at the levels of a difference and of sameness.
     fn trials_for(
         &self,
         cell: &Comparison,
@@ -103,8 +107,8 @@ impl Rule {
 }
 
 impl Gate {
-    /// Returns what a cell takes that the gate leaves undecided, among `cells`: to pass if the
-    /// effect is within what is allowed, and to be called a regression if it is beyond. `next` is
+    /// Returns the trials for a cell that the gate leaves undecided, among `cells`. They are for
+    /// passing if the effect is within the limit, and for a regression if it is beyond. `next` is
     /// the part of this gate's alpha that is left when trials are added.
     pub fn trials_to_decide(
         &self,
@@ -130,28 +134,28 @@ impl Gate {
 }
 
 impl TrialsNeeded {
-    /// `None` where `enough` is more than any run has.
+    /// Returns the plan; `None` if `enough` is beyond any run.
     fn plan(
         enough: f64,
         trials: (usize, usize),
         spread: Option<f64>,
         too_few: bool,
     ) -> Option<Self> {
-        // Fewer that are added seldom turn a verdict that was just open.
+        // Fewer additional trials seldom turn a verdict that was just open.
         let trials = (enough as usize).max(growth(trials.0.max(trials.1)));
         (enough <= MOST).then_some(Self { trials, at_least: spread.is_none(), too_few })
     }
 }
 
-/// The fewest trials of each cell that decide anything at `alpha`: chance alone puts fewer on one
-/// side.
+/// Returns the fewest trials of each cell that decide anything at `alpha`: by chance alone, fewer
+/// are all on one side.
 fn least(alpha: f64) -> f64 {
     (2.0 / alpha).log(4.0).ceil().max(FEWEST as f64)
 }
 
-/// The trials of each cell with which an effect of one by `relative` standard deviations is found
-/// at `alpha` with a chance of `power`. The quantiles depend on the number, which is approached
-/// from below.
+/// Returns the trials of each cell that find an effect at `alpha` with a chance of `power`.
+/// `relative` is the standard deviation divided by the effect. The quantiles depend on the number,
+/// which is approached from below.
 fn trials(paired: bool, relative: f64, alpha: f64, power: f64) -> f64 {
     let sides = if paired { 1.0 } else { 2.0 };
     let needed = |quantiles: f64| (sides * (quantiles * relative).powi(2)).ceil();
@@ -190,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Half the width of an interval at 95 % of `n` pairs that spread by `sd`.
+    /// Returns half the width of an interval at 95 % of `n` pairs that spread by `sd`.
     fn half_of(n: usize, sd: f64) -> f64 {
         t_critical(0.025, n as f64 - 1.0) * sd / (n as f64).sqrt()
     }
@@ -210,7 +214,7 @@ mod tests {
         let after: Vec<_> = std::iter::once(open).chain([sure; 19]).collect();
         let after = needed(rule, &after, Correction::BenjaminiHochberg).unwrap();
         assert!(among.trials > alone.trials && after == alone, "{alone:?}, {among:?}, {after:?}");
-        // No effect: it is the same that will be said, of however small a spread.
+        // Without an effect the verdict will be the same, however small the spread.
         assert_eq!(holm(&[cell(8, 0.0, 0.0)]).unwrap().trials, 12);
         assert_eq!(holm(&[Comparison { p_different: 1e-9, ..open }]), None, "it is decided");
         // Another analysis takes its part of alpha.
@@ -249,7 +253,7 @@ mod tests {
             needed(rule, &vec![cell; cells], Correction::BenjaminiHochberg).unwrap()
         };
         let plan = |trials, at_least, too_few| TrialsNeeded { trials, at_least, too_few };
-        // One trial has no spread: what could decide at a quarter of 5 % is all that is known.
+        // One trial has no spread, so only the least number at a quarter of 5 % is known.
         assert_eq!(family(1, 1), plan(4, true, true));
         assert_eq!(family(1, 27), plan(7, true, true));
         assert!(family(2, 1).too_few && !family(2, 1).at_least);

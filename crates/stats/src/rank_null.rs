@@ -1,15 +1,15 @@
-//! How the two rank statistics are distributed where there is no difference and no tie.
+//! The distributions of the two rank statistics without a difference and without ties.
 
 use crate::distribution::{normal_cdf, normal_quantile};
 
-/// Up to so many values the distribution is exact, beyond it normal. Exact counts fit `u128`: the
+/// Most values for an exact distribution; beyond, it is normal. Exact counts fit `u128`: the
 /// largest number of deals is 128 over 64, 2.4e37.
 const MOST_EXACT: usize = 128;
 
 /// The distribution of a whole number from 0 to `most`, symmetric about the middle.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RankNull {
-    /// The chance of at most each value.
+    /// The cumulative chance of each value.
     Exact(Vec<f64>),
     Normal {
         mean: f64,
@@ -18,7 +18,7 @@ pub(crate) enum RankNull {
 }
 
 impl RankNull {
-    /// The distribution of Mann and Whitney's U for `left` against `right` values.
+    /// Returns the distribution of Mann and Whitney's U for `left` against `right` values.
     ///
     /// Its counts are the coefficients of the Gaussian binomial, the product over i of (1 -
     /// q^(right + i)) / (1 - q^i) (Andrews, "The Theory of Partitions", 1976, chapter 3).
@@ -50,7 +50,7 @@ impl RankNull {
         Self::Exact(cumulative.collect())
     }
 
-    /// The distribution of Wilcoxon's signed-rank sum of `n` differences.
+    /// Returns the distribution of Wilcoxon's signed-rank sum of `n` differences.
     pub(crate) fn signed_rank(n: usize) -> Self {
         if n > MOST_EXACT {
             let n = n as f64;
@@ -73,7 +73,7 @@ impl RankNull {
         Self::Exact(chances)
     }
 
-    /// The chance of `value` or less.
+    /// Returns the chance of `value` or less.
     pub(crate) fn at_most(&self, value: usize) -> f64 {
         match self {
             // Rounding may leave a sum of chances above 1 by the last digit.
@@ -82,8 +82,8 @@ impl RankNull {
         }
     }
 
-    /// The largest value whose chance of being reached from below is no more than `chance`; `None`
-    /// where 0 is likelier.
+    /// Returns the largest value whose cumulative chance is at most `chance`; `None` if 0 has a
+    /// larger one.
     pub(crate) fn largest_below(&self, chance: f64) -> Option<usize> {
         match self {
             Self::Exact(cumulative) => {
@@ -101,7 +101,7 @@ impl RankNull {
 mod tests {
     use super::*;
 
-    /// From the tables of Wilcoxon (1945) and Mann and Whitney (1947).
+    /// The numbers are from the tables of Wilcoxon (1945) and Mann and Whitney (1947).
     #[test]
     fn agrees_with_the_printed_tables() {
         assert_eq!(RankNull::signed_rank(6).largest_below(0.025), Some(0));

@@ -1,20 +1,21 @@
-//! Whether a time series is steady, by fio's two criteria (fio's `steadystate` option and HOWTO).
+//! Checks whether a time series is steady, by fio's two criteria (fio's `steadystate` option and
+//! HOWTO).
 //!
-//! fio stops a job where it is steady, and its totals still have the unsteady part in them. Here
-//! the caller decides what follows.
+//! fio stops a job that is steady, and its totals still include the unsteady part. Here the caller
+//! decides.
 
 use crate::Error;
 use crate::error::{at_least, finite};
 use crate::log_ratio::mean;
 
-/// The number that is small where a series is steady.
+/// A criterion: a number that is small if a series is steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Criterion {
-    /// The slope of the least-squares line, in the unit of the values a sample: fio's `iops_slope`
-    /// and its like.
+    /// The slope of the least-squares line, in the unit of the values per sample: fio's
+    /// `iops_slope` and similar ones.
     Slope,
     /// The largest distance of a sample from the window's mean, in the unit of the values: fio's
-    /// `iops` and its like.
+    /// `iops` and similar ones.
     MaxMeanDeviation,
 }
 
@@ -41,8 +42,8 @@ impl Criterion {
         })
     }
 
-    /// Returns whether the criterion is below `percent` of the window's mean, as fio's limits with
-    /// `%`.
+    /// Returns whether the criterion is below `percent` of the window's mean, as in fio's limits
+    /// with `%`.
     pub fn is_below(self, percent: f64, window: &[f64]) -> Result<bool, Error> {
         Ok(self.measure(window)? < percent / 100.0 * mean(window).abs())
     }

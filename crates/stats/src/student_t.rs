@@ -5,11 +5,11 @@ use crate::error::{at_least, chance, finite};
 use crate::log_ratio::{mean, variance};
 use crate::{Error, Interval, LocationTest, Tails};
 
-/// A mean, or a difference of means, that is taken to be t-distributed about the truth.
+/// A mean, or a difference of means, that is assumed to be t-distributed about the truth.
 ///
-/// True for normal data; nearly so for a symmetric distribution of any other kind, and then rather
-/// too cautious the heavier its tails are. Skewed data need more than 30 values: see the table in
-/// [`crate::comparison`].
+/// The assumption holds for normal data, and nearly for other symmetric distributions. It is too
+/// cautious for these, the more the heavier their tails are. Skewed data need more than 30 values:
+/// see [`crate::comparison`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StudentT {
     /// The estimate, in the unit of the data.
@@ -19,8 +19,8 @@ pub struct StudentT {
     pub degrees_of_freedom: f64,
 }
 
-/// The mean of one sample, or of paired differences (Student, "The probable error of a mean",
-/// Biometrika 1908). Two values or more.
+/// Returns the mean of one sample, or of paired differences (Student, "The probable error of a
+/// mean", Biometrika 1908). Needs two values or more.
 pub fn one_sample_t(values: &[f64]) -> Result<StudentT, Error> {
     at_least("values", values.len(), 2)?;
     finite("values", values)?;
@@ -33,9 +33,9 @@ pub fn one_sample_t(values: &[f64]) -> Result<StudentT, Error> {
     .if_it_fits()
 }
 
-/// The difference of two means, `left - right`, of samples whose variances may differ (Welch, "The
-/// generalization of 'Student's' problem when several different population variances are involved",
-/// Biometrika 1947). Two values or more each.
+/// Returns the difference of two means, `left - right`, of samples whose variances may differ
+/// (Welch, "The generalization of 'Student's' problem when several different population variances
+/// are involved", Biometrika 1947). Needs two values or more each.
 pub fn welch(left: &[f64], right: &[f64]) -> Result<StudentT, Error> {
     at_least("left", left.len(), 2)?;
     at_least("right", right.len(), 2)?;
@@ -49,19 +49,20 @@ pub fn welch(left: &[f64], right: &[f64]) -> Result<StudentT, Error> {
     StudentT {
         estimate: mean(left) - mean(right),
         standard_error: squared.sqrt(),
-        // Without any spread it does not matter, so long as it is a number.
+        // Without any spread any number will do.
         degrees_of_freedom: if degrees.is_finite() { degrees } else { n_left + n_right - 2.0 },
     }
     .if_it_fits()
 }
 
 impl StudentT {
-    /// An estimate of unknown spread: one trial.
+    /// Returns an estimate of unknown spread, from one trial.
     pub(crate) fn without_spread(estimate: f64) -> Self {
         Self { estimate, standard_error: f64::INFINITY, degrees_of_freedom: 1.0 }
     }
 
-    /// Squares of values beyond 1e150 do not fit.
+    /// Returns the estimate, or an error if it is not finite: squares of values beyond 1e150
+    /// overflow.
     fn if_it_fits(self) -> Result<Self, Error> {
         if self.estimate.is_finite() && self.standard_error.is_finite() {
             Ok(self)

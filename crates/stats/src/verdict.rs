@@ -1,4 +1,4 @@
-//! The verdict on a comparison, in one word. This is the one place that says what each word means.
+//! The verdict on a comparison, in one word. This is the only place that defines the words.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -24,37 +24,38 @@ impl Better {
 }
 
 /// The answer to "is the treatment better than the baseline?", from the interval of their log-ratio
-/// and the smallest effect of interest. With an interval that misses the truth with chance alpha at
-/// most:
+/// and the smallest effect of interest. The interval misses the truth with a chance of at most
+/// alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The whole interval is on the good side of zero, and some of it beyond the smallest effect of
     /// interest. If there is no effect, or a bad one, the chance of this word is at most alpha / 2.
     Better,
-    /// The same on the bad side.
+    /// The whole interval is on the bad side of zero, and some of it beyond the smallest effect of
+    /// interest.
     Worse,
     /// The whole interval is nearer to zero than the smallest effect of interest. If the effect is
     /// that large or larger, the chance of this word is at most alpha / 2. A difference may still
     /// be certain; it is then certainly too small.
     Same,
-    /// No other word holds. More seeds may tell; [`Rule::trials_to_decide`] says how many.
+    /// No other word holds. More seeds may decide; [`Rule::trials_to_decide`] says how many.
     Undecided,
 }
 
-/// The rule by which verdicts are given. It is chosen before the data are seen.
+/// The rule for verdicts. It is chosen before the data are seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     alpha: f64,
     margin: f64,
     better: Better,
-    /// How many comparisons are corrected together ([`Self::family`]).
+    /// Number of comparisons that are corrected together ([`Self::family`]).
     cells: usize,
 }
 
 impl Rule {
-    /// `alpha`: the chance of better or worse where there is no difference, 0.05 if in doubt.
-    /// `smallest_effect`: the least change of interest as a share, 0.02 for 2 %; a change down by 1
-    /// / 1.02 counts as one of equal size.
+    /// Returns a rule. `alpha` is the chance of better or worse without a difference, 0.05 if in
+    /// doubt. `smallest_effect` is the least change of interest as a share, 0.02 for 2 %; a change
+    /// down by 1 / 1.02 counts as one of equal size.
     pub fn new(alpha: f64, smallest_effect: f64, better: Better) -> Result<Self, Error> {
         chance("alpha", alpha)?;
         above_zero("the smallest effect of interest", smallest_effect)?;
@@ -65,32 +66,32 @@ impl Rule {
         self.alpha
     }
 
-    /// The same rule with another chance of being wrong.
+    /// Returns the same rule with another chance of a wrong verdict.
     pub fn with_alpha(self, alpha: f64) -> Result<Self, Error> {
         chance("alpha", alpha)?;
         Ok(Self { alpha, ..self })
     }
 
-    /// The same rule for one of so many comparisons that are corrected together. It chooses methods
-    /// that can reach the strictest step of the correction, alpha / cells: ranks of 5 against 5
-    /// trials have no p-value below 0.8 %, and would leave the largest effect undecided among
-    /// twelve cells.
+    /// Returns the same rule for one of so many comparisons that are corrected together. It chooses
+    /// methods that can reach the strictest step of the correction, alpha / cells. Ranks of 5
+    /// against 5 trials, for example, have no p-value below 0.8 %, and would leave the largest
+    /// effect undecided among twelve cells.
     #[must_use]
     pub fn among(self, cells: usize) -> Self {
         Self { cells: cells.max(1), ..self }
     }
 
-    /// The alpha that the method of a comparison has to be able to reach.
+    /// Returns the alpha that the method of a comparison has to be able to reach.
     pub(crate) fn least_alpha(&self) -> f64 {
         self.alpha / self.cells as f64
     }
 
-    /// The smallest effect of interest as a log-ratio.
+    /// Returns the smallest effect of interest as a log-ratio.
     pub fn margin(&self) -> f64 {
         self.margin
     }
 
-    /// The verdict on an interval of the log-ratio of treatment to baseline.
+    /// Returns the verdict on an interval of the log-ratio of treatment to baseline.
     pub fn verdict(&self, log_ratio: Interval) -> Verdict {
         if self.is_small(log_ratio) {
             Verdict::Same

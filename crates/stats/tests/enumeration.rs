@@ -1,11 +1,11 @@
-//! Exact distributions against all deals counted one by one, and intervals against all orders there
-//! are.
+//! Compares exact distributions with all deals counted one by one, and intervals with all possible
+//! orders.
 
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
 use disklab_stats::{Interval, LocationTest, one_sample_shift, two_sample_shift};
 
-/// All ways to choose `group` of `n`, as lists of who is chosen.
+/// Returns all ways to choose `group` of `n`, as lists of flags.
 fn deals(n: usize, group: usize) -> impl Iterator<Item = Vec<bool>> {
     let chosen = move |deal: u32| (0..n).map(|at| deal >> at & 1 == 1).collect::<Vec<bool>>();
     (0..1_u32 << n).filter(move |deal| deal.count_ones() as usize == group).map(chosen)
@@ -18,7 +18,7 @@ fn split<T: Copy>(values: &[T], deal: &[bool]) -> (Vec<T>, Vec<T>) {
     (side(true), side(false))
 }
 
-/// Wins and half the ties.
+/// Returns Mann and Whitney's U: wins and half the ties.
 fn u(left: &[f64], right: &[f64]) -> f64 {
     let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
     pairs
@@ -28,7 +28,7 @@ fn u(left: &[f64], right: &[f64]) -> f64 {
         .sum()
 }
 
-/// Without ties, with some, with many, with nothing else.
+/// Pools without ties, with some, with many, and with nothing else.
 const POOLS: [[f64; 9]; 4] = [
     [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
     [1.0, 2.0, 2.0, 4.0, 5.0, 5.0, 5.0, 8.0, 9.0],
@@ -36,7 +36,7 @@ const POOLS: [[f64; 9]; 4] = [
     [4.0; 9],
 ];
 
-/// Without ties, where the shift's p-values are those of Mann and Whitney.
+/// Without ties, the shift's p-values are those of Mann and Whitney.
 #[test]
 fn tails_of_two_samples_are_the_share_of_deals() {
     for (n, group) in [(2, 1), (5, 2), (6, 3), (8, 4), (9, 3), (9, 6)] {
@@ -116,8 +116,8 @@ fn tails_of_one_sample_are_the_share_of_signs() {
     }
 }
 
-/// The share of equally likely orders whose interval misses the truth is at most alpha, and would
-/// be more than alpha with the next interval inside: it is the narrowest of its kind.
+/// The share of equally likely orders whose interval misses the truth is at most alpha. With the
+/// next interval inside, it would be more than alpha, so the interval is the narrowest of its kind.
 #[test]
 fn shift_of_two_samples_misses_as_often_as_it_says() {
     let ranks: Vec<f64> = (1..=9).map(f64::from).collect();
@@ -135,7 +135,7 @@ fn shift_of_two_samples_misses_as_often_as_it_says() {
 #[test]
 fn centre_of_one_sample_misses_as_often_as_it_says() {
     for (n, alpha, expected) in [(6, 0.05, 2), (8, 0.05, 10), (8, 0.01, 2), (5, 0.05, 0)] {
-        // No two sums of these are equal, so no mean of two is zero.
+        // No two sums of these values are equal, so no mean of two is zero.
         let value = |signs: u32, at: u32| {
             let magnitude = f64::from(3_u32.pow(at));
             if signs >> at & 1 == 1 { magnitude } else { -magnitude }
@@ -144,8 +144,8 @@ fn centre_of_one_sample_misses_as_often_as_it_says() {
             let values: Vec<f64> = (0..n).map(|at| value(signs, at)).collect();
             !one_sample_shift(&values).unwrap().interval(alpha).unwrap().contains(0.0)
         });
-        // Of 2^8 signs, 2 * 5 have a sum of ranks of 3 or less, and 3.9 % of all is the most below
-        // 5 %.
+        // Of 2^8 signs, 2 * 5 have a sum of ranks of 3 or less. These 3.9 % are the largest share
+        // below 5 %.
         assert_eq!(misses.count(), expected, "{n} values at {alpha}");
     }
 }

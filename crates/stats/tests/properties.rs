@@ -1,4 +1,4 @@
-//! What must hold of any data.
+//! Properties that must hold for any data.
 
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
@@ -8,7 +8,7 @@ use disklab_stats::{
 };
 use proptest::prelude::*;
 
-/// Few different values, so that ties are common.
+/// Generates few different values, so that ties are common.
 fn values(n: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec((1_u8..20).prop_map(f64::from), n)
 }
@@ -18,7 +18,7 @@ fn pairs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
         .prop_map(|pairs| pairs.into_iter().unzip())
 }
 
-/// Pairs that differ by about what is of interest.
+/// Generates pairs that differ by about the smallest effect of interest.
 fn near_pairs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     prop::collection::vec(
         ((90_u8..110).prop_map(f64::from), (96_u8..104).prop_map(f64::from)),
@@ -66,7 +66,7 @@ proptest! {
         }
     }
 
-    /// Microseconds or milliseconds, this seed first or that one.
+    /// Neither the unit nor the order of the seeds changes the result.
     #[test]
     fn neither_unit_nor_order_matters(
         (one, other) in pairs(),
@@ -86,8 +86,8 @@ proptest! {
         }
     }
 
-    /// p-values, interval and verdict never contradict each other, and a family of one is no
-    /// family.
+    /// p-values, interval and verdict never contradict each other, and a family of one cell has no
+    /// correction.
     #[test]
     fn verdict_interval_and_p_values_agree(
         (one, other) in prop_oneof![pairs(), near_pairs()],
@@ -97,7 +97,8 @@ proptest! {
         for compare in [Rule::paired, Rule::unpaired] {
             let compared = compare(&rule, &one, &other).unwrap();
             let interval = compared.log_ratio.interval;
-            // Where an end is within rounding of what it is compared with, either answer is right.
+            // If an end is within rounding of the number that it is compared with, either answer is
+            // right.
             let edges = [0.0, rule.margin(), -rule.margin()];
             prop_assume!(edges.iter().all(|edge| {
                 (interval.low - edge).abs() > 1e-9 && (interval.high - edge).abs() > 1e-9
@@ -145,7 +146,7 @@ proptest! {
         prop_assert!(close(plain.low + by, shifted.low) && close(plain.high + by, shifted.high));
     }
 
-    /// The p-values of ranks see order only, and exchanging the sides exchanges them.
+    /// The p-values of ranks depend on order only, and exchanging the sides exchanges them.
     #[test]
     fn ranks_do_not_see_the_scale(left in values(1..12), right in values(1..12)) {
         let squared =
@@ -156,7 +157,7 @@ proptest! {
         prop_assert!(close(there.less, back.greater) && close(there.greater, back.less));
     }
 
-    /// A correction never makes a finding of what was none, and keeps the order.
+    /// A correction never adds a finding, and keeps the order.
     #[test]
     fn corrections_are_cautious(p_values in prop::collection::vec(0.0..=1.0_f64, 1..30)) {
         let holm = Correction::Holm.adjust(p_values.iter().copied()).unwrap();
@@ -171,7 +172,7 @@ proptest! {
         }
     }
 
-    /// Whatever is passed in, there is an answer or an error.
+    /// For any input, there is an answer or an error.
     #[test]
     fn anything_has_an_answer(
         left in prop::collection::vec(any::<f64>(), 0..8),

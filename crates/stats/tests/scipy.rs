@@ -1,4 +1,4 @@
-//! The same numbers as SciPy, statsmodels and ruptures; tests/vectors/make.py wrote them.
+//! Compares with numbers from SciPy, statsmodels and ruptures; tests/vectors/make.py wrote them.
 
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
@@ -100,7 +100,7 @@ fn distinct(values: impl Iterator<Item = f64>) -> bool {
     values.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// Where nothing ties the shift's p-values are those of the Mann-Whitney test.
+/// Without ties, the shift's p-values are those of the Mann-Whitney test.
 #[test]
 fn mann_whitney() {
     let mut exact = 0;
@@ -114,7 +114,7 @@ fn mann_whitney() {
     assert!(exact >= 7, "only {exact} exact cases");
 }
 
-/// Where nothing ties the shift's p-values are those of Wilcoxon's signed-rank test.
+/// Without ties, the shift's p-values are those of Wilcoxon's signed-rank test.
 #[test]
 fn signed_rank() {
     let mut exact = 0;

@@ -149,7 +149,7 @@ fn busy_stretches_are_joined_by_one_that_ends_later() {
     assert_eq!(busy, [90, 0, 0, 100]);
 }
 
-/// Of 100 ns of service, 20 are in the first bin and 30 in the last. Bytes that moved before the
+/// A read of 100 ns has 20 ns in the first bin and 30 ns in the last. Bytes that moved before the
 /// phase count as moved within it.
 #[test]
 fn bytes_are_where_they_were_moved() {

@@ -10,16 +10,16 @@ const SIMULATIONS: usize = 2_500;
 const TRIALS: [usize; 4] = [3, 5, 10, 30];
 const EFFECT: f64 = 0.3;
 
-/// What is claimed of an interval's coverage.
+/// The claimed coverage of an interval.
 #[derive(Clone, Copy, PartialEq)]
 enum Claim {
     /// 95 % within 1.5 points.
     Exact,
-    /// 93.5 % at least; more, since the method or the data make it cautious.
+    /// 93.5 % or more, since the method or the data make it cautious.
     AtLeast,
 }
 
-/// Prints and checks the coverage of what `interval` makes of logarithms of treatment and baseline.
+/// Prints and checks the coverage of `interval` on the logarithms of treatment and baseline.
 fn coverage(
     table: &mut Table,
     name: &str,
@@ -55,7 +55,7 @@ fn differences(treatment: &[f64], baseline: &[f64]) -> Vec<f64> {
 const TESTED: [Shape; 5] =
     [Shape::Normal, Shape::Exponential, Shape::Pareto, Shape::HeavyTails, Shape::Cauchy];
 
-/// t is exact for normal data, and cautious for tails heavier than those.
+/// Student's t is exact for normal data, and cautious for heavier tails.
 #[test]
 fn student_and_welch() {
     let mut table =
@@ -75,7 +75,7 @@ fn student_and_welch() {
 }
 
 /// Ranks hold for every shape. They have few levels with few trials, and none at 5 % with 3, or
-/// with 5 pairs: then the interval is everything.
+/// with 5 pairs; the interval is then unbounded.
 #[test]
 fn hodges_lehmann() {
     let mut table =
@@ -91,8 +91,8 @@ fn hodges_lehmann() {
     }
 }
 
-/// The intervals that verdicts are given by: cautious with 3 trials, and at most as wrong as they
-/// say with any number.
+/// The intervals of verdicts are cautious with 3 trials, and wrong at most as often as stated with
+/// any number.
 #[test]
 fn of_verdicts() {
     let mut table =

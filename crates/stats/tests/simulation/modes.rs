@@ -23,7 +23,7 @@ fn one_mode_is_seldom_taken_for_two() {
         for (n, rate) in rates {
             let what = format!("two modes in {n} trials of {shape:?}");
             match shape {
-                // Values that have a few levels, or now and then one that is far out, have several
+                // Distributions with a few levels, or with a far outlier now and then, have several
                 // modes.
                 Shape::TwoValues | Shape::TwoModes if n >= 8 => {
                     assert!(rate.percent() > 90.0, "{what}: {} %", rate.percent());

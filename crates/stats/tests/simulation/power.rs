@@ -1,7 +1,7 @@
-//! The power of t-tests, computed exactly: what plans and verdicts are measured by.
+//! The exact power of t-tests, the reference for plans and verdicts.
 //!
-//! For log-ratios that are normal (Cohen, "Statistical Power Analysis", 1988, chapter 2; the
-//! noncentral t distribution itself, not its approximation).
+//! It is for normal log-ratios (Cohen, "Statistical Power Analysis", 1988, chapter 2), with the
+//! noncentral t distribution itself, not its approximation.
 
 use disklab_stats::{
     Better, Comparison, Correction, Estimate, Interval, LocationTest, Method, PLANNED_POWER, Rule,
@@ -10,19 +10,19 @@ use disklab_stats::{
 use serde::Deserialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// How the trials of two cells belong together.
+/// The relation between the trials of two cells.
 #[derive(Debug, Clone, Copy)]
 pub enum Design {
-    /// By seed. The standard deviation is that of the log-ratios of pairs.
+    /// Pairs by seed. The standard deviation is that of the log-ratios of pairs.
     Paired,
-    /// Not at all; as many on each side. The standard deviation is that of the logarithms within a
-    /// cell.
+    /// Unrelated trials, as many on each side. The standard deviation is that of the logarithms
+    /// within a cell.
     Unpaired,
 }
 
 impl Design {
-    /// Degrees of freedom with `n` trials of each cell, and the noncentrality of an effect of one
-    /// standard deviation.
+    /// Returns the degrees of freedom with `n` trials of each cell, and the noncentrality of an
+    /// effect of one standard deviation.
     fn student(self, n: usize) -> (f64, f64) {
         let n = n as f64;
         match self {
@@ -32,8 +32,8 @@ impl Design {
     }
 }
 
-/// The chance that a two-sided test at `alpha` with `n` trials of each cell tells a log-ratio of
-/// `effect` from zero, where its standard deviation is `sd`.
+/// Returns the chance that a two-sided test at `alpha` with `n` trials of each cell distinguishes a
+/// log-ratio of `effect` from zero, if its standard deviation is `sd`.
 fn power(design: Design, n: usize, effect: f64, sd: f64, alpha: f64) -> f64 {
     let (degrees, noncentrality) = design.student(n);
     let critical = t_critical(alpha, degrees);
@@ -47,8 +47,8 @@ fn t_critical(alpha: f64, degrees_of_freedom: f64) -> f64 {
     standard.interval(alpha).unwrap().high
 }
 
-/// The least log-ratio that a two-sided test at `alpha` finds with the chance `power`: the minimum
-/// detectable effect.
+/// Returns the least log-ratio that a two-sided test at `alpha` finds with the chance `wanted`: the
+/// minimum detectable effect.
 pub fn detectable_effect(design: Design, n: usize, sd: f64, alpha: f64, wanted: f64) -> f64 {
     let (mut low, mut high) = (0.0, 100.0);
     while high - low > 1e-12 * high {
@@ -62,8 +62,8 @@ pub fn detectable_effect(design: Design, n: usize, sd: f64, alpha: f64, wanted: 
     high * sd
 }
 
-/// The fewest trials of each cell with which a two-sided test at `alpha` finds a log-ratio of
-/// `effect` with the chance `power`.
+/// Returns the fewest trials of each cell with which a two-sided test at `alpha` finds a log-ratio
+/// of `effect` with the chance `wanted`.
 pub fn trials_needed(design: Design, effect: f64, sd: f64, alpha: f64, wanted: f64) -> usize {
     let reaches = |n: usize| power(design, n, effect, sd, alpha) >= wanted;
     let mut high = 2;
@@ -82,9 +82,9 @@ pub fn trials_needed(design: Design, effect: f64, sd: f64, alpha: f64, wanted: f
     high
 }
 
-/// The chance that a noncentral t exceeds `t`: that a normal value with mean `noncentrality`
-/// exceeds t times a standard deviation estimated from `degrees` of freedom, averaged over what
-/// that estimate may be (Simpson's rule).
+/// Returns the chance that a noncentral t exceeds `t`. That is the chance that a normal value with
+/// mean `noncentrality` exceeds t times a standard deviation estimated from `degrees` of freedom.
+/// It is averaged over the possible estimates (Simpson's rule).
 fn noncentral_t_upper(t: f64, degrees: f64, noncentrality: f64) -> f64 {
     const STEPS: usize = 2_000;
     // The estimate relative to the truth is a chi variable by the root of its degrees: its density,
@@ -106,7 +106,7 @@ fn noncentral_t_upper(t: f64, degrees: f64, noncentrality: f64) -> f64 {
     exceeding / all
 }
 
-/// The numbers of statsmodels.
+/// Compares with the numbers of statsmodels.
 #[test]
 fn power_is_that_of_others() {
     #[derive(Deserialize)]
@@ -154,7 +154,7 @@ fn effect_and_trials_are_inverse() {
     }
 }
 
-/// What `Rule::trials_to_decide` plans for a difference is what t needs.
+/// The plan of `Rule::trials_to_decide` for a difference is the number of trials that t needs.
 #[test]
 fn a_difference_takes_what_the_exact_power_of_t_says() {
     const PAIRS: usize = 6;

@@ -1,15 +1,15 @@
-//! Whether as many trials as were planned decide.
+//! Checks whether the planned number of trials decides.
 
 use disklab_stats::{Analysis, Better, Comparison, Correction, Rule, Verdict, share_of_stage};
 
 use crate::source::{Rate, Shape, Table, TrialSource};
 
-/// Effects and standard deviations of log-ratios: clear, small, none, within what is of interest,
-/// and half of that.
+/// Effects and standard deviations of log-ratios. The effects are clear, small, none, within the
+/// smallest effect of interest, and half of that.
 const CASES: [(f64, f64); 6] =
     [(0.1, 0.1), (0.05, 0.1), (0.03, 0.05), (0.0, 0.02), (0.005, 0.02), (0.01, 0.02)];
 const PILOTS: [usize; 4] = [4, 5, 10, 20];
-/// A run of more is not simulated, for its time.
+/// Most pairs of a simulated run; larger ones take too long.
 const MOST: usize = 300;
 
 fn rule() -> Rule {
@@ -31,7 +31,7 @@ fn planned(cell: Comparison) -> usize {
     needed[0].unwrap().trials
 }
 
-/// Whether a record decides that had so many pairs when it was looked at first.
+/// Whether a record decides that was first analysed with `pilot` pairs.
 fn is_decided_after(pilot: usize, log_ratios: &[f64]) -> bool {
     let treatment: Vec<f64> = log_ratios.iter().map(|value| value.exp()).collect();
     let baseline = vec![1.0; log_ratios.len()];
@@ -45,14 +45,14 @@ fn is_decided(cell: &Comparison) -> bool {
     cell.verdict != Verdict::Undecided
 }
 
-/// Where effect and spread are known, so that only the formula is tried.
+/// Effect and spread are known, so that only the formula is tested.
 #[test]
 fn a_run_of_the_planned_size_decides_in_four_of_five_cases() {
     let mut table =
         Table::new("decided in %, planned with the true effect and spread; effect, sd: pairs");
     for case @ (effect, sd) in CASES {
         let mut source = TrialSource::new(&format!("planned {case:?}"));
-        // Four values whose mean and standard deviation are exactly these.
+        // Four values with exactly this mean and standard deviation.
         let exact =
             [-3.0, -1.0, 1.0, 3.0].map(|step: f64| effect + sd * step / (20.0_f64 / 3.0).sqrt());
         let size = planned(compared(&exact));
@@ -70,7 +70,7 @@ fn a_run_of_the_planned_size_decides_in_four_of_five_cases() {
     }
 }
 
-/// As it is done: of pilots that left it open, and their estimates.
+/// The pilots left the cell open, and the plan uses their estimates, as in practice.
 #[test]
 fn a_run_that_an_open_pilot_planned_decides_in_most_cases() {
     let mut table = Table::new(&format!(

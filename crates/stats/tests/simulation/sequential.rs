@@ -1,4 +1,5 @@
-//! What looking costs, and what it saves: seeds are added until the verdict is no longer open.
+//! The cost and the savings of interim analyses: seeds are added until the verdict is no longer
+//! open.
 
 use disklab_stats::{
     Analysis, Better, Comparison, Correction, InterimAnalyses, Rule, Verdict, share_of_stage,
@@ -13,7 +14,7 @@ fn rule() -> Rule {
     Rule::new(0.05, 0.02, Better::Higher).unwrap()
 }
 
-/// Adds pairs until decided: the verdict, and the pairs it took.
+/// Adds pairs until the verdict is decided; returns the verdict and the number of pairs.
 fn until_decided(
     source: &mut TrialSource,
     shape: Shape,
@@ -66,8 +67,8 @@ fn looking_gives_no_more_false_verdicts() {
     }
 }
 
-/// The verdict on a record of fixed n that is extended until it has one: at first with all of
-/// alpha, as its user saw it, then as an extended record.
+/// Returns the verdicts on a record of fixed n that is extended until it has one. The first
+/// analysis has all of alpha, as its user saw it; then the record is an extended one.
 fn extended_until_significant(one: &[f64], other: &[f64], sizes: &[usize]) -> Vec<Verdict> {
     let stages = |so_far: usize| {
         let analysis =
@@ -81,10 +82,10 @@ fn extended_until_significant(one: &[f64], other: &[f64], sizes: &[usize]) -> Ve
     (1..=sizes.len()).map(family).collect()
 }
 
-/// Seeds are added until there is a verdict of better or worse, up to five times. Without an
-/// account of the looks this finds a difference that is not there in far more than 5 % of records;
-/// an extended record says so in at most 5 %, and with the verdict of the first look at all of
-/// alpha it is at most 7.5 %.
+/// Seeds are added until there is a verdict of better or worse, up to five times. If the looks are
+/// ignored, far more than 5 % of records show a difference without an effect. An extended record
+/// does so in at most 5 %. With the verdict of the first look at all of alpha, the rate is at most
+/// 7.5 %.
 #[test]
 fn seeds_that_are_added_until_significant_give_few_false_verdicts() {
     const SIZES: [usize; 6] = [5, 8, 12, 18, 27, 41];
@@ -115,8 +116,8 @@ fn seeds_that_are_added_until_significant_give_few_false_verdicts() {
     }
 }
 
-/// Of effects known to be there: how often the verdict is right, and how many pairs it took on
-/// average; beside the pairs of a fixed design that finds the effect in as many cases.
+/// For known effects: how often the verdict is right, and the mean number of pairs, beside the
+/// pairs of a fixed design that finds the effect in as many cases.
 #[test]
 fn settled_cells_take_fewer_trials() {
     let mut table = Table::new(
@@ -145,7 +146,7 @@ fn settled_cells_take_fewer_trials() {
     }
 }
 
-/// Cells without any difference are settled too, once the noise allows it.
+/// Cells without any difference are settled too, if the noise allows it.
 #[test]
 fn equal_cells_are_settled() {
     let analyses = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
@@ -164,15 +165,15 @@ fn equal_cells_are_settled() {
     assert!(same.percent() > 85.0, "{} %", same.percent());
 }
 
-/// Cells of a suite that are looked at together: each gets seeds until the family has a verdict on
-/// it.
+/// The cells of a suite that are analysed together: each gets seeds until the family has a verdict
+/// on it.
 struct Family {
     cells: Vec<(Vec<f64>, Vec<f64>)>,
     correction: Correction,
 }
 
 impl Family {
-    /// The verdicts, and the pairs that each cell took.
+    /// Returns the verdicts, and the number of pairs of each cell.
     fn until_decided(&self, analyses: &InterimAnalyses) -> Vec<(Verdict, usize)> {
         let mut settled = vec![(Verdict::Undecided, 0); self.cells.len()];
         for &n in analyses.trials() {
@@ -208,9 +209,9 @@ impl Family {
     }
 }
 
-/// A suite of 20 cells, of which 15 have no difference, under other noise each: any false verdict
-/// in at most 5 % of suites by Holm, and 5 % of verdicts false on average by Benjamini and
-/// Hochberg, though each cell decides for itself how long it is looked at.
+/// A suite of 20 cells, 15 of them without a difference, each with other noise. By Holm, at most 5
+/// % of suites have any false verdict. By Benjamini and Hochberg, 5 % of verdicts are false on
+/// average. Both hold though each cell has its own number of analyses.
 #[test]
 fn a_suite_that_stops_where_it_is_decided() {
     const SUITES: usize = 400;

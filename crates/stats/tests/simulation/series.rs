@@ -1,4 +1,4 @@
-//! Cuts of time series that have none, and of some that have.
+//! Cuts of time series without a change of level, and of some with one.
 
 use disklab_stats::{change_points, penalty};
 

@@ -1,9 +1,9 @@
-//! Where simulated trials come from.
+//! The source of simulated trials.
 
 use disklab_units::{Random, Seed};
 
-/// A measure of trials of one cell, before its scale: what is drawn is the logarithm, so that
-/// effects add.
+/// A measure of the trials of one cell, before its scale. The logarithm is drawn, so that effects
+/// add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// The measure is lognormal.
@@ -16,10 +16,10 @@ pub enum Shape {
     HeavyTails,
     /// The logarithm is Cauchy: no mean even there.
     Cauchy,
-    /// One trial in ten is five times as slow, as with a background job.
+    /// A tenth of the trials is five times as slow, as with a background job.
     Outliers,
     Uniform,
-    /// Either of two values with equal chance: the process id's, of the `pid` policy.
+    /// Either of two values with equal chance, like the process id of the `pid` policy.
     TwoValues,
     /// Two values and a little noise.
     TwoModes,
@@ -27,7 +27,7 @@ pub enum Shape {
     ThreeValues,
     /// Four values equally spaced: the worst kind for t with 4 pairs.
     FourValues,
-    /// A percentile from a histogram with 64 bins an octave, of trials that differ by some bins.
+    /// A percentile from a histogram with 64 bins per octave, of trials that differ by some bins.
     Bins,
 }
 
@@ -51,7 +51,7 @@ pub struct TrialSource {
 }
 
 impl TrialSource {
-    /// A stream of its own for each use.
+    /// Returns a stream of its own for each use.
     pub fn new(name: &str) -> Self {
         Self { random: Random::new(Seed(4).derive(name)) }
     }
@@ -64,7 +64,7 @@ impl TrialSource {
         self.random.below(n)
     }
 
-    /// Uniform, and never zero.
+    /// Returns a uniform number above zero.
     fn positive(&mut self) -> f64 {
         1.0 - self.uniform()
     }
@@ -73,7 +73,7 @@ impl TrialSource {
         -self.positive().ln()
     }
 
-    /// By Box and Muller, one of the two.
+    /// Returns a normal number by Box and Muller's method, which gives two; the other is dropped.
     pub fn normal(&mut self) -> f64 {
         (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
@@ -99,13 +99,13 @@ impl TrialSource {
         }
     }
 
-    /// The measure of `n` trials.
+    /// Returns the measure of `n` trials.
     pub fn trials(&mut self, shape: Shape, n: usize) -> Vec<f64> {
         (0..n).map(|_| self.logarithm(shape).exp()).collect()
     }
 }
 
-/// Counts how often something happens.
+/// Counts how often an event occurs.
 #[derive(Default, Clone, Copy)]
 pub struct Rate {
     hits: usize,
@@ -122,12 +122,13 @@ impl Rate {
         100.0 * self.hits as f64 / self.of as f64
     }
 
-    /// Three standard deviations of a rate of 5 % in so many simulations, in points.
+    /// Returns three standard deviations of a rate of 5 % in so many simulations, in percentage
+    /// points.
     pub fn noise(self) -> f64 {
         300.0 * (0.05 * 0.95 / self.of as f64).sqrt()
     }
 
-    /// At most `percent`, but for the noise of the simulation.
+    /// Checks that the rate is at most `percent`, plus the noise of the simulation.
     #[track_caller]
     pub fn assert_at_most(self, percent: f64, what: &str) {
         assert!(
@@ -138,7 +139,7 @@ impl Rate {
     }
 }
 
-/// A table that is printed as a whole, at its end: tests run side by side.
+/// A table that is printed as a whole, at its end, because tests run side by side.
 pub struct Table(String);
 
 impl Table {

@@ -1,4 +1,4 @@
-//! False verdicts on A/A data, and what verdicts are worth beyond it.
+//! False verdicts on A/A data, and the error rates of verdicts beyond it.
 
 use std::f64::consts::LN_2;
 
@@ -14,7 +14,8 @@ fn rule() -> Rule {
     Rule::new(0.05, 0.02, Better::Higher).unwrap()
 }
 
-/// Anything that is a difference is of interest, so that nothing false hides behind "same".
+/// Returns a rule for which any difference is of interest, so that no false verdict counts as
+/// "same".
 fn strict() -> Rule {
     Rule::new(0.05, 1e-9, Better::Higher).unwrap()
 }
@@ -24,7 +25,7 @@ fn is_false(comparison: &Comparison) -> bool {
 }
 
 fn simulations(n: usize) -> usize {
-    // Many trials cost most; ranks, which are used there, hold their level by construction.
+    // Many trials take the most time; the ranks used for them hold their level by construction.
     match n {
         0..10 => SIMULATIONS,
         10 => SIMULATIONS / 2,
@@ -51,7 +52,7 @@ fn a_against_a_paired() {
     }
 }
 
-/// What pairing is for: both trials of a seed share most of what varies.
+/// Pairing removes the common cause: both trials of a seed share most of their variation.
 #[test]
 fn a_against_a_paired_by_a_common_cause() {
     let mut table =
@@ -98,8 +99,8 @@ fn a_against_a_unpaired() {
     }
 }
 
-/// Not A/A: equal centres, other shapes. Nothing is promised there; the rates are those that the
-/// documentation of `comparison` names, and the test keeps that true.
+/// Not A/A data: equal centres, other shapes. There is no guarantee for these. The rates are those
+/// in the documentation of `comparison`, and the test keeps that true.
 #[test]
 fn shapes_that_differ() {
     let mut table = Table::new(&format!(
@@ -122,7 +123,7 @@ fn shapes_that_differ() {
         });
         table.row(name, rates);
     };
-    // About one median: both are symmetric, so it is no skewness that misleads.
+    // Both are symmetric about one median, so skewness is not the cause.
     add("spread 5:1, paired", Rule::paired, |source| (source.normal(), 5.0 * source.normal()));
     add("spread 5:1, unpaired", Rule::unpaired, |source| (source.normal(), 5.0 * source.normal()));
     add("spread 2:1, unpaired", Rule::unpaired, |source| (source.normal(), 2.0 * source.normal()));
@@ -134,8 +135,8 @@ fn shapes_that_differ() {
 
 type Compare = fn(&Rule, &[f64], &[f64]) -> Result<Comparison, Error>;
 
-/// The word "same" where the effect is just as large as the smallest of interest: at most alpha /
-/// 2.
+/// The rate of the verdict "same" if the effect equals the smallest effect of interest: at most
+/// alpha / 2.
 #[test]
 fn same_is_not_said_of_what_differs() {
     let mut table = Table::new(&format!(
@@ -146,7 +147,7 @@ fn same_is_not_said_of_what_differs() {
             let mut source = TrialSource::new(&format!("same {shape:?} {n}"));
             let mut rate = Rate::default();
             for _ in 0..simulations(n) {
-                // Spread so small that the verdict is often within reach.
+                // The spread is so small that the verdict is often within reach.
                 let effect = rule().margin();
                 let mut side = |effect: f64| -> Vec<f64> {
                     (0..n).map(|_| (effect + 0.01 * source.logarithm(shape)).exp()).collect()
@@ -161,7 +162,7 @@ fn same_is_not_said_of_what_differs() {
     }
 }
 
-/// Twelve cells without a difference: any false verdict among them.
+/// The rate of any false verdict among twelve cells without a difference.
 #[test]
 fn families_are_wrong_no_oftener() {
     let mut table =
@@ -191,7 +192,7 @@ fn families_are_wrong_no_oftener() {
     }
 }
 
-/// What the method chosen costs against the t-test that `power` is about, on normal data.
+/// The power of the chosen method compared with the t-test of `power`, on normal data.
 #[test]
 fn power_is_about_that_of_t() {
     const PAIRS: [usize; 6] = [3, 4, 5, 6, 10, 30];
@@ -210,7 +211,7 @@ fn power_is_about_that_of_t() {
         rate.percent()
     });
     table.row("Rule::paired, normal", rates);
-    // As the documentation of `power` has it.
+    // The rates are those in the documentation of `power`.
     for (rate, expected) in rates.into_iter().zip(POWER) {
         assert!((rate - expected).abs() < 3.0, "{rates:?}");
     }
@@ -218,7 +219,7 @@ fn power_is_about_that_of_t() {
 
 const POWER: [f64; 6] = [67.0, 79.0, 80.0, 62.0, 77.0, 78.0];
 
-/// A real effect is found: a rule that never decides would pass all of the above.
+/// A real effect is found: a rule that never decides would pass all tests above.
 #[test]
 fn real_effects_are_found() {
     let mut table = Table::new(&format!(
