@@ -1,16 +1,15 @@
-//! What the fuzz targets share: each is a parser of bytes that somebody else wrote, and must answer
-//! any with a value or an error. `cargo xtask fuzz` builds and runs them.
+//! Common code of the fuzz targets. Each is a parser of bytes that somebody else wrote, and must
+//! answer any bytes with a value or an error. `cargo xtask fuzz` builds and runs them.
 
 use disklab_foreign::{FORMATS, File};
 use disklab_results::integrity;
 
-/// Reads `data` as a format of others' results, and holds what comes of it against what can be
-/// true.
+/// Reads `data` as a format of others' results, and checks whether the result can be true.
 pub fn foreign(name: &str, data: &[u8]) {
     let format = FORMATS.iter().find(|format| format.name == name).expect("a format of that name");
     // The file beside it is the same one: formats of several files read it again.
     let beside = |_: &str| Some(data.to_vec());
-    // Some formats go by names too.
+    // Some formats need certain names.
     let path = match name {
         "fio logs" => "folder/a_lat.1.log",
         "btrfs read policy benchmarks" => "folder/defrag_on_policy_pid_fio_randread_4k_qd1_fio.txt",

@@ -1,4 +1,4 @@
-//! What tests share: printed reasons for skips, and builders of records and outcomes.
+//! Helpers of tests: printed reasons for skips, and builders of records and outcomes.
 
 use std::fmt::Display;
 use std::fs;
@@ -12,47 +12,48 @@ use disklab_record::{Chain, Manifest, Outcome, Record, Status};
 use disklab_trace::{Served, TraceWriter};
 use disklab_units::Seed;
 
-/// Set where tests that only root can run may not be left out.
+/// The variable that forbids skipping tests that only root can run.
 pub const NEED_ROOT: &str = "DISKLAB_NEED_ROOT";
 
-/// To stderr itself: what a test that passes prints is not shown.
+/// Prints the reason for a skip to stderr itself, because the output of a passing test is not
+/// shown.
 pub fn skipped(why: impl Display) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
-/// What root can do on any Linux of these days, with the programs that `install/needs test`
-/// installs.
+/// Prints the reason for skipping a test that root can run on any recent Linux with the programs
+/// that `install/needs test` installs.
 ///
 /// # Panics
-/// Where [`NEED_ROOT`] is set.
+/// Panics if [`NEED_ROOT`] is set.
 pub fn skipped_without_root(why: impl Display) {
     assert!(std::env::var_os(NEED_ROOT).is_none(), "{NEED_ROOT} is set, and here {why}");
     skipped(why);
 }
 
-/// The cell with these values, by axis.
+/// Returns the cell with these values, by axis.
 pub fn cell(values: &[(&str, &str)]) -> Cell {
     Cell(values.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect())
 }
 
-/// The outcome of a trial that is ok and has no numbers. Its seed is the index of its seed.
+/// Returns the outcome of a trial that is ok and has no numbers. Its seed is the index of its seed.
 pub fn outcome(trial: impl Into<String>, values: &[(&str, &str)], seed_index: u32) -> Outcome {
     let seed = Seed(u64::from(seed_index));
     Outcome::new(trial.into(), cell(values), seed_index, seed, Status::Ok)
 }
 
-/// A suite whose text needs no lab.
+/// Returns a suite whose text needs no lab.
 pub fn suite(name: &str) -> Suite {
     Suite::new(name, "question = '''which?'''\n", Vec::new())
 }
 
-/// The manifest of a run of these trials, without kernels, tools and inputs.
+/// Returns the manifest of a run of these trials, without kernels, tools and inputs.
 pub fn manifest<Id: Into<String>>(suite: Suite, trials: impl IntoIterator<Item = Id>) -> Manifest {
     let trials = trials.into_iter().map(Into::into).collect();
     Manifest::new("0.1.0", "2026-11-21T21:00:00Z", suite, trials)
 }
 
-/// A kernel of this name and version, with made-up digests.
+/// Returns a kernel of this name and version, with made-up digests.
 pub fn kernel(name: &str, version: &str) -> Kernel {
     Kernel {
         name: name.to_owned(),
@@ -67,10 +68,10 @@ pub fn kernel(name: &str, version: &str) -> Kernel {
     }
 }
 
-/// A record with the lines of these trials and no raw output, in a new folder.
+/// Makes a record with the lines of these trials and no raw output, in a new folder.
 ///
 /// # Panics
-/// Where the folder is there, or cannot be written to.
+/// Panics if the folder exists, or cannot be written to.
 pub fn record(
     folder: &Path,
     manifest: &Manifest,
@@ -86,7 +87,7 @@ pub fn record(
 /// Writes the digests of a record anew, after a test has changed its manifest or lines by hand.
 ///
 /// # Panics
-/// Where there is no record, or it cannot be written to.
+/// Panics if there is no record, or it cannot be written to.
 pub fn reseal(folder: &Path) {
     let path = folder.join("manifest.toml");
     let text = fs::read_to_string(&path).expect("a manifest");
@@ -120,7 +121,7 @@ pub const CLOSING: &str = concat!(
     r#""depth_ns":2000,"model":null}]}],"trace_sha256":null}"#
 );
 
-/// A trace of two requests, the second of which begins at `sector`.
+/// Returns a trace of two requests, the second of which begins at `sector`.
 pub fn requests(sector: u64) -> Vec<u8> {
     let mut writer = TraceWriter::new(2);
     writer.mark(5, "begin measure 0");

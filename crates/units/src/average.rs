@@ -14,7 +14,7 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// Returns the value below which this part of the others is; 0 for no values.
+/// Returns the value below which this part of the other values is; 0 for no values.
 pub fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

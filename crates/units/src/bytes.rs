@@ -3,7 +3,7 @@ use crate::quantity::{Notation, quantity};
 quantity! {
     /// An amount of data in bytes.
     ///
-    /// A number with or without a unit; without, it is bytes.
+    /// Written as a number with or without a unit; a number without one is in bytes.
     Bytes,
     written: Notation {
         noun: "a size",
@@ -26,7 +26,7 @@ const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
 /// fio's spellings, with one difference: kB, MB, GB and TB are decimal here, as disks are sold and
-/// as fio itself has it with `kb_base=1000`. `KB` is nobody's standard and is refused.
+/// as in fio with `kb_base=1000`. `KB` is in no standard and is refused.
 pub(crate) const UNITS: &[(&str, u64)] = &[
     ("", 1),
     ("B", 1),
@@ -48,7 +48,7 @@ pub(crate) const UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// IEC units: `512 B`, `4 KiB`, `3.64 TiB`.
+/// Printed units, of the IEC: `512 B`, `4 KiB`, `3.64 TiB`.
 pub(crate) const PRINTED: &[(&str, u64)] =
     &[("B", 1), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)];
 
@@ -65,7 +65,7 @@ impl Bytes {
         Self(count * GIB)
     }
 
-    /// Whole sectors; a part of one at the end is left out.
+    /// Returns the number of whole sectors; a part of one at the end is left out.
     pub const fn sectors(self) -> Sectors {
         Sectors(self.0 / Sectors::SIZE)
     }

@@ -1,21 +1,20 @@
-//! The quantities that disklab counts in, and how people write them.
+//! The quantities of disklab, and their notation.
 //!
 //! | type        | counts                    | written                       | printed      |
 //! |-------------|---------------------------|-------------------------------|--------------|
 //! | [`Nanos`]   | nanoseconds               | `20s` `8.33 ms` `50us` `2min` | `8.33 ms`    |
 //! | [`Bytes`]   | bytes                     | `4k` `50 GiB` `4 TB` `4096`   | `50 GiB`     |
 //! | [`Sectors`] | 512-byte sectors          | `2048` `2048 sectors`         | `2048 sectors` |
-//! | [`Rate`]    | bytes a second            | `210 MB/s` `190MiB/s`         | `200 MiB/s`  |
+//! | [`Rate`]    | bytes per second          | `210 MB/s` `190MiB/s`         | `200 MiB/s`  |
 //! | [`Seed`]    | nothing: a random stream  | `7`                           | `7`          |
 //!
 //! Parsing is exact (integers, no floats): `8.33 ms` is 8 330 000 ns. Printing keeps three
-//! significant digits, and every whole digit of what is larger than that, so reading a printed
-//! value back gives the same within half of the last digit printed. In JSON all five are plain
-//! integers.
+//! significant digits, and every whole digit of larger values. So reading a printed value back
+//! gives the same within half of the last printed digit. In JSON all five are plain integers.
 //!
-//! [`average`] has the median and the mean of samples; [`prose`] has numbers without a unit, lists
-//! and lines as people read them; [`words!`] declares enums of words, and [`mod@words`] finds what
-//! a mistyped word was meant to be.
+//! [`average`] has the median and the mean of samples. [`prose`] has numbers without a unit, lists
+//! and lines as people read them. [`words!`] declares enums of words, and [`mod@words`] finds the
+//! word that a mistyped one was meant to be.
 
 pub mod average;
 mod bytes;

@@ -42,8 +42,8 @@ impl Nanos {
         self.0 as f64 / SECOND as f64
     }
 
-    /// To the nearest nanosecond; negative and NaN become zero, what is too large becomes
-    /// [`Nanos::MAX`].
+    /// Returns the nearest whole number of nanoseconds. Negative numbers and NaN become zero, and
+    /// larger values than fit become [`Nanos::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * SECOND as f64).round() as u64)
     }
@@ -138,7 +138,7 @@ mod tests {
         fn reading_back_what_was_printed_is_near(nanos in 0..u64::MAX / 2, shift in 0..63) {
             let nanos = nanos >> shift;
             let back = parse(&Nanos(nanos).to_string());
-            // Half of the third digit: 1 in 200 at most.
+            // Half of the third digit is 1 in 200 at most.
             prop_assert!(back.abs_diff(nanos) <= nanos / 199, "{nanos} came back as {back}");
         }
 

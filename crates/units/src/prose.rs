@@ -1,6 +1,6 @@
 //! Numbers, lists, words of a command line and lines of text as people read them.
 
-/// Three digits that count, and every whole one: `0.049`, `8.47`, `71.2`, `71234`.
+/// Prints three significant digits, and every whole digit: `0.049`, `8.47`, `71.2`, `71234`.
 ///
 /// ```
 /// use disklab_units::prose::digits;
@@ -13,7 +13,7 @@ pub fn digits(value: f64) -> String {
         return "0".to_owned();
     }
     let places = match value.abs() {
-        // Rounded to that many places they still have three digits, or just one more.
+        // Rounded to this many places, the number still has three digits, or just one more.
         ..0.0995 => 3,
         ..9.995 => 2,
         ..99.95 => 1,
@@ -22,8 +22,8 @@ pub fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// Text that may be anybody's, with control characters and those that turn the direction of writing
-/// spelled out. Newlines stay.
+/// Escapes control characters, and those that turn the direction of writing, in text that may be
+/// anybody's. Newlines stay.
 ///
 /// ```
 /// use disklab_units::prose::visible;
@@ -51,7 +51,7 @@ pub fn is_hidden(letter: char) -> bool {
     letter.is_control() || turns
 }
 
-/// A number of things: `1 trial`, `36 trials`. For nouns that take an `s`.
+/// Prints a number of things: `1 trial`, `36 trials`. For nouns that take an `s`.
 ///
 /// ```
 /// use disklab_units::prose::count;
@@ -63,7 +63,7 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// `a`, `a and b`, `a, b and c`; nothing of nothing.
+/// Joins items as `a`, `a and b`, `a, b and c`; empty for no items.
 ///
 /// ```
 /// use disklab_units::prose::listed;
@@ -79,7 +79,7 @@ pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// A word of a command line as a shell takes it: between quotes, unless all of it is plain.
+/// Quotes a word of a command line for a shell, unless all of it is plain.
 ///
 /// ```
 /// use disklab_units::prose::in_shell;

@@ -1,6 +1,6 @@
-//! A number with a unit: parsing and printing that all quantities share.
+//! A number with a unit: the parsing and printing of all quantities.
 
-/// Why a text is not a quantity. The message quotes the text and says what would have been right.
+/// Why a text is not a quantity. The message quotes the text and has correct examples.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {reason}")]
 pub struct ParseError {
@@ -8,15 +8,15 @@ pub struct ParseError {
     reason: String,
 }
 
-/// How one quantity is written and printed.
+/// The notation of a quantity.
 pub(crate) struct Notation {
-    /// With its article: "a time".
+    /// The quantity with its article: "a time".
     pub noun: &'static str,
-    /// Two or three right spellings, for error messages.
+    /// Two or three correct spellings, for error messages.
     pub examples: &'static str,
-    /// Spelling and factor. An empty spelling allows a number without a unit.
+    /// Spellings and factors. An empty spelling allows a number without a unit.
     pub units: &'static [(&'static str, u64)],
-    /// What stands behind the unit, and must.
+    /// Text that must follow the unit.
     pub suffix: &'static str,
     /// The units that are printed, smallest first.
     pub printed: &'static [(&'static str, u64)],
@@ -29,8 +29,8 @@ struct Decimal {
     places: u32,
 }
 
-/// Digits behind the point that are looked at. Enough for one nanosecond in an hour, and few enough
-/// that the arithmetic below cannot overflow.
+/// Most digits behind the point that count. They are enough for one nanosecond in an hour, and few
+/// enough that the arithmetic below cannot overflow.
 const MOST_PLACES: usize = 18;
 
 impl Notation {
@@ -61,7 +61,7 @@ impl Notation {
         number.times(factor).ok_or_else(|| wrong(format!("is too large for {}", self.noun)))
     }
 
-    /// Prints `value` in the largest unit that leaves at least one whole of it.
+    /// Prints `value` in the largest unit in which it is at least 1.
     ///
     /// Three significant digits without trailing zeroes; whole numbers of more than three digits
     /// are printed whole.
@@ -80,7 +80,7 @@ impl Notation {
 }
 
 impl Decimal {
-    /// Digits with at most one point among them and a digit on each side of it.
+    /// Parses digits with at most one point among them and a digit on each side of it.
     fn parse(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let is_number =
@@ -90,8 +90,8 @@ impl Decimal {
         }
         let fraction = &fraction[..fraction.len().min(MOST_PLACES)];
         Some(Self {
-            // Digits fail to parse only where there are too many of them, and then no unit makes
-            // them fit.
+            // Digits fail to parse only if there are too many of them, and then no unit makes them
+            // fit.
             whole: whole.parse().unwrap_or(u128::MAX),
             fraction: fraction.parse().ok()?,
             places: fraction.len() as u32,
@@ -102,7 +102,7 @@ impl Decimal {
         self.whole == 0 && self.fraction == 0
     }
 
-    /// To the nearest whole number; `None` where that does not fit.
+    /// Returns the product, rounded to the nearest whole number; `None` if it does not fit.
     fn times(&self, factor: u64) -> Option<u64> {
         let factor = u128::from(factor);
         let scale = 10u128.pow(self.places);
@@ -112,11 +112,11 @@ impl Decimal {
     }
 }
 
-/// `value / factor` to three significant digits, or to whole numbers where it has more than three.
+/// Prints `value / factor` with three significant digits, or all whole digits if there are more.
 fn digits(value: u64, factor: u64) -> String {
     let (value, factor) = (u128::from(value), u128::from(factor));
-    // Decided on the unrounded value: 9.996 is printed as "10", not "10.0", since trailing zeroes
-    // go anyway.
+    // The unrounded value decides: 9.996 is printed as "10", not "10.0", since trailing zeroes are
+    // removed anyway.
     let places = match value / factor {
         0..10 => 2,
         10..100 => 1,
@@ -132,10 +132,9 @@ fn digits(value: u64, factor: u64) -> String {
     format!("{whole}.{}", fraction.trim_end_matches('0'))
 }
 
-/// Defines a counted quantity, and what all of them have; with a [`Notation`], also how it is read
-/// and printed. The operators overflow as those of plain
-/// integers do, which is a bug in the caller; where good input can overflow, use the `checked_` and
-/// `saturating_` forms.
+/// Defines a counted quantity, with the operations of all quantities; with a [`Notation`], also its
+/// parsing and printing. The operators overflow like those of plain integers, which is a bug in the
+/// caller. If good input can overflow, use the `checked_` and `saturating_` forms.
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident $(, written: $notation:expr)?) => {
         $(#[$doc])*
@@ -150,13 +149,13 @@ macro_rules! quantity {
             pub const ZERO: Self = Self(0);
             pub const MAX: Self = Self(u64::MAX);
 
-            /// `None` where the sum does not fit.
+            /// Returns the sum; `None` if it does not fit.
             #[must_use]
             pub fn checked_add(self, other: Self) -> Option<Self> {
                 self.0.checked_add(other.0).map(Self)
             }
 
-            /// `None` where `other` is the larger.
+            /// Returns the difference; `None` if `other` is larger.
             #[must_use]
             pub fn checked_sub(self, other: Self) -> Option<Self> {
                 self.0.checked_sub(other.0).map(Self)
@@ -167,7 +166,7 @@ macro_rules! quantity {
                 Self(self.0.saturating_add(other.0))
             }
 
-            /// Zero where `other` is the larger.
+            /// Returns the difference; zero if `other` is larger.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))

@@ -4,10 +4,11 @@ use crate::Seed;
 
 /// A stream of random numbers that depends on its seed alone.
 ///
-/// xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), its
-/// state filled by splitmix64 as its authors advise. Not for secrets. The streams of two seeds are
-/// unrelated; give every use its own through [`Seed::derive`], so that one use drawing a number
-/// more does not change what another one sees.
+/// The generator is xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number
+/// generators", 2021), with its state filled by splitmix64 as its authors advise. It is not for
+/// secrets. The streams of two seeds are unrelated. Give every use its own stream through
+/// [`Seed::derive`], so that one use can draw another number without changing the numbers of other
+/// uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Random {
     state: [u64; 4],
@@ -19,7 +20,7 @@ impl Random {
         Self { state: std::array::from_fn(|_| splitmix64(&mut fill)) }
     }
 
-    /// All 64 bits uniform.
+    /// Returns 64 uniform bits.
     pub fn next_u64(&mut self) -> u64 {
         let [s0, s1, s2, s3] = self.state;
         let (s2, s3) = (s2 ^ s0, s3 ^ s1);
@@ -27,13 +28,13 @@ impl Random {
         s1.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
     }
 
-    /// Uniform in [0, 1), a multiple of 2^-53.
+    /// Returns a uniform number in [0, 1), a multiple of 2^-53.
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Uniform in `0..n`, every value exactly as likely (Lemire, "Fast random integer generation in
-    /// an interval", 2019). Of nothing to choose from, `n` = 0, it answers 0.
+    /// Returns a uniform number in `0..n`, every value exactly as likely (Lemire, "Fast random
+    /// integer generation in an interval", 2019). For `n` = 0 it returns 0.
     pub fn below(&mut self, n: u64) -> u64 {
         let mut product = u128::from(self.next_u64()) * u128::from(n);
         if (product as u64) < n {
@@ -47,7 +48,7 @@ impl Random {
     }
 }
 
-/// The generator of Steele, Lea and Flood (2014): used only to spread a seed over the state.
+/// The generator of Steele, Lea and Flood (2014), used only to spread a seed over the state.
 fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,8 +60,7 @@ fn splitmix64(state: &mut u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The first numbers of xoshiro256** from the state 1, 2, 3, 4, as its authors' C code gives
-    /// them.
+    /// The first numbers of xoshiro256** from the state 1, 2, 3, 4, as from its authors' C code.
     #[test]
     fn matches_the_reference() {
         let mut random = Random { state: [1, 2, 3, 4] };
@@ -71,7 +71,7 @@ mod tests {
         );
     }
 
-    /// splitmix64 from 0 starts so in its authors' code.
+    /// The first numbers of splitmix64 from 0, as from its authors' code.
     #[test]
     fn seed_is_spread_by_the_reference_splitmix() {
         let mut state = 0;

@@ -3,9 +3,9 @@ use crate::nanos::Nanos;
 use crate::quantity::{Notation, quantity};
 
 quantity! {
-    /// A speed of transfer, in bytes a second.
+    /// A speed of transfer, in bytes per second.
     ///
-    /// A size, with its unit, and `/s`; printed in IEC units.
+    /// Written as a size with its unit, and `/s`; printed in IEC units.
     Rate,
     written: Notation {
         noun: "a rate",
@@ -19,14 +19,14 @@ quantity! {
 const NANOS_A_SECOND: u64 = 1_000_000_000;
 
 impl Rate {
-    /// How long `bytes` take at this rate, rounded up so that no data moves in no time.
+    /// Returns the time for `bytes` at this rate, rounded up so that no data moves in no time.
     ///
-    /// [`Nanos::MAX`] where it never ends (a rate of zero) or does not fit.
+    /// It is [`Nanos::MAX`] if it never ends (a rate of zero) or does not fit.
     pub const fn time_for(self, bytes: Bytes) -> Nanos {
         if self.0 == 0 {
             return Nanos::MAX;
         }
-        // Up to 18 GB the product fits and the division is one instruction: this is called for
+        // Up to 18 GB the product fits and the division is one instruction. This function runs for
         // every request.
         if let Some(product) = bytes.0.checked_mul(NANOS_A_SECOND) {
             return Nanos(product.div_ceil(self.0));

@@ -1,4 +1,4 @@
-/// Where a stream of random numbers starts.
+/// The start of a stream of random numbers.
 ///
 /// Each use derives its own seed by name, so that drawing more in one place changes nothing in
 /// another.
@@ -21,11 +21,11 @@
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// A seed for the use called `name`: the same for the same seed and name, on every machine and
-    /// in every version.
+    /// Returns a seed for the use called `name`: the same for the same seed and name, on every
+    /// machine and in every version.
     ///
-    /// FNV-1a (64 bits) over the seed's eight bytes (little-endian) and the name's, then the
-    /// finalizer of splitmix64, since FNV alone leaves seeds of similar names similar.
+    /// It is FNV-1a (64 bits) over the seed's eight bytes (little-endian) and the name's, then the
+    /// finalizer of splitmix64, since FNV alone gives similar seeds for similar names.
     #[must_use]
     pub fn derive(&self, name: &str) -> Seed {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -44,7 +44,7 @@ impl Seed {
 mod tests {
     use super::*;
 
-    /// Old records stay repeatable only while these stay as they are.
+    /// Old records stay repeatable only while these values stay.
     #[test]
     fn derived_seeds_never_change() {
         assert_eq!(Seed(0).derive(""), Seed(0x813f_0174_a236_7c13));

@@ -1,11 +1,11 @@
-//! Words that people write: enums of them, and which one a mistyped word was probably meant to be.
+//! Enums of words that people write, and suggestions for mistyped words.
 
 use std::collections::BTreeMap;
 
 /// Declares an enum whose variants are written as words: `as_str`, `Display` and `ALL`.
 ///
-/// With `: "noun"` behind the enum's name the words are read too, by `FromStr` and serde (which the
-/// calling crate must depend on). The error names the nearest word, or all of them.
+/// With `: "noun"` after the enum's name the words are parsed too, by `FromStr` and serde (which
+/// the calling crate must depend on). The error names the nearest word, or all of them.
 ///
 /// ```
 /// disklab_units::words! {
@@ -76,7 +76,7 @@ macro_rules! words {
     };
 }
 
-/// The name among `known` that was probably meant, if one is near enough to be worth saying.
+/// Returns the name among `known` that was probably meant, if one is near enough.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     known
@@ -89,8 +89,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// "there is no device `nas4tb`; did you mean `nas-4tb`?", or, where nothing is near, what there
-/// is.
+/// Returns a message such as "there is no device `nas4tb`; did you mean `nas-4tb`?". If no name is
+/// near, it lists all names.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let hint = match nearest(name, known.iter().copied()) {
@@ -101,7 +101,7 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a s
     format!("there is no {what} `{}`; {hint}", name.escape_debug())
 }
 
-/// The thing of a name, or the message that there is none.
+/// Returns the thing with a name, or the message that there is none.
 pub fn lookup<'a, T>(
     what: &str,
     things: &'a BTreeMap<String, T>,

@@ -5,7 +5,7 @@ use disklab_block_devices::watch::merge::Merge;
 use disklab_block_devices::watch::pages::Pages;
 use disklab_block_devices::watch::pairs::{Pairs, WatchedRange, RequestStep};
 
-/// Pages of a kernel whose are small, and begin with the head that Linux 6.18 has.
+/// Returns the layout of a kernel with small pages, which begin with the head of Linux 6.18.
 fn layout() -> TraceLayout {
     let field = |offset, size| Field { offset, size };
     let event = |(id, (_, kind)): (u16, &(&str, _))| EventLayout {
@@ -20,7 +20,7 @@ fn layout() -> TraceLayout {
     TraceLayout { page: 256, timestamp: field(0, 8), commit: field(8, 8), data: 16, events }
 }
 
-// What the kernel's buffers hold of two processors.
+// The kernel's buffers of two processors.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let layout = layout();
     let (one, other) = data.split_at(data.len() / 2);

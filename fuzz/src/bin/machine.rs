@@ -2,9 +2,9 @@
 
 use disklab_config::machine::{groups, lsblk};
 
-// What lsblk, btrfs, mdadm and zpool say.
+// The output of lsblk, btrfs, mdadm and zpool.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // As the program takes what they say.
+    // The program decodes their output in the same way.
     let said = String::from_utf8_lossy(data);
     if let Ok(disks) = lsblk::read(&said) {
         assert!(disks.iter().all(|disk| disk.bytes.0 > 0 && disk.paths.contains(&disk.path)));
