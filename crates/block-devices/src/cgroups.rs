@@ -1,5 +1,4 @@
-//! Whether this machine has its cgroups where programs can get weights: version 2, and nothing
-//! else.
+//! Checks that this machine has cgroups in which programs can get weights: version 2, and no other.
 
 use rustix::fs::statfs;
 

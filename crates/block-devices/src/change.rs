@@ -98,7 +98,7 @@ impl DiskIdentity {
 pub struct Undone {
     /// The step, in words.
     pub what: String,
-    /// The reason if the step failed, and what to do.
+    /// The reason if the step failed, and advice.
     pub failed: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Block devices of this machine, and what identifies them.
+//! Block devices of this machine, and their identity.
 
 mod serial;
 

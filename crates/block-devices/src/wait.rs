@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const MOMENT: Duration = Duration::from_secs(10);
 /// Longest wait for data in memory to be written.
 const WRITTEN: Duration = Duration::from_secs(20 * 60);
-/// Shortest wait that the user is told of.
+/// Shortest wait that is reported to the user.
 const UNSAID: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -123,8 +123,8 @@ impl Array {
         })
     }
 
-    /// Returns the array with so many disks: its own devices repeated in their order, or the first
-    /// of them. Fails if the number is out of range or the layout does not take so many disks.
+    /// Returns the array with `disks` disks: its own devices repeated in their order, or the first
+    /// of them. Fails if the number is out of range or the layout does not take that number.
     pub(crate) fn with_disks(&self, disks: usize) -> Result<Self, String> {
         if disks == 0 || disks > DEVICES_MAX {
             let what = "no number of disks that an array can have";

@@ -20,7 +20,7 @@ pub const NEWEST: &str = "newest";
 const LONGEST_PATH: usize = 120;
 
 from_table! {
-    /// A kernel series and where its source comes from.
+    /// A kernel series, and the package with its source.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Kernel(name: &str) {
         /// The name of its file: `7.3`.

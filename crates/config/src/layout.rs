@@ -160,15 +160,15 @@ impl Layout {
         }
     }
 
-    /// Records a mistake unless the layout takes so many devices.
+    /// Records a mistake unless the layout takes this number of devices.
     pub(crate) fn check_count(self, table: &TomlTable<'_, '_>, devices: usize) {
         if let Some(message) = self.wrong_count(devices) {
             table.wrong("devices", message);
         }
     }
 
-    /// Returns why the layout does not take so many devices, or None if it does. For 0 devices it
-    /// returns None too, because another message says that they are missing.
+    /// Returns why the layout does not take this number of devices, or None if it does. For 0
+    /// devices it returns None too, because another message says that they are missing.
     pub(crate) fn wrong_count(self, devices: usize) -> Option<String> {
         let (min, step) = (self.devices_min(), if self == Self::ZfsMirrors { 2 } else { 1 });
         let what = match devices {

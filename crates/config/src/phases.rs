@@ -121,7 +121,7 @@ choices! {
     pub enum Caches: "state of caches" {
         #[default]
         Cold = "cold",
-        /// The page cache holds what the phase before left in it.
+        /// The page cache holds the data that the phase before left in it.
         Warm = "warm",
     }
 }
@@ -186,7 +186,7 @@ impl Phases {
         self.all.iter().fold(Nanos::ZERO, |all, phase| all.saturating_add(phase.limit))
     }
 
-    /// Whether the filesystem is mounted anew between phases.
+    /// Whether the filesystem is mounted again between phases.
     pub fn mounts(&self) -> bool {
         self.all.iter().any(|phase| matches!(phase.what, PhaseAction::Remount))
     }

@@ -17,7 +17,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Returns the places of a guest with so many disks.
+    /// Returns the places of a guest with `disks` disks.
     pub fn in_a_guest(disks: usize) -> Self {
         let disks: Vec<String> = (0..disks).map(disk_name).collect();
         Self { wholes: disks.clone(), disks, md: "md0".to_owned(), uuid: None }
@@ -31,7 +31,7 @@ impl Places {
     }
 }
 
-/// The name that the guest kernel gives to disk `index`: `vda`, ..., `vdz`, `vdaa`, ...
+/// Returns the name that the guest kernel gives to disk `index`: `vda`, ..., `vdz`, `vdaa`, ...
 pub fn disk_name(index: usize) -> String {
     let letter = |i: usize| char::from(b'a' + (i % 26) as u8);
     if index < 26 {

@@ -147,7 +147,7 @@ impl Workload {
         })
     }
 
-    /// The sections of fio's own job file; empty for other workloads.
+    /// Returns the sections of fio's own job file; empty for other workloads.
     pub fn sections(&self) -> &[JobSection] {
         self.fio().map_or(&[], |fio| &fio.sections)
     }
@@ -172,7 +172,7 @@ impl Workload {
         if let WorkloadKind::FileLoad(load) = &self.kind { Some(load) } else { None }
     }
 
-    /// The definitions of fio jobs; empty for other workloads.
+    /// Returns the definitions of fio jobs; empty for other workloads.
     pub fn jobs(&self) -> &[Job] {
         self.fio().map_or(&[], |fio| &fio.jobs)
     }
@@ -189,7 +189,7 @@ impl Workload {
         matches!(self.kind, WorkloadKind::Startup(_) | WorkloadKind::Phases(_))
     }
 
-    /// The workload with another number of jobs; for one definition only.
+    /// Returns the workload with another number of jobs; for one definition only.
     #[must_use]
     pub fn with_numjobs(&self, numjobs: u32) -> Self {
         let mut workload = self.clone();
@@ -204,12 +204,13 @@ impl Workload {
         workload
     }
 
-    /// The number of definitions of jobs or threads, each with a count of its own.
+    /// Returns the number of definitions of jobs or threads, each with a count of its own.
     pub fn definitions(&self) -> usize {
         self.jobs().len() + self.file_load().map_or(0, |load| load.threads.len())
     }
 
-    /// The workload with all of its files, whatever its scale; None unless it is of many files.
+    /// Returns the workload with all of its files, whatever its scale; None unless it is of many
+    /// files.
     #[must_use]
     pub fn full(&self) -> Option<Self> {
         let load = self.file_load()?;
@@ -217,14 +218,14 @@ impl Workload {
         Some(Self { kind, ..self.clone() })
     }
 
-    /// The workload with its program started in another way; None unless a program starts.
+    /// Returns the workload with its program started in another way; None unless a program starts.
     #[must_use]
     pub fn started(&self, way: Way) -> Option<Self> {
         let startup = Startup { way, ..self.startup()?.clone() };
         Some(Self { kind: WorkloadKind::Startup(startup), ..self.clone() })
     }
 
-    /// The size of all files together.
+    /// Returns the size of all files together.
     pub fn bytes(&self) -> Bytes {
         match &self.kind {
             WorkloadKind::Fio(fio) if fio.raw => Bytes::ZERO,
@@ -236,12 +237,12 @@ impl Workload {
         }
     }
 
-    /// The size of one of fio's files; of other workloads, of all files together.
+    /// Returns the size of one of fio's files; of all files together for other workloads.
     pub fn file_size(&self) -> Bytes {
         self.fio().map_or_else(|| self.bytes(), |fio| fio.file_size)
     }
 
-    /// Requests that all jobs or threads keep in flight together.
+    /// Returns the requests that all jobs or threads keep in flight together.
     pub fn depth(&self) -> u32 {
         let threads = self.file_load().map_or(0, Fsload::thread_count);
         self.fio().map_or(threads, FioLoad::depth)
@@ -322,7 +323,7 @@ impl FioLoad {
         Self { file_size, own_files: false, sync_every: None, jobs, raw: false, sections }
     }
 
-    /// How many groups of jobs run in turn, each for as long as the suite says.
+    /// Returns how many groups of jobs run in turn, each for as long as the suite says.
     pub fn groups(&self) -> u32 {
         job_file::groups(&self.sections)
     }
@@ -342,17 +343,17 @@ impl FioLoad {
         self.jobs.iter().map(|job| job.numjobs).sum()
     }
 
-    /// The number of files, or of ranges of a bare device, that the jobs work on.
+    /// Returns the number of files, or of ranges of a bare device, that the jobs work on.
     pub fn files(&self) -> u32 {
         if self.own_files { self.numjobs() } else { 1 }
     }
 
-    /// The size of all files, or ranges of a bare device, together.
+    /// Returns the size of all files, or ranges of a bare device, together.
     pub fn all_files(&self) -> Bytes {
         self.file_size.saturating_mul(u64::from(self.files()))
     }
 
-    /// Requests that all jobs keep in flight together.
+    /// Returns the requests that all jobs keep in flight together.
     pub fn depth(&self) -> u32 {
         self.jobs.iter().map(|job| job.depth() * job.numjobs).sum()
     }

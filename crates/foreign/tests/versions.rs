@@ -115,8 +115,8 @@ fn text_says_what_json_says() {
     }
 }
 
-/// Text rounds percentiles up to a unit, and cuts the least and the greatest to six digits of a
-/// unit.
+/// Checks percentiles. Text rounds them up to a unit, and cuts the least and the greatest to six
+/// digits of a unit.
 fn assert_rounded_up(text: &DirectionClaim, json: &DirectionClaim, at: &str) {
     // json+ limits the percentiles of its bins to the greatest latency.
     let near = |ns: f64| if ns < 2e6 { 1e3 } else { 1e6 } + ns / 64.0;

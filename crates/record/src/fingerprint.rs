@@ -160,7 +160,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// The id of the trial that differs.
+    /// Returns the id of the trial that differs.
     pub fn trial(&self) -> &str {
         match self {
             Self::Status { trial, .. }

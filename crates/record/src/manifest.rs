@@ -479,7 +479,7 @@ impl Manifest {
         ]
     }
 
-    /// The executor of the trials, with the disks of a machine.
+    /// Returns the executor of the trials, with the disks of a machine.
     fn executor_in_words(&self) -> String {
         self.executor.clone().unwrap_or_else(|| executor(self.on_host.as_ref()))
     }

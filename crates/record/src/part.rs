@@ -12,7 +12,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Checks that the part can be that of so many trials.
+    /// Checks that the part has `trials` places, in rising order and all in the suite.
     pub(crate) fn check(&self, trials: usize) -> Result<(), String> {
         if self.at.len() != trials {
             return Err(format!(

@@ -123,8 +123,8 @@ fn implied_mean(claim: &Claim) -> Option<f64> {
     (iops > 0.0).then(|| f64::from(asked) * (1.0 / claim.clock.factor() - edge(claim)) / iops * 1e9)
 }
 
-/// Returns the largest part of the run for which a request's latency can lie outside of the window.
-/// Such requests began before the window, or end after it.
+/// Returns the longest latency divided by the run: the largest share of latency that can lie
+/// outside of the window. Such requests began before the window, or end after it.
 fn edge(claim: &Claim) -> f64 {
     let longest = claim.parts.iter().filter_map(|part| part.latency.max).fold(0.0, f64::max);
     claim.ran.filter(|ran| ran.0 > 0).map_or(0.0, |ran| longest / ran.0 as f64)

@@ -99,9 +99,9 @@ pub enum Remark {
         nanos(*mean), nanos(*min), max.map_or_else(|| "any".to_owned(), nanos)
     )]
     MeanOutside { mean: f64, min: f64, max: Option<f64> },
-    /// A percentile that contradicts the mean, in ns. Either so many requests of this latency would
-    /// give a greater mean; or the few slower requests would have to take `slowest` on average. The
-    /// mean is the reported one, or the one that rate and requests in flight imply.
+    /// A percentile that contradicts the mean, in ns. Either the requests of this latency or more
+    /// would give a greater mean; or the few slower requests would have to take `slowest` on
+    /// average. The mean is the reported one, or the one that rate and requests in flight imply.
     #[error("p{percent} of {} is {}", nanos(*value), against_mean(*mean, *slowest))]
     PercentileAgainstMean { percent: f64, value: f64, mean: f64, slowest: Option<f64> },
     /// No disk has such a number: it is negative, or beyond any disk's.

@@ -49,8 +49,8 @@ fn whole_closing() -> Vec<u8> {
     sealed(CLOSING.as_bytes())
 }
 
-/// Every report that can be read can also be joined, shown, written and read back: no number
-/// becomes infinite on the way.
+/// Checks that every report that can be read can also be joined, shown, written and read back, so
+/// that no number becomes infinite on the way.
 fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
     let (Ok(fio), Ok(closing)) = (fio::parse(fio_bytes), closing::parse(closing_bytes)) else {
         return false;

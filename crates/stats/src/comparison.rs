@@ -1,5 +1,5 @@
 //! Compares two cells: effect, interval, p-values, verdict; and chooses the method that keeps its
-//! error rate with so many seeds.
+//! error rate with this number of seeds.
 //!
 //! The effect is the log-ratio of treatment to baseline. Pairs are trials of one seed: in virtual
 //! time they share the phase of the disks and the sequence of requests, and the shared effects
@@ -92,8 +92,8 @@ pub struct Comparison {
     pub spread: Option<f64>,
 }
 
-/// The test of a treatment and a baseline, by the method that keeps its error rate with so many
-/// trials.
+/// The test of a treatment and a baseline, by the method that keeps its error rate with this number
+/// of trials.
 pub struct Finding {
     method: Method,
     /// Number of trials of the treatment and of the baseline.
@@ -290,7 +290,7 @@ impl Method {
         }
     }
 
-    /// Returns the least p-value that so many trials can have, whatever their values.
+    /// Returns the least p-value that this number of trials can have, whatever their values.
     pub(crate) fn least_p(self, trials: (usize, usize)) -> f64 {
         match self {
             Self::PairedRanks => least_p_of_pairs(trials.0),
@@ -300,7 +300,7 @@ impl Method {
     }
 }
 
-/// Returns the least p-value of ranks of so many pairs, when all differences have one sign.
+/// Returns the least p-value of ranks of this number of pairs, when all differences have one sign.
 fn least_p_of_pairs(pairs: usize) -> f64 {
     2.0 * 0.5_f64.powf(pairs as f64)
 }

@@ -71,8 +71,8 @@ impl Gate {
         }
     }
 
-    /// Returns the alpha for choosing the method of a [`Finding`], if so many cells stand at the
-    /// gate: that of the strictest step of [`Self::family`].
+    /// Returns the alpha for choosing the method of a [`Finding`], if `cells` cells are tested
+    /// together: that of the strictest step of [`Self::family`].
     pub fn least_alpha(&self, cells: usize) -> f64 {
         self.alpha / cells.max(1) as f64
     }

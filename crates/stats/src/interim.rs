@@ -87,7 +87,6 @@ pub struct Analysis {
 /// A user may take the verdict of the first stage at all of alpha, and extend only the cells that
 /// it left open. The chance of a wrong verdict is then at most 1.5 alpha; tests/simulation has the
 /// rates.
-/// what it left open, is wrong with a chance of at most 1.5 alpha; tests/simulation has the rates.
 pub fn share_of_stage(stage: usize, stages: usize) -> f64 {
     if stages <= 1 { 1.0 } else { 0.5_f64.powf((stage.min(stages - 1) + 1) as f64) }
 }

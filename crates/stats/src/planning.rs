@@ -45,8 +45,8 @@ const NORMAL: f64 = 1e4;
 pub struct TrialsNeeded {
     /// Total number of trials of each side, or of pairs.
     pub trials: usize,
-    /// Whether the spread is unknown. Fewer trials then decide nothing, and so many may or may not
-    /// decide.
+    /// Whether the spread is unknown. Fewer trials then decide nothing, and this number may or may
+    /// not decide.
     pub at_least: bool,
     /// Whether the existing trials can decide nothing among these cells, whatever their values.
     pub too_few: bool,

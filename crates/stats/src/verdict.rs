@@ -72,7 +72,7 @@ impl Rule {
         Ok(Self { alpha, ..self })
     }
 
-    /// Returns the same rule for one of so many comparisons that are corrected together. It chooses
+    /// Returns the same rule for one of `cells` comparisons that are corrected together. It chooses
     /// methods that can reach the strictest step of the correction, alpha / cells. Ranks of 5
     /// against 5 trials, for example, have no p-value below 0.8 %, and would leave the largest
     /// effect undecided among twelve cells.

@@ -84,7 +84,7 @@ pub fn record(
     Record::open(folder).expect("a record")
 }
 
-/// Writes the digests of a record anew, after a test has changed its manifest or lines by hand.
+/// Writes the digests of a record again, after a test has changed its manifest or lines by hand.
 ///
 /// # Panics
 /// Panics if there is no record, or it cannot be written to.

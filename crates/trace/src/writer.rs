@@ -32,7 +32,7 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Returns a writer for a guest with so many disks.
+    /// Returns a writer for a guest with `disks` disks.
     pub fn new(disks: usize) -> Self {
         Self { bytes: MAGIC.to_vec(), now: Arrived::default(), last: vec![Last::default(); disks] }
     }

@@ -76,7 +76,7 @@ impl Sectors {
     pub const SIZE: u64 = 512;
 
     /// # Overflow
-    /// From 2^55 sectors (16 EiB) on, as with plain integers; disks are far smaller.
+    /// Overflows from 2^55 sectors (16 EiB) on, as plain integers do; disks are far smaller.
     pub const fn bytes(self) -> Bytes {
         Bytes(self.0 * Self::SIZE)
     }

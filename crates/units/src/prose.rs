@@ -22,8 +22,8 @@ pub fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// Escapes control characters, and those that turn the direction of writing, in text that may be
-/// anybody's. Newlines stay.
+/// Escapes control characters, and those that turn the direction of writing, in text that somebody
+/// else may have written. Newlines stay.
 ///
 /// ```
 /// use disklab_units::prose::visible;

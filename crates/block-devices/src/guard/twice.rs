@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of 64 KiB with two names, and one of another.
+    /// Makes a file of 64 KiB with two names, and another file.
     fn files() -> (tempfile::TempDir, PathBuf, PathBuf, PathBuf) {
         let place = tempfile::tempdir().unwrap();
         let [one, link, other] = ["one file", "link", "other"].map(|name| place.path().join(name));

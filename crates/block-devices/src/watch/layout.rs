@@ -53,7 +53,7 @@ pub struct EventLayout {
 }
 
 impl TraceLayout {
-    /// Parses the text of `header_page`, for pages of so many bytes; events are added later.
+    /// Parses the text of `header_page`, for pages of `page` bytes; events are added later.
     pub fn of_page(text: &str, page: usize) -> Result<Self, String> {
         let field =
             |name| field(text, name).ok_or_else(|| format!("header_page names no field {name}"));

@@ -40,7 +40,7 @@ impl Lab {
         self.place.path().join(name)
     }
 
-    /// Makes a sparse file of so many MiB without data.
+    /// Makes a sparse file of `mib` MiB without data.
     pub fn file(&self, name: &str, mib: u64) -> PathBuf {
         let path = self.path(name);
         File::create(&path).unwrap().set_len(mib << 20).unwrap();

@@ -51,11 +51,11 @@ pub enum FileAction {
     Create { set: usize },
     /// Reads all of the open file.
     ReadWhole,
-    /// Reads so many bytes at a random place of the open file.
+    /// Reads this number of bytes at a random place of the open file.
     ReadRandom(Bytes),
     /// Appends to the open file.
     Append(Size),
-    /// Writes the open file anew.
+    /// Writes the open file again from its beginning.
     WriteWhole,
     /// Calls fsync(2) on the open file.
     Fsync,

@@ -48,7 +48,7 @@ impl WantedPolicy {
         self
     }
 
-    /// Returns the choice for `policy`, the policy of this name, on arrays of so many devices.
+    /// Returns the choice for `policy`, the policy of this name, on arrays of `devices` devices.
     pub fn settle(&self, policy: &Policy, devices: usize) -> Result<PolicyChoice, String> {
         let parameters = &policy.parameters;
         let mut given: Vec<Option<String>> = vec![None; parameters.len()];

@@ -79,7 +79,7 @@ impl ParameterKind {
 }
 
 impl PolicyParameter {
-    /// Returns the only spelling of a value of this parameter, on an array of so many devices.
+    /// Returns the only spelling of a value of this parameter, on an array of `devices` devices.
     pub(super) fn canonical(&self, text: &str, devices: usize) -> Result<String, String> {
         match &self.kind {
             ParameterKind::Number { least, most, .. } => {

@@ -15,7 +15,7 @@ pub struct SourcePlace {
     pub key: String,
 }
 
-/// A value and where it was written.
+/// A value and its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located<T> {
     pub value: T,

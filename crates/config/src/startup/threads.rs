@@ -19,7 +19,7 @@ pub struct StartupThreads(pub Vec<Vec<StartupStep>>);
 pub enum StartupStep {
     /// After computing for so long, the thread uses the entry of this number.
     Use { think: Nanos, entry: u32, act: StartupAction },
-    /// The thread waits until that thread has done so many of its uses.
+    /// The thread waits until that thread has done this number of its uses.
     After { thread: u32, uses: u32 },
 }
 

@@ -68,8 +68,7 @@ impl fmt::Display for SuiteAxis {
     }
 }
 
-/// Parses an axis. If a word is an axis of its own and begins a parameter's name too, it is the
-/// axis.
+/// Parses an axis. A word of [`Axis`] takes precedence over the name of a parameter.
 impl FromStr for SuiteAxis {
     type Err = String;
 

@@ -73,7 +73,7 @@ fn without_md(command: &[String], array: &Array) -> Option<String> {
     }
 }
 
-/// Returns why a background cannot run on an array, beside a workload's files of so many bytes. A
+/// Returns why a background cannot run on an array, beside a workload's files of `file` bytes. A
 /// program that moves data copies it before it frees the old blocks.
 pub fn of_background(
     background: &Background,

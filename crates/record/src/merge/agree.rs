@@ -145,7 +145,7 @@ fn in_order(records: &[Record], own: impl Fn(&Manifest) -> &Vec<Fact>, facts: Fa
     names.filter_map(|name| left.remove(name).map(|(_, fact)| fact)).collect()
 }
 
-/// The facts about all machines, each fact once.
+/// Returns the facts about all machines, each fact once.
 fn hosts(records: &[Record]) -> Vec<Fact> {
     let mut hosts: Vec<Fact> = Vec::new();
     for fact in records.iter().flat_map(|record| &record.manifest().host) {

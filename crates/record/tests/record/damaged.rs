@@ -12,7 +12,7 @@ use crate::{manifest, outcome, run};
 
 const TRIALS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// The manifest, the lines and their count of a record, as bytes.
+/// Returns the manifest, the lines and their count of a record, as bytes.
 fn record() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let folder = tempdir().expect("a folder");
     let writer: RecordWriter =

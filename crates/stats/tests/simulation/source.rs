@@ -122,8 +122,8 @@ impl Rate {
         100.0 * self.hits as f64 / self.of as f64
     }
 
-    /// Returns three standard deviations of a rate of 5 % in so many simulations, in percentage
-    /// points.
+    /// Returns three standard deviations of a rate of 5 % in this number of simulations, in
+    /// percentage points.
     pub fn noise(self) -> f64 {
         300.0 * (0.05 * 0.95 / self.of as f64).sqrt()
     }
