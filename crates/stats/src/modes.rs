@@ -4,7 +4,7 @@ use crate::Error;
 use crate::error::positive;
 use crate::log_ratio::mean;
 
-/// The least ratio of the gap between two modes to the width of the wider mode.
+/// The gap between two modes is more than this many times as wide as the wider mode.
 const APART: f64 = 5.0;
 /// The fewest trials of each mode.
 const FEWEST: usize = 2;
