@@ -40,6 +40,9 @@ pub const OPTION: &str = "BTRFS_READ_POLICIES";
 /// Prefix of the names of disklab's own policies in sysfs. A suite may use these names too.
 pub const PREFIX: &str = "disklab-";
 
+/// Name of the policy that only the fast model has: it asks the disk models.
+pub const ORACLE: &str = "oracle";
+
 /// A read policy: its parameters and the kernel options that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {

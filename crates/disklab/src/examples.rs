@@ -125,6 +125,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "Predict a record of real disks on models of them",
             ),
             ("predict nightly --on model", "Predict a record of guests in the fast model"),
+            (
+                "predict nightly --on model --oracle",
+                "Show what share of the best possible choice its policies reach",
+            ),
         ],
     ),
     (

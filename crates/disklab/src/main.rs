@@ -28,6 +28,7 @@ mod list;
 mod man;
 mod matrix;
 mod merge;
+mod oracle;
 mod part;
 mod plan;
 mod predict;

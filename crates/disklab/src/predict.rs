@@ -10,13 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use disklab_config::{Array, Lab};
+use disklab_config::{Array, Lab, Trial};
 use disklab_record::manifest::system;
+use disklab_record::outcome::Cell;
 use disklab_record::{Record, RecordError, Retry, Status};
 use disklab_runner::Model;
+use indexmap::IndexMap;
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
+use crate::oracle::{ORACLES, POLICY, bounds};
 use crate::plan::Jobs;
 use crate::question::Question;
 use crate::run::manifest::{self, By};
@@ -61,6 +64,11 @@ pub struct PredictArgs {
     #[command(flatten)]
     jobs: Jobs,
 
+    /// With --on model: also run the oracle of the model in each cell, into a record <OUT>-oracle,
+    /// and show what share of its IOPS was measured.
+    #[arg(long)]
+    oracle: bool,
+
     /// The folder of the predictions' record [default: ./records/<RUN>-predicted, or <RUN>-model].
     /// One that exists is continued.
     #[arg(long, value_name = "DIR")]
@@ -77,6 +85,9 @@ enum Predictor {
 }
 
 pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if args.oracle && args.on != Predictor::Model {
+        return Err(mistaken!("--oracle: only the fast model has an oracle: add --on model"));
+    }
     let folder = records::find(&args.run)?;
     let measured = records::open_at(&folder, screen)?;
     let home = Home::open()?;
@@ -95,6 +106,8 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
             By::Model(Model { jobs, deadline: None, stop })
         }
     };
+    let bounding =
+        args.oracle.then(|| bounding(&lab, &folder, &measured, &question)).transpose()?;
     let manifest = manifest::describe(&home, &question, &by)?;
     let suffix = if args.on == Predictor::Model { "model" } else { "predicted" };
     let name = format!("{}-{suffix}", records::name_of(&folder));
@@ -110,12 +123,16 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     })?;
     let run = by.as_executor();
     let predicted = run_trials(run, &question.trials, writer, screen)?;
+    let bounds = match bounding.filter(|_| !run.stop().load(Ordering::Relaxed)) {
+        Some(question) => bounds(&run_oracle(&home, &question, &by, &out, screen)?),
+        None => IndexMap::new(),
+    };
     if run.stop().load(Ordering::Relaxed) {
         let again = format!("disklab predict {} --out {}", args.run, out.display());
         let message = format!("interrupted; to continue: {again}");
         return Err(Failure::said(Exit::Interrupted, message));
     }
-    let (rows, lacking) = held_against(&measured, &predicted);
+    let (rows, lacking) = held_against(&measured, &predicted, &bounds);
     let doubtful = in_doubt(&measured);
     let prediction = Prediction {
         rankings: rankings(&measured, &predicted),
@@ -127,6 +144,36 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     prediction.print(screen)?;
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
+}
+
+/// The oracle's trials in the cells of a question of a record.
+fn bounding(
+    lab: &Lab,
+    folder: &Path,
+    measured: &Record,
+    question: &Question,
+) -> Result<Question, Failure> {
+    let all = Question::with_values(lab, folder, measured.manifest(), POLICY, ORACLES)?;
+    let place = |trial: &Trial| (Cell(trial.cell.clone()).without(POLICY), trial.seed_index);
+    let known: Vec<(Cell, u32)> = question.trials.iter().map(place).collect();
+    let has = |&index: &usize| known.contains(&place(&all.trials[index]));
+    let wanted: Vec<usize> = (0..all.trials.len()).filter(has).collect();
+    Ok(all.only(&wanted))
+}
+
+/// Runs the oracle's trials, into a record of their own beside the predictions.
+fn run_oracle(
+    home: &Home,
+    question: &Question,
+    by: &By,
+    out: &Path,
+    screen: &Screen,
+) -> Result<Record, Failure> {
+    let mut folder = out.as_os_str().to_owned();
+    folder.push("-oracle");
+    let manifest = manifest::describe(home, question, by)?;
+    let (writer, _) = run::open(Some(folder.into()), &manifest, Retry::Nothing)?;
+    run_trials(by.as_executor(), &question.trials, writer, screen)
 }
 
 /// Without cells that the machine could not do, of which there is nothing to be right or wrong
@@ -280,6 +327,13 @@ impl Prediction<'_> {
         screen.present(&document, |to| {
             let is_twice = self.rows.iter().any(|row| row.noise.is_some());
             table(self.rows, is_twice, screen).print(screen, "", to)?;
+            if self.rows.iter().any(|row| row.of_oracle.is_some()) {
+                writeln!(
+                    to,
+                    "of the oracle's: measured, as a share of the IOPS that the better oracle of \
+                     the model makes"
+                )?;
+            }
             if is_twice {
                 writeln!(
                     to,
@@ -332,15 +386,19 @@ fn percent(share: f64) -> String {
 
 fn table(rows: &[PredictedNumber], is_twice: bool, screen: &Screen) -> TextTable {
     let noise = if is_twice { "|>noise" } else { "" };
-    let heads = format!("cell||>measured|>predicted|>error{noise}");
+    let has_oracle = rows.iter().any(|row| row.of_oracle.is_some());
+    let oracle = if has_oracle { "|>of the oracle's" } else { "" };
+    let heads = format!("cell||>measured|>predicted|>error{noise}{oracle}");
     let mut table = TextTable::with_heads(&heads, screen.color).with_keys(2);
     let mut last = "";
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };
         let [measured, predicted] = row.shown.clone();
         let error = words::or_dash(row.error.map(|error| format!("{:+.1} %", error * 100.0)));
-        let noise = row.noise.map_or_else(String::new, percent);
-        table.row([cell.to_owned(), row.metric.clone(), measured, predicted, error, noise]);
+        let noise = is_twice.then(|| row.noise.map_or_else(String::new, percent));
+        let of_oracle = has_oracle.then(|| row.of_oracle.map_or_else(String::new, percent));
+        let fields = [cell.to_owned(), row.metric.clone(), measured, predicted, error];
+        table.row(fields.into_iter().chain(noise).chain(of_oracle));
         last = &row.cell;
     }
     table

@@ -332,6 +332,21 @@ impl Question {
         Self::of_text(lab, &suite.name, &suite_file(folder), suite.text().to_owned(), set)
     }
 
+    /// Returns the question of a record, with these values of an axis in the place of its own.
+    pub fn with_values(
+        lab: &Lab,
+        folder: &Path,
+        manifest: &Manifest,
+        axis: &str,
+        values: &str,
+    ) -> Result<Self, Failure> {
+        let suite = &manifest.suite;
+        let of_axis = |setting: &&String| setting.split('=').next() == Some(axis);
+        let set = suite.set.iter().filter(|setting| !of_axis(setting)).cloned();
+        let set = set.chain([format!("{axis}={values}")]).collect();
+        Self::of_text(lab, &suite.name, &suite_file(folder), suite.text().to_owned(), set)
+    }
+
     /// Returns the question with only the trials at these indices, which rise. Indices without a
     /// trial are ignored.
     #[must_use]

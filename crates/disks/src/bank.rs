@@ -15,7 +15,8 @@ use crate::host_path::HostPath;
 use crate::port::earlier;
 use crate::{Completion, Counters, Disk, Op, Request};
 
-/// All disks of a machine. Time runs as in [`Disk`].
+/// All disks of a machine. Time runs as in [`Disk`]. A clone goes on by itself: see [`Disk::copy`].
+#[derive(Clone)]
 pub struct Bank {
     disks: AttachedDisks,
     host: Option<(HostPath, HostLaw)>,
@@ -24,6 +25,7 @@ pub struct Bank {
 }
 
 /// The disks without the host, and their controller.
+#[derive(Clone)]
 struct AttachedDisks {
     disks: Vec<BankDisk>,
     shared: Option<SharedController>,
@@ -39,7 +41,14 @@ struct BankDisk {
     reads: Vec<Bytes>,
 }
 
+impl Clone for BankDisk {
+    fn clone(&self) -> Self {
+        Self { disk: self.disk.copy(), next: self.next, reads: self.reads.clone() }
+    }
+}
+
 /// The controller, and what is on its way through it.
+#[derive(Clone)]
 struct SharedController {
     /// The first so many disks are behind it.
     behind: usize,
@@ -52,6 +61,7 @@ struct SharedController {
 }
 
 /// A direction of the link, which carries one transfer at a time.
+#[derive(Clone)]
 struct LinkDirection {
     rate: Rate,
     free: Nanos,

@@ -17,6 +17,7 @@ use crate::plant::Bug;
 use crate::port::{Port, PortSpeed, PortedDrive};
 use crate::{Completion, Counters, Op, Request};
 
+#[derive(Clone)]
 pub(crate) struct CardDisk {
     model: Card,
     port: Port,
@@ -32,6 +33,7 @@ pub(crate) struct CardDisk {
     counters: Counters,
 }
 
+#[derive(Clone)]
 struct OpenUnit {
     unit: u64,
     /// By page: written anew.

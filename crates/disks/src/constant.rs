@@ -13,7 +13,7 @@ use crate::{Completion, Counters, Disk, Op, Request};
 ///
 /// Because all take equally long, they also finish in that order, and the time of completion is
 /// known at submission.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ConstantDisk {
     latency: Nanos,
     servers: usize,
@@ -41,6 +41,10 @@ impl ConstantDisk {
 }
 
 impl Disk for ConstantDisk {
+    fn copy(&self) -> Box<dyn Disk> {
+        Box::new(self.clone())
+    }
+
     fn submit(&mut self, now: Nanos, request: Request) {
         let all_taken = self.servers_free.len() >= self.servers;
         let free = if all_taken { self.servers_free.pop_front() } else { None };

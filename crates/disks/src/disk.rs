@@ -77,6 +77,11 @@ pub trait Disk: Send {
     /// has no events.
     fn events(&mut self, _into: &mut Vec<DiskEvent>) {}
 
+    /// A copy of the disk as it is now, with its requests under way. It shares with the disk what
+    /// reads do not change; a write to either gives it its own. The copy of a disk from
+    /// [`crate::build_checked`] is not watched.
+    fn copy(&self) -> Box<dyn Disk>;
+
     /// The first thing that a disk from [`crate::build_checked`] did and that no disk of its kind
     /// could, or that breaks a promise.
     fn violation(&self) -> Option<&str> {

@@ -41,7 +41,7 @@ pub enum DieWork {
 }
 
 /// Keeps what happened until it is asked for, if anybody watches.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct EventLog(Option<Vec<DiskEvent>>);
 
 impl EventLog {

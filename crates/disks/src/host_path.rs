@@ -11,6 +11,7 @@ use crate::port::earlier;
 use crate::{Completion, Request};
 
 /// The requests and answers of all disks that are in the machine's hands.
+#[derive(Clone)]
 pub(crate) struct HostPath {
     time: HostTime,
     /// Requests on the way to their disks, in order: when they get there.

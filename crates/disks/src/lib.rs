@@ -33,6 +33,7 @@ mod host_path;
 #[cfg(test)]
 mod plant;
 mod port;
+mod shared;
 mod ssd;
 
 use disklab_config::device::Model;

@@ -20,6 +20,7 @@ pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos>
 }
 
 /// The times that a [`Port`] takes.
+#[derive(Clone)]
 pub(crate) struct PortSpeed {
     /// From a command's submission until the drive knows what it says.
     pub decode: Nanos,
@@ -47,7 +48,7 @@ impl Default for PortSpeed {
 
 /// A drive behind a [`Port`], as a calendar of steps: a command has been decoded, or something that
 /// the drive had begun is done.
-pub(crate) trait PortedDrive: Send {
+pub(crate) trait PortedDrive: Clone + Send + 'static {
     fn port(&self) -> &Port;
 
     fn port_mut(&mut self) -> &mut Port;
@@ -87,6 +88,10 @@ pub(crate) trait PortedDrive: Send {
 }
 
 impl<D: PortedDrive> Disk for D {
+    fn copy(&self) -> Box<dyn Disk> {
+        Box::new(self.clone())
+    }
+
     fn submit(&mut self, now: Nanos, request: Request) {
         self.expect(&request);
         self.port_mut().submit(now, request);
@@ -116,7 +121,7 @@ impl<D: PortedDrive> Disk for D {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Port {
     /// Everything before has happened.
     pub clock: Nanos,

@@ -202,6 +202,61 @@ proptest! {
     }
 }
 
+/// Submits requests as they come, the first with number `first`. Returns the time of the last.
+fn submit(
+    disk: &mut dyn Disk,
+    mut now: Nanos,
+    requests: &[(u64, Request)],
+    first: u32,
+    done: &mut Vec<Completion>,
+) -> Nanos {
+    for ((pause, request), id) in requests.iter().zip(first..) {
+        now = now + Nanos(*pause);
+        disk.advance(now, done);
+        disk.submit(now, Request { id, ..*request });
+    }
+    now
+}
+
+fn finish(disk: &mut dyn Disk, done: &mut Vec<Completion>) {
+    while let Some(next) = disk.next_event() {
+        disk.advance(next, done);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// A copy goes on as the disk would, and whatever it is asked for changes nothing for the disk.
+    #[test]
+    fn a_copy_is_a_disk_of_its_own(
+        before in prop::collection::vec(request(), 1..40),
+        after in prop::collection::vec(request(), 1..40),
+        seed in any::<u64>(),
+    ) {
+        for name in DEVICES {
+            let (model, bytes) = cramped(name, seed as u8);
+            let [mut alone, mut copied] = [(); 2].map(|()| build(&model, bytes, Seed(seed)));
+            let (mut wanted, mut done) = (Vec::new(), Vec::new());
+            let now = submit(alone.as_mut(), Nanos(0), &before, 0, &mut wanted);
+            submit(copied.as_mut(), Nanos(0), &before, 0, &mut done);
+
+            let mut copy = copied.copy();
+            let mut other = copied.copy();
+            let (mut of_copy, mut of_other) = (done.clone(), done.clone());
+            submit(copy.as_mut(), now, &after, before.len() as u32, &mut of_copy);
+            finish(copy.as_mut(), &mut of_copy);
+            finish(other.as_mut(), &mut of_other);
+            submit(copied.as_mut(), now, &after, before.len() as u32, &mut done);
+            finish(copied.as_mut(), &mut done);
+            prop_assert_eq!(&of_copy, &done, "{}: as the disk with the same requests", name);
+
+            finish(alone.as_mut(), &mut wanted);
+            prop_assert_eq!(&of_other, &wanted, "{}: without them", name);
+        }
+    }
+}
+
 #[test]
 fn nothing_is_allocated_once_warm() {
     for name in DEVICES {

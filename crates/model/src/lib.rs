@@ -6,11 +6,14 @@
 //! The model serves searches for policies, and never verdicts: `disklab predict --on model` tells
 //! how far it is from the kernel.
 
+mod block_layer;
 mod job;
 mod mapping;
 mod mirror_state;
+mod oracle;
 mod queue;
 mod simulation;
+mod slots;
 
 use disklab_config::scheduler::Scheduler;
 use disklab_config::suite::Metadata;
@@ -20,12 +23,15 @@ use disklab_disks::Bank;
 use disklab_read_policies::Choice;
 use disklab_units::{Bytes, Nanos};
 
+pub use block_layer::Observer;
 pub use mapping::{ChunkStripe, MappedPiece, Mapping};
-pub use simulation::{EndedRead, Observer};
+pub use simulation::EndedRead;
 
+use block_layer::BlockLayer;
 use job::ReadingJob;
 use mapping::NODE;
 use mirror_state::{BLOCK_BITS, MirrorStates};
+use oracle::Oracle;
 use queue::DiskQueue;
 use simulation::Simulation;
 
@@ -89,7 +95,7 @@ fn refusal(trial: &Trial) -> Option<String> {
     {
         return Some(format!("scheduler {}, only none and mq-deadline", trial.scheduler));
     }
-    if choice(trial).is_none() {
+    if chooser(trial).is_none() {
         let name =
             trial.policy.as_ref().map_or_else(String::new, disklab_config::PolicyChoice::setting);
         return Some(format!(
@@ -99,8 +105,20 @@ fn refusal(trial: &Trial) -> Option<String> {
     mapping(trial).is_none().then(|| "room for the files on these disks".to_owned())
 }
 
-/// The policy's C code with the values that the trial has for it.
-fn choice(trial: &Trial) -> Option<Choice> {
+/// The code that chooses mirrors.
+#[derive(Debug, Clone, Copy)]
+enum Chooser {
+    /// A policy's C code with the values that the trial has for it.
+    Policy(Choice),
+    Oracle(Oracle),
+}
+
+fn chooser(trial: &Trial) -> Option<Chooser> {
+    if let Some(policy) = trial.policy.as_ref().filter(|policy| policy.policy == policy::ORACLE) {
+        let own = policy.values.iter().all(|value| value.value == "own");
+        return Some(Chooser::Oracle(if own { Oracle::Own } else { Oracle::All }));
+    }
+
     let text = trial
         .policy
         .as_ref()
@@ -108,7 +126,7 @@ fn choice(trial: &Trial) -> Option<Choice> {
     let text = text.strip_prefix(policy::PREFIX).unwrap_or(&text);
     // The device that was mounted last is the first.
     let text = if text == "devid" { "devid:1" } else { text };
-    Choice::parse(text, BLOCK_BITS)
+    Choice::parse(text, BLOCK_BITS).map(Chooser::Policy)
 }
 
 fn mapping(trial: &Trial) -> Option<Mapping> {
@@ -147,10 +165,10 @@ pub fn run<O: Observer>(
     let mirrors = MirrorStates::new(Choice::parse("pid", BLOCK_BITS)?, &rotational);
     let queues = disks.iter().map(queue).collect();
     let bank = Bank::new(models, controller, host);
-    let mut simulation = Simulation::new(&mapping, mirrors, queues, bank);
+    let mut simulation = Simulation::new(&mapping, mirrors, BlockLayer::new(queues, bank));
     let offset = trial.seed_index.saturating_sub(1) % PIDS;
     simulation.read_alone(mounted(&mapping), MOUNTING);
-    simulation.set_policy(choice(trial)?);
+    simulation.set_chooser(chooser(trial)?);
     if trial.metadata == Metadata::Warm {
         simulation.read_alone(warmed(load, &mapping), offset + 1);
     }

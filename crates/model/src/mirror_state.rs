@@ -58,16 +58,13 @@ impl MirrorStates {
         Some(request.place(logical, piece.length).by(pid).after(self.blocks_read))
     }
 
-    /// Has the policy choose a mirror, counts the decision, and sends the read there.
-    pub fn choose(
-        &mut self,
-        piece: &MappedPiece<'_>,
-        logical: u64,
-        pid: u32,
-        now: Nanos,
-    ) -> SentRead {
-        let request = self.request(piece, logical, pid);
-        let answer = request.map_or(0, |request| self.choice.decide(&request));
+    /// The index of the mirror that the policy chooses.
+    pub fn decide(&self, piece: &MappedPiece<'_>, logical: u64, pid: u32) -> usize {
+        self.request(piece, logical, pid).map_or(0, |request| self.choice.decide(&request))
+    }
+
+    /// Counts the decision for a mirror, by its index, and sends the read there.
+    pub fn send(&mut self, piece: &MappedPiece<'_>, answer: usize, now: Nanos) -> SentRead {
         for (index, stripe) in piece.mirrors.iter().enumerate() {
             let device = &mut self.devices[stripe.disk];
             let age = self.choice.age(device.age, index == answer);

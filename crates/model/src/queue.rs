@@ -24,11 +24,24 @@ pub struct QueuedRequest {
     pub submitted: Nanos,
 }
 
+impl QueuedRequest {
+    /// Takes a piece that begins where the request ends, if the request does not get larger than
+    /// `largest` by it. Returns whether it did.
+    pub fn merge(&mut self, start: u64, bytes: u64, largest: u64, read: usize) -> bool {
+        let does = self.start + self.bytes == start && self.bytes + bytes <= largest;
+        if does {
+            self.bytes += bytes;
+            self.reads.push(read);
+        }
+        does
+    }
+}
+
 /// Jobs that wait for a tag, as the kernel's lib/sbitmap.c has them wait: each sleeps in the next
 /// of eight lines, and so many ended requests as are a batch wake so many jobs, line after line.
 /// Who is woken first takes all tags that it can use, and sleeps in a line before the others: jobs
 /// that began together drift apart.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct TagWaits {
     lines: [VecDeque<usize>; 8],
     /// The line that the next sleeper takes, and the first to be woken.
@@ -76,7 +89,7 @@ impl TagWaits {
 }
 
 /// A disk's queue. A request has a tag from its allocation to its end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DiskQueue {
     scheduler: Scheduler,
     /// Requests that may be allocated, and those that are.
@@ -128,6 +141,29 @@ impl DiskQueue {
 
     pub fn insert(&mut self, request: QueuedRequest) {
         self.waiting.push(request);
+    }
+
+    /// Inserts requests that have got no tags: the queue may be longer than the kernel's.
+    pub fn insert_beyond(&mut self, requests: Vec<QueuedRequest>) {
+        self.allocated += requests.len() as u32;
+        self.waiting.extend(requests);
+    }
+
+    /// The requests of a read.
+    pub fn split(&self, start: u64, bytes: u64, read: usize, now: Nanos) -> Vec<QueuedRequest> {
+        let starts = (start..start + bytes).step_by(self.largest as usize);
+        let request = |first: u64| QueuedRequest {
+            start: first,
+            bytes: self.largest.min(start + bytes - first),
+            reads: vec![read],
+            submitted: now,
+        };
+        starts.map(request).collect()
+    }
+
+    /// Whether no request waits or is at the disk.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.at_disk == 0
     }
 
     /// The next request for the disk, if it takes one more.

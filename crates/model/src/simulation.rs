@@ -3,29 +3,17 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use disklab_config::suite::Metadata;
-use disklab_disks::{Bank, Completion, Op, Request};
-use disklab_read_policies::Choice;
+use disklab_disks::{Bank, Completion, Op};
 use disklab_units::Nanos;
 
+use crate::block_layer::{BlockLayer, Nobody, Observer};
 use crate::job::ReadingJob;
-use crate::mapping::{Mapping, NODE};
+use crate::mapping::{ChunkStripe, MappedPiece, Mapping, NODE};
 use crate::mirror_state::{MirrorStates, SentRead};
-use crate::queue::{DiskQueue, QueuedRequest};
-
-/// Sees the requests of all disks.
-pub trait Observer {
-    /// A request goes to a disk.
-    fn arrived(&mut self, now: Nanos, disk: usize, request: &Request, bank: &Bank);
-    /// A request has ended. It was submitted to the disk at `submitted`.
-    fn ended(
-        &mut self,
-        disk: usize,
-        request: &Request,
-        submitted: Nanos,
-        done: &Completion,
-        bank: &Bank,
-    );
-}
+use crate::oracle::Oracle;
+use crate::queue::QueuedRequest;
+use crate::slots::Slots;
+use crate::{Chooser, oracle};
 
 /// A read of fio that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,37 +57,13 @@ struct Submission {
     piece: Option<(usize, u64)>,
 }
 
-/// Reusable places for what is under way.
-#[derive(Debug)]
-struct Slots<T> {
-    all: Vec<T>,
-    free: Vec<usize>,
-}
-
-impl<T> Slots<T> {
-    const fn new() -> Self {
-        Self { all: Vec::new(), free: Vec::new() }
-    }
-
-    fn put(&mut self, value: T) -> usize {
-        if let Some(place) = self.free.pop() {
-            self.all[place] = value;
-            return place;
-        }
-        self.all.push(value);
-        self.all.len() - 1
-    }
-}
-
 /// Everything that a trial's readers go through.
 pub struct Simulation<'a> {
     now: Nanos,
     mapping: &'a Mapping,
     mirrors: MirrorStates,
-    queues: Vec<DiskQueue>,
-    bank: Bank,
-    /// By disk and id: what is at the disk.
-    present: Vec<Slots<Option<(Request, QueuedRequest)>>>,
+    oracle: Option<Oracle>,
+    layer: BlockLayer,
     jobs: Vec<ReadingJob>,
     submissions: Vec<Option<Submission>>,
     /// Whether the checksums are in memory already when the jobs begin.
@@ -122,20 +86,13 @@ pub struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    pub fn new(
-        mapping: &'a Mapping,
-        mirrors: MirrorStates,
-        queues: Vec<DiskQueue>,
-        bank: Bank,
-    ) -> Self {
-        let disks = queues.len();
+    pub fn new(mapping: &'a Mapping, mirrors: MirrorStates, layer: BlockLayer) -> Self {
         Self {
             now: Nanos::ZERO,
             mapping,
             mirrors,
-            queues,
-            bank,
-            present: (0..disks).map(|_| Slots::new()).collect(),
+            oracle: None,
+            layer,
             jobs: Vec::new(),
             submissions: Vec::new(),
             metadata: Metadata::Warm,
@@ -152,30 +109,28 @@ impl<'a> Simulation<'a> {
 
     /// The time, and the disks.
     pub const fn state(&self) -> (Nanos, &Bank) {
-        (self.now, &self.bank)
+        (self.now, self.layer.bank())
     }
 
-    pub fn set_policy(&mut self, choice: Choice) {
-        self.mirrors.choice = choice;
+    pub fn set_chooser(&mut self, chooser: Chooser) {
+        match chooser {
+            Chooser::Policy(choice) => self.mirrors.choice = choice,
+            Chooser::Oracle(oracle) => self.oracle = Some(oracle),
+        }
     }
 
     /// Ends the simulation: the time, and the disks.
     pub fn into_parts(self) -> (Nanos, Bank) {
-        (self.now, self.bank)
+        (self.now, self.layer.into_bank())
     }
 
     /// Reads at these places so many bytes each, one after the other, by one thread.
     pub fn read_alone(&mut self, reads: impl Iterator<Item = (u64, u64)>, pid: u32) {
-        struct Nobody;
-        impl Observer for Nobody {
-            fn arrived(&mut self, _: Nanos, _: usize, _: &Request, _: &Bank) {}
-            fn ended(&mut self, _: usize, _: &Request, _: Nanos, _: &Completion, _: &Bank) {}
-        }
         self.submissions = vec![None];
         for (place, bytes) in reads {
             self.begin(JobRead { begun: self.now, place, bytes, open: 1, ..JobRead::default() });
             self.proceed(0, pid, &mut Nobody);
-            while let Some(at) = self.bank.next_event() {
+            while let Some(at) = self.layer.bank().next_event() {
                 self.advance(at, &mut Nobody);
             }
         }
@@ -206,7 +161,7 @@ impl<'a> Simulation<'a> {
             let due = awake.filter_map(|(n, job)| Some((job.due(elapsed)?, n)));
             let due = due.filter(|(due, _)| *due < length).min();
             let due = due.map(|(due, job)| (start + due, job));
-            let next = self.bank.next_event();
+            let next = self.layer.bank().next_event();
             match due {
                 Some((due, job)) if next.is_none_or(|next| due < next) => {
                     self.advance(due, observer);
@@ -305,7 +260,8 @@ impl<'a> Simulation<'a> {
                     break;
                 }
                 let piece = self.mapping.piece(submission.logical, submission.left);
-                let sent = self.mirrors.choose(&piece, submission.logical, pid, self.now);
+                let answer = self.choose(job, &piece, submission.logical, pid);
+                let sent = self.mirrors.send(&piece, answer, self.now);
                 let read = DeviceRead { sent, of: submission.read, open: 0 };
                 self.reads.all[submission.read].open += 1;
                 submission.logical += sent.length;
@@ -315,23 +271,18 @@ impl<'a> Simulation<'a> {
                 continue;
             };
             let SentRead { disk, physical, length, .. } = self.device_reads.all[device_read].sent;
-            let largest = self.queues[disk].largest;
+            let largest = self.layer.queues[disk].largest;
             let bytes = left.min(largest);
             let start = physical + length - left;
-            let is_behind = |plugged: &&mut (usize, QueuedRequest)| {
-                plugged.0 == disk && plugged.1.start + plugged.1.bytes == start
-            };
-            let before = self.plug.iter_mut().rev().find(is_behind);
-            if let Some((_, before)) = before.filter(|(_, one)| one.bytes + bytes <= largest) {
-                before.bytes += bytes;
-                before.reads.push(device_read);
-            } else if self.queues[disk].allocate(job) {
+            let mut plugged = self.plug.iter_mut().rev().filter(|(of, _)| *of == disk);
+            if !plugged.any(|(_, request)| request.merge(start, bytes, largest, device_read)) {
+                if !self.layer.queues[disk].allocate(job) {
+                    break;
+                }
                 self.mirrors.count_in_flight(disk, Op::Read, true);
                 let reads = vec![device_read];
                 let submitted = self.now;
                 self.plug.push((disk, QueuedRequest { start, bytes, reads, submitted }));
-            } else {
-                break;
             }
             self.device_reads.all[device_read].open += 1;
             submission.piece = Some((device_read, left - bytes)).filter(|(_, left)| *left > 0);
@@ -343,48 +294,63 @@ impl<'a> Simulation<'a> {
     fn unplug(&mut self, observer: &mut impl Observer) {
         let mut plug = std::mem::take(&mut self.plug);
         for (disk, request) in plug.drain(..) {
-            self.queues[disk].insert(request);
+            self.layer.queues[disk].insert(request);
         }
         self.plug = plug;
-        for disk in 0..self.queues.len() {
-            self.feed(disk, observer);
+        for disk in 0..self.layer.queues.len() {
+            self.layer.feed(self.now, disk, observer);
         }
     }
 
-    /// Gives a disk what its queue has for it.
-    fn feed(&mut self, disk: usize, observer: &mut impl Observer) {
-        while let Some(queued) = self.queues[disk].dispatch(self.now) {
-            let id = self.present[disk].put(None);
-            let request = Request {
-                id: id as u32,
-                op: Op::Read,
-                sector: queued.start / 512,
-                sectors: (queued.bytes / 512) as u32,
-                fua: false,
-            };
-            self.present[disk].all[id] =
-                Some((request, QueuedRequest { submitted: self.now, ..queued }));
-            self.bank.submit(self.now, disk, request);
-            observer.arrived(self.now, disk, &request, &self.bank);
+    /// The index of the mirror that a job's read goes to.
+    fn choose(&self, job: usize, piece: &MappedPiece<'_>, logical: u64, pid: u32) -> usize {
+        let Some(oracle) = self.oracle else { return self.mirrors.decide(piece, logical, pid) };
+        let price = |stripe: &ChunkStripe| {
+            let (layer, asked) = self.copied(job, stripe, piece);
+            oracle.price(layer, self.now, stripe.disk, asked)
+        };
+        let prices = piece.mirrors.iter().map(price).enumerate();
+        prices.min_by_key(|(_, price)| *price).map_or(0, |(index, _)| index)
+    }
+
+    /// A copy of the disks and their queues for the oracle, and the requests of a read at a mirror.
+    /// The queues have what is in the plug, and what jobs have that sleep until there is a tag.
+    fn copied(
+        &self,
+        job: usize,
+        stripe: &ChunkStripe,
+        piece: &MappedPiece<'_>,
+    ) -> (BlockLayer, Vec<QueuedRequest>) {
+        let mut layer = self.layer.clone();
+        for (disk, request) in &self.plug {
+            layer.queues[*disk].insert(request.clone());
         }
+        let sleeping = self.submissions.iter().enumerate().filter(|(of, _)| *of != job);
+        for (device_read, left) in sleeping.filter_map(|(_, submission)| (*submission)?.piece) {
+            let SentRead { disk, physical, length, .. } = self.device_reads.all[device_read].sent;
+            let start = physical + length - left;
+            let queue = &mut layer.queues[disk];
+            let requests = queue.split(start, left, device_read, self.now);
+            queue.insert_beyond(requests);
+        }
+        let start = stripe.physical + piece.offset;
+        let asked = layer.queues[stripe.disk].split(start, piece.length, oracle::ASKED, self.now);
+        (layer, asked)
     }
 
     /// Lets time pass until `at`, and ends what has ended by then.
     fn advance(&mut self, at: Nanos, observer: &mut impl Observer) {
         self.now = at;
         let mut done = std::mem::take(&mut self.done);
-        self.bank.advance(at, &mut done);
+        self.layer.advance(at, &mut done);
         for (disk, completion) in done.drain(..) {
-            let id = completion.id as usize;
-            let Some((request, queued)) = self.present[disk].all[id].take() else { continue };
-            self.present[disk].free.push(id);
-            observer.ended(disk, &request, queued.submitted, &completion, &self.bank);
+            let Some(queued) = self.layer.take(disk, &completion, observer) else { continue };
             self.mirrors.count_in_flight(disk, Op::Read, false);
             for read in queued.reads {
                 self.request_ended(read);
             }
-            self.queues[disk].ended(&mut self.woken);
-            self.feed(disk, observer);
+            self.layer.queues[disk].ended(&mut self.woken);
+            self.layer.feed(at, disk, observer);
         }
         self.done = done;
     }

@@ -85,7 +85,7 @@ fn a_closed_loop_on_one_disk_is_the_disks_own() {
 
 #[test]
 fn the_same_seed_gives_the_same_reads() {
-    for policy in ["pid", "queue", "latency-rr", "round-robin"] {
+    for policy in ["pid", "queue", "latency-rr", "round-robin", "oracle", "oracle:all"] {
         let trial = trial("hdd-8-mixed", "randread-4k-qd32", policy);
         assert_eq!(run(&trial), run(&trial));
         let other = Trial { seed: trial.seed.derive("another"), ..trial.clone() };
@@ -123,6 +123,16 @@ fn queue_sees_what_is_in_flight() {
     );
     let deep = share("randread-4k-qd32");
     assert!((deep - 0.5).abs() < 0.1, "{deep}");
+}
+
+/// A lone random read has two idle heads to choose from, of which the oracle knows the nearer one
+/// and when the platter will be below it.
+#[test]
+fn the_oracle_chooses_the_nearer_head() {
+    let reads = |policy| run(&trial("hdd-raid1", "randread-4k-qd1", policy)).1.len() as f64;
+    let [queue, oracle, all] = ["queue", "oracle", "oracle:all"].map(reads);
+    assert!((1.2..1.4).contains(&(oracle / queue)), "{oracle} reads, {queue} with queue");
+    assert_eq!(oracle, all, "there is no other read");
 }
 
 #[test]

@@ -12,7 +12,11 @@ use disklab_units::prose::digits;
 use indexmap::IndexMap;
 use serde::Serialize;
 
+use crate::oracle::POLICY;
 use crate::words;
+
+/// The metric that oracles bound.
+pub const IOPS: &str = "IOPS";
 
 /// A metric, how it is called, its spreads in both records, and how a value of it is printed.
 type Both<'a> = (Metric, &'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
@@ -30,12 +34,19 @@ pub struct PredictedNumber {
     /// The share by which the same differs from itself on this machine, for cells that were
     /// measured twice.
     pub noise: Option<f64>,
+    /// The measured number as a share of what the better oracle of the fast model makes.
+    pub of_oracle: Option<f64>,
     #[serde(skip)]
     pub shown: [String; 2],
 }
 
-/// Each number that both records have, and the cells that have numbers on one side only.
-pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumber>, Vec<String>) {
+/// Each number that both records have, and the cells that have numbers on one side only. `bounds`:
+/// the oracle's IOPS, by cell without its policy.
+pub fn held_against(
+    measured: &Record,
+    predicted: &Record,
+    bounds: &IndexMap<Cell, f64>,
+) -> (Vec<PredictedNumber>, Vec<String>) {
     let twice = repeated_trials(measured, Trust::Sound);
     let [measured, predicted] =
         [measured, predicted].map(|record| MergedRecord::new(&CellIndex::new(record)));
@@ -55,6 +66,10 @@ pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<PredictedNumb
                 let pairs = pairs.map_or(&[][..], |(_, pairs)| pairs);
                 if let Some((one, other)) = both {
                     rows.extend(of_fio(&name, &one.all, &other.all, pairs));
+                    let own = cell.outcomes.first().map(|outcome| outcome.cell.without(POLICY));
+                    let bound = own.and_then(|cell| bounds.get(&cell));
+                    let iops = rows[before..].iter_mut().filter(|row| row.metric == IOPS);
+                    iops.for_each(|row| row.of_oracle = bound.map(|bound| row.measured / bound));
                 }
                 rows.extend(of_others(&name, &cell.measures, &other.measures, pairs));
             }
@@ -99,6 +114,7 @@ fn of_others<'a>(
             predicted,
             error: Some(predicted / measured - 1.0).filter(|error| known && error.is_finite()),
             noise: noise_of(pairs, &Metric::Other(one.name.clone())),
+            of_oracle: None,
             shown: [one.median(), other.median()],
         })
     })
@@ -114,7 +130,7 @@ fn of_fio(
     let count = |value: f64| digits(value);
     let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
     let told: [Both; 4] = [
-        (Metric::Iops, "IOPS", Some((measured.iops, predicted.iops)), &count),
+        (Metric::Iops, IOPS, Some((measured.iops, predicted.iops)), &count),
         (Metric::Mean, "mean", Some((measured.lat_mean_ns, predicted.lat_mean_ns)), &time),
         (Metric::P50, "p50", both(&measured.p50_ns, &predicted.p50_ns), &time),
         (Metric::P99, "p99", both(&measured.p99_ns, &predicted.p99_ns), &time),
@@ -129,6 +145,7 @@ fn of_fio(
             predicted: other,
             error: Some(other / one - 1.0),
             noise: noise_of(pairs, &metric),
+            of_oracle: None,
             shown,
         })
     };
@@ -207,7 +224,7 @@ mod tests {
                 outcome("queue+s1", "queue", 100.0, &sound),
             ],
         );
-        let (rows, lacking) = held_against(&measured, &predicted);
+        let (rows, lacking) = held_against(&measured, &predicted, &IndexMap::new());
         assert!(lacking.is_empty(), "{lacking:?}");
         let near = |one: Option<f64>, other: f64| one.is_some_and(|one| (one - other).abs() < 1e-9);
         let row = |cell: &str| {

@@ -1,13 +1,12 @@
 //! Whether a prediction ranks the policies of a cell as what was measured does.
 
+use disklab_record::Record;
 use disklab_record::outcome::Cell;
-use disklab_record::{Record, Status};
-use disklab_units::average::median;
 use indexmap::IndexMap;
 use serde::Serialize;
 
-/// The axis that is ranked.
-const AXIS: &str = "policy";
+use crate::oracle::{POLICY, medians};
+
 /// Policies whose measured IOPS differ by a smaller share have no rank among each other.
 const TIE: f64 = 0.05;
 
@@ -26,9 +25,9 @@ pub fn rankings(measured: &Record, predicted: &Record) -> Vec<PolicyRanking> {
     let [measured, predicted] = [measured, predicted].map(medians);
     let mut cells: IndexMap<Cell, Vec<(String, f64, f64)>> = IndexMap::new();
     for (cell, iops) in measured {
-        let policy = cell.value(AXIS).map(str::to_owned);
+        let policy = cell.value(POLICY).map(str::to_owned);
         if let (Some(policy), Some(other)) = (policy, predicted.get(&cell)) {
-            cells.entry(cell.without(AXIS)).or_default().push((policy, iops, *other));
+            cells.entry(cell.without(POLICY)).or_default().push((policy, iops, *other));
         }
     }
     let several = cells.into_iter().filter(|(_, policies)| policies.len() > 1);
@@ -50,20 +49,6 @@ fn ranking(cell: &Cell, policies: &[(String, f64, f64)]) -> PolicyRanking {
         }
     }
     PolicyRanking { cell: values.join(", "), pairs, reversed }
-}
-
-/// The median IOPS over the seeds of each cell.
-fn medians(record: &Record) -> IndexMap<Cell, f64> {
-    let mut cells: IndexMap<Cell, Vec<f64>> = IndexMap::new();
-    for (_, outcome) in record.outcomes() {
-        let outcome = outcome.filter(|outcome| outcome.status == Status::Ok);
-        if let Some((outcome, sample)) =
-            outcome.and_then(|outcome| Some((outcome, outcome.sample.as_ref()?)))
-        {
-            cells.entry(outcome.cell.clone()).or_default().push(sample.iops);
-        }
-    }
-    cells.into_iter().map(|(cell, all)| (cell, median(&all))).collect()
 }
 
 #[cfg(test)]

@@ -50,3 +50,19 @@ fn the_model_makes_an_ordinary_record_that_is_marked() {
     assert_eq!(refused.status, Some(2), "{}", refused.out);
     assert!(refused.err.contains("the model is for searches"), "{}", refused.err);
 }
+
+/// The record of a model stands for one of guests: what is joined is the same.
+#[test]
+fn a_policy_is_held_against_the_oracle() {
+    let here = tempfile::tempdir().expect("a folder");
+    let suite = [&SUITE[..], &["--set", "background=none", "--set", "jobs=1"]].concat();
+    let policies = ["--set", "policy=queue,oracle,oracle:all", "--out", "all"];
+    run(here.path(), &[&suite[..], &policies].concat());
+    let compared = run(here.path(), &["compare", "all", "--baseline", "policy=oracle", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&compared.out).expect("JSON");
+    assert!(document.to_string().contains("oracle:all"), "{document}");
+
+    let refused = run(here.path(), &["predict", "all", "--oracle", "--devices", "nas-4tb"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("add --on model"), "{}", refused.err);
+}

@@ -9,6 +9,7 @@ use super::law::{Broken, ensure};
 use crate::Completion;
 
 /// Watches the requests of all disks of a machine.
+#[derive(Clone)]
 pub(crate) struct HostLaw {
     /// The time that no request goes below.
     least: Nanos,

@@ -124,6 +124,10 @@ fn blame(violation: &mut Option<String>, at: Nanos, result: Broken) {
 }
 
 impl Disk for CheckedDisk {
+    fn copy(&self) -> Box<dyn Disk> {
+        self.disk.copy()
+    }
+
     fn submit(&mut self, now: Nanos, request: Request) {
         for law in &mut self.laws {
             law.submitted(now, &request);

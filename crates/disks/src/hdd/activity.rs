@@ -5,6 +5,7 @@ use disklab_units::Nanos;
 use super::geometry::{Arm, Geometry};
 use super::queue::Command;
 
+#[derive(Clone)]
 pub(crate) enum Activity {
     /// Does nothing.
     Idle,
@@ -19,6 +20,7 @@ pub(crate) enum Activity {
 }
 
 /// A piece of work on the medium, begun at `since`; at `end` it leaves the arm at `arm`.
+#[derive(Clone)]
 pub(crate) struct Access {
     pub since: Nanos,
     /// When the first sector was under the head.
@@ -30,6 +32,7 @@ pub(crate) struct Access {
 }
 
 /// A head that reads in sequence into a segment of the cache.
+#[derive(Clone)]
 pub(crate) struct Stream {
     pub segment: usize,
     /// When the head is at `tape`. This may be still to come: then the arm is on its way there.

@@ -7,7 +7,7 @@ type ExtentEntry = (u64, u32);
 /// So many entries are moved for one at most.
 const LONGEST: usize = 128;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ByAddress {
     /// The pieces of the row, none of them empty.
     pieces: Vec<Vec<ExtentEntry>>,

@@ -115,7 +115,7 @@ impl After {
 }
 
 /// The state of a detailed drive while it works. All times are those of the last command.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct DriveDetail {
     pub cache: DetailedCache,
     times: CommandTimes,

@@ -16,11 +16,13 @@ use super::write_buffer::WriteBuffer;
 #[cfg(test)]
 use crate::plant::Bug;
 use crate::port::{Port, PortSpeed, PortedDrive, earlier};
+use crate::shared::Shared;
 use crate::{Completion, Counters, Op, Request};
 
+#[derive(Clone)]
 pub(crate) struct HddDisk {
     pub(super) port: Port,
-    pub(super) mechanics: Mechanics,
+    pub(super) mechanics: Shared<Mechanics>,
     /// The place at which the mechanism's last work left the arm.
     pub(super) arm: Arm,
     pub(super) activity: Activity,
@@ -91,7 +93,7 @@ impl HddDisk {
     fn simple(port: Port, mechanics: Mechanics, segments: ReadCache) -> Self {
         Self {
             port,
-            mechanics,
+            mechanics: Shared::new(mechanics),
             arm: Arm { cylinder: 0, surface: 0 },
             activity: Activity::Idle,
             read_up_to: None,

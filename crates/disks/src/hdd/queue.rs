@@ -33,6 +33,7 @@ impl Command {
 
 /// In the order in which they came. The targets lie side by side because every choice looks at all
 /// of them.
+#[derive(Clone)]
 pub(crate) struct CommandQueue {
     pub commands: Vec<Command>,
     targets: Vec<AccessTarget>,
@@ -42,6 +43,7 @@ pub(crate) struct CommandQueue {
 
 /// The drive's errors about the way to each command, drawn anew for each command at each choice: a
 /// time from nothing to `most`, or to [`MOST_TRAVELS`] times the arm's way if that is less.
+#[derive(Clone)]
 struct EstimateError {
     most: Nanos,
     random: Random,
@@ -72,6 +74,7 @@ impl EstimateError {
 /// The cost of a later arrival in a choice, in proportion to how much later the command came. At
 /// `patience` the cost is more than the longest way to any command, so that no command is served
 /// before one that arrived this much earlier.
+#[derive(Clone)]
 pub(crate) struct Ageing {
     pub patience: Nanos,
     /// More than the longest way that the drive may expect to a command, by `patience`, times

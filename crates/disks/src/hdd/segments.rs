@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+#[derive(Clone)]
 pub(crate) struct ReadCache {
     all: Vec<CacheSegment>,
     /// Sectors that a segment holds at most.

@@ -9,6 +9,7 @@ use super::mechanics::{AccessTarget, Mechanics};
 
 /// Extents of sectors, of which no two waiting ones overlap. Neighbours are joined, up to
 /// [`LONGEST`]; what is written again before it left is written to the medium once.
+#[derive(Clone)]
 pub(crate) struct WriteBuffer {
     /// In sectors.
     room: u64,

@@ -24,6 +24,7 @@ pub(crate) enum FlashEvent {
     Rest,
 }
 
+#[derive(Clone)]
 pub(crate) struct Agenda {
     /// The least [`key`] below each node: the root is the second, leaves are the second half.
     nodes: Vec<u128>,

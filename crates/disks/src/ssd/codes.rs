@@ -14,6 +14,19 @@ pub(crate) struct UnitCodes(MmapMut);
 
 const CODE: usize = size_of::<u16>();
 
+impl Clone for UnitCodes {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new(self.codes().len() as u32);
+        for (unit, code) in self.codes().iter().enumerate() {
+            // A page that is never written takes no memory.
+            if *code != [0; CODE] {
+                copy.codes_mut()[unit] = *code;
+            }
+        }
+        copy
+    }
+}
+
 impl UnitCodes {
     pub fn new(units: u32) -> Self {
         let bytes = units as usize * CODE;

@@ -6,6 +6,7 @@ use disklab_units::{Bytes, Nanos};
 
 use super::space::{RowTarget, Space};
 use crate::event_log::DieWork;
+use crate::shared::Shared;
 
 /// The part of a read that lies in one row.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,7 @@ pub(crate) struct PageRead {
     pub sense: Nanos,
 }
 
+#[derive(Clone)]
 pub(super) struct Die {
     pub state: DieState,
     /// When that began, or goes on since.
@@ -32,7 +34,7 @@ pub(super) struct Die {
     pub programmed_last: bool,
     /// The row of the host's that is being programmed.
     pub row: Vec<u32>,
-    pub space: Space,
+    pub space: Shared<Space>,
 }
 
 #[derive(Clone, Copy)]
@@ -98,6 +100,7 @@ impl From<MediumChange> for DieWork {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct InterruptedChange {
     pub what: MediumChange,
     /// The time that is left of it.
@@ -127,7 +130,7 @@ impl Sensed {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Channel {
     /// The die whose transfer goes on, and until when.
     pub current: Option<(u32, Nanos)>,

@@ -20,6 +20,7 @@ use crate::{Completion, Counters, Op, Request};
 /// of it.
 const REST_AFTER: Nanos = Nanos::from_millis(100);
 
+#[derive(Clone)]
 pub(crate) struct SsdDisk {
     port: Port,
     flash: Flash,

@@ -23,10 +23,12 @@ use super::write_log::{PADDING, WriteLog};
 use crate::event_log::{DieWork, DiskEvent, EventLog};
 #[cfg(test)]
 use crate::plant::Bug;
+use crate::shared::Shared;
 
+#[derive(Clone)]
 pub(crate) struct Flash {
     pub agenda: Agenda,
-    pub map: FlashMap,
+    pub map: Shared<FlashMap>,
     /// The data that waits to be programmed.
     pub log: WriteLog,
     /// The size that a die reads or programs at once.
@@ -49,6 +51,7 @@ pub(crate) struct Flash {
     pub event_log: EventLog,
 }
 
+#[derive(Clone)]
 pub(super) struct FlashTimes {
     pub(super) program: Nanos,
     /// The time of a program in the SLC cache.
@@ -65,7 +68,7 @@ impl FlashTimes {
 }
 
 /// Totals.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct WorkDone {
     /// Rows, the host's and what was moved.
     pub programs: u64,
@@ -108,7 +111,7 @@ impl Flash {
             first_type: random.below(read_page.len() as u64),
             programmed_last: false,
             row: Vec::with_capacity(map.shape.units_per_row as usize),
-            space: Space::new(die, &map, fast),
+            space: Shared::new(Space::new(die, &map, fast)),
         };
         Self {
             agenda: Agenda::new(map.shape.dies, channels),
@@ -133,7 +136,7 @@ impl Flash {
             busy: Nanos::ZERO,
             work_done: WorkDone::default(),
             event_log: EventLog::default(),
-            map,
+            map: Shared::new(map),
         }
     }
 
@@ -294,7 +297,9 @@ impl Flash {
             let row = ProgrammedRow::Host(self.log.take(&mut die.row));
             return Some(DieState::TakeIn(row, target));
         }
-        if let Some(step) = die.space.collect(&mut self.map, self.resting) {
+        if die.space.may_collect(self.resting)
+            && let Some(step) = die.space.collect(&mut self.map, self.resting)
+        {
             die.programmed_last = true;
             return self.collect(at, index, step);
         }

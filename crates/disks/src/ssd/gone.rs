@@ -8,6 +8,7 @@ use prefetch_index::prefetch_index;
 
 use super::shape::BlockId;
 
+#[derive(Clone)]
 pub(crate) struct GoneMarks {
     words: Vec<u64>,
     words_per_block: usize,

@@ -13,12 +13,14 @@ use disklab_units::{Random, Seed};
 
 use super::shape::{BlockId, FEW, FlashShape, KeptUnit};
 
+#[derive(Clone)]
 pub(crate) enum HomeBlocks {
     InOrder,
     AtRandom { shuffle: Shuffle, age: BlockAges },
 }
 
 /// How full the blocks of each die are after long random writing.
+#[derive(Clone)]
 pub(crate) struct BlockAges {
     /// By block of the die, the oldest first: its first unit, of those on the die, and behind all,
     /// their number.
@@ -187,6 +189,7 @@ fn least_full(rho: f64) -> f64 {
 /// A permutation of 0..count that looks random, and its inverse: two rounds of multiplying by an
 /// odd number and of folding the upper half of the bits into the lower, both of which can be
 /// undone, repeated until the number is below `count`.
+#[derive(Clone)]
 pub(crate) struct Shuffle {
     count: u32,
     mask: u64,

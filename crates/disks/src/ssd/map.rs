@@ -50,6 +50,7 @@ const _: () = assert!(
     "each has a code"
 );
 
+#[derive(Clone)]
 pub(crate) struct FlashMap {
     pub shape: FlashShape,
     home: HomeBlocks,
@@ -74,12 +75,14 @@ pub(crate) struct FlashMap {
 
 /// Units with fewer than so many units before them in their block, and not before a smaller such
 /// number, went there.
+#[derive(Clone)]
 struct MovedUnits {
     before: u32,
     to: BlockId,
 }
 
 /// The units that were written to a block.
+#[derive(Clone)]
 enum BlockContents {
     /// The block is empty, or is being written.
     Unknown,
@@ -367,6 +370,7 @@ fn code(block: BlockId) -> u16 {
 }
 
 /// The rows of a block that are still to be read.
+#[derive(Clone)]
 pub(crate) enum Rows {
     Home(Range<u32>),
     Written(PackedNumbers, PackedCursor),

@@ -6,7 +6,7 @@
 const STEP: usize = 4;
 
 /// Ascending numbers, none twice. Not changed once made.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PackedNumbers {
     words: Box<[u64]>,
     count: u32,
@@ -76,7 +76,7 @@ impl PackedNumbers {
 }
 
 /// A place in a [`PackedNumbers`].
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PackedCursor {
     bit: u64,
     read: u32,

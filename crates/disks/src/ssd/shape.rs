@@ -12,6 +12,7 @@ pub(crate) type BlockId = u32;
 /// lost to over-provisioning.
 pub(crate) const FEW: usize = 4;
 
+#[derive(Clone)]
 pub(crate) struct FlashShape {
     /// The units of the disk as the host sees it.
     pub units: u32,

@@ -29,6 +29,7 @@ pub(crate) struct SlcBlocks {
     pub blocks: u32,
 }
 
+#[derive(Clone)]
 pub(crate) struct Space {
     die: u32,
     /// In the order in which they are used, so that all wear alike.
@@ -48,12 +49,14 @@ pub(crate) struct Space {
 }
 
 /// A block that is being written.
+#[derive(Clone)]
 struct OpenBlock {
     block: Option<BlockId>,
     rows_left: u32,
     units: Vec<u32>,
 }
 
+#[derive(Clone)]
 struct Collection {
     victim: BlockId,
     rows: Rows,
@@ -171,6 +174,11 @@ impl Space {
         if std::mem::replace(&mut self.is_fast[index], fast) != fast {
             self.fast_blocks = if fast { self.fast_blocks + 1 } else { self.fast_blocks - 1 };
         }
+    }
+
+    /// Whether [`Space::collect`] has anything to look for.
+    pub fn may_collect(&self, resting: bool) -> bool {
+        self.collection.is_some() || resting || self.is_short()
     }
 
     /// Returns the next step of collection, if there is one. `resting`: nobody asks for anything,

@@ -8,7 +8,7 @@ pub(crate) const PADDING: u32 = u32::MAX;
 
 /// Counts units (of the map: 4 KiB) since the disk was made, so that a place in the log is one
 /// number.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct WriteLog {
     /// In units, as all that follow.
     room: u64,

@@ -4,6 +4,7 @@ use super::{power_cut, stack};
 use crate::error::{Error, Result};
 use disklab_block_devices::PATH;
 use disklab_config::Trial;
+use disklab_config::policy::ORACLE;
 use disklab_protocol::digest::sha256_hex;
 use disklab_record::manifest::Fact;
 use goblin::elf::Elf;
@@ -84,8 +85,15 @@ pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
-/// Returns the reason why a trial cannot run here: a missing program, or no room for its files.
+/// Returns the reason why a trial cannot run here: a policy that no kernel has, a missing program, or
+/// no room for its files.
 pub fn obstacle(trial: &Trial) -> Option<String> {
+    if trial.policy.as_ref().is_some_and(|policy| policy.policy == ORACLE) {
+        return Some(format!(
+            "policy `{ORACLE}` asks copies of the disk models when they would end a read, which no \
+             kernel can: run it with --on model, or leave it out (--set policy=...)"
+        ));
+    }
     let is_missing = |name: &String| place(name).is_none();
     let missing: BTreeSet<String> = programs(trial).into_iter().filter(is_missing).collect();
     if missing.is_empty() {
@@ -218,7 +226,25 @@ fn first_line(bytes: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Path, check_fio, libraries, library, program, said};
+    use disklab_config::{Lab, Suite};
+
+    use super::{Command, Path, check_fio, libraries, library, obstacle, program, said};
+
+    #[test]
+    fn the_oracle_runs_in_the_model_alone() {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab")));
+        let lab = lab.expect("the lab");
+        let mut suite: Suite = lab.suite("read-policy-quick").expect("the suite");
+        suite.set("policy", "pid,oracle,oracle:all").expect("three policies");
+        let trials = suite.trials(&lab).expect("trials");
+        for policy in ["pid", "oracle", "oracle:all"] {
+            let named = |trial: &&disklab_config::Trial| trial.value("policy") == Some(policy);
+            let trial = trials.iter().find(named).expect(policy);
+            let refusal = obstacle(trial).filter(|refusal| refusal.contains("disk models"));
+            assert_eq!(refusal.is_some(), policy != "pid", "{refusal:?}");
+            assert!(refusal.is_none_or(|refusal| refusal.contains("--on model")));
+        }
+    }
 
     #[test]
     fn an_old_fio_and_what_is_none_are_refused() {
