@@ -10,7 +10,7 @@ use crate::screen::{Screen, When};
 use crate::{
     array, audit, bisect, calibrate, clean, compare, completions, device, devices, doctor,
     document, examples, export, gate, gather, history, import, kernel, limits, list, man, merge,
-    plan, predict, record_startup, repair, report, run, same, schema, show, signals, trace,
+    plan, predict, record_startup, repair, report, run, same, schema, search, show, signals, trace,
     validate, watch,
 };
 
@@ -81,6 +81,7 @@ verbs! {
         List(list::ListArgs) => list;
         Plan(plan::PlanArgs) => plan;
         Run(run::RunArgs) => run;
+        Search(search::SearchArgs) => search;
         Watch(watch::Args) => watch;
         Show(show::Args) => show;
         Trace(trace::TraceArgs) => trace;

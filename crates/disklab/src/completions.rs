@@ -62,6 +62,7 @@ fn values_for(id: &str) -> Option<Values> {
         "trial" => |_| trials(),
         "trials" => |word| listed(word, &trials()),
         "metric" => |word| listed(word, &metrics()),
+        "policy" => |_| policies(),
         "devices" => |word| listed(word, &devices()),
         "like" => |_| devices(),
         _ => return None,
@@ -100,6 +101,10 @@ fn suites() -> Vec<String> {
 
 fn devices() -> Vec<String> {
     lab(|home| home.lab.devices.keys().cloned().collect())
+}
+
+fn policies() -> Vec<String> {
+    lab(|home| home.lab.policies.keys().cloned().collect())
 }
 
 fn metrics() -> Vec<String> {

@@ -132,6 +132,21 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "search",
+        &[
+            (
+                "search read-policy --set background=none --policy streams --over \
+                 piece=1MiB..64MiB,margin=100..400",
+                "Search for better parameters of a read policy in the fast model",
+            ),
+            (
+                "search read-policy --set background=none --policy streams --over \
+                 piece=1MiB..64MiB --on-kernel 3",
+                "Run the best three candidates on the kernel too",
+            ),
+        ],
+    ),
+    (
         "validate",
         &[
             ("validate drives/", "Compare the models with measured drives"),

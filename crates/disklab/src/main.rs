@@ -41,6 +41,7 @@ mod run;
 mod same;
 mod schema;
 mod screen;
+mod search;
 mod show;
 mod shown;
 mod signals;

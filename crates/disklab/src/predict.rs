@@ -6,7 +6,7 @@ mod errors;
 mod ranking;
 
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -102,7 +102,7 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     let by = match args.on {
         Predictor::Kernel => By::Guests(ready::check(&home, &question.trials, jobs, stop, screen)?),
         Predictor::Model => {
-            question = modelled(question, screen)?;
+            question = question.that_model_runs("predict", screen)?;
             By::Model(Model { jobs, deadline: None, stop })
         }
     };
@@ -187,25 +187,6 @@ fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failu
         return Err(mistaken!(
             "predict: the record has no trial with a result: there is nothing to predict"
         ));
-    }
-    Ok(question.only(&known))
-}
-
-/// Without trials that the model cannot run, with a remark for each reason.
-fn modelled(question: Question, screen: &Screen) -> Result<Question, Failure> {
-    let obstacles: Vec<Option<String>> =
-        question.trials.iter().map(disklab_model::obstacle).collect();
-    let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
-    for reason in obstacles.iter().flatten() {
-        *left_out.entry(reason).or_default() += 1;
-    }
-    for (reason, count) in left_out {
-        screen.remark(&format!("{} left out: {reason}", words::count(count, "trial")));
-    }
-    let known: Vec<usize> =
-        (0..obstacles.len()).filter(|&index| obstacles[index].is_none()).collect();
-    if known.is_empty() {
-        return Err(mistaken!("predict: the model can run none of the record's trials"));
     }
     Ok(question.only(&known))
 }

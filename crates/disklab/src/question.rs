@@ -17,6 +17,7 @@ use disklab_record::{Manifest, Part};
 use disklab_units::prose::listed;
 
 use crate::exit::{Failure, mistaken};
+use crate::screen::Screen;
 use crate::{limits, words};
 
 /// Options that change a suite.
@@ -131,6 +132,11 @@ impl Overrides {
     /// Returns the overrides with these seeds, unless the command line gives seeds.
     pub fn with_seeds(&self, seeds: Option<Seeds>) -> Self {
         Self { seeds: self.seeds.or(seeds), ..self.clone() }
+    }
+
+    /// Returns the overrides with these seeds in the place of others.
+    pub fn at_seeds(&self, seeds: Seeds) -> Self {
+        Self { seeds: Some(seeds), ..self.clone() }
     }
 
     /// Returns the settings in the form that a record keeps.
@@ -345,6 +351,26 @@ impl Question {
         let set = suite.set.iter().filter(|setting| !of_axis(setting)).cloned();
         let set = set.chain([format!("{axis}={values}")]).collect();
         Self::of_text(lab, &suite.name, &suite_file(folder), suite.text().to_owned(), set)
+    }
+
+    /// Returns the question without trials that the fast model cannot run. Prints a remark for each
+    /// reason.
+    pub fn that_model_runs(self, verb: &str, screen: &Screen) -> Result<Self, Failure> {
+        let obstacles: Vec<Option<String>> =
+            self.trials.iter().map(disklab_model::obstacle).collect();
+        let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
+        for reason in obstacles.iter().flatten() {
+            *left_out.entry(reason).or_default() += 1;
+        }
+        for (reason, count) in left_out {
+            screen.remark(&format!("{} left out: {reason}", words::count(count, "trial")));
+        }
+        let known: Vec<usize> =
+            (0..obstacles.len()).filter(|&index| obstacles[index].is_none()).collect();
+        if known.is_empty() {
+            return Err(mistaken!("{verb}: the model can run none of the suite's trials"));
+        }
+        Ok(self.only(&known))
     }
 
     /// Returns the question with only the trials at these indices, which rise. Indices without a

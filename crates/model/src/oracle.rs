@@ -37,30 +37,32 @@ impl Oracle {
         asked: Vec<QueuedRequest>,
     ) -> i128 {
         match self {
-            Self::Own => ends(layer, now, disk, asked).0.0.into(),
+            Self::Own => ends(layer, now, disk, asked, false).0.0.into(),
             Self::All => {
-                let without = ends(layer.clone(), now, disk, Vec::new()).1;
-                ends(layer, now, disk, asked).1 - without
+                let without = ends(layer.clone(), now, disk, Vec::new(), true).1;
+                ends(layer, now, disk, asked, true).1 - without
             }
         }
     }
 }
 
-/// Lets the disks go on until all of one disk's requests have ended. Returns when the last of
-/// `asked` does, and the sum of all of its times.
+/// Lets the disks go on until the requests of `asked` have ended, or all of that disk if
+/// `all_count`. Returns when the last of `asked` ends, and the sum of the times of all that ended.
 fn ends(
     mut layer: BlockLayer,
     mut now: Nanos,
     disk: usize,
     asked: Vec<QueuedRequest>,
+    all_count: bool,
 ) -> (Nanos, i128) {
+    let mut left = asked.len();
     layer.queues[disk].insert_beyond(asked);
     let (mut last, mut sum) = (Nanos::ZERO, 0);
     let (mut done, mut woken) = (Vec::new(), VecDeque::new());
     for disk in 0..layer.queues.len() {
         layer.feed(now, disk, &mut Nobody);
     }
-    while !layer.queues[disk].is_idle()
+    while if all_count { !layer.queues[disk].is_idle() } else { left > 0 }
         && let Some(next) = layer.bank().next_event()
     {
         now = next;
@@ -73,6 +75,7 @@ fn ends(
                 sum += i128::from(completion.at.0) * queued.reads.len() as i128;
                 if queued.reads.contains(&ASKED) {
                     last = completion.at;
+                    left -= 1;
                 }
             }
         }
@@ -137,7 +140,7 @@ mod tests {
     fn asking_changes_nothing() {
         let asked = layer([1000, 4500], 4);
         prices(Oracle::All, &asked, 4096);
-        let left = |layer: BlockLayer| ends(layer, Nanos::ZERO, 0, Vec::new());
+        let left = |layer: BlockLayer| ends(layer, Nanos::ZERO, 0, Vec::new(), true);
         assert_eq!(left(asked), left(layer([1000, 4500], 4)));
         assert_eq!(left(layer([1000, 4500], 4)).1, 10_000_000, "1, 2, 3 and 4 ms");
     }

@@ -129,9 +129,10 @@ fn queue_sees_what_is_in_flight() {
 /// and when the platter will be below it.
 #[test]
 fn the_oracle_chooses_the_nearer_head() {
-    let reads = |policy| run(&trial("hdd-raid1", "randread-4k-qd1", policy)).1.len() as f64;
+    let reads = |policy| run(&trial("hdd-raid1", "randread-4k-qd1", policy)).1.len();
     let [queue, oracle, all] = ["queue", "oracle", "oracle:all"].map(reads);
-    assert!((1.2..1.4).contains(&(oracle / queue)), "{oracle} reads, {queue} with queue");
+    let ratio = oracle as f64 / queue as f64;
+    assert!((1.2..1.4).contains(&ratio), "{oracle} reads, {queue} with queue");
     assert_eq!(oracle, all, "there is no other read");
 }
 

@@ -29,6 +29,7 @@
     ("run", include_str!("../../schemas/run.json")),
     ("same", include_str!("../../schemas/same.json")),
     ("schema", include_str!("../../schemas/schema.json")),
+    ("search", include_str!("../../schemas/search.json")),
     ("show", include_str!("../../schemas/show.json")),
     ("show-trial", include_str!("../../schemas/show-trial.json")),
     ("validate", include_str!("../../schemas/validate.json")),

@@ -38,6 +38,7 @@ mod repairing;
 mod report_in_browser;
 mod reporting;
 mod schemas;
+mod searching;
 mod sharing;
 mod showing;
 mod starting;

@@ -15,8 +15,9 @@
 
 use disklab_units::Seed;
 
+use super::number::Number;
 use super::parameter::SweptParameter;
-use super::range::SampledFrom;
+use super::range::{Range, SampledFrom};
 use super::values::read_span;
 use crate::read::{Located, SourcePlace, TomlTable};
 
@@ -64,6 +65,17 @@ pub(in crate::suite) fn read(
         (parameter, values)
     };
     parameters.into_iter().map(values).collect()
+}
+
+/// Draws samples over ranges. Each sample has a value of each range, in the order of the ranges. The
+/// draws depend on the seed and the range's name. Numbers without a unit are whole ones.
+pub fn latin_hypercube(ranges: &[(&str, Range)], samples: u32, seed: Seed) -> Vec<Vec<Number>> {
+    let value = |sample| {
+        move |(name, range): &(&str, Range)| {
+            range.part(way(seed.derive(name), sample, samples), true)
+        }
+    };
+    (0..samples).map(|sample| ranges.iter().map(value(sample)).collect()).collect()
 }
 
 /// Returns how far along a parameter's range a sample is, from 0 to 1: at a random place in a part

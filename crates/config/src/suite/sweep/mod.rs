@@ -23,9 +23,11 @@ mod parameter;
 mod range;
 mod values;
 
+pub use hypercube::latin_hypercube;
 pub use number::Number;
 pub use parameter::{DRIVE, ESTIMATED, SweptParameter};
 pub(super) use parameter::{MEMORY, RUNTIME};
+pub use range::Range;
 
 pub(super) use apply::{Applied, Base, Having, RereadFiles, SweptValue, apply};
 pub(super) use hypercube::read as read_hypercube;

@@ -1,6 +1,8 @@
 //! The range of an axis, in place of a list: equal distances, equal factors, or samples of a
 //! hypercube.
 
+use std::str::FromStr;
+
 use super::number::Number;
 use crate::read::{Located, TomlTable, choices};
 
@@ -57,17 +59,26 @@ impl Range {
         let (from, to) = (number(first), number(last));
         let to = to?;
         let from = from?.zero_like(to);
-        if !from.is_like(to) {
-            table.wrong_at(&last.place, format!("{to} is not of the same kind as {from}"));
-        } else if from >= to {
-            table.wrong_at(&last.place, format!("{to} is not above the other end, {from}"));
-        } else if from.is_zero() && spacing == Spacing::Log {
+        if from.is_zero() && spacing == Spacing::Log {
             let message = "no factor leads away from 0: begin above it, or write `linear`";
             table.wrong_at(&first.place, message);
-        } else {
-            return Some(Self { spacing, first: from, last: to });
+            return None;
         }
-        None
+        Self::new(spacing, from, to).map_err(|message| table.wrong_at(&last.place, message)).ok()
+    }
+
+    fn new(spacing: Spacing, first: Number, last: Number) -> Result<Self, String> {
+        if !first.is_like(last) {
+            return Err(format!("{last} is not of the same kind as {first}"));
+        }
+        if first >= last {
+            return Err(format!("{last} is not above the other end, {first}"));
+        }
+        Ok(Self { spacing, first, last })
+    }
+
+    pub const fn ends(&self) -> [Number; 2] {
+        [self.first, self.last]
     }
 
     /// Reads the values of an axis of its own, with the number of `steps`. With `whole`, numbers
@@ -91,6 +102,21 @@ impl Range {
 
     pub(super) fn part(&self, way: f64, whole: bool) -> Number {
         Number::between(self.first, self.last, way, self.spacing == Spacing::Log, whole)
+    }
+}
+
+/// Reads `LOW..HIGH`: equal factors, or equal distances if LOW is 0.
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text
+            .split_once("..")
+            .ok_or_else(|| format!("`{text}`: write LOW..HIGH, such as 1MiB..64MiB"))?;
+        let last: Number = last.parse()?;
+        let first = first.parse::<Number>()?.zero_like(last);
+        let spacing = if first.is_zero() { Spacing::Linear } else { Spacing::Log };
+        Self::new(spacing, first, last)
     }
 }
 
