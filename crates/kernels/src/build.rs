@@ -78,6 +78,7 @@ impl Build<'_> {
         };
         let material = Material::obtain(&source, self.cache, self.runner(), report)?;
         let recipe = Recipe::read(self.share, btrfs)?;
+        let recipe = recipe.digest(&material.provenance);
         let key = BuildKey::new(&material.digest, &recipe, &key::compiler(self.runner())?);
         if let Some(folder) = self.place_of(&key)?
             && let Ok(kernel) = Kernel::open(&folder)
@@ -153,7 +154,8 @@ impl Build<'_> {
     fn make(&self, material: &Material, btrfs: Btrfs, report: Report) -> Result<Built> {
         let recipe = Recipe::read(self.share, btrfs)?;
         let compiler = key::compiler(self.runner())?;
-        let key = BuildKey::new(&material.digest, &recipe, &compiler);
+        let digest = recipe.digest(&material.provenance);
+        let key = BuildKey::new(&material.digest, &digest, &compiler);
         let folder = self.cache.kernels();
         let claim = Claim::take(&folder, key.short(), self.stop, report)?;
         if let Some(kernel) = self.present(&key, report)? {
@@ -199,14 +201,14 @@ impl Build<'_> {
             jobs: self.jobs.max(1),
             runner: self.runner(),
         };
-        compilation.configure(&recipe.fragment())?;
+        compilation.configure(&recipe.fragment(&version))?;
         let objects = compilation.compile(self.expected_objects()?, report)?;
         let seconds = start.elapsed().as_secs_f64();
         let result = scratch.path().join("result");
         gather(&compilation, &result)?;
         let source = material.provenance.clone();
         let mut kernel = Kernel::compiled(&result, &version, source, key.full())?;
-        (kernel.recipe, kernel.compiler) = (recipe.digest(), compiler);
+        (kernel.recipe, kernel.compiler) = (recipe.digest(&material.provenance), compiler);
         kernel.btrfs = Some(btrfs);
         (kernel.objects, kernel.build_seconds) = (objects, (seconds * 10.0).round() / 10.0);
         let place = folder.join(format!("{version}-{}", key.short()));

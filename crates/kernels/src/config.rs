@@ -28,11 +28,15 @@ impl Fragment {
         &self.text
     }
 
-    /// Returns the lines that a finished `.config` lacks. Kconfig silently drops unknown options,
-    /// and options with missing dependencies; without them it would be another guest.
+    /// Returns the lines that a finished `.config` lacks; of several lines of one option, only the
+    /// last counts. Kconfig silently drops unknown options, and options with missing dependencies;
+    /// without them it would be another guest.
     pub fn lost(&self, config: &str) -> Vec<String> {
         let taken: BTreeMap<&str, &str> = config.lines().filter_map(setting).collect();
-        let held = |(name, value): (&str, &str)| taken.get(name).copied().unwrap_or("n") == value;
+        let last: BTreeMap<&str, &str> = self.text.lines().filter_map(setting).collect();
+        let held = |(name, value): (&str, &str)| {
+            last.get(name) != Some(&value) || taken.get(name).copied().unwrap_or("n") == value
+        };
         self.text
             .lines()
             .filter(|line| setting(line).is_some_and(|wanted| !held(wanted)))
@@ -50,9 +54,9 @@ pub(crate) fn has_option(config: &str, name: &str) -> bool {
 }
 
 /// Joins fragments, one after the other.
-impl<'a> FromIterator<&'a Fragment> for Fragment {
-    fn from_iter<T: IntoIterator<Item = &'a Self>>(fragments: T) -> Self {
-        Self { text: fragments.into_iter().map(|fragment| fragment.text.as_str()).collect() }
+impl FromIterator<Self> for Fragment {
+    fn from_iter<T: IntoIterator<Item = Self>>(fragments: T) -> Self {
+        Self { text: fragments.into_iter().map(|fragment| fragment.text).collect() }
     }
 }
 

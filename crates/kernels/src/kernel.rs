@@ -216,7 +216,7 @@ impl Kernel {
     /// configuration and insertions.
     pub fn current(&self, share: &Share) -> Result<Option<Btrfs>> {
         for btrfs in [Btrfs::Policies, Btrfs::Untouched] {
-            if self.recipe == Recipe::read(share, btrfs)?.digest() {
+            if self.recipe == Recipe::read(share, btrfs)?.digest(&self.source) {
                 return Ok(Some(btrfs));
             }
         }
@@ -268,14 +268,15 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
         return Kernel::open(&folder.canonicalize().map_err(Error::io("find the kernel", folder))?);
     }
     let listing = list(cache, share)?;
-    let recipe = Recipe::read(share, btrfs)?.digest();
-    let untouched = Recipe::read(share, Btrfs::Untouched)?.digest();
+    let recipe = Recipe::read(share, btrfs)?;
+    let untouched = Recipe::read(share, Btrfs::Untouched)?;
     let named = |kernel: &&Kernel| {
         value == "newest" || value == kernel.series || value.parse() == Ok(kernel.version.clone())
     };
     let is_own = |kernel: &Kernel| !matches!(kernel.source, Provenance::Package { .. });
     let current = |kernel: &&Kernel| {
-        kernel.recipe == recipe || (is_own(kernel) && kernel.recipe == untouched)
+        let is_of = |recipe: &Recipe| kernel.recipe == recipe.digest(&kernel.source);
+        is_of(&recipe) || (is_own(kernel) && is_of(&untouched))
     };
     if let Some(kernel) =
         listing.kernels.iter().filter(named).filter(current).max_by_key(|kernel| kernel.rank())

@@ -27,6 +27,14 @@ pub enum Provenance {
 }
 
 impl Provenance {
+    /// Returns the series of a package, such as `7.3`. For other sources, only the unpacked tree
+    /// has it.
+    pub(crate) fn series(&self) -> Option<String> {
+        let Self::Package { version, .. } = self else { return None };
+        let mut numbers = version.split('.');
+        Some(format!("{}.{}", numbers.next()?, numbers.next()?))
+    }
+
     /// Returns the full commit if it is known, and whether the tree has changed since.
     pub fn revision(&self) -> Option<String> {
         let Self::Tree { revision: Some(commit), changed, .. } = self else { return None };

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::patch;
 use crate::process::Runner;
+use crate::provenance::Provenance;
 use crate::share::Share;
 use crate::version::Version;
 use serde::{Deserialize, Serialize};
@@ -62,9 +63,17 @@ pub(crate) struct Insertion {
     /// Files by path inside the tree.
     files: BTreeMap<PathBuf, Insert>,
     patches: Patches,
-    /// Patches of `patches/<series>/`: for that series, they replace the general patch of the same
-    /// name.
-    series: BTreeMap<String, Patches>,
+    /// Parts by series, such as `7.2`.
+    series: BTreeMap<String, SeriesPart>,
+}
+
+/// A folder `patches/<series>/`.
+#[derive(Debug)]
+struct SeriesPart {
+    /// Its file `config`, if it has one: these lines replace those of the same options.
+    fragment: Option<Fragment>,
+    /// For this series, they replace the general patches of the same names.
+    patches: Patches,
 }
 
 #[derive(Debug)]
@@ -82,16 +91,25 @@ impl Recipe {
         Ok(Self { insertions })
     }
 
-    /// Returns the lines of all configurations.
-    pub fn fragment(&self) -> Fragment {
-        self.insertions.iter().map(|insertion| &insertion.fragment).collect()
+    /// Returns the lines of all configurations for a kernel of this version.
+    pub fn fragment(&self, version: &Version) -> Fragment {
+        let series = version.series();
+        let own = |insertion: &'_ Insertion| {
+            insertion.series.get(&series).and_then(|part| part.fragment.clone())
+        };
+        let general = self.insertions.iter().map(|insertion| insertion.fragment.clone());
+        general.chain(self.insertions.iter().filter_map(own)).collect()
     }
 
-    /// Returns a digest of every byte of it.
-    pub fn digest(&self) -> String {
+    /// Returns a digest of every byte that a kernel of this source is made from. The series of a
+    /// package is known, so parts of other series do not count. The series of a tree or a tarball
+    /// is only known when it is unpacked, so all series count.
+    pub fn digest(&self, source: &Provenance) -> String {
+        let series = source.series();
+        let counts = |name: &str| series.as_deref().is_none_or(|series| series == name);
         let mut fields = Fields::new("recipe");
         for insertion in &self.insertions {
-            insertion.add_to(&mut fields);
+            insertion.add_to(&mut fields, &counts);
         }
         fields.finish()
     }
@@ -99,7 +117,8 @@ impl Recipe {
     /// Returns the files of the kernel that patches change, each with the patch's name.
     pub fn patched(&self) -> BTreeMap<String, String> {
         let all = self.insertions.iter().flat_map(|insertion| {
-            insertion.patches.iter().chain(insertion.series.values().flatten())
+            let own = insertion.series.values().flat_map(|part| &part.patches);
+            insertion.patches.iter().chain(own)
         });
         all.flat_map(|(name, text)| {
             let text = String::from_utf8_lossy(text).into_owned();
@@ -130,7 +149,7 @@ impl Insertion {
         if place.is_dir() {
             patches = read_patches(&place)?;
             for name in file::names(&place)?.into_iter().filter(|name| place.join(name).is_dir()) {
-                series.insert(name.clone(), read_patches(&place.join(name))?);
+                series.insert(name.clone(), SeriesPart::read(&place.join(name))?);
             }
         }
         Ok(Self { folder: folder.to_path_buf(), fragment, files, patches, series })
@@ -148,17 +167,24 @@ impl Insertion {
         Ok(insertion)
     }
 
-    fn add_to(&self, fields: &mut Fields) {
+    /// Adds all that is inserted, with the parts of the series for which `counts` returns true.
+    fn add_to(&self, fields: &mut Fields, counts: &dyn Fn(&str) -> bool) {
         fields.add("insertion").add(self.fragment.text());
         for (path, insert) in &self.files {
             fields.add("file").add(path.as_os_str().as_encoded_bytes());
             fields.add([u8::from(insert.executable)]).add(&insert.contents);
         }
-        for (series, patches) in std::iter::once(("", &self.patches))
-            .chain(self.series.iter().map(|(series, p)| (series.as_str(), p)))
-        {
+        let mut add = |series: &str, patches: &Patches| {
             for (name, text) in patches {
                 fields.add("patch").add(series).add(name).add(text);
+            }
+        };
+        add("", &self.patches);
+        let own = || self.series.iter().filter(|(series, _)| counts(series));
+        own().for_each(|(series, part)| add(series, &part.patches));
+        for (series, part) in own() {
+            if let Some(fragment) = &part.fragment {
+                fields.add("config").add(series).add(fragment.text());
             }
         }
     }
@@ -170,7 +196,8 @@ impl Insertion {
 
     /// Returns the folders of the files that its patches change.
     pub fn folders(&self) -> Vec<PathBuf> {
-        let patches = self.patches.values().chain(self.series.values().flat_map(BTreeMap::values));
+        let own = self.series.values().flat_map(|part| part.patches.values());
+        let patches = self.patches.values().chain(own);
         let text: String = patches.map(|text| String::from_utf8_lossy(text)).collect();
         let changed = text.lines().filter_map(|line| line.strip_prefix("+++ b/"));
         let mut folders: Vec<_> =
@@ -218,14 +245,26 @@ impl Insertion {
         let place = self.folder.join("patches");
         let own = self.series.get_key_value(&version.series());
         let general = self.patches.iter().map(|(name, text)| (name, place.join(name), text));
-        let special = own.into_iter().flat_map(|(series, patches)| {
+        let special = own.into_iter().flat_map(|(series, part)| {
             let place = place.join(series);
-            patches.iter().map(move |(name, text)| (name, place.join(name), text))
+            part.patches.iter().map(move |(name, text)| (name, place.join(name), text))
         });
         general
             .chain(special)
             .map(|(name, path, text)| (name.as_str(), (path, text.as_slice())))
             .collect()
+    }
+}
+
+impl SeriesPart {
+    fn read(folder: &Path) -> Result<Self> {
+        let config = folder.join("config");
+        let fragment = if config.is_file() {
+            Some(Fragment::parse(&config, file::text(&config)?)?)
+        } else {
+            None
+        };
+        Ok(Self { fragment, patches: read_patches(folder)? })
     }
 }
 
@@ -283,7 +322,7 @@ mod tests {
     #[test]
     fn a_policy_comes_and_goes_with_its_file() {
         let (folder, share) = share(&[("btrfs/config", "CONFIG_B=y\n")]);
-        let key = || Recipe::read(&share, Btrfs::Policies).unwrap().digest();
+        let key = || Recipe::read(&share, Btrfs::Policies).unwrap().digest(&package("7.3.4-1"));
         let holds = |path: &str| {
             let insertion = Insertion::of_read_policies(&share).unwrap();
             insertion.files().any(|(known, _)| known == Path::new(path))
@@ -297,6 +336,11 @@ mod tests {
         fs::remove_file(&file).unwrap();
         assert!(!holds(in_tree));
         assert_eq!(key(), before);
+    }
+
+    fn package(version: &str) -> Provenance {
+        let (package, version) = ("linux-source".to_owned(), version.to_owned());
+        Provenance::Package { package, version, suite: String::new(), sha256: String::new() }
     }
 
     fn edit(from: &str, to: &str) -> String {
@@ -355,9 +399,11 @@ mod tests {
     fn the_digest_stands_for_every_byte_and_name() {
         let digest = |files: &[(&str, &str)]| {
             let (_keep, share) = share(files);
-            Recipe::read(&share, Btrfs::Untouched).unwrap().digest()
+            let (path, sha256) = ("x.tar".to_owned(), String::new());
+            let unknown = Provenance::Tarball { path, sha256 };
+            Recipe::read(&share, Btrfs::Untouched).unwrap().digest(&unknown)
         };
-        let variants: [&[(&str, &str)]; 8] = [
+        let variants: [&[(&str, &str)]; 10] = [
             &[],
             &[("config", "CONFIG_B=y\n")],
             &[("files/a", "1")],
@@ -366,10 +412,38 @@ mod tests {
             &[("patches/a.patch", "1")],
             &[("patches/7.3/a.patch", "1")],
             &[("patches/7.2/a.patch", "1")],
+            &[("patches/7.2/config", "CONFIG_B=y\n")],
+            &[("patches/7.3/config", "CONFIG_B=y\n")],
         ];
         let digests: std::collections::BTreeSet<String> =
             variants.iter().map(|files| digest(files)).collect();
         assert_eq!(digests.len(), variants.len());
         assert_eq!(digest(&[]), digest(&[("README.md", "not part of it")]));
+    }
+
+    #[test]
+    fn what_one_series_needs_makes_no_other_kernels_of_another() {
+        let digest = |files: &[(&str, &str)], version: &str| {
+            let (_keep, share) = share(files);
+            Recipe::read(&share, Btrfs::Untouched).unwrap().digest(&package(version))
+        };
+        let parts = [("patches/6.12/0001-a.patch", "1"), ("patches/6.12/config", "CONFIG_A=n\n")];
+        for part in parts {
+            assert_eq!(digest(&[part], "7.3.4-1~bpo13+1"), digest(&[], "7.3.4-1~bpo13+1"));
+            assert_ne!(digest(&[part], "6.12.117-1"), digest(&[], "6.12.117-1"));
+        }
+    }
+
+    #[test]
+    fn a_series_replaces_lines_of_the_configuration() {
+        let (_keep, share) =
+            share(&[("patches/6.12/config", "CONFIG_A=n\n"), ("config", "CONFIG_A=y\n")]);
+        let recipe = Recipe::read(&share, Btrfs::Untouched).unwrap();
+        let lost =
+            |version: &str, config: &str| recipe.fragment(&version.parse().unwrap()).lost(config);
+        assert_eq!(lost("7.3.4", "CONFIG_A=y\n"), [""; 0]);
+        assert_eq!(lost("7.3.4", ""), ["CONFIG_A=y"]);
+        assert_eq!(lost("6.12.117", ""), [""; 0]);
+        assert_eq!(lost("6.12.117", "CONFIG_A=y\n"), ["CONFIG_A=n"]);
     }
 }
