@@ -37,6 +37,9 @@ use crate::read::{TomlTable, read_named, values};
 /// The kernel option of disklab's own policies.
 pub const OPTION: &str = "BTRFS_READ_POLICIES";
 
+/// The kernel option of btrfs's own policies except `pid`. Linux 6.12 lacks the option.
+pub const EXPERIMENTAL: &str = "BTRFS_EXPERIMENTAL";
+
 /// Prefix of the names of disklab's own policies in sysfs. A suite may use these names too.
 pub const PREFIX: &str = "disklab-";
 

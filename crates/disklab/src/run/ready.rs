@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use disklab_config::Trial;
-use disklab_config::policy::OPTION;
+use disklab_config::policy::{EXPERIMENTAL, OPTION};
 use disklab_kernels::{Btrfs, Build, Built, Cache, Kernel};
 use disklab_runner::Run;
 use disklab_runner::{Installation, Timeouts};
@@ -88,7 +88,7 @@ pub fn with(
 /// policy are skipped with this reason, since other policies may exist.
 pub fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<(), Failure> {
     let own: Vec<&Trial> = trials.iter().filter(|trial| trial.kernel == name).collect();
-    let has = |option: &str| option == OPTION || kernel.has_option(option);
+    let has = |option: &str| [OPTION, EXPERIMENTAL].contains(&option) || kernel.has_option(option);
     let lacking = lacking(has, own.iter().copied());
     if lacking.is_empty() {
         return Ok(());

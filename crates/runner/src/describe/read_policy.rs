@@ -6,7 +6,7 @@
 //! trial.
 
 use disklab_config::Trial;
-use disklab_config::policy::{OPTION, PREFIX};
+use disklab_config::policy::{EXPERIMENTAL, OPTION, PREFIX};
 use disklab_files::TRIAL;
 use disklab_kernels::{Kernel, Provenance, WITH_POLICIES};
 use disklab_protocol::names;
@@ -28,7 +28,11 @@ pub fn named_on(trial: &Trial, kernel: &Kernel) -> Trial {
 
 /// Returns true if the lab describes the trial's policy as one of disklab's.
 fn is_of_disklab(trial: &Trial) -> bool {
-    trial.policy.is_some() && trial.needs.iter().any(|need| need == OPTION)
+    policy_needs(trial, OPTION)
+}
+
+fn policy_needs(trial: &Trial, option: &str) -> bool {
+    trial.policy.is_some() && trial.needs.iter().any(|need| need == option)
 }
 
 /// Returns the reason why the kernel cannot run a trial with this policy, as far as it is known
@@ -40,6 +44,13 @@ pub fn obstacle(trial: &Trial, kernel: &Kernel) -> Option<String> {
             "{} was built by an older disklab, whose policies stand in the place of the kernel's \
              own: build it again",
             kernel.path.display()
+        ));
+    }
+    if policy_needs(trial, EXPERIMENTAL) && !kernel.has_option(EXPERIMENTAL) {
+        return Some(format!(
+            "Linux {} of kernel {} has no `{policy}`: btrfs has it with CONFIG_{EXPERIMENTAL}, \
+             which this kernel lacks",
+            kernel.version, trial.kernel
         ));
     }
     (policy.starts_with(PREFIX) && is_of_disklab(trial) && !kernel.has_option(OPTION)).then(|| {
@@ -94,4 +105,64 @@ fn how_to_add(trial: &Trial, kernel: &Kernel) -> String {
         _ => &trial.kernel,
     };
     format!("--kernel {source}{WITH_POLICIES} adds disklab's beside its own")
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_config::Lab;
+    use disklab_protocol::digest::sha256_hex;
+
+    use super::*;
+
+    /// A kernel of a package, as Linux 6.12 is built.
+    fn kernel(config: &str) -> (tempfile::TempDir, Kernel) {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let digest = sha256_hex(config.as_bytes());
+        write("config", config);
+        write("linux", config);
+        write(
+            "kernel.toml",
+            &format!(
+                "format = 1\nversion = \"6.12.117\"\nseries = \"6.12\"\nkey = \"{digest}\"\n\
+                 recipe = \"\"\ncompiler = \"none\"\nlinux_sha256 = \"{digest}\"\n\
+                 config_sha256 = \"{digest}\"\nobjects = 0\nbuild_seconds = 0.0\nbuilt = 0\n\
+                 btrfs = \"policies\"\n\n[source]\nkind = \"package\"\npackage = \"linux\"\n\
+                 version = \"6.12.117-1\"\nsuite = \"any\"\nsha256 = \"{digest}\"\n"
+            ),
+        );
+        let kernel = Kernel::open(folder.path()).unwrap();
+        (folder, kernel)
+    }
+
+    /// The policies of the trials that a kernel cannot run, and one of the reasons.
+    fn left_out(config: &str) -> (Vec<String>, String) {
+        let (_folder, kernel) = kernel(config);
+        let lab = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"));
+        let lab = Lab::load(lab).unwrap();
+        let trials = lab.suite("read-policy").unwrap().trials(&lab).unwrap();
+        let mut found = Vec::new();
+        let mut reason = String::new();
+        for trial in trials {
+            let trial = named_on(&trial, &kernel);
+            if let Some(why) = obstacle(&trial, &kernel) {
+                found.push(trial.policy.unwrap().policy);
+                reason = why;
+            }
+        }
+        found.sort();
+        found.dedup();
+        (found, reason)
+    }
+
+    #[test]
+    fn policies_that_the_kernel_was_built_without_are_left_out() {
+        let (found, reason) = left_out("CONFIG_BTRFS_READ_POLICIES=y\n");
+        assert_eq!(found, ["round-robin"]);
+        assert!(reason.starts_with("Linux 6.12.117 of kernel ") && reason.contains("has no `"));
+        assert!(reason.contains("CONFIG_BTRFS_EXPERIMENTAL"), "{reason}");
+        let both = "CONFIG_BTRFS_READ_POLICIES=y\nCONFIG_BTRFS_EXPERIMENTAL=y\n";
+        assert_eq!(left_out(both), (Vec::new(), String::new()));
+    }
 }
