@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::place::{self, TestGuest};
-use crate::read_policies::{CHOICES, RAID1C4, RAID10, in_sysfs, pool, said};
+use crate::read_policies::{RAID1C4, RAID10, choices_on, policies_on, pool, said};
 use disklab_config::policy::PREFIX;
 use disklab_kernels::Kernel;
 use disklab_read_policies::{Choice, Mirror, Request, policies};
@@ -44,7 +44,7 @@ fn decisions_on(kernel: &Kernel) {
              done
              echo 0 > /mnt/t/tracing_on; cat /mnt/t/trace > /mnt/trial/trace.txt; cat \
              /mnt/t/per_cpu/cpu0/stats",
-            CHOICES.join(" ")
+            choices_on(kernel)
         ));
         place.kernel = kernel.clone();
         let said = said(&place);
@@ -58,10 +58,10 @@ fn decisions_on(kernel: &Kernel) {
         }
     }
     println!("decisions replayed: {decisions:?}");
-    let all: Vec<&str> = policies().iter().map(|policy| policy.name).collect();
-    let seen: Vec<&str> =
-        all.iter().copied().filter(|name| decisions.get(*name) > Some(&500)).collect();
-    assert_eq!(seen, all, "{decisions:?}");
+    let all = policies_on(kernel);
+    let is_seen = |name: &str| decisions.get(name.trim_start_matches(PREFIX)) > Some(&500);
+    let seen: Vec<&String> = all.iter().filter(|name| is_seen(name)).collect();
+    assert_eq!(seen, all.iter().collect::<Vec<_>>(), "{decisions:?}");
 }
 
 /// Every policy reads degraded mounts of every profile, and a device that is being replaced.
@@ -75,7 +75,6 @@ fn missing_and_replaced_devices() {
 }
 
 fn missing_and_replaced_on(kernel: &Kernel) {
-    let names: Vec<String> = policies().iter().map(|policy| in_sysfs(policy.name)).collect();
     let mut place = pool(&format!(
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
          traced() {{
@@ -108,7 +107,7 @@ fn missing_and_replaced_on(kernel: &Kernel) {
          name=replaced; traced replace '' /dev/vdc
          name=avoided; traced replace -r /dev/vdb
          all; echo replaced",
-        names.join(" ")
+        policies_on(kernel).join(" ")
     ));
     place.kernel = kernel.clone();
     let said = said(&place);

@@ -41,13 +41,34 @@ pub fn empty_cache() {
     let _ = std::fs::remove_dir_all(CACHE);
 }
 
-/// Returns a kernel of the user's cache, since the tests build none.
-pub fn kernel() -> Kernel {
-    disklab_kernels::find(&Cache::open().unwrap(), &share(), Btrfs::Policies, "newest").unwrap()
+/// Names the series whose kernels the tests boot, such as `7.3 7.2`. All of them must be built.
+const SERIES: &str = "DISKLAB_TEST_SERIES";
+
+/// Returns the series that [`SERIES`] names, or None if it is not set.
+fn wanted_series() -> Option<Vec<String>> {
+    let wanted = std::env::var(SERIES).ok()?;
+    Some(wanted.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Returns a kernel with our btrfs of each built series, the newest first: a suite must work on all
-/// of them. In `make test`, every series of the lab must be there.
+fn find_kernel(btrfs: Btrfs) -> disklab_kernels::Result<Kernel> {
+    let wanted = wanted_series().and_then(|series| series.into_iter().next());
+    let name = wanted.as_deref().unwrap_or("newest");
+    disklab_kernels::find(&Cache::open()?, &share(), btrfs, name)
+}
+
+/// Returns a kernel of the first series that [`SERIES`] names, or the newest. It is a kernel of the
+/// user's cache, since the tests build none.
+pub fn kernel() -> Kernel {
+    find_kernel(Btrfs::Policies).unwrap()
+}
+
+/// Returns the kernel of the same series whose btrfs is that of its source, byte for byte.
+pub fn kernel_with_mainline_btrfs() -> Kernel {
+    find_kernel(Btrfs::Untouched).expect("`disklab kernel build --mainline-btrfs` builds it")
+}
+
+/// Returns a kernel with our btrfs of each series that [`SERIES`] names, or of each built series,
+/// the newest first: a suite must work on all of them.
 pub fn kernels() -> Vec<Kernel> {
     let mut kernels = disklab_kernels::list(&Cache::open().unwrap(), &share()).unwrap().kernels;
     kernels.retain(|kernel| {
@@ -55,20 +76,32 @@ pub fn kernels() -> Vec<Kernel> {
             && matches!(kernel.source, Provenance::Package { .. })
     });
     kernels.dedup_by(|a, b| a.series == b.series);
-    for series in
-        std::fs::read_dir(share().lab().join("kernels")).unwrap().map(|entry| entry.unwrap().path())
-    {
-        let series = series.file_stem().unwrap().to_string_lossy().into_owned();
-        if kernels.iter().any(|kernel| kernel.series == series) {
-            continue;
-        }
-        assert!(
-            std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
-            "no kernel of {series} is built: disklab kernel build --kernel {series}"
-        );
-        println!("skipped on {series}: disklab kernel build --kernel {series}");
+    let wanted = wanted_series();
+    let is_built = |series: &str| kernels.iter().any(|kernel| kernel.series == series);
+    let build = |series: &str| format!("disklab kernel build --kernel {series}");
+    for series in wanted.iter().flatten() {
+        assert!(is_built(series), "no kernel of {series} is built: {}", build(series));
     }
+    let is_wanted =
+        |series: &str| wanted.as_ref().is_none_or(|all| all.iter().any(|one| one == series));
+    for entry in std::fs::read_dir(share().lab().join("kernels")).unwrap() {
+        let path = entry.unwrap().path();
+        let series = path.file_stem().unwrap().to_string_lossy();
+        if !is_wanted(&series) {
+            println!("skipped on {series}: {SERIES} does not name it");
+        } else if !is_built(&series) {
+            println!("skipped on {series}: {}", build(&series));
+        }
+    }
+    kernels.retain(|kernel| is_wanted(&kernel.series));
     kernels
+}
+
+/// Returns true if the kernel has a policy of this name in sysfs. In Linux 6.12, btrfs has only
+/// `pid` of its own.
+pub fn has_policy(kernel: &Kernel, in_sysfs: &str) -> bool {
+    let is_experimental = ["round-robin", "devid"].iter().any(|name| in_sysfs.starts_with(name));
+    !is_experimental || kernel.has_option("BTRFS_EXPERIMENTAL")
 }
 
 /// Returns a kernel of the user's with OpenZFS. No package's kernel has it, and `make test` builds
@@ -93,11 +126,8 @@ pub fn kernel_with_zfs() -> Result<Kernel, String> {
 
 /// Returns the reason why tests with guests cannot run here.
 pub fn missing() -> Option<String> {
-    let cache = Cache::open().map_err(|error| error.to_string());
-    let kernel = cache.and_then(|c| {
-        disklab_kernels::find(&c, &share(), Btrfs::Policies, "newest").map_err(|e| e.to_string())
-    });
-    kernel.err().or_else(|| disklab_runner::facts::tools().err().map(|error| error.to_string()))
+    let tools = || disklab_runner::facts::tools().err().map(|error| error.to_string());
+    find_kernel(Btrfs::Policies).err().map(|error| error.to_string()).or_else(tools)
 }
 
 /// A guest's folder and its description.

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use crate::place::{self, TestGuest, constant};
+use crate::place::{self, TestGuest, constant, has_policy};
 use crate::repeatable::{SUITE, run_on, summary_on, trials};
 use disklab_config::policy::PREFIX;
-use disklab_kernels::{Btrfs, Cache, Kernel};
+use disklab_kernels::Kernel;
 use disklab_protocol::names;
 use disklab_read_policies::{Choice, policies};
 use disklab_record::{Record, Status};
@@ -70,6 +70,18 @@ pub fn in_sysfs(text: &str) -> String {
     if is_ours { format!("{PREFIX}{text}") } else { text.to_owned() }
 }
 
+/// Returns the names of the kernel's policies in sysfs.
+pub fn policies_on(kernel: &Kernel) -> Vec<String> {
+    let names = policies().iter().map(|policy| in_sysfs(policy.name));
+    names.filter(|name| has_policy(kernel, name)).collect()
+}
+
+/// Returns those [`CHOICES`] whose policy the kernel has, as words of a shell.
+pub fn choices_on(kernel: &Kernel) -> String {
+    let choices = CHOICES.into_iter().filter(|choice| has_policy(kernel, choice));
+    choices.collect::<Vec<_>>().join(" ")
+}
+
 /// Runs xfstests' btrfs/329 and common/sysfs for each policy, on every built kernel. For mainline's
 /// policies, mainline's own code decides.
 fn sysfs_takes_policies_and_nothing_else() {
@@ -85,9 +97,18 @@ fn sysfs_takes_policies_and_nothing_else() {
 /// A single policy is active, ours or the kernel's, and sysfs shows the kernel's own policies as
 /// its code does.
 fn both_kinds_take_turns(kernel: &Kernel) {
-    let mut place = pool(
+    // As it is set, and as it is shown then.
+    let mut turns = vec![
+        ("round-robin:4k", "round-robin:4096"),
+        ("disklab-queue", "disklab-queue:all,ties=first"),
+        ("devid:2", "devid:2"),
+        ("disklab-latency", "disklab-latency:1"),
+        ("pid", "pid"),
+    ];
+    turns.retain(|(policy, _)| has_policy(kernel, policy));
+    let mut place = pool(&format!(
         "pool raid1 /dev/vda /dev/vdb
-         for policy in round-robin:4k disklab-queue devid:2 disklab-latency pid; do
+         for policy in {}; do
              echo $policy > $sys/read_policy; cat $sys/read_policy
          done
          echo disklab-queue > $sys/read_policy
@@ -95,19 +116,19 @@ fn both_kinds_take_turns(kernel: &Kernel) {
              echo $wrong > $sys/read_policy 2>/dev/null && echo $wrong is taken
          done
          cat $sys/read_policy",
-    );
+        turns.iter().map(|(policy, _)| *policy).collect::<Vec<_>>().join(" ")
+    ));
     place.kernel = kernel.clone();
     let said = said(&place);
-    let active =
-        ["round-robin:4096", "disklab-queue:all,ties=first", "devid:2", "disklab-latency:1"];
-    for (line, active) in said.iter().zip(active.into_iter().chain(["pid"])) {
+    let second = if has_policy(kernel, "round-robin") { "round-robin:" } else { PREFIX };
+    for (line, (_, active)) in said.iter().zip(&turns) {
         assert!(line.contains(&format!("[{active}]")), "{line}");
         assert_eq!(line.matches('[').count(), 1, "{line}");
-        let own: Vec<&str> = line.split(' ').map(|word| word.trim_matches(['[', ']'])).collect();
-        assert!(own[0] == "pid" && own[1].starts_with("round-robin:"), "{line}");
+        let all: Vec<&str> = line.split(' ').map(|word| word.trim_matches(['[', ']'])).collect();
+        assert!(all[0] == "pid" && all[1].starts_with(second), "{line}");
     }
-    assert_eq!(said.len(), 6, "{said:?}");
-    assert!(said[5].contains("[disklab-queue:all,ties=first]"), "{said:?}");
+    assert_eq!(said.len(), turns.len() + 1, "{said:?}");
+    assert!(said[turns.len()].contains("[disklab-queue:all,ties=first]"), "{said:?}");
 }
 
 fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
@@ -144,7 +165,7 @@ fn check_sysfs(text: &str, line: &str, kernel: &Kernel) {
             });
             assert_eq!(active, Some(shown.as_str()), "{line}");
             let names = line.split_once(" = ").unwrap().1.split(' ').count();
-            assert_eq!(names, policies().len(), "{line}");
+            assert_eq!(names, policies_on(kernel).len(), "{line}");
         }
     }
 }
@@ -190,7 +211,7 @@ fn wrong_and_right(name: &str) -> Vec<String> {
 pub const RAID1C4: &str = "raid1c4 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
 pub const RAID10: &str = "raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
 
-pub const CHOICES: [&str; 15] = [
+const CHOICES: [&str; 15] = [
     "pid",
     "round-robin",
     "round-robin:4k",
@@ -214,11 +235,13 @@ fn read_stats_count_and_start_anew() {
 }
 
 fn read_stats_on(kernel: &Kernel) {
-    let mut place = pool(
+    // With one read at a time no queue is shorter than the first mirror's.
+    let first = if has_policy(kernel, "devid") { "devid:1" } else { "disklab-queue" };
+    let mut place = pool(&format!(
         "pool raid1 /dev/vda /dev/vdb; files
-         stats() { for i in 1 2; do cat $sys/devinfo/$i/read_stats; done; }
+         stats() {{ for i in 1 2; do cat $sys/devinfo/$i/read_stats; done; }}
          for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
-         echo devid:1 > $sys/read_policy
+         echo {first} > $sys/read_policy
          stats
          fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 \
          --ioengine=psync --randrepeat=0 --number_ios=500 --clocksource=clock_gettime \
@@ -226,8 +249,8 @@ fn read_stats_on(kernel: &Kernel) {
          stats
          echo x > $sys/devinfo/1/read_stats
          stats
-         umount /mnt/p; mount /dev/vda /mnt/p; stats",
-    );
+         umount /mnt/p; mount /dev/vda /mnt/p; stats"
+    ));
     place.kernel = kernel.clone();
     let said = said(&place);
     let zero =
@@ -300,7 +323,7 @@ fn change_under_load_on(kernel: &Kernel) {
          done
          wait $reader; echo changes $changes
          dmesg | grep -v -i -e 'debug' | grep -i -e warning -e bug -e error -e oops || true",
-        CHOICES.join(" ")
+        choices_on(kernel)
     ));
     place.kernel = kernel.clone();
     let said = said(&place);
@@ -321,22 +344,20 @@ fn the_command_line_sets_a_policy() {
 /// measurement: the writes at power-off differ by a block of metadata in one trial. The cause is
 /// unknown; kernels of other sizes have other free memory.
 fn mainline_btrfs_gives_the_same_bytes() {
-    let cache = Cache::open().unwrap();
-    let mainline = disklab_kernels::find(&cache, &place::share(), Btrfs::Untouched, "newest")
-        .expect("`disklab kernel build --mainline-btrfs` builds it");
-    let ours = place::kernel();
+    let (ours, mainline) = (place::kernel(), place::kernel_with_mainline_btrfs());
     assert_eq!(ours.version, mainline.version);
-    let suite = SUITE.replace("seeds = 2", "seeds = 1").replace(
-        r#"policy = ["pid", "round-robin:4k"]"#,
-        r#"policy = ["pid", "round-robin", "round-robin:4k", "devid:2"]"#,
-    );
+    let mut policies = vec!["pid", "round-robin", "round-robin:4k", "devid:2"];
+    policies.retain(|policy| has_policy(&ours, policy));
+    let suite = SUITE
+        .replace("seeds = 2", "seeds = 1")
+        .replace(r#"policy = ["pid", "round-robin:4k"]"#, &format!("policy = {policies:?}"));
     // With 256 MiB, writeback may be split elsewhere: the limit of dirty memory depends on the free
     // memory, and so on the kernel's size.
     let is_direct = |trial: &disklab_config::Trial| trial.workload.jobs()[0].direct;
     let mut all: Vec<_> = trials(&suite).into_iter().filter(is_direct).collect();
     let roomy = trials(&suite.replace("256 MiB", "1 GiB"));
     all.extend(roomy.into_iter().filter(|trial| !is_direct(trial)));
-    assert_eq!(all.len(), 24);
+    assert_eq!(all.len(), 6 * policies.len());
     let records = tempfile::tempdir().unwrap();
     let installation = Installation::find().unwrap();
     let [ours, mainline] = [("ours", ours), ("mainline", mainline)].map(|(name, kernel)| {
@@ -361,9 +382,12 @@ fn mainline_btrfs_gives_the_same_bytes() {
 /// On a kernel with its own policies only, `queue` means that kernel's policy, which does not
 /// exist, and no policy of ours runs under that name. On the lab's own kernel, `queue` is ours.
 fn a_policy_that_is_not_there_is_left_out() {
-    let cache = Cache::open().unwrap();
-    let untouched = disklab_kernels::find(&cache, &place::share(), Btrfs::Untouched, "newest")
-        .expect("`disklab kernel build --mainline-btrfs` builds it");
+    let untouched = place::kernel_with_mainline_btrfs();
+    let its_own = if has_policy(&untouched, "round-robin") {
+        "of its own: its read policies are pid, round-robin:262144, devid:"
+    } else {
+        "of its own: its read policies are pid;"
+    };
     let suite = SUITE
         .replace("seeds = 2", "seeds = 1")
         .replace(r#"["hdd-raid1", "ssd-raid10"]"#, r#"["ssd-raid10"]"#)
@@ -386,7 +410,7 @@ fn a_policy_that_is_not_there_is_left_out() {
     };
     assert_eq!(line("pid").status, Status::Ok);
     for (policy, expected) in [
-        ("queue", "of its own: its read policies are pid, round-robin:262144, devid:"),
+        ("queue", its_own),
         (
             "disklab-queue",
             "is a read policy of disklab's, and kernel newest has its own btrfs only",

@@ -1,7 +1,7 @@
 //! Tests that the same suite, seed and kernel give the same bytes, for any number of guests at a
 //! time and any other load.
 
-use crate::place;
+use crate::place::{self, has_policy};
 use disklab_config::read::TomlReader;
 use disklab_config::{Lab, Suite, Trial};
 use disklab_kernels::{Cache, Kernel};
@@ -85,8 +85,13 @@ pub fn trials(suite: &str) -> Vec<Trial> {
     trials_of(suite, &lab)
 }
 
+/// On a kernel without `round-robin`, such as 6.12, disklab's `latency-rr` takes its place.
 pub fn trials_of(suite: &str, lab: &Lab) -> Vec<Trial> {
-    let suite = TomlReader::new("suite", suite).read(|table| Suite::read("suite", table)).unwrap();
+    let mut suite = suite.to_owned();
+    if !has_policy(&place::kernel(), "round-robin") {
+        suite = suite.replace("round-robin:4k", "latency-rr").replace("round-robin", "latency-rr");
+    }
+    let suite = TomlReader::new("suite", &suite).read(|table| Suite::read("suite", table)).unwrap();
     suite.trials(lab).unwrap()
 }
 
