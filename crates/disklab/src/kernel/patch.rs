@@ -21,7 +21,8 @@ use crate::signals;
 /// ones have names that begin with disklab-, such as disklab-queue.
 ///
 /// disklab checks that the patches fit the source before it writes anything. To use the policies,
-/// turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES.
+/// turn on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES. Linux 6.12 has only the
+/// second.
 #[derive(Debug, clap::Args)]
 pub struct PatchArgs {
     /// The kernel to patch: a series of the lab such as 7.3, or newest.
