@@ -331,14 +331,17 @@ impl Search<'_> {
                 writeln!(to)?;
                 self.print_step("on the kernel", step, to)?;
             }
-            Ok(writeln!(
-                to,
-                "\nRatios of {} to the best of {} in each cell: their geometric mean, and the \
-                 least of them. *: no other candidate is better in both. The oracle is the fast \
-                 model's.",
+            let explained = format!(
+                "Ratios of {} to the best of {} in each cell: their geometric mean, and the least \
+                 of them. *: no other candidate is better in both. The oracle is the fast model's.",
                 self.metric.name(),
                 self.others.join(", ")
-            )?)
+            );
+            writeln!(to)?;
+            for line in words::filled(explained.split_whitespace(), self.screen.width, "", "") {
+                writeln!(to, "{line}")?;
+            }
+            Ok(())
         })
     }
 
@@ -352,7 +355,10 @@ impl Search<'_> {
         writeln!(to, "{heading}, {seeds}: {}", step.record.display())?;
         let heads = "candidate||>to the best|>worst|in|>of the oracle's";
         let mut table = TextTable::with_heads(heads, self.screen.color);
+        let most = step.candidates.iter().map(|candidate| candidate.score.cells).max();
         for ScoredCandidate { policy, is_on_front, score, .. } in &step.candidates {
+            let lacking = most.filter(|most| score.cells < *most);
+            let of_cells = lacking.map(|most| format!(" (only {} of {most} cells)", score.cells));
             let change = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
             let share = score.of_oracle.map(|share| format!("{:.1} %", share * 100.0));
             table.row([
@@ -360,7 +366,7 @@ impl Search<'_> {
                 if *is_on_front { "*" } else { "" }.to_owned(),
                 change(score.mean),
                 change(score.worst),
-                score.worst_cell.clone(),
+                score.worst_cell.clone() + &of_cells.unwrap_or_default(),
                 words::or_dash(share),
             ]);
         }
