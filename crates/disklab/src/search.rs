@@ -35,9 +35,9 @@ use space::{Candidate, SearchedParameter, candidates};
 /// Search for better parameters of a read policy.
 ///
 /// Candidates run in the fast model. Each round runs them with more seeds and keeps the better
-/// half: 1 seed, then 2 in all, 4, and so on up to --seeds. A candidate is compared with the best of
-/// the suite's other policies in each cell. Each round is a record of its own, <OUT>-1, <OUT>-2 and
-/// so on. The same command again continues a search that was stopped.
+/// half: 1 seed, then 2 in all, 4, and so on up to --seeds. A candidate is compared with the best
+/// of the suite's other policies in each cell. Each round is a record of its own, <OUT>-1, <OUT>-2
+/// and so on. The same command again continues a search that was stopped.
 #[derive(Debug, clap::Args)]
 pub struct SearchArgs {
     /// A suite of read policies by its name (see `disklab list suites`), or the path of its file.

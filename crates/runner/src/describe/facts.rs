@@ -85,8 +85,8 @@ pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
-/// Returns the reason why a trial cannot run here: a policy that no kernel has, a missing program, or
-/// no room for its files.
+/// Returns the reason why a trial cannot run here: a policy that no kernel has, a missing program,
+/// or no room for its files.
 pub fn obstacle(trial: &Trial) -> Option<String> {
     if trial.policy.as_ref().is_some_and(|policy| policy.policy == ORACLE) {
         return Some(format!(

@@ -67,8 +67,8 @@ pub(in crate::suite) fn read(
     parameters.into_iter().map(values).collect()
 }
 
-/// Draws samples over ranges. Each sample has a value of each range, in the order of the ranges. The
-/// draws depend on the seed and the range's name. Numbers without a unit are whole ones.
+/// Draws samples over ranges. Each sample has a value of each range, in the order of the ranges.
+/// The draws depend on the seed and the range's name. Numbers without a unit are whole ones.
 pub fn latin_hypercube(ranges: &[(&str, Range)], samples: u32, seed: Seed) -> Vec<Vec<Number>> {
     let value = |sample| {
         move |(name, range): &(&str, Range)| {
