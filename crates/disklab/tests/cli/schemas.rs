@@ -104,6 +104,24 @@ fn the_validator_finds_what_is_wrong() {
     assert_eq!(wrong(serde_json::json!({ "a": null, "c": 1 })), ["d: c is unknown"]);
 }
 
+/// A search of one round of three candidates.
+const SEARCH: &[&str] = &[
+    "search",
+    "read-policy-quick",
+    "--set",
+    "array=hdd-raid1",
+    "--set",
+    "workload=randread-4k-qd1",
+    "--seeds",
+    "1",
+    "--candidates",
+    "2",
+    "--policy",
+    "streams",
+    "--over",
+    "piece=1MiB..64MiB",
+];
+
 #[test]
 fn the_output_of_every_verb_is_valid() {
     let here = tempfile::tempdir().expect("a folder");
@@ -158,22 +176,7 @@ fn the_output_of_every_verb_is_valid() {
         &["device", "new", "flash", "--size", "2TB", "--rate", "550MB/s", "-o", "flash.toml"],
         &["devices"],
         &["clean", "--dry-run"],
-        &[
-            "search",
-            "read-policy-quick",
-            "--set",
-            "array=hdd-raid1",
-            "--set",
-            "workload=randread-4k-qd1",
-            "--seeds",
-            "1",
-            "--candidates",
-            "2",
-            "--policy",
-            "streams",
-            "--over",
-            "piece=1MiB..64MiB",
-        ],
+        SEARCH,
         &["schema"],
         &["array", "new", "--from-machine"],
         // These are mistaken.
