@@ -176,7 +176,7 @@ fn compare_one(
     let nothing = (ours != treatment, theirs != baseline);
     if nothing.0 || nothing.1 {
         remarks.push(format!(
-            "0 counts as {}, half of the least that there can be",
+            "0 counts as {}, half of the least possible value",
             answer::value(least, &unit)
         ));
     }
@@ -191,8 +191,8 @@ fn compare_one(
     if unknown > 0 {
         // If pairs were left out, other seeds may not help either.
         remarks.push(format!(
-            "{} left to compare; a longer limit would tell more, other seeds only if one side is \
-             in time in them",
+            "{} left to compare; a longer limit would give more information, and other seeds only \
+             if one side meets the limit in them",
             count(seeds.len(), "pair")
         ));
     } else if let Err(error) = &estimate {
@@ -294,7 +294,8 @@ impl Comparison {
         let (Some(noise), Some(change)) = (self.noise, self.change) else { return };
         if self.verdict.is_difference() && noise.hides(change.percent) {
             self.remarks.push(format!(
-                "{}, but within this machine's noise: the same, measured twice, may differ by {}",
+                "{}, but within this machine's noise: two measurements of the same trial may \
+                 differ by {}",
                 self.verdict,
                 noise.in_words()
             ));

@@ -53,7 +53,7 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
         (compared.iter().filter(is_so).count(), words)
     });
     let others = [
-        (censored, "given up on both sides".to_owned()),
+        (censored, "timed out on both sides".to_owned()),
         (without.len() - censored, "without enough results to compare".to_owned()),
     ];
     let counted = verdicts.into_iter().chain(others).filter(|(number, _)| *number > 0);
@@ -214,7 +214,7 @@ impl MoreSeeds {
             if half < seeds { format!(", and {half} seeds half of these") } else { String::new() };
         format!(
             "{head}. {seeds} seeds would decide {what}{half}, each with a chance of {:.0} %, if \
-             effects and spreads are what they seem",
+             effects and spreads are as measured",
             disklab_stats::PLANNED_POWER * 100.0
         )
     }
@@ -239,9 +239,9 @@ pub fn basis(
     design: Option<&SequentialDesign>,
 ) -> String {
     let how = match all.iter().filter(|matched| matched.paired).count() {
-        0 => "All trials of one side are held against all of the other",
+        0 => "All trials of one side are compared with all of the other",
         paired if paired == all.len() => "Trials of one seed are paired",
-        _ => "Trials of one seed are paired where there are such",
+        _ => "Trials of one seed are paired if both sides have that seed",
     };
     let share = design.map_or(1.0, SequentialDesign::last_share);
     let looks = design.and_then(SequentialDesign::in_words);
@@ -256,9 +256,8 @@ pub fn basis(
         }
     };
     format!(
-        "{how}, and numbers and changes are estimated from these; intervals hold each for itself \
-         with {} % confidence; {limit}; the same is what is within {} % with its whole \
-         interval{looks}",
+        "{how}, and numbers and changes are estimated from these; each interval alone has {} % \
+         confidence; {limit}; \"same\" means that the whole interval is within {} %{looks}",
         short(100.0 - rule.alpha * 100.0 * share),
         short(rule.smallest_effect * 100.0)
     )
@@ -347,12 +346,12 @@ mod tests {
         assert_eq!(
             said(&[Some(14)]).unwrap(),
             "Undecided on IOPS: 1. 14 seeds would decide it, each with a chance of 80 %, if \
-             effects and spreads are what they seem"
+             effects and spreads are as measured"
         );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
             "Undecided on IOPS: 4. 140 seeds would decide 2 of them, and 9 seeds half of these, \
-             each with a chance of 80 %, if effects and spreads are what they seem"
+             each with a chance of 80 %, if effects and spreads are as measured"
         );
         let few = Comparison { seeds_at_least: true, ..open(Some(6)) };
         assert_eq!(few.seeds_in_words().unwrap(), "at least 6 seeds");

@@ -9,14 +9,14 @@ pub enum Error {
     Suite(Diagnostics),
 
     #[error(
-        "{record} says of no value that the others are to be held against it; name a second \
-         record, or a baseline: --baseline AXIS=VALUE, with one of the axes {}",
+        "{record} names no baseline; name a second record, or a baseline: --baseline AXIS=VALUE, \
+         with one of the axes {}",
         axes.join(", ")
     )]
     NoBaseline { record: String, axes: Vec<String> },
 
     #[error(
-        "nothing in {record} can be held against {compared} {value}: no cell differs from one of \
+        "nothing in {record} can be compared with {compared} {value}: no cell differs from one of \
          these in {compared} alone (axes: {}); --ignore AXIS takes an axis out of the cells",
         axes.join(", ")
     )]
@@ -29,31 +29,34 @@ pub enum Error {
     NoCellInCommon { first: String, other: String },
 
     /// `found` are the names that the records have besides the `known` ones.
-    #[error("no trial has a number `{metric}`: {known} are known{}", more(found))]
+    #[error("no trial has the number `{metric}`; the known ones are {known}{}", more(found))]
     NoMetric { metric: String, known: String, found: Vec<String> },
 
-    #[error("--ignore {axis}: there is no such axis; there are {}", axes.join(", "))]
+    #[error("--ignore {axis}: there is no such axis; the axes are {}", axes.join(", "))]
     NoAxis { axis: String, axes: Vec<String> },
 
     #[error("--ignore {axis}: this axis is compared; leave out one of --ignore and --baseline")]
     IgnoresCompared { axis: String },
 
     #[error(
-        "--ignore {ignored}: without it, {} and {} of {record} are of one cell and of one seed, \
-         and which of them pairs with another cell's is not known. Only cells with seeds of their \
-         own can be pooled; to count some cells less, use --weight",
+        "--ignore {ignored}: without it, {} and {} of {record} have the same cell and the same \
+         seed, and their counterparts in another cell are unknown. Only cells with different seeds \
+         can be pooled; to count some cells less, use --weight",
         trials.0,
         trials.1
     )]
     SharedSeed { record: String, ignored: String, trials: (String, String) },
 
     #[error(
-        "--weight {selector}: no cell has these values; there are {} and metric=NAME",
+        "--weight {selector}: no cell has these values; the known ones are {} and metric=NAME",
         cells.join(", ")
     )]
     NothingWeighted { selector: String, cells: Vec<String> },
 
-    #[error("--weight: every cell has a weight of 0, so that nothing counts; give one another")]
+    #[error(
+        "--weight: every cell has a weight of 0, so that nothing counts; give one of them \
+             another weight"
+    )]
     NothingCounts,
 
     #[error("{0}")]

@@ -125,8 +125,8 @@ fn noise_in_words(
         _ => String::new(),
     };
     Some(format!(
-        "{}: the same, measured twice, may differ by {from}{:.2} % ({cell}): what differs by less \
-         is this machine's noise ({})",
+        "{}: two measurements of the same trial may differ by {from}{:.2} % ({cell}): smaller \
+         differences are this machine's noise ({})",
         metric.name(),
         most.percent,
         count(all.iter().map(|(_, noise)| noise.pairs).sum(), "pair")

@@ -355,7 +355,8 @@ impl<'a> MatchedTrials<'a> {
         let censored = self.outcomes().filter(|outcome| metric.is_censored(outcome)).count();
         if censored > 0 {
             remarks.push(format!(
-                "{censored} of {all} trials were given up at their limit, and are more than that"
+                "{censored} of {all} trials timed out at their limit, and their true values are \
+                 larger"
             ));
         }
         let (mut seeds, mut unknown) = (Vec::new(), 0);
@@ -376,7 +377,7 @@ impl<'a> MatchedTrials<'a> {
         };
         if unknown > 0 {
             remarks.push(format!(
-                "of {} both sides were given up, and nobody knows which is more",
+                "of {} both sides timed out, and their order is unknown",
                 count(unknown, "pair")
             ));
         }

@@ -82,14 +82,13 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
     let mut sentences: Vec<String> = said.into_iter().flatten().collect();
     if sides.are_few() {
         sentences = vec![
-            "With fewer than two trials on a side there is no range that a difference could be \
-             held against"
+            "With fewer than two trials on a side, there is no range to compare a difference with"
                 .to_owned(),
         ];
     } else if sentences.is_empty() {
         sentences = vec![format!(
-            "nothing that was recorded of the disks separates {} from {}: the ranges of their \
-             trials have values in common, or are too near each other",
+            "no recorded number of the disks separates {} from {}: the ranges of their trials \
+             overlap, or are too near each other",
             treatment.name, baseline.name
         )];
     }
@@ -315,8 +314,8 @@ mod tests {
         assert_eq!(
             told(&[], &[40e6]),
             format!(
-                "{begin}it is served the same, 8 ms; how long it queued is not known: {served}, \
-                 and no closing record tells it"
+                "{begin}it is served the same, 8 ms; the queueing time is not known: {served}, \
+                 and no closing record has it"
             )
         );
     }
@@ -357,7 +356,7 @@ mod tests {
         let other = [sample(&[0.4, 0.6], 40e6, 8_000_000), sample(&[0.5, 0.5], 52e6, 8_000_000)];
         let told = separated(&one, &other);
         assert!(
-            told.sentences.len() == 1 && told.sentences[0].starts_with("nothing that was recorded"),
+            told.sentences.len() == 1 && told.sentences[0].starts_with("no recorded number"),
             "{told:?}"
         );
         // A difference below the smallest effect is not reported either.
@@ -380,6 +379,6 @@ mod tests {
             &[Sample::default(), Sample::default()],
             &[Sample::default(), Sample::default()],
         );
-        assert!(told.sentences[0].starts_with("nothing that was recorded"));
+        assert!(told.sentences[0].starts_with("no recorded number"));
     }
 }

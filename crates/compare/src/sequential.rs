@@ -94,8 +94,8 @@ impl SequentialDesign {
         let share = self.last_share().recip().round();
         (!after.is_empty()).then(|| {
             format!(
-                "seeds were added after a look at the results ({}), so that these verdicts have \
-                 1/{share} of alpha",
+                "seeds were added after an interim analysis of the results ({}), so that these \
+                 verdicts have 1/{share} of alpha",
                 listed(&after)
             )
         })

@@ -210,7 +210,7 @@ fn verdicts_that_turn_at_an_end_are_told() {
     assert!(said[1].contains("worse") && said[1].contains("at age_limit-low"), "{said:?}");
     let remark = comparisons[0].remarks.last().expect("a remark");
     assert!(
-        remark.starts_with("the verdict hangs on estimates of the disks: worse")
+        remark.starts_with("the verdict depends on estimates of the disks: worse")
             && remark.ends_with("at age_limit-low"),
         "{remark}"
     );

@@ -115,7 +115,7 @@ fn second_measurements_are_in_no_cell_and_tell_the_noise() {
     let told = sentences(&record, &[metric()], RULE);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
-        told[0].starts_with("ops: the same, measured twice, may differ by 3.00 % (pid)"),
+        told[0].starts_with("ops: two measurements of the same trial may differ by 3.00 % (pid)"),
         "{told:?}"
     );
     assert!(told[0].ends_with("(2 pairs)"), "{told:?}");

@@ -74,9 +74,9 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     let columns = "PATH,TYPE,SIZE,ROTA,MODEL";
     let listed = ask("lsblk", &["--json", "--bytes", "--output", columns]);
     let listed =
-        listed.map_err(|why| cannot!("lsblk, which lists disks, {why}; it is in util-linux"))?;
+        listed.map_err(|why| cannot!("cannot list disks: lsblk {why}; install util-linux"))?;
     let mut disks = lsblk::read(&listed)
-        .map_err(|error| cannot!("what lsblk --json said cannot be read: {error}"))?;
+        .map_err(|error| cannot!("cannot read the output of lsblk --json: {error}"))?;
     let mut unasked = Vec::new();
     let mut groups: Vec<DiskGroup> = Vec::new();
     let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<DiskGroup>| match ask(

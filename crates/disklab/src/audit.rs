@@ -81,7 +81,7 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let looked = look(&paths)?;
         for (path, of) in &looked.copies {
             screen.remark(&format!(
-                "not audited again: {} has the same bytes as {}",
+                "skipped: {} has the same bytes as {}",
                 path.display(),
                 of.display()
             ));
@@ -95,13 +95,13 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         }
     }
     for (path, reason) in &unreadable {
-        screen.remark(&format!("cannot be read: {}: {reason}", path.display()));
+        screen.remark(&format!("cannot read {}: {reason}", path.display()));
     }
     if rows.is_empty() {
         return Err(match unknown {
             0 => mistaken!("no results to audit"),
             _ => {
-                mistaken!("no results to audit; {} of no format known here", count(unknown, "file"))
+                mistaken!("no results to audit; {} of unknown format", count(unknown, "file"))
             }
         });
     }
@@ -109,7 +109,7 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         rows.iter().flat_map(|row| row.cell.keys().map(String::as_str)).collect();
     if let Some(axis) = args.by.as_deref().filter(|axis| !axes.contains(axis)) {
         let axes = axes.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(mistaken!("--by: no row has an axis `{axis}`; there are {axes}"));
+        return Err(mistaken!("--by: no row has the axis `{axis}`; the axes are {axes}"));
     }
     let wrong = rows.iter().any(|row| !row.doubts.is_empty())
         || !(unreadable.is_empty() && changed.is_empty() && differ.is_empty());

@@ -236,16 +236,15 @@ fn ends(bench: &RevisionBench) -> Result<Result<Ends, BisectionEnd>, Failure> {
         match bench.build(&revision)? {
             BuiltRevision::Kernel(kernel) => Ok((side, revision, kernel)),
             BuiltRevision::Not(why) => Err(cannot!(
-                "the {side} end, {}, does not build: {why}\nWhat to \
-                do: take another revision near it",
+                "the {side} end, {}, does not build: {why}\nName another revision near it.",
                 Revision::short(&revision.commit)
             )),
         }
     });
     let ((_, good, kernel), (_, bad, other)) = (good?, bad?);
     if kernel.sha256 == other.sha256 {
-        let what = "both ends build the same program: nothing that the guest is built from was \
-            changed between them";
+        let what = "both ends build the same program: no file that the guest is built from changed \
+                    between them";
         return Ok(Err(BisectionEnd::Nothing(what.to_owned())));
     }
     let (analyses, alpha) = asked.interim_analyses()?;
@@ -261,7 +260,7 @@ fn ends(bench: &RevisionBench) -> Result<Result<Ends, BisectionEnd>, Failure> {
             EndsSeen::Open(_) => {}
         }
     }
-    Ok(Err(BisectionEnd::Undecided("no seed was looked at".to_owned())))
+    Ok(Err(BisectionEnd::Undecided("no seed was analysed".to_owned())))
 }
 
 fn judge(
@@ -330,20 +329,19 @@ impl BisectionEnd {
                 Self::Among(lines) => {
                     writeln!(
                         out,
-                        "the first bad commit is one of these; all but one of them could not be \
-                         judged:"
+                        "the first bad commit is one of these; only one of them could be judged:"
                     )?;
                     lines.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
                 }
                 Self::Nothing(what) => writeln!(
                     out,
-                    "the ends do not differ: {what}\n\
-                     what to do: another cell or metric, or ends that are farther apart"
+                    "the ends do not differ: {what}\nTry another cell or metric, or ends that are \
+                     farther apart."
                 )?,
                 Self::Undecided(what) => writeln!(
                     out,
-                    "whether the ends differ is undecided: {what}\n\
-                     what to do: more seeds (--seeds), or another cell or metric"
+                    "whether the ends differ is undecided: {what}\nTry more seeds (--seeds), or \
+                     another cell or metric."
                 )?,
             }
             let judged = words::count(steps.len(), "step");

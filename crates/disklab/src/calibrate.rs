@@ -91,7 +91,7 @@ fn time(text: &str) -> Result<Nanos, String> {
     if sensible.contains(&time) {
         Ok(time)
     } else {
-        Err("from 10s to 1440min is sensible".to_owned())
+        Err("out of range (10s to 1440min)".to_owned())
     }
 }
 
@@ -120,7 +120,7 @@ fn measured(
     if let Some(again) = &args.write {
         disklab_block_devices::guard::named_twice(device, again)?;
         screen.remark(&format!(
-            "everything on {} ({}) is being destroyed: it was named twice",
+            "all data on {} ({}) is being destroyed, since the command line names it twice",
             device.display(),
             known.model
         ));
@@ -155,7 +155,10 @@ fn measured(
     // If the lab refuses the file, measuring went wrong: the numbers are printed and no file is
     // written.
     if let Err(mistakes) = read_back("measured", &file) {
-        return Err(cannot!("what was measured makes no device:\n{mistakes}\nof:\n{file}"));
+        return Err(cannot!(
+            "the measured numbers make no valid device:\n{mistakes}\nThe file \
+                            was:\n{file}"
+        ));
     }
     present(output, &file, &json(&found), &found, screen)
 }
@@ -229,7 +232,7 @@ fn head(args: &CalibrateArgs, known: &KnownDevice) -> Vec<String> {
 fn report(out: &mut dyn Write, output: &Path, found: &Calibration) -> Result<(), Failure> {
     writeln!(out, "{}: {}", output.display(), found.summary)?;
     for (key, why) in found.unseen() {
-        writeln!(out, "  {key} was not seen: {why}")?;
+        writeln!(out, "  {key} was not measured: {why}")?;
     }
     for (key, if_true) in found.derived() {
         writeln!(out, "  {key} is right if {if_true}")?;

@@ -63,8 +63,8 @@ pub fn clean(args: &CleanArgs, screen: &Screen) -> Result<Exit, Failure> {
     match journal::of_root() {
         0 => {}
         some => screen.remark(&format!(
-            "root's runs, which may go on, have {} of what is to be undone; only root looks at \
-             these",
+            "{} belong to runs of root, which may still be running; run `disklab clean` as root to \
+             undo them",
             words::count(some, "note")
         )),
     }
@@ -75,7 +75,8 @@ pub fn clean(args: &CleanArgs, screen: &Screen) -> Result<Exit, Failure> {
         && !args.dry_run
     {
         return Err(cannot!(
-            "a run is going on that uses kernels and disks of {}; wait for its end, or leave these",
+            "a run uses kernels and disks of {}; wait until it ends, or leave out --kernels, \
+             --disks and --all",
             cache.root().display()
         ));
     }

@@ -151,7 +151,7 @@ pub fn chance(text: &str) -> Result<f64, String> {
     if value > 0.0 && value < 1.0 {
         Ok(value)
     } else {
-        Err("expected a number between 0 and 1".to_owned())
+        Err("out of range (more than 0, less than 1)".to_owned())
     }
 }
 
@@ -161,7 +161,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     if percent > 0.0 && percent <= 100.0 {
         Ok(percent / 100.0)
     } else {
-        Err("expected more than 0 and at most 100 per cent".to_owned())
+        Err("out of range (more than 0, at most 100 per cent)".to_owned())
     }
 }
 
@@ -179,8 +179,8 @@ pub fn refuse_mixed(records: &[Record]) -> Result<(), Failure> {
     match of_model.zip(other) {
         None => Ok(()),
         Some((model, other)) => Err(mistaken!(
-            "compare: {} is of the fast model, and {} is not: the model is for searches and not \
-             for verdicts; `disklab predict --on model` tells how far it is from the kernel",
+            "compare: {} is a record of the fast model, and {} is not: the model serves searches \
+             and gives no verdicts; `disklab predict --on model` compares it with the kernel",
             records::name_of(model.folder()),
             records::name_of(other.folder())
         )),
@@ -300,8 +300,8 @@ fn remark_on_other_seeds(records: &[Record], screen: &Screen) {
     {
         let [first, other] = [&records[0], other].map(|record| name_in_shell(record.folder()));
         screen.remark(&format!(
-            "{first} and {other} are of one suite with different seeds: disklab merge {first} \
-             {other} pools them"
+            "{first} and {other} are of the same suite with different seeds; to pool them: disklab \
+             merge {first} {other}"
         ));
     }
 }

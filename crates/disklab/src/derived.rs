@@ -39,7 +39,7 @@ impl fmt::Display for DerivedDifference {
         let Self { record, trial, measure, recorded, derived } = self;
         write!(
             out,
-            "{record}, {trial}: {measure} is {recorded} in its line; by its raw files, {derived}"
+            "{record}, {trial}: {measure} is {recorded} in its line, and {derived} by its raw files"
         )
     }
 }
@@ -50,7 +50,7 @@ pub struct Descriptions(Result<BTreeMap<String, Trial>, String>);
 impl Descriptions {
     pub fn read(folder: &Path, manifest: &Manifest) -> Self {
         if manifest.imported.is_some() {
-            return Self(Err("results that were imported have no raw files of a trial".to_owned()));
+            return Self(Err("imported results have no raw files of a trial".to_owned()));
         }
         if manifest.on_host.is_some() {
             return Self(

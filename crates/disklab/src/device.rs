@@ -120,7 +120,7 @@ fn output(args: &NewArgs, lab: &Lab) -> Result<Option<PathBuf>, Failure> {
     };
     if output.symlink_metadata().is_ok() && !args.overwrite {
         return Err(mistaken!(
-            "{} is there already; take another name, name a new file with -o, or replace it with \
+            "{} exists already; choose another name, name a new file with -o, or replace it with \
              --overwrite",
             output.display()
         ));
@@ -153,7 +153,11 @@ fn ask(question: &str, lines: &mut dyn BufRead) -> Result<Option<String>, Failur
         .read_line(&mut line)
         .map_err(|error| cannot!("cannot read the answer from standard input: {error}"))?;
     if bytes == 0 {
-        return Err(Failure::said(Exit::Interrupted, "no more answers; no file was written"));
+        return Err(Failure::said(
+            Exit::Interrupted,
+            "the input ended before all answers; no file \
+                                                     was written",
+        ));
     }
     Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty()))
 }
@@ -185,12 +189,7 @@ fn base<'a>(args: &NewArgs, numbers: &Numbers, lab: &'a Lab) -> Result<&'a Devic
     let alike = lab.devices.values().filter(is_alike);
     let nearest = alike.min_by(|one, other| apart(one).total_cmp(&apart(other)));
     let kind = if rotates { "hard disk" } else { "SSD" };
-    nearest.ok_or_else(|| {
-        mistaken!(
-            "the lab has no {kind} that it could be like; name a device \
-                                     with --like"
-        )
-    })
+    nearest.ok_or_else(|| mistaken!("the lab has no similar {kind}; name a device with --like"))
 }
 
 /// Drafts the file: the numbers of the sheet, by the keys of the model.
@@ -220,7 +219,12 @@ fn read(name: &str, file: &str, lab: &Lab) -> Result<Device, Failure> {
         reader = reader.inheriting(LIKE, inherited);
     }
     let device = reader.read(|table| Device::read(name, table));
-    device.map_err(|mistakes| mistaken!("the numbers make no device:\n{mistakes}\nof:\n{file}"))
+    device.map_err(|mistakes| {
+        mistaken!(
+            "the numbers make no valid device:\n{mistakes}\nThe file \
+                                         was:\n{file}"
+        )
+    })
 }
 
 fn report(

@@ -71,7 +71,7 @@ impl From<TableFormat> for Format {
 pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.output.exists() && !args.output.is_dir() {
         return Err(mistaken!(
-            "-o: {} is there and is no folder; name a new one",
+            "-o: {} exists and is no folder; name a new folder",
             args.output.display()
         ));
     }
@@ -84,8 +84,8 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
         let other = places.insert(disklab_export::own_folder(record), record.folder());
         if let Some(other) = other.filter(|other| !is_one(other, record.folder())) {
             return Err(mistaken!(
-                "{} and {} have one suite and one name, and would be one part of the tables; \
-                 rename one of the folders",
+                "{} and {} have the same suite and the same name, and would be the same part of \
+                 the tables; rename one of the folders",
                 other.display(),
                 record.folder().display()
             ));

@@ -161,8 +161,8 @@ impl Crossed {
         if passage != self.passage {
             let (was, noise) = (word(self.passage), noise.in_words());
             self.remarks.push(format!(
-                "{was}, but within this machine's noise: the same, measured twice, may differ by \
-                 {noise}"
+                "{was}, but within this machine's noise: two measurements of the same trial may \
+                 differ by {noise}"
             ));
             self.passage = passage;
         }

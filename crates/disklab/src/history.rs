@@ -132,7 +132,7 @@ pub fn history(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
     let ending = output.map(|path| path.extension().unwrap_or_default().to_string_lossy());
     if let Some(ending) = ending.as_deref().filter(|ending| !["svg", "csv"].contains(ending)) {
         return Err(mistaken!(
-            "-o: a file that ends in `.{ending}` is not written; name one that ends in .svg or .csv"
+            "-o: unknown ending `.{ending}`; name a file that ends in .svg or .csv"
         ));
     }
     let history = gather(args, screen)?;
@@ -174,7 +174,10 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
         entries.iter().map(|entry| entry.record.manifest().suite.name.as_str()).collect();
     if suites.len() > 1 {
         let names = suites.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(mistaken!("the records are of several suites: {names}; name those of one"));
+        return Err(mistaken!(
+            "the records are of several suites: {names}; name records of one \
+                              suite"
+        ));
     }
     let suite = suites.into_iter().next().unwrap_or_default().to_owned();
     let indexes: Vec<CellIndex> =
@@ -205,7 +208,7 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
     cells.retain(|_, points| measured(points));
     if cells.is_empty() {
         return Err(mistaken!(
-            "none of {} has {}; --metric takes {}, or what a record calls its other numbers",
+            "none of {} has {}; --metric takes {}, or the name of another number of a record",
             words::count(number, "record"),
             metric.name(),
             Metric::known()

@@ -62,13 +62,13 @@ fn formats() -> String {
 pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let looked = look(&args.paths)?;
     for passed_over in looked.passed_over() {
-        screen.remark(&format!("passed over: {passed_over}"));
+        screen.remark(&format!("skipped: {passed_over}"));
     }
     let (outcomes, renumbered) = outcomes(&looked.read, args.cell.as_ref())?;
     if renumbered > 0 {
         screen.remark(&format!(
-            "{} had the number of another repeat of the same cell, and got the next; are they \
-             repeats at all?",
+            "{} had the repeat number of another row of the same cell, and got the next free one; \
+             check that these rows are repeats",
             count(renumbered, "row")
         ));
     }
@@ -77,14 +77,13 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     for (axis, values) in measured_perhaps(&outcomes) {
         screen.remark(&format!(
-            "{axis} is not a name that numbers are known by here: it tells cells apart, {values} \
-             of them. If it was \
-             measured, docs/FORMAT.md says what to call it"
+            "the column {axis} has no known name, and its {values} values are taken as an axis. If \
+             it was measured, rename it as docs/FORMAT.md says"
         ));
     }
     let folder = match &args.out {
         Some(out) if out.exists() => {
-            return Err(mistaken!("--out: {} is there already; name a new folder", out.display()));
+            return Err(mistaken!("--out: {} exists already; name a new folder", out.display()));
         }
         Some(out) => out.clone(),
         None => records::new_folder(NAME),
@@ -122,14 +121,14 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
             |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { listed(&names) };
         let (varying, constant): (Vec<&str>, Vec<&str>) =
             axes(&outcomes).into_iter().partition(|axis| values(&outcomes, axis).len() > 1);
-        writeln!(out, "cells are told apart by: {}", list(varying))?;
+        writeln!(out, "axes of the cells: {}", list(varying))?;
         if !constant.is_empty() {
             let value = |axis: &&str| {
                 let value = values(&outcomes, axis).into_iter().next().flatten();
                 answer::named(axis, value.unwrap_or_default())
             };
             let constant: Vec<String> = constant.iter().map(value).collect();
-            writeln!(out, "the same in all: {}", listed(&constant))?;
+            writeln!(out, "the same in all cells: {}", listed(&constant))?;
         }
         writeln!(out, "numbers: {}", list(numbers(&outcomes)))?;
         if doubtful + failed > 0 {
@@ -146,7 +145,7 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
             let more = if looked.unknown.len() > 3 { ", ..." } else { "" };
             let (files, some) =
                 (count(looked.unknown.len(), "file"), some.collect::<Vec<_>>().join(", "));
-            writeln!(out, "{files} of no format known here: {some}{more}")?;
+            writeln!(out, "{files} of unknown format: {some}{more}")?;
         }
         Ok(writeln!(out, "record: {}", from_here(&folder).display())?)
     })?;
@@ -157,7 +156,7 @@ fn nothing(looked: &FoundFiles, paths: &[PathBuf]) -> Failure {
     let named = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
     let why = match looked.unreadable.first() {
         Some((path, reason)) => format!("; {}: {reason}", path.display()),
-        None => format!("; {} of no format known here", count(looked.unknown.len(), "file")),
+        None => format!("; {} of unknown format", count(looked.unknown.len(), "file")),
     };
     mistaken!("no results in {named}{why}")
 }
@@ -275,16 +274,20 @@ fn of_path(file: &ReadFile, pattern: Option<&Pattern>) -> Result<OfPath, Failure
         return Ok((own.into_iter().collect(), None));
     };
     let found = pattern.read(&file.short).ok_or_else(|| {
-        mistaken!("--cell does not fit {}; name the folder or files that it fits", file.short)
+        mistaken!(
+            "--cell: the pattern does not match {}; name the folder or files that it matches",
+            file.short
+        )
     })?;
     let mut repeat = None;
     let mut axes = Vec::new();
     for (name, value) in found {
         if REPEATS.contains(&name.as_str()) {
             let digits = value.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-            repeat = Some(digits.parse().map_err(|_| {
-                mistaken!("{}: `{value}` is to be the number of a repeat", file.short)
-            })?);
+            repeat =
+                Some(digits.parse().map_err(|_| {
+                    mistaken!("{}: `{value}` is no number of a repeat", file.short)
+                })?);
         } else {
             axes.push((name, value));
         }

@@ -37,8 +37,8 @@ const OPEN_FILES: u64 = 256;
 pub fn check_open_files() -> Result<(), Failure> {
     match getrlimit(Resource::Nofile).maximum {
         Some(most) if most < OPEN_FILES => Err(cannot!(
-            "a process may have at most {most} files open here, and a guest needs {OPEN_FILES}: \
-             raise it (`ulimit -n`), then try again"
+            "a process may open at most {most} files here, and a guest needs {OPEN_FILES}: raise \
+             the limit (`ulimit -n`), then try again"
         )),
         _ => Ok(()),
     }
@@ -55,8 +55,8 @@ pub fn check_file_size(trials: &[Trial]) -> Result<(), Failure> {
         .max_by_key(|(size, _)| *size);
     match largest {
         Some((size, trial)) if size.max(trial.memory) > most => Err(cannot!(
-            "a file may have at most {most} here, and a guest of {} needs one of {} (as long as \
-             its disk or memory, mostly holes): run `ulimit -f unlimited`, then try again",
+            "a file may have at most {most} here, and a guest of {} needs a file of {} (as large \
+             as its disk or memory, mostly holes): run `ulimit -f unlimited`, then try again",
             trial.id,
             size.max(trial.memory)
         )),
@@ -89,7 +89,8 @@ impl FromStr for AtATime {
         let (processors, most) = (processors(), processors() * FOR_EACH_PROCESSOR);
         if number.get() > most {
             return Err(format!(
-                "each keeps a processor busy, and this machine has {processors}: {most} at most"
+                "out of range (at most {most}): each keeps a processor busy, and this machine has \
+                 {processors}"
             ));
         }
         Ok(Self(number.get()))
@@ -109,6 +110,7 @@ pub fn check_memory(file: &str, wanted: Bytes) -> Result<(), Failure> {
         return Ok(());
     }
     Err(mistaken!(
-        "{file}: memory: a guest is to have {wanted}, and this machine has {machine}; write less"
+        "{file}: memory: the suite asks for {wanted} for a guest, and this machine has {machine}; \
+         ask for less"
     ))
 }

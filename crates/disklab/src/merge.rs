@@ -79,7 +79,7 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
     let tally = Tally::new(&Record::open(folder)?);
     for file in &damaged {
         screen.complain(&format!(
-            "{} is not what was recorded of it; another record's was taken",
+            "{} was changed after it was recorded; the copy of another record was taken",
             from_here(file).display()
         ));
     }

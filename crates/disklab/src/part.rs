@@ -53,7 +53,7 @@ impl FromStr for Shard {
         let shard = parsed().ok_or("write it as K/N, such as 2/3 for the second of three")?;
         match shard {
             Self { of: 0 | MOST_SHARDS.., .. } => {
-                Err(format!("a suite is cut into 1 to {} shares", MOST_SHARDS - 1))
+                Err(format!("out of range (1 to {} shares)", MOST_SHARDS - 1))
             }
             Self { number: 0, of } => {
                 Err(format!("shares are counted from 1: 1/{of} is the first"))

@@ -385,6 +385,6 @@ impl std::fmt::Display for PlannedKernel {
             || "some minutes".to_owned(),
             |Millis(wall)| format!("about {}, as the last build took", words::wall(wall)),
         );
-        write!(f, "{} is not built yet; `run` does it first, of {from}: {how_long}", self.name)
+        write!(f, "{} is not built yet; `run` builds it first, from {from}: {how_long}", self.name)
     }
 }

@@ -116,7 +116,7 @@ impl Overrides {
         let sets_drives = || self.set.iter().any(|setting| setting.axis == DRIVE);
         if self.drives.is_some() || sets_drives() {
             return Err(mistaken!(
-                "{}: this machine's disks are what they are; leave --on host out",
+                "{}: this machine's disks cannot be replaced by models; leave --on host out",
                 if self.drives.is_some() { "--drives" } else { "--set device=" }
             ));
         }
@@ -189,7 +189,7 @@ impl Question {
     fn drives_of(&self, class: &str, lab: &Lab) -> Result<Vec<String>, Failure> {
         if self.suite.axes().iter().any(|axis| axis.axis.to_string() == DRIVE) {
             return Err(mistaken!(
-                "--drives: the suite has the axis `{DRIVE}` already: leave one of them out"
+                "--drives: the suite has the axis `{DRIVE}` already; leave one of them out"
             ));
         }
         let is_of_it = |drive: &&Device| drive.model.family() == class;
@@ -214,7 +214,10 @@ impl Question {
         let names: BTreeSet<&str> = smaller.filter_map(|trial| trial.value(DRIVE)).collect();
         (!names.is_empty()).then(|| {
             let names = listed(&Vec::from_iter(names));
-            format!("smaller than the part of a disk that an array uses, so used whole: {names}")
+            format!(
+                "these drives are smaller than the part of a disk that an array uses, and are \
+                     used whole: {names}"
+            )
         })
     }
 
@@ -224,7 +227,7 @@ impl Question {
             self.suite.axes().iter().map(|axis| axis.axis.to_string()).collect();
         if axes.iter().any(|axis| axis == ESTIMATED) {
             return Err(mistaken!(
-                "--sensitivity: the suite has the axis `{ESTIMATED}` already: leave one of them out"
+                "--sensitivity: the suite has the axis `{ESTIMATED}` already; leave one of them out"
             ));
         }
         let devices = self.trials.iter().flat_map(|trial| &trial.devices);
@@ -273,8 +276,8 @@ impl Question {
     pub fn recorded(lab: &Lab, folder: &Path, manifest: &Manifest) -> Result<Self, Failure> {
         if manifest.imported.is_some() {
             return Err(mistaken!(
-                "{} has results that were imported: nothing can be run of it; import more of \
-                 them into a new record",
+                "{} has imported results, which disklab cannot run; import more results into a new \
+                 record",
                 name_of(folder)
             ));
         }
@@ -308,15 +311,15 @@ impl Question {
         if seeds.first() != had.first() {
             let suggestion = had.upto(had.last().max(seeds.last()));
             return Err(mistaken!(
-                "--seeds {seeds}: {name} has {has}, and seeds are added behind them: \
-                 --seeds {suggestion}; others are a record of their own (`disklab run {} --seeds \
-                 {seeds}`), which `disklab merge` puts together with this one",
+                "--seeds {seeds}: {name} has {has}, and new seeds must follow them: --seeds \
+                 {suggestion}. Other seeds need a record of their own (`disklab run {} --seeds \
+                 {seeds}`), which `disklab merge` merges with this one",
                 manifest.suite.name
             ));
         }
         if seeds.last() < had.last() {
             return Err(mistaken!(
-                "--seeds {seeds}: {name} has {has}, and seeds can only be added: name more, or \
+                "--seeds {seeds}: {name} has {has}, and seeds can only be added; name more, or \
                  leave --seeds out"
             ));
         }
@@ -324,8 +327,8 @@ impl Question {
             let rest = Seeds::first_ones(seeds.last()).after(had.last());
             return Err(mistaken!(
                 "--seeds {seeds}: {name} has only some of the suite's trials, and seeds are added \
-                 to all of them: first put the parts together (`disklab merge`), or run the new \
-                 seeds as parts too (`disklab run {} --seeds {rest} --shard K/N`)",
+                 to all of them. First merge the parts (`disklab merge`), or run the new seeds as \
+                 parts too (`disklab run {} --seeds {rest} --shard K/N`)",
                 manifest.suite.name
             ));
         }

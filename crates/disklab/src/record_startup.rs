@@ -30,9 +30,13 @@ pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure
     let home = Home::open()?;
     let path = home.lab.folder.join("workloads").join(format!("{}.toml", args.name));
     if path.exists() {
-        return Err(mistaken!("{} is there; take another name, or remove it", path.display()));
+        return Err(mistaken!(
+            "{} exists already; choose another name, or remove the file",
+            path.display()
+        ));
     }
-    let cwd = std::env::current_dir().map_err(|e| cannot!("the current folder: {e}"))?;
+    let cwd =
+        std::env::current_dir().map_err(|e| cannot!("cannot find the current folder: {e}"))?;
     let server = StartedServer::start(args)?;
     let traced = traced(args, screen)?;
     let warm = (0..TIMED).map(|_| warm(args)).collect::<Result<Vec<_>, _>>()?;
@@ -42,8 +46,8 @@ pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure
     let needed = Needed::find(&uses);
     if needed.entries.iter().all(|entry| !matches!(entry.kind, EntryKind::File(_))) {
         return Err(mistaken!(
-            "{} uses no file that could be on a disk: what is in /tmp, /run, /dev, /proc and \
-             /sys is not; move what it needs elsewhere",
+            "{} uses no file on a disk: files in /tmp, /run, /dev, /proc and /sys do not count; \
+             move the files that it needs elsewhere",
             args.command.join(" ")
         ));
     }
@@ -63,8 +67,8 @@ pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure
         program::run(&home, &args.name, coarse.clone(), screen)?;
     if order::count(&events) > MOST_THREADS {
         screen.remark(&format!(
-            "it started {} threads and processes, more than {MOST_THREADS}: the replay does all \
-             as one thread",
+            "it started {} threads and processes, more than {MOST_THREADS}: the replay runs all of \
+             them as one thread",
             order::count(&events) - 1
         ));
         events = order::by_one(events);
@@ -90,12 +94,10 @@ pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure
         startup.threads.computing(),
     )?;
     let why = if lanes == 1 {
-        "what goes by the order in which a folder lists its files does so in another one there, \
-         and not all that a program \
-         waits for is seen"
+        "the order in which a folder lists its files differs there, and some waits of the program \
+         are not seen"
     } else {
-        "threads side by side may come to the disk in another order, and not all that they wait \
-         for is seen"
+        "parallel threads may reach the disk in another order, and some of their waits are not seen"
     };
     writeln!(out, "without computing, on a disk that does nothing else:")?;
     writeln!(out, "  on one that takes 50 us for each request ready after {ready}")?;
@@ -105,8 +107,8 @@ pub fn record(args: &RecordStartupArgs, screen: &Screen) -> Result<Exit, Failure
         let off = (replay.0 as f64 - program.0 as f64) / program.0.max(1) as f64;
         if off.abs() > AGREES {
             screen.remark(&format!(
-                "on {disk} the replay takes {:.0} % {} than the program: {why}; rather run the \
-                 program itself, {}:program",
+                "on {disk} the replay takes {:.0} % {} than the program: {why}; run the program \
+                 itself instead: {}:program",
                 100.0 * off.abs(),
                 if off > 0.0 { "longer" } else { "less time" },
                 args.name

@@ -65,10 +65,10 @@ pub fn open_at(folder: &Path, screen: &Screen) -> Result<Record, Failure> {
 pub fn remark_if_unprotected(record: &Record, screen: &Screen) {
     let what = match record.manifest() {
         manifest if !manifest.is_protected() => {
-            "without digests: what was changed in its lines since then does not show"
+            "without digests: later changes of its lines cannot be detected"
         }
         manifest if !manifest.has_last_line() => {
-            "without a count of its lines: if the last ones were removed, that does not show"
+            "without a count of its lines: the loss of the last ones cannot be detected"
         }
         _ => return,
     };

@@ -144,8 +144,8 @@ impl Format {
             (None, None) => {
                 let known = Self::ALL.map(|one| format!(".{}", one.endings()[0])).join(", ");
                 Err(mistaken!(
-                    "{}: the ending .{} says no format; the known ones are {known}; with --format \
-                     the file may have any name",
+                    "{}: unknown ending .{}; the known ones are {known}; with --format the file \
+                     may have any name",
                     output.display(),
                     ending.escape_debug()
                 ))
@@ -169,7 +169,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let format = Format::chosen(args)?;
     if args.panel.is_some() && !format.is_picture() {
         return Err(Failure::mistaken(
-            "--panel names a picture; it goes with --format svg or png, or such a file",
+            "--panel draws a picture; add --format svg or png, or name such a file",
         ));
     }
     let folders = args.run.iter().map(|run| records::find(run)).collect::<Result<Vec<_>, _>>()?;
@@ -193,7 +193,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     if let [_, _, third, ..] = wanted.trials.as_slice() {
         return Err(mistaken!(
-            "--trial: two stand beside each other; leave out `{}`",
+            "--trial: the page shows at most two trials; leave out `{}`",
             third.escape_debug()
         ));
     }
@@ -228,7 +228,7 @@ fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
     let all: Vec<PathBuf> = folders.iter().map(real).collect();
     match (0..all.len()).find(|&index| all[..index].contains(&all[index])) {
         Some(index) => Err(mistaken!(
-            "{} is named twice; a record can be held against others only",
+            "{} is named twice; a record can be compared with other records only",
             folders[index].display()
         )),
         None => Ok(()),
@@ -286,7 +286,7 @@ fn link(folder: &Path, output: &Path) -> String {
 pub fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() && !is_report(output) {
         return Err(mistaken!(
-            "{} is there and is no report of disklab's; remove it, or name another file with -o",
+            "{} exists and is no report of disklab's; remove it, or name another file with -o",
             output.display()
         ));
     }

@@ -114,7 +114,7 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(out) = args.out.as_ref().filter(|out| out.exists() && !out.is_dir()) {
         return Err(mistaken!(
-            "--out: {} is there and is no folder; name a new one",
+            "--out: {} exists and is no folder; name a new folder",
             out.display()
         ));
     }
@@ -139,9 +139,7 @@ pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
         None => None,
     };
     if args.budget.is_some() && manifest.until_decided.is_none() {
-        return Err(mistaken!(
-            "--budget is for a run that goes on until verdicts are given: add --until-decided"
-        ));
+        return Err(mistaken!("--budget works with --until-decided only; add --until-decided"));
     }
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     if let By::Host(host) = &by
@@ -243,15 +241,15 @@ fn ask(
         let run = ready::check(home, &question.trials, jobs, signals::watch()?, screen)?;
         if let Some(gap) = gap(landlock_version()) {
             screen.remark(&format!(
-                "this machine's kernel cannot confine guests wholly (Landlock): a program that a \
-                 lab file names can {gap}"
+                "this machine's kernel cannot confine guests completely (Landlock): a program that \
+                 a lab file names can {gap}"
             ));
         }
         return Ok((question, By::Guests(Run { trace: !args.no_trace, ..run })));
     };
     args.overrides.refuse_models()?;
     for line in undo::left_by_killed_runs(host.dry_run, screen)?.lines(host.dry_run) {
-        screen.remark(&format!("of a run that was killed: {line}"));
+        screen.remark(&format!("left by a killed run: {line}"));
     }
     let arrays = recorded.as_ref().and_then(|record| on_host::arrays(&record.manifest().suite.set));
     let asked = host.ask(&home.lab, args.suite.as_deref(), arrays, &overrides)?;
@@ -306,8 +304,8 @@ pub fn say_tidied(tidied: &Tidied, screen: &Screen) {
     }
     if tidied.torn_bytes > 0 {
         screen.remark(
-            "a half-written line of trials.jsonl was moved to trials.jsonl.torn; its trial is \
-             run again",
+            "an incomplete line of trials.jsonl was moved to trials.jsonl.torn; its trial is run \
+             again",
         );
     }
 }
@@ -375,8 +373,8 @@ impl Ending {
         }
         let again = match (tally.failed, tally.skipped) {
             (0, 0) => None,
-            (0, _) => Some("to try again what was skipped, once its reason is gone"),
-            _ => Some("to run again what failed"),
+            (0, _) => Some("to run skipped trials again, once the reason is gone"),
+            _ => Some("to run failed trials again"),
         };
         if let Some(what) = again {
             writeln!(out, "{what}: disklab run --resume {name} --retry-failed")?;

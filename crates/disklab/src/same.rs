@@ -78,7 +78,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             let same = screen.paint("the same", Paint::Good);
             writeln!(out, "{same}: {trials}, fingerprint {fingerprint}")?;
         } else if differences.is_empty() {
-            let what = "not what was recorded, though equal as they are now";
+            let what = "not as they were recorded, though equal now";
             writeln!(out, "{}", screen.paint(what, Paint::Bad))?;
         } else {
             let count = words::count(differences.len(), "difference");
@@ -97,7 +97,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             }
         }
         if !settings.is_empty() {
-            writeln!(out, "\nthey were made differently:")?;
+            writeln!(out, "\nthe records were made differently:")?;
             settings.iter().try_for_each(|setting| writeln!(out, "  {setting}"))?;
         }
         records::print_damage(&changed, &differ, out)

@@ -69,7 +69,7 @@ pub fn trace(args: &TraceArgs, screen: &Screen) -> Result<Exit, Failure> {
     let path = match (disklab_trace::find(&raw), recorded) {
         (None, Some(name)) => {
             return Err(mistaken!(
-                "{} is gone since the trial was recorded: restore it from a copy of the record",
+                "{} was removed after the trial was recorded: restore it from a copy of the record",
                 raw.join(name).display()
             ));
         }
@@ -77,7 +77,7 @@ pub fn trace(args: &TraceArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     let name = path.file_name().unwrap_or_default();
     if disklab_record::changed(&record, outcome)?.iter().any(|file| name == file.as_str()) {
-        screen.remark(&format!("{} was changed since it was recorded", path.display()));
+        screen.remark(&format!("{} was changed after it was recorded", path.display()));
     }
     let name = |index| name_of(&record, index);
     if let Some(output) = whole_file::new_file(args.output.as_ref())? {

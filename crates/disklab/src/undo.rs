@@ -56,7 +56,10 @@ pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<UndoneChanges, 
                     UndoNews::Waits(what) => screen.remark(&format!("waiting: {what}")),
                     UndoNews::Undone(undone) => {
                         let forget = |why| {
-                            format!("{why}; if it never can be, remove {noted}, where it is noted")
+                            format!(
+                                "{why}; if it can never be undone, remove {noted}, which notes \
+                                     it"
+                            )
                         };
                         found.undone.push(Undone {
                             failed: undone.failed.clone().map(forget),

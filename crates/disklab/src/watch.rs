@@ -33,7 +33,7 @@ pub struct Args {
 pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if screen.json {
         return Err(Failure::mistaken(
-            "--json: there is no end to what is watched; `disklab show --json` says what there is",
+            "--json: watch has no end and prints no document; use `disklab show --json`",
         ));
     }
     let folder = records::find(&args.run)?;
@@ -57,8 +57,7 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let tally = Tally::new(&record);
     if tally.missing() > 0 {
         let name = records::name_in_shell(&folder);
-        screen
-            .remark(&format!("nobody runs it any more; to continue: disklab run --resume {name}"));
+        screen.remark(&format!("the run has stopped; to continue: disklab run --resume {name}"));
     }
     Ok(if tally.is_whole() { Exit::Ok } else { Exit::Failed })
 }

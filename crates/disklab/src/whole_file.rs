@@ -13,7 +13,7 @@ pub fn new_file(output: Option<&PathBuf>) -> Result<Option<&Path>, Failure> {
     let output = output.map(PathBuf::as_path).filter(|output| *output != Path::new("-"));
     match output.filter(|output| output.symlink_metadata().is_ok()) {
         Some(taken) => {
-            Err(mistaken!("{} is there already; name a new file with -o", taken.display()))
+            Err(mistaken!("{} exists already; name a new file with -o", taken.display()))
         }
         None => Ok(output),
     }

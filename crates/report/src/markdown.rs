@@ -132,11 +132,7 @@ fn failures(out: &mut Vec<String>, source: &ReportSource, metric: &Metric) {
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
-        out.push(
-            "\nTrials without a result, or with no more than that it takes longer than their \
-             limit:\n"
-                .to_owned(),
-        );
+        out.push("\nTrials without a result, or that timed out at their limit:\n".to_owned());
         out.extend(failures.iter().map(|failure| format!("- {}", plain(failure))));
     }
 }

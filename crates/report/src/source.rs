@@ -192,10 +192,10 @@ impl<'a> ReportSource<'a> {
             let (all, missing) = (trials.all(), trials.missing());
             let run = if several { format!("The run {record}") } else { "This run".to_owned() };
             let rest = if report.goes_on {
-                "; it went on while this was made. Verdicts are of what there was".to_owned()
+                "; it went on while this was made. Verdicts are of the trials until then".to_owned()
             } else {
                 format!(
-                    ", and nobody ran it on while this was made; disklab run --resume {} does",
+                    ", and nobody continued it while this was made; disklab run --resume {} does",
                     in_shell(record)
                 )
             };

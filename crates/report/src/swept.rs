@@ -68,7 +68,7 @@ pub fn over_numbers<'s, 'a>(
     let cells = all(source);
     let axes = axes(&cells);
     if axes.is_empty() {
-        let why = "No axis of these cells goes over numbers.";
+        let why = "No axis of these cells is numeric.";
         return Err(Nothing::Elsewhere(why.to_owned()));
     }
     Ok((cells, axes))
@@ -219,7 +219,8 @@ impl Along<'_, '_> {
         };
         // With one seed each, the first choice is first in all of its seeds.
         let of_one = all().all(|choice| choice.results().count() < 2);
-        let caution = if of_one { " (one seed each: another may say otherwise)" } else { "" };
+        let caution =
+            if of_one { " (one seed each: another seed may give another result)" } else { "" };
         sentence.map(|sentence| sentence + caution)
     }
 

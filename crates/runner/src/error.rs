@@ -21,19 +21,19 @@ pub enum Error {
     #[error("cannot run {program}: {cause}; {}", advice(cause))]
     Tool { program: String, cause: io::Error },
     #[error(
-        "a guest's memory finds no place: it can be neither in /dev/shm nor in {}, which are full, \
-         mounted noexec, or read-only; remount one of them, or put the cache elsewhere \
+        "there is no place for a guest's memory: neither /dev/shm nor {} can hold it, since they \
+         are full, mounted noexec, or read-only; remount one of them, or put the cache elsewhere \
          (XDG_CACHE_HOME)",
         trial.display()
     )]
     NoPlaceForMemory { trial: PathBuf },
     #[error(
-        "fio at {} says that it is {found:?}: trials want fio {oldest} or newer, whose reports \
-         tell the percentiles that are compared; install a newer one", path.display()
+        "fio at {} reports the version {found:?}; trials need fio {oldest} or newer, whose reports \
+         have the percentiles that are compared; install a newer one", path.display()
     )]
     Fio { found: String, path: PathBuf, oldest: String },
     #[error(
-        "{} has {free} free; the trial needs {needed}, and {margin} are to stay free: nothing was \
+        "{} has {free} free; the trial needs {needed}, and {margin} must stay free: nothing was \
          written",
         path.display()
     )]
@@ -57,19 +57,19 @@ pub enum Error {
     #[error("the check of power cut {number} was killed: {reason}")]
     CheckKilled { number: usize, reason: String },
     #[error(
-        "{}: it is no longer the disk that the run began with; nothing more was written to it, \
-         and what has not run can follow with that disk (--resume)",
+        "{}: it is no longer the disk that the run began with; nothing more was written to it, and \
+         the remaining trials can run with that disk (--resume)",
         disk.display()
     )]
     OtherDisk { disk: PathBuf },
     #[error(
-        "{}: it was there when the run began, and no longer is ({cause}); what has not run can \
-         follow when it is back (--resume)",
+        "{}: it was there when the run began, and no longer is ({cause}); the remaining trials can \
+         run when it is back (--resume)",
         disk.display()
     )]
     NoDisk { disk: PathBuf, cause: Box<disklab_block_devices::Error> },
     #[error(
-        "not all that was changed on this machine could be undone; {} still has it, and `disklab \
+        "some changes of this machine could not be undone; {} still notes them, and `disklab \
          clean` tries again",
         journal.display()
     )]

@@ -186,7 +186,7 @@ impl Words<'_> {
             format!("This is a guess from {trials}: fewer than {FEWEST} give no verdict")
         } else {
             format!(
-                "In {open} of {} it is open after {trials} whether {name} is behind the best",
+                "In {open} of {}, {trials} do not decide whether {name} is behind the best",
                 self.cells(self.choice.judged)
             )
         };

@@ -59,8 +59,8 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
             format!("{text}; {per_request}, so that these do not add up to the first two")
         } else {
             format!(
-                "{text}; how long it queued is not known: {per_request}, and no closing record \
-                 tells it"
+                "{text}; the queueing time is not known: {per_request}, and no closing record has \
+                 it"
             )
         };
     }

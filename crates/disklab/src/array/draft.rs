@@ -43,13 +43,13 @@ impl Draft {
             let reason = match group.layout {
                 Some(_) => group.name.clone(),
                 None => {
-                    format!("{}; its profile is not known here: change `join` to it", group.name)
+                    format!("{}; disklab does not know its profile: set `join` to it", group.name)
                 }
             };
             (group.layout.unwrap_or(guess), reason, members.clone())
         } else {
-            let reason =
-                "no two disks of this machine are joined: all of them, as they could be".to_owned();
+            let reason = "no two disks of this machine form an array: this file joins all of them"
+                .to_owned();
             (guess, reason, disks.to_vec())
         };
         let layout =
@@ -59,7 +59,7 @@ impl Draft {
         let mut remarks: Vec<String> = others
             .map(|(group, members)| {
                 let paths: Vec<&str> = members.iter().map(|disk| disk.path.as_str()).collect();
-                format!("also there: {} on {}", group.name, paths.join(", "))
+                format!("also on this machine: {} on {}", group.name, paths.join(", "))
             })
             .collect();
         remarks.extend(unasked.into_iter().map(|tool| format!("not asked: {tool}")));
@@ -77,13 +77,10 @@ impl Draft {
             format!("    \"{device}\", # {}\n", visible(&words(disk)))
         };
         format!(
-            "# Drafted by `disklab array new --from-machine`: {}.\n\
-             {}\
-             # Each device is a stand-in of the lab, nearest in kind and size. Measure your own:\n\
-             # disklab calibrate PATH -o lab/devices/NAME.toml, and write NAME here.\n\
-             summary = \"{} of this machine, {layout}\"\n\
-             join = \"{layout}\"\n\
-             devices = [\n{}]\n",
+            "# Drafted by `disklab array new --from-machine`: {}.\n{}# Each device is the lab's \
+             nearest in kind and size. To measure a disk of your own:\n# disklab calibrate PATH -o \
+             lab/devices/NAME.toml, and write NAME here.\nsummary = \"{} of this machine, \
+             {layout}\"\njoin = \"{layout}\"\ndevices = [\n{}]\n",
             visible(&self.reason),
             remarks.collect::<String>(),
             count(self.disks.len(), "disk"),
@@ -138,7 +135,8 @@ fn nearest(devices: &BTreeMap<String, Device>, disk: &ListedDisk) -> Result<Stri
     found.map(|device| device.name.clone()).ok_or_else(|| {
         let kind = if disk.rotational { "turns" } else { "does not turn" };
         format!(
-            "the lab has no device that could stand in for {}, which {kind}; calibrate it first",
+            "no device of the lab is like {}, which {kind}; measure the disk with `disklab \
+             calibrate` first",
             disk.path
         )
     })

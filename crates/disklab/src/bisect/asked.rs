@@ -73,7 +73,7 @@ impl BisectionQuestion {
         let used = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
         if used {
             return Err(mistaken!(
-                "--out: {} holds something that is no bisection; name a new folder",
+                "--out: {} holds files that are no bisection; name a new folder",
                 folder.display()
             ));
         }
@@ -103,7 +103,7 @@ impl BisectionQuestion {
     pub fn question(&self, home: &Home, commit: &str) -> Result<Question, Failure> {
         let kernel = Axis::Kernel.as_str();
         if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
-            return Err(mistaken!("--cell kernel=...: kernels are what is bisected; leave it out"));
+            return Err(mistaken!("--cell kernel=...: bisect chooses the kernels; leave this out"));
         }
         let suffix = if self.btrfs == Btrfs::Policies { WITH_POLICIES } else { "" };
         let (tree, commit) = (self.repository.display(), Revision::short(commit));
@@ -128,7 +128,7 @@ impl BisectionQuestion {
         if several.is_empty() {
             return Ok(question);
         }
-        let what = "one cell is bisected, and the suite has several; give with it";
+        let what = "bisect runs one cell, and the suite has several; add";
         Err(mistaken!("{what}{}", several.concat()))
     }
 

@@ -82,15 +82,15 @@ impl Ends {
     ) -> Result<EndsSeen, Failure> {
         let (first, second) = (TrialCounts::read(good), TrialCounts::read(bad));
         if first.ok == 0 {
-            let what = "no trial of the good end gave a result, so that there is nothing to hold \
-                others against";
+            let what = "no trial of the good end gave a result, so that nothing can be compared \
+                        with it";
             return Err(cannot!("{what}: {}", first.reason));
         }
         if second.ok == 0 {
             if first.failed == 0 {
                 return Ok(EndsSeen::Apart(Self::Failure { reason: second.reason }));
             }
-            let what = "all trials of the bad end fail, and some of the good one's";
+            let what = "all trials of the bad end fail, and some of the good end fail too";
             return Ok(EndsSeen::Open(what.to_owned()));
         }
         let comparisons = comparisons(good, bad)?;
@@ -119,12 +119,18 @@ impl Ends {
     pub fn in_words(&self, metric: &Metric) -> String {
         match self {
             Self::Numbers { change, better, .. } => {
-                let what =
-                    if *better { "better: what is looked for is what made it so" } else { "worse" };
+                let what = if *better {
+                    "better: bisect searches for the commit that improved it"
+                } else {
+                    "worse"
+                };
                 let (change, interval) = answer::change_and_interval(Some(*change));
                 format!("the bad end is {what}; {}: {change} ({interval})", metric.name())
             }
-            Self::Failure { reason } => format!("what is looked for is why trials fail: {reason}"),
+            Self::Failure { reason } => format!(
+                "bisect searches for the commit that makes trials \
+                                                 fail: {reason}"
+            ),
         }
     }
 

@@ -110,7 +110,7 @@ impl FromFioArgs {
                     points.into_iter().filter(|point| point.doubts.is_empty()).collect();
                 if points.is_empty() {
                     return Err(mistaken!(
-                        "nothing of {drive} can be fitted: {}",
+                        "no results of {drive} can be fitted: {}",
                         points_such_as(&impossible)
                     ));
                 }
@@ -122,7 +122,7 @@ impl FromFioArgs {
                 Err(mistaken!("--drive: {}", unknown("drive", drive, known)))
             }
             ([], _) => Err(mistaken!(
-                "{}: no results of fio at several depths are in it{}",
+                "{}: it holds no results of fio at several depths{}",
                 path.display(),
                 found.passed_over.iter().flat_map(|reason| ["\n", reason]).collect::<String>()
             )),
@@ -286,9 +286,9 @@ pub fn fitted(
         Some(format!("not determined, and left as it was: {}: {why}", number.key))
     }));
     let mut warnings: Vec<String> =
-        unreadable.iter().map(|reason| format!("passed over: {reason}")).collect();
+        unreadable.iter().map(|reason| format!("skipped: {reason}")).collect();
     if !impossible.is_empty() {
-        warnings.push(format!("passed over: {}", points_such_as(&impossible)));
+        warnings.push(format!("skipped: {}", points_such_as(&impossible)));
     }
     warnings.extend(does_not_describe(&fit));
     for warning in &warnings {
@@ -325,7 +325,10 @@ pub fn fitted(
     let plain = found.sheet.file(&head, &found.summary, &size, family);
     let file = format!("{plain}{}{}", sources.ranges(), sources.host());
     if let Err(mistakes) = read_back(name, &file) {
-        return Err(cannot!("what was fitted makes no device:\n{mistakes}\nof:\n{file}"));
+        return Err(cannot!(
+            "the fitted numbers make no valid device:\n{mistakes}\nThe file \
+                            was:\n{file}"
+        ));
     }
     Ok(FittedDevice { found, file, document })
 }

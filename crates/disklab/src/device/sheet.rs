@@ -117,14 +117,14 @@ impl Draft {
         let lines = match &base.model {
             Model::Hdd(_) if numbers.is_ssd() => {
                 return Err(format!(
-                    "--write-rate, --read-iops and --read-latency are of SSDs, and {} is a hard \
+                    "--write-rate, --read-iops and --read-latency are for SSDs, and {} is a hard \
                      disk",
                     base.name
                 ));
             }
             Model::Ssd(_) if numbers.is_hard_disk() => {
                 return Err(format!(
-                    "--rpm, --seek and --cache are of hard disks, and {} is an SSD",
+                    "--rpm, --seek and --cache are for hard disks, and {} is an SSD",
                     base.name
                 ));
             }
@@ -229,7 +229,10 @@ fn ssd_lines(
         let each = 1_000_000_000 / u64::from(iops.max(1));
         let data = 4096 * 1_000_000_000 / link.0.max(1);
         let command = each.checked_sub(data).ok_or_else(|| {
-            format!("--read-iops {iops}: reads of 4 KiB are more than the link moves, {link}")
+            format!(
+                "--read-iops {iops}: reads of 4 KiB at this rate exceed the rate of the link, \
+                     {link}"
+            )
         })?;
         lines.push((
             "link_command",
@@ -248,8 +251,8 @@ impl Draft {
         let program = row * 1_000_000_000 / u128::from(wanted.0.max(1));
         if !(10_000..=100_000_000).contains(&program) {
             return Err(mistaken!(
-                "--write-rate {wanted}: the {} dies of {} do not write at such a rate; name \
-                 another device with --like",
+                "--write-rate {wanted}: the {} dies of {} cannot write at this rate; name another \
+                 device with --like",
                 ssd.dies(),
                 self.like
             ));

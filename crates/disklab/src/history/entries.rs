@@ -36,7 +36,7 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
                 let others = records_of_suite(target, by, screen).len();
                 if others > 0 {
                     screen.remark(&format!(
-                        "{target} is the record of that name; {} of a suite of that name",
+                        "{target} is taken as the record of that name; {} of a suite of that name",
                         match others {
                             1 => "one record is also".to_owned(),
                             _ => format!("{others} records are also"),
@@ -66,7 +66,7 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
     });
     if all.len() < 2 {
         return Err(mistaken!(
-            "there is one record only, {}; a history has two or more: run the suite again",
+            "there is only one record, {}; a history needs at least two: run the suite again",
             all.first().map_or("none", |entry| entry.name.as_str())
         ));
     }

@@ -22,22 +22,25 @@ impl std::str::FromStr for Pattern {
         let mut rest = text;
         while let Some(open) = rest.find('{') {
             let (letters, from) = rest.split_at(open);
-            let close = from.find('}').ok_or_else(|| format!("`{from}`: there is no `}}`"))?;
+            let close = from.find('}').ok_or_else(|| {
+                format!(
+                    "`{from}`: the closing `}}` is \
+                                                              missing"
+                )
+            })?;
             let name = &from[1..close];
             if name.is_empty()
                 || !name.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter))
             {
                 return Err(format!(
-                    "`{{{name}}}`: a name is wanted, of letters, digits, `_` and `-`"
+                    "`{{{name}}}`: a name consists of letters, digits, `_` and `-`"
                 ));
             }
             if parts.iter().any(|part| *part == PatternPart::Name(name.to_owned())) {
-                return Err(format!("`{{{name}}}` stands there twice"));
+                return Err(format!("`{{{name}}}` occurs twice"));
             }
             if letters.is_empty() && matches!(parts.last(), Some(PatternPart::Name(_))) {
-                return Err(format!(
-                    "`{{{name}}}`: something has to part it from the name before it"
-                ));
+                return Err(format!("`{{{name}}}`: put text between it and the name before it"));
             }
             if !letters.is_empty() {
                 parts.push(PatternPart::Letters(letters.to_owned()));
@@ -46,7 +49,7 @@ impl std::str::FromStr for Pattern {
             rest = &from[close + 1..];
         }
         if parts.is_empty() {
-            return Err("no name in braces is in it, such as {policy}".to_owned());
+            return Err("it contains no name in braces, such as {policy}".to_owned());
         }
         if !rest.is_empty() {
             parts.push(PatternPart::Letters(rest.to_owned()));

@@ -170,8 +170,9 @@ fn read(there: &NamedFile) -> Result<FileContent, String> {
         (_, Claimed::Beside) => return Ok(FileContent::Beside),
         (Some(format), Claimed::Results) => format,
         _ if *named => {
-            return Err("it is none of the formats known here; `disklab import --help` lists them"
-                .to_owned());
+            return Err(
+                "the format is unknown; `disklab import --help` lists the known formats".to_owned()
+            );
         }
         _ => return Ok(FileContent::Unknown),
     };

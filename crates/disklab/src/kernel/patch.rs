@@ -71,7 +71,7 @@ pub fn patch(args: &PatchArgs, screen: &Screen) -> Result<Exit, Failure> {
     screen.present(&json!({ "version": version.to_string(), "files": files }), |out| {
         files.iter().try_for_each(|file| writeln!(out, "{}", file.display()))?;
         let all = args.out.join("*.patch");
-        Ok(writeln!(out, "they fit Linux {version}: git am {}", all.display())?)
+        Ok(writeln!(out, "the patches fit Linux {version}: git am {}", all.display())?)
     })?;
     Ok(Exit::Ok)
 }
@@ -97,8 +97,8 @@ fn author_of_git() -> Result<String, Failure> {
     let author = found.map(|(name, mail)| format!("{name} <{mail}>"));
     author.and_then(|author| check(&author).ok()).ok_or_else(|| {
         mistaken!(
-            "a patch names who sends it, and git knows no user.name and user.email; \
-             say --author \"Name <mail@host>\""
+            "a patch needs an author, and git has no user.name and user.email; add --author \"Name \
+             <mail@host>\""
         )
     })
 }

@@ -47,7 +47,7 @@ impl<'a> BuildProgress<'a> {
             }
             BuildStep::Preparing { what } => self.begin(&what),
             BuildStep::Inserting { files, patches } => self.begin(&format!(
-                "putting in the disks and the clock (files: {files}, patches: {patches})"
+                "inserting the disk driver and the clock (files: {files}, patches: {patches})"
             )),
             BuildStep::Compiling { done, total, remaining } => {
                 let left = remaining

@@ -66,29 +66,26 @@ pub fn traced(args: &RecordStartupArgs, screen: &Screen) -> Result<Vec<u8>, Fail
     match ended(&mut strace, file.path(), screen)? {
         TraceEnd::Well => {}
         TraceEnd::Leaving => screen.remark(
-            "it ended and left processes running, which go on: what they did until then is \
-             recorded, and a start-up is over when the \
-             command ends",
+            "it ended and left processes running: the recording has their actions until then, \
+             since a start-up ends with its command",
         ),
         TraceEnd::Badly(how) => {
             return Err(mistaken!(
-                "{} failed under strace ({how}): only a start that ends well \
-                can be recorded",
+                "{} failed under strace ({how}): only a successful start can be recorded",
                 args.command.join(" ")
             ));
         }
         TraceEnd::Never => {
             return Err(mistaken!(
-                "{} did not end within {} s: a start-up is over when the \
-                command ends; let it end as soon as it is ready, \
-                 as `xterm -e /bin/true` does",
+                "{} did not end within {} s: a start-up ends with its command; make it end as soon \
+                 as it is ready, as `xterm -e /bin/true` does",
                 args.command.join(" "),
                 LIMIT.as_secs()
             ));
         }
     }
     std::fs::read(file.path())
-        .map_err(|e| cannot!("what strace wrote, {}: {e}", file.path().display()))
+        .map_err(|e| cannot!("cannot read the output of strace, {}: {e}", file.path().display()))
 }
 
 /// The way in which the command ended.
@@ -137,8 +134,8 @@ fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<TraceEnd,
         if !told && begun.elapsed() > SOON {
             told = true;
             screen.remark(&format!(
-                "it has run for {} s; a start-up is over when the command ends, and is waited \
-                 for up to {} s",
+                "it has run for {} s; a start-up ends with its command, and disklab waits for up \
+                 to {} s",
                 SOON.as_secs(),
                 LIMIT.as_secs()
             ));

@@ -81,14 +81,13 @@ impl Needed {
         }
         if !places.is_empty() {
             let places = places.into_iter().collect::<Vec<_>>().join(", ");
-            let what = format!("what it used in {places} is left out: that is on no disk");
+            let what = format!("files in {places} are left out: they are on no disk");
             needed.left_out.push(what);
         }
         if let Some(first) = gone.first() {
             let count = gone.len();
             needed.left_out.push(format!(
-                "{count} names that are not there any more, or not on a disk, are left out, \
-                 {first} first"
+                "{count} names that no longer exist, or are on no disk, are left out, {first} first"
             ));
         }
         needed

@@ -77,7 +77,7 @@ pub struct Start {
 pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result<Start, Failure> {
     let say = |event: Event<'_>| {
         if let Event::Preparing { .. } = event {
-            screen.remark("putting its files on a disk, and starting it in a guest");
+            screen.remark("copying its files to a disk, and starting it in a guest");
         }
     };
     let arrays = [SWIFT, COMPARED[0].1, COMPARED[1].1];

@@ -88,7 +88,10 @@ impl VerdictArgs {
         }
         if let Some(other) = self.metric.iter().find(|metric| matches!(metric, Metric::Other(_))) {
             let known = Metric::known();
-            return Err(mistaken!("--metric: there is no `{}`; there are {known}", other.name()));
+            return Err(mistaken!(
+                "--metric: unknown metric `{}`; the known ones are {known}",
+                other.name()
+            ));
         }
         let seeds = question.suite.seeds();
         let budget = seeds.count() as usize;
@@ -149,7 +152,7 @@ pub fn run(
         let mut still = undecided(&Record::open(writer.folder())?, until, upto)?;
         // If one side has no result at all, more seeds would not give one.
         still.retain(|open| open.has_both);
-        screen.remark(&format!("{} open after seed {upto}", count(still.len(), "verdict")));
+        screen.remark(&format!("{} undecided after seed {upto}", count(still.len(), "verdict")));
         if still.is_empty() {
             break;
         }
@@ -177,9 +180,9 @@ pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> 
     let (spent, name) = (words::wall(Duration::from_nanos(budget.0)), name_in_shell(folder));
     let (verdicts, are) =
         (count(open.len(), "verdict"), if open.len() == 1 { "is" } else { "are" });
-    let head = format!("the budget of {spent} is spent, and {verdicts} {are} open:");
+    let head = format!("the budget of {spent} is spent, and {verdicts} {are} undecided:");
     let budget = budget.to_string().replace(' ', "");
-    let rest = format!("to go on: disklab run --resume {name} --budget {budget}");
+    let rest = format!("to continue: disklab run --resume {name} --budget {budget}");
     let lines = open.iter().map(|verdict| format!("  {verdict}"));
     [head].into_iter().chain(lines).chain([rest]).collect()
 }

@@ -40,7 +40,7 @@ pub fn in_words(extension: &Extension) -> String {
         first => format!("seeds {first} to {upto} are"),
     };
     format!(
-        "{added} added after a look at the results up to seed {after}: verdicts account for it \
-         (docs/METHODOLOGY.md)"
+        "{added} added after an analysis of the results up to seed {after}: verdicts account for \
+         it (docs/METHODOLOGY.md)"
     )
 }

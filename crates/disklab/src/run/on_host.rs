@@ -151,7 +151,8 @@ impl HostArgs {
             && Allow::load(None).map_or(true, |usual| usual.file != *list)
         {
             return Err(mistaken!(
-                "--resume: its disks were allowed by {0}; name that list again: --allow {0}",
+                "--resume: the record's disks were allowed by {0}; name that list again: --allow \
+                 {0}",
                 list.display()
             ));
         }
@@ -181,9 +182,9 @@ impl HostArgs {
         }
         if self.devices.is_empty() {
             return Err(mistaken!(
-                "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is \
-                 on them), or --at a folder of a mounted filesystem; `disklab devices` lists this \
-                 machine's disks"
+                "--on host needs disks: --devices /dev/sdb,/dev/sdc (all data on them is lost), or \
+                 --at and a folder of a mounted filesystem; `disklab devices` lists this machine's \
+                 disks"
             ));
         }
         let found: Result<Vec<Disk>, _> =
@@ -199,7 +200,7 @@ impl HostArgs {
         for path in &self.overwrite {
             let disk = Disk::find(path)?;
             if disks.iter().all(|known| known.number != disk.number) {
-                return Err(mistaken!("--overwrite {}: it is none of --devices", path.display()));
+                return Err(mistaken!("--overwrite {}: it is not among --devices", path.display()));
             }
         }
         let overrides = match &self.array {
@@ -244,11 +245,10 @@ fn check_namespaces() -> Result<(), Failure> {
     let program = program()?;
     disklab_guest::init::host::probe(&program).map_err(|why| {
         cannot!(
-            "{why}. They keep what a trial starts away from your files. Run it as root; or \
-            let users have them, as root: sysctl -w \
+            "{why}. Namespaces keep the programs of a trial away from your files. Run disklab as \
+             root, or permit namespaces for users; as root: sysctl -w \
              kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), \
-             kernel.unprivileged_userns_clone=1 (older Debians) or \
-             user.max_user_namespaces=10000"
+             kernel.unprivileged_userns_clone=1 (older Debians) or user.max_user_namespaces=10000"
         )
     })
 }
@@ -286,8 +286,8 @@ fn fitting(
     }
     if fit.is_empty() {
         return Err(mistaken!(
-            "--devices: {} named, and no array {of} has so many: {}; --array takes another of \
-             the lab",
+            "--devices: {} named, and no array {of} has this number: {}; name another array of the \
+             lab with --array",
             words::count(disks, "disk"),
             known.iter().join(", ")
         ));
@@ -327,10 +327,9 @@ pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
     let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|stat| stat.f_fsid);
     (filesystem(path)? == filesystem(record)?).then(|| {
         format!(
-            "the record is on the filesystem that is measured, {}: what is written of each trial \
-             while it runs, its trace above all, \
-             is written to the same disks; name a folder elsewhere by --out, or leave the trace \
-             out (--no-trace)",
+            "the record is on the measured filesystem, {}: while a trial runs, its output, mostly \
+             its trace, is written to the same disks; name a folder elsewhere with --out, or leave \
+             the trace out (--no-trace)",
             path.display()
         )
     })
@@ -340,9 +339,8 @@ pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
 pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
     match trials.iter().find(|trial| trial.kernel != NEWEST) {
         Some(trial) => Err(mistaken!(
-            "--on host: the kernel is the one that runs, and the suite asks for {}: --set \
-             kernel=newest, and boot another for \
-             another record",
+            "--on host runs on this machine's kernel, and the suite asks for {}; add --set \
+             kernel=newest, and boot another kernel for another record",
             trial.kernel
         )),
         None => Ok(()),
@@ -369,7 +367,7 @@ pub fn dry_run(
     if let (Some(last), true) = (analyses.last(), sure.len() < trials.len()) {
         writeln!(
             out,
-            "# the same with seeds up to {last}, of cells whose verdict is still open after seed \
+            "# the same with seeds up to {last}, for cells whose verdict is undecided after seed \
              {first}"
         )?;
     }

@@ -189,7 +189,7 @@ impl<'a> Progress<'a> {
                 }
             }
             Event::Undoing { news: UndoNews::Undone(Undone { failed: Some(why), what }) } => {
-                self.bar.message(&format!("not true yet: {what}: {why}"));
+                self.bar.message(&format!("not undone yet: {what}: {why}"));
             }
             Event::Undoing { news: UndoNews::Waits(what) } => {
                 self.bar.message(&format!("waiting: {what}"));

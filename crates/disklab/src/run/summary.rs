@@ -85,8 +85,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let is_judged = source.as_ref().is_some_and(|source| !source.comparisons.is_empty());
     let numbers = if is_judged {
         format!(
-            "Numbers are the estimates that verdicts rest on, and medians over seeds where nothing \
-             is compared{bars}."
+            "Numbers are the estimates of the verdicts, or medians over seeds if nothing is \
+             compared{bars}."
         )
     } else {
         format!("Numbers are medians over seeds{bars}.")

@@ -95,7 +95,8 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         files(raw, screen, &mut out)?;
     }
     if !changed.is_empty() {
-        let text = format!("changed or gone since the numbers were taken: {}", changed.join(", "));
+        let text =
+            format!("changed or removed after the numbers were taken: {}", changed.join(", "));
         writeln!(out, "{}", screen.paint(&text, Paint::Bad))?;
     }
     if let Some(raw) = &raw {

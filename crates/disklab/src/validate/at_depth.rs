@@ -124,7 +124,7 @@ impl ScoredMatrices {
             return Err(mistaken!("no load could be run:\n{}", reasons.join("\n")));
         }
         for passed_over in &matrices.passed_over {
-            screen.remark(&format!("passed over: {passed_over}"));
+            screen.remark(&format!("skipped: {passed_over}"));
         }
         matrices.summary = summary(&matrices.drives);
         Ok(matrices)
@@ -293,7 +293,7 @@ fn print_drive(drive: &ScoredDrive, screen: &Screen, out: &mut dyn Write) -> Res
     table.print(screen, "  ", out)?;
     if let Some(first) = drive.passed_over.first() {
         let points = count(drive.passed_over.len(), "point");
-        screen.prose(&format!("passed over: {points}, such as {first}"), "  ", out)?;
+        screen.prose(&format!("skipped: {points}, such as {first}"), "  ", out)?;
     }
     Ok(())
 }

@@ -75,7 +75,7 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
     let ends = ["--good", "HEAD~1", "--bad", "HEAD", "--kernel", "linux"];
     for (arguments, expected) in [
         (&["--suite", "smoke"][..], "--cell policy=... one of"),
-        (&["--suite", "smoke", "--cell", "kernel=7.3"], "kernels are what is bisected"),
+        (&["--suite", "smoke", "--cell", "kernel=7.3"], "bisect chooses the kernels"),
         (&["--suite", "smok", "--cell", "policy=pid"], "did you mean `smoke`?"),
         (
             &["--suite", "smoke", "--cell", "policy=pid", "--metric", "iopss"],
@@ -165,7 +165,7 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     assert!(found.out.contains(&commits[4]) && found.out.contains(&commits[5]), "{told}");
     assert!(!found.out.contains(&commits[3]) && !found.out.contains(&commits[6]), "{told}");
     assert!(
-        told.contains("what is looked for is why trials fail")
+        told.contains("bisect searches for the commit that makes trials fail")
             && told.contains("it does not build"),
         "{told}"
     );

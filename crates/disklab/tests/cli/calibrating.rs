@@ -76,7 +76,7 @@ fn a_file_is_measured_and_left_alone() {
     let again = run(here, &["calibrate", "disk", "-o", "hole.toml"]);
     assert_eq!(again.status, Some(2));
     assert!(
-        again.err.contains("hole.toml is there already; name a new file with -o"),
+        again.err.contains("hole.toml exists already; name a new file with -o"),
         "{}",
         again.err
     );
@@ -252,8 +252,8 @@ fn a_device_that_does_not_describe_its_drive_is_said_to() {
     assert_eq!(made.status, Some(0), "{}", made.err);
     let file = fs::read_to_string(here.join("bad.toml")).unwrap().replace("\n# ", " ");
     for said in [
-        "passed over: found/cut.json",
-        "passed over: found/failed.json",
+        "skipped: found/cut.json",
+        "skipped: found/failed.json",
         "`error` is 5",
         "the device does not describe the drive: its IOPS are off by ",
     ] {
@@ -351,7 +351,7 @@ fn results_and_options_that_contradict_each_other_are_refused() {
         ),
         (
             &["--from-fio", "impossible.csv", "--like", "desktop-1tb"],
-            "nothing of F can be fitted: impossible.csv, line 2: its numbers cannot be true \
+            "no results of F can be fitted: impossible.csv, line 2: its numbers cannot be true \
              together: p99 is 5 ms, below p50, which is 20 ms",
         ),
         (
@@ -386,8 +386,8 @@ fn an_array_is_drafted_from_what_the_machine_has() {
     let drafted = done(with_tools(here).output().unwrap());
     assert_eq!((drafted.status, drafted.err.as_str()), (Some(0), ""));
     for said in [
-        "# Drafted by `disklab array new --from-machine`: btrfs pool; its profile is not known \
-         here",
+        "# Drafted by `disklab array new --from-machine`: btrfs pool; disklab does not know \
+         its profile",
         "# not asked: mdadm is not here\n# not asked: zpool is not here\n",
         "join = \"btrfs-raid1\"\ndevices = [\n    \"nas-12tb\", # /dev/sdc: ST12000VN0008",
     ] {
@@ -399,7 +399,7 @@ fn an_array_is_drafted_from_what_the_machine_has() {
     let again = done(with_tools(here).args(["-o", "mine.toml"]).output().unwrap());
     assert_eq!(again.status, Some(2));
     assert!(
-        again.err.contains("mine.toml is there already; name a new file with -o"),
+        again.err.contains("mine.toml exists already; name a new file with -o"),
         "{}",
         again.err
     );
@@ -409,7 +409,7 @@ fn an_array_is_drafted_from_what_the_machine_has() {
     );
     assert_eq!(none.status, Some(5));
     assert!(
-        none.err.contains("lsblk, which lists disks, is not here; it is in util-linux"),
+        none.err.contains("cannot list disks: lsblk is not here; install util-linux"),
         "{}",
         none.err
     );

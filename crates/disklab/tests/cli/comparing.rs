@@ -105,7 +105,7 @@ fn a_value_is_recommended_with_its_cost() {
         ("--weight", "array=ssd-raid10=-1", "out of range (0 or more)"),
         ("--weight", "ssd-raid10", "AXIS=VALUE,...=NUMBER"),
         ("--ignore", "arrays", "there are array, policy, workload"),
-        ("--ignore", "array", "of one cell and of one seed"),
+        ("--ignore", "array", "have the same cell and the same seed"),
     ] {
         let said = refused(run(here.path(), &["compare", "eight", option, value]));
         assert!(said.contains(message), "{option} {value}: {said}");
@@ -137,7 +137,7 @@ fn too_few_seeds_are_said_to_be() {
     assert!(compare.out.contains("seed 1 of devid: the guest kernel panicked"), "{}", compare.out);
     for (arguments, message) in [
         (&["compare", "no-such"][..], "no-such"),
-        (&["compare", fixture::NAME, "--alpha", "2"], "between 0 and 1"),
+        (&["compare", fixture::NAME, "--alpha", "2"], "out of range (more than 0, less than 1)"),
         (&["compare", fixture::NAME, "--smallest-effect", "x"], "per cent"),
         (&["compare", fixture::NAME, "--metric", "speed"], "speed"),
     ] {

@@ -84,8 +84,8 @@ fn a_number_that_does_not_follow_from_its_raw_files_is_named() {
         text.replacen(&first, "\"iops\":68400.0", 1)
     });
     let named = format!(
-        "false, hdd-raid1+randread-4k-qd1+pid+s1: sample.iops is 68400.0 in its line; by its raw \
-         files, {iops}"
+        "false, hdd-raid1+randread-4k-qd1+pid+s1: sample.iops is 68400.0 in its line, and \
+         {iops} by its raw files"
     );
     for verb in [
         &["audit", "false"][..],
@@ -119,7 +119,7 @@ fn a_number_that_does_not_follow_from_its_raw_files_is_named() {
 }
 
 /// Words of which every message about a damaged record contains one.
-const SAYS: [&str; 18] = [
+const SAYS: [&str; 19] = [
     "TOML parse error",
     "not the outcome of a trial",
     "digest",
@@ -128,15 +128,16 @@ const SAYS: [&str; 18] = [
     "cannot read",
     "was changed",
     "were changed",
-    "not what was recorded",
+    "not as they were recorded",
     "is gone",
-    "changed or gone since",
+    "was removed",
+    "changed or removed after",
     "not the count of a record's lines",
     "cannot be read",
     "is not text",
     "schema",
     "has an outcome of",
-    "is not whole",
+    "is incomplete",
     "differs",
 ];
 

@@ -66,7 +66,7 @@ fn a_device_is_written_to_the_lab_and_fits_its_sheet() {
     // A second run does not replace the file without --overwrite.
     let again = own(&IRONWOLF);
     assert_eq!(again.status, Some(2));
-    assert!(again.err.contains("is there already") && again.err.contains("--overwrite"));
+    assert!(again.err.contains("exists already") && again.err.contains("--overwrite"));
     let replaced: Vec<&str> = IRONWOLF.iter().copied().chain(["--overwrite"]).collect();
     assert_eq!(own(&replaced).status, Some(0));
 }
@@ -118,7 +118,7 @@ fn numbers_that_make_no_device_are_refused() {
     assert!(
         wrong(&["--like", "nas-4tb", "--read-iops", "90000"]).contains("are of SSDs, and nas-4tb")
     );
-    assert!(wrong(&["--like", "sata-ssd-1tb", "--rpm", "7200"]).contains("are of hard disks"));
+    assert!(wrong(&["--like", "sata-ssd-1tb", "--rpm", "7200"]).contains("are for hard disks"));
     let physics = wrong(&["--like", "nas-4tb", "--seek", "90ms"]);
     assert!(physics.contains("hdd.seek_average: 90 ms"), "{physics}");
     assert!(wrong(&["--like", "sata-ssd-1tb", "--read-latency", "5us"]).contains("leaves no time"));

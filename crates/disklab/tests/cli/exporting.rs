@@ -87,7 +87,7 @@ fn mistakes_are_told() {
     let export = |arguments: &[&str]| run(here.path(), &[&["export"], arguments].concat());
     assert!(refused(export(&["nothing", "-o", "tables"])).contains("there is no run `nothing`"));
     fs::write(here.path().join("file"), "").expect("a file");
-    assert!(refused(export(&[fixture::NAME, "-o", "file"])).contains("is there and is no folder"));
+    assert!(refused(export(&[fixture::NAME, "-o", "file"])).contains("exists and is no folder"));
     assert_eq!(export(&[fixture::NAME]).status, Some(2), "where to is not said");
     assert!(
         refused(export(&[fixture::NAME, "-o", "tables", "--table", "trace"])).contains("traces")
@@ -98,7 +98,8 @@ fn mistakes_are_told() {
     let other = format!("elsewhere/records/{}", fixture::NAME);
     let twice = refused(export(&[fixture::NAME, &other, "-o", "tables"]));
     assert!(
-        twice.contains("have one suite and one name") && !here.path().join("tables").exists(),
+        twice.contains("have the same suite and the same name")
+            && !here.path().join("tables").exists(),
         "{twice}"
     );
     fs::write(here.path().join(format!("records/{}/trials.jsonl", fixture::NAME)), "?\n")

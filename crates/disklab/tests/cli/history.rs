@@ -136,7 +136,7 @@ fn wrong_input_is_named() {
     let here = tempfile::tempdir().expect("a folder");
     fixture::seeds_record(here.path(), "only", 2, 1.0);
     assert!(
-        refused(run(here.path(), &["history", "quick"])).contains("there is one record only, only")
+        refused(run(here.path(), &["history", "quick"])).contains("there is only one record, only")
     );
     let unknown = refused(run(here.path(), &["history", "qwick"]));
     assert!(unknown.contains("no record in ./records is of a suite of that name"), "{unknown}");

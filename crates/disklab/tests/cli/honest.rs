@@ -88,7 +88,10 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
     ] {
         let done = crate::run(here.path(), &command);
         let told = flat(&format!("{}{}", done.out, done.err));
-        assert!(told.contains("measured twice, may differ by"), "{command:?}: {told}");
+        assert!(
+            told.contains("measurements of the same trial may differ by"),
+            "{command:?}: {told}"
+        );
     }
     let id = &record.lines()[0].trial;
     let shown = flat(&crate::run(here.path(), &["show", "a", id]).out);
@@ -157,7 +160,7 @@ fn a_budget_ends_a_run_with_what_is_open() {
     assert_eq!(dry.status, Some(0), "{}", dry.err);
     let last = dry.out.lines().last().unwrap_or_default();
     assert!(
-        last.starts_with("# the same with seeds up to 30, of cells whose verdict is still open"),
+        last.starts_with("# the same with seeds up to 30, for cells whose verdict is undecided"),
         "{last}"
     );
     assert!(dry.out.contains("+s1\n") && !dry.out.contains("+s30\n"), "{}", dry.out);

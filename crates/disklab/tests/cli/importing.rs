@@ -82,7 +82,7 @@ fn repeats_of_others_are_compared() {
     let resumed = refused(run(here.path(), &["run", "--resume", "./theirs"]));
     assert!(resumed.contains("theirs has results that were imported"), "{resumed}");
     let again = refused(run(here.path(), &["import", "results", "--out", "theirs"]));
-    assert!(again.contains("is there already"), "{again}");
+    assert!(again.contains("exists already"), "{again}");
 }
 
 #[test]
@@ -149,7 +149,10 @@ fn a_published_table() {
         here.path(),
         &["compare", "./table", "--baseline", "policy=pid", "--metric", "speed"],
     ));
-    assert!(said.contains("no trial has a number `speed`") && said.contains("bandwidth"), "{said}");
+    assert!(
+        said.contains("no trial has the number `speed`") && said.contains("bandwidth"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn what_is_no_result() {
     assert!(fifo.is_ok_and(|status| status.success()), "mkfifo");
     for (name, said) in [
         ("no-such", "No such file"),
-        ("empty.json", "none of the formats"),
+        ("empty.json", "the format is unknown"),
         ("cut.json", "line 4"),
         ("head.csv", "no line but the names"),
         ("bad.csv", "line 2: `iops`: \"many\" is no number"),
@@ -185,7 +188,7 @@ fn what_is_no_result() {
     fs::write(path("good.json"), fio(8, 2000.0, 4000.0)).expect("a file");
     let import = run(here.path(), &["import", ".", "--out", "out"]);
     assert_eq!(import.status, Some(0), "{}", import.err);
-    assert_eq!(import.err.matches("passed over: ").count(), 7, "{}", import.err);
+    assert_eq!(import.err.matches("skipped: ").count(), 7, "{}", import.err);
     // A copy is no repeat, and neither is a repeat number that occurs twice.
     fs::copy(path("good.json"), path("copy.json")).expect("a copy");
     let copies = run(here.path(), &["import", "good.json", "copy.json", "--out", "copies"]);
@@ -207,7 +210,7 @@ fn what_is_no_result() {
         );
     }
     let said = refused(run(here.path(), &["import", "good.json", "--cell", "{a}.txt"]));
-    assert!(said.contains("--cell does not fit good.json"), "{said}");
+    assert!(said.contains("--cell: the pattern does not match good.json"), "{said}");
 }
 
 #[test]

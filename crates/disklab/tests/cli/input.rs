@@ -90,7 +90,7 @@ fn what_makes_no_sense_is_refused() {
             &["plan", "smoke", "--set", "kernel=/nonexistent"],
             "there is no built kernel at /nonexistent",
         ),
-        (&["run", "smoke", "--out", "/etc/passwd"], "--out: /etc/passwd is there and is no folder"),
+        (&["run", "smoke", "--out", "/etc/passwd"], "--out: /etc/passwd exists and is no folder"),
         (&["plan", "smoke", "--kernel", "/etc@v7.4"], "/etc is not the folder of a git repository"),
         (&["run", "smoke", "--kernel", "/tmp/a+b"], "a kernel's path cannot have `+` in it"),
         (
@@ -129,8 +129,9 @@ fn more_memory_than_there_is_is_refused() {
     for verb in ["plan", "run"] {
         let message = refused(run(here.path(), &[verb, "mine.toml"]));
         assert!(
-            message
-                .contains("mine.toml: memory: a guest is to have 256 GiB, and this machine has "),
+            message.contains(
+                "mine.toml: memory: the suite asks for 256 GiB for a guest, and this machine has "
+            ),
             "{message}"
         );
     }

@@ -79,7 +79,7 @@ const MOUNTS: &[Limit] = &[
 const RESOURCES: &[Limit] = &[
     Limit("files of 8 MiB", "ulimit -f 8192", Ending::Says(5, "`ulimit -f unlimited`")),
     Limit("300 open files", "ulimit -n 300", Ending::Well),
-    Limit("24 open files", "ulimit -n 24", Ending::Says(5, "raise it (`ulimit -n`)")),
+    Limit("24 open files", "ulimit -n 24", Ending::Says(5, "raise the limit (`ulimit -n`)")),
     Limit("1 GB of memory", "ulimit -v 1000000", Ending::Any),
     Limit("500 MB of memory", "ulimit -v 500000", Ending::Any),
     Limit("no core files", "ulimit -c 0", Ending::Well),

@@ -48,7 +48,7 @@ fn the_model_makes_an_ordinary_record_that_is_marked() {
     let guests = record(here.path());
     let refused = run(here.path(), &["compare", "m", guests.to_str().expect("a path")]);
     assert_eq!(refused.status, Some(2), "{}", refused.out);
-    assert!(refused.err.contains("the model is for searches"), "{}", refused.err);
+    assert!(refused.err.contains("the model serves searches"), "{}", refused.err);
 }
 
 /// The record of a model stands for one of guests: what is joined is the same.

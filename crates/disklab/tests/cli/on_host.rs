@@ -226,7 +226,7 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     };
     // A successful preparation leaves nothing behind.
     let uuid = "00000000-0000-4000-8000-000000000000";
-    next("# before each trial nothing of ours runs for 0 ns, and the disks are looked at");
+    next("# before each trial, disklab is idle for 0 ns and watches the disks");
     next(&format!("mkfs.btrfs -q -f -d raid1 -m raid1 -U {uuid} {}", names.replace(',', " ")));
     next("umount /mnt/pool");
     for step in
@@ -358,7 +358,7 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
             let undone = run(here.path(), &[&asked[..], &["--out", &next]].concat());
             // Changes that were noted and not made are not undone.
             assert!(
-                !is_marked && !is_set || undone.err.contains("of a run that was killed"),
+                !is_marked && !is_set || undone.err.contains("left by a killed run"),
                 "{}",
                 undone.err
             );
@@ -412,7 +412,7 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     assert!(others.err.contains("--devices"), "{}", others.err);
     let dry = resume(&["--allow", &allow, "--dry-run"]);
     assert!(
-        dry.out.contains("before each trial nothing of ours runs for 0 ns"),
+        dry.out.contains("before each trial, disklab is idle for 0 ns"),
         "{}{}",
         dry.out,
         dry.err
@@ -452,7 +452,7 @@ fn what_is_not_offered_is_not_touched() {
     refused(&["--devices", &names], "does not list it");
     refused(&["--devices", loops[0].path.to_str().expect("a name"), "--allow", &allow], "so many");
     refused(&["--devices", "/dev/null,/dev/zero", "--allow", &allow], "not a block device");
-    refused(&[], "on which disks");
+    refused(&[], "--on host needs disks");
     let twice = format!("{0},{0}", loops[0].path.display());
     refused(&["--devices", &twice, "--allow", &allow], "named twice");
     // The disk holds somebody's filesystem, and is named once.

@@ -36,7 +36,7 @@ fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
     refused(&["--array", "hdd-raid1"], &["--array is for disks"]);
     let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&pool).status();
     assert!(remounted.expect("mount").success());
-    refused(&[], &[&at, "Read-only", "a folder is made in it"]);
+    refused(&[], &[&at, "Read-only", "disklab makes a folder in it"]);
 }
 
 /// Changes a byte in every second block of a file in a disk's image; the file is `byte` throughout.

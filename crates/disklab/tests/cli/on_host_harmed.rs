@@ -240,7 +240,7 @@ fn trials_whose_programs_are_missing_are_left_out() {
     let why = outcomes.iter().find_map(|outcome| outcome.reason.clone()).expect("a reason");
     assert!(why.contains("not installed here: disklab-no-such-program"), "{why}");
     assert!(
-        done.out.contains("to try again what was skipped") && !done.out.contains("what failed"),
+        done.out.contains("to run skipped trials again") && !done.out.contains("failed trials"),
         "{}",
         done.out
     );

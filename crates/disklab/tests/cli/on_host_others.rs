@@ -256,7 +256,7 @@ fn a_record_on_the_measured_filesystem_is_told() {
     let told = |out: &Path| {
         let done = run(here, &["--at", &at, "--out", &out.display().to_string()]);
         assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
-        done.err.contains("the record is on the filesystem that is measured")
+        done.err.contains("the record is on the measured filesystem")
     };
     assert!(told(&pool.join("record")) && !told(&here.join("record")));
 }

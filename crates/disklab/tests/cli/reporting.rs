@@ -36,7 +36,7 @@ fn what_is_no_report_stays() {
     let file = here.path().join("letter.html");
     fs::write(&file, "dear all").expect("a file");
     let said = refused(run(here.path(), &["report", fixture::NAME, "-o", "letter.html"]));
-    assert!(said.contains("letter.html is there and is no report"), "{said}");
+    assert!(said.contains("letter.html exists and is no report"), "{said}");
     assert_eq!(fs::read_to_string(&file).expect("a file"), "dear all");
 }
 
@@ -51,7 +51,7 @@ fn two_trials_stand_beside_each_other_and_no_third() {
     };
     assert_eq!(with(2).status, Some(0));
     let said = refused(with(3));
-    assert!(said.contains("--trial: two stand beside each other"), "{said}");
+    assert!(said.contains("--trial: the page shows at most two trials"), "{said}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn the_ending_of_the_file_chooses_the_format() {
     assert!(run(here.path(), &titled).out.contains("## \\<Mine\\>\n"));
     fs::write(here.path().join("photo.png"), b"\x89PNG\r\n\x1a\nof somebody").expect("a file");
     let said = refused(run(here.path(), &["report", "eight", "-o", "photo.png"]));
-    assert!(said.contains("is there and is no report"), "{said}");
+    assert!(said.contains("exists and is no report"), "{said}");
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn a_damaged_file_is_named_where_another_record_has_it_whole() {
         assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
         assert!(
             done.err.contains(
-                "requests.trace.gz is not what was recorded of it; another record's was taken"
+                "requests.trace.gz was changed after it was recorded; the copy of another record was taken"
             ) && done.err.contains("records/damaged/"),
             "{}",
             done.err

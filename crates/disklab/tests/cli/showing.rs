@@ -192,17 +192,13 @@ fn raw_output_that_was_changed_is_told() {
     assert_eq!(show()["raw_changed"], serde_json::json!(["disks.json", "fio.json"]));
     let text = run(here.path(), &["show", "a", TRIAL]).out;
     assert!(
-        text.contains("changed or gone since the numbers were taken: disks.json, fio.json"),
+        text.contains("changed or removed after the numbers were taken: disks.json, fio.json"),
         "{text}"
     );
     // A changed record is not the same as itself.
     let same = run(here.path(), &["same", "a", "a"]);
     assert_eq!(same.status, Some(1));
-    assert!(
-        same.out.starts_with("not what was recorded, though equal as they are now\n"),
-        "{}",
-        same.out
-    );
+    assert!(same.out.starts_with("not as they were recorded, though equal now\n"), "{}", same.out);
 }
 
 /// An unreadable line of another trial does not affect an intact trial; one of the trial itself

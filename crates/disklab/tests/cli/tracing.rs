@@ -30,7 +30,7 @@ fn a_file_is_there_once_it_is_whole_and_nobodys_is_replaced() {
     let mine = here.path().join("mine.csv");
     fs::write(&mine, "mine").expect("room");
     let said = refused(run(here.path(), &["trace", "a", TRIAL, "-o", "mine.csv"]));
-    assert!(said.contains("mine.csv is there already"), "{said}");
+    assert!(said.contains("mine.csv exists already"), "{said}");
     assert_eq!(fs::read_to_string(&mine).expect("a file"), "mine");
     let done = run(here.path(), &["trace", "a", TRIAL, "-o", "requests.csv"]);
     assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
@@ -61,7 +61,7 @@ fn of_a_damaged_trace_what_can_be_read_is_printed() {
     let done = run(here.path(), &["trace", "a", TRIAL]);
     assert_eq!((done.status, done.out.as_str()), (Some(2), CSV));
     assert!(
-        done.err.contains("requests.trace.gz was changed since it was recorded"),
+        done.err.contains("requests.trace.gz was changed after it was recorded"),
         "{}",
         done.err
     );

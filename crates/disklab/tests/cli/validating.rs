@@ -195,7 +195,7 @@ fn what_is_left_out_is_said() {
     );
     let said = run(here, &["validate", "m.csv"]);
     for part in [
-        "passed over: 2 points, such as m.csv, line 3: its numbers cannot be true together: p99 \
+        "skipped: 2 points, such as m.csv, line 3: its numbers cannot be true together: p99 \
          is 20 us, below p50, which is 50 us",
         "left out: G: no device models it; name one by --device 'G=DEVICE'",
         "left out: H: m.csv, line 6: its numbers cannot be true together",

@@ -76,7 +76,7 @@ fn a_record_that_is_left_and_one_that_is_spoilt_end_the_watching() {
     fixture::go_on(&writer, 0);
     until("1 of 12 trials ok");
     drop(writer);
-    until("nobody runs it any more; to continue: disklab run --resume ");
+    until("the run has stopped; to continue: disklab run --resume ");
     assert_eq!(done(child.wait_with_output().expect("it ends")).status, Some(1));
 
     let writer = fixture::begun(here.path(), "spoilt");

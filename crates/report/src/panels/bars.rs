@@ -80,17 +80,16 @@ impl Bar<'_> {
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let Some(metric) = source.metrics.first() else {
-        let why = if source.groups.is_empty() { NO_TRIALS } else { "No number was asked for." };
+        let why = if source.groups.is_empty() { NO_TRIALS } else { "No number was requested." };
         return Err(why.into());
     };
     let words = html! {
-        p.says { "Bars are the numbers that verdicts rest on, or else medians over the seeds; \
-            whiskers reach from the least to the greatest seed, and ▸ where that \
-            was given up and is more; ✕ is a trial that gave no result that verdicts may rest on. \
-            The open group is the one with the greatest change, of those that are certain \
-            where any is; without any, one with a ✕. Undecided is what too few \
-            seeds tell; the remarks under " a href="#matrix" { "All cells" }
-                  " say how many would." }
+        p.says { "Bars show the numbers of the verdicts, or else medians over the seeds. Whiskers \
+            reach from the least to the greatest seed; ▸ marks a seed that timed out, whose true \
+            value is larger. ✕ is a trial without a valid result. The open group has the greatest \
+            certain change, or else the greatest change, or else a ✕. Undecided means that there \
+            are too few seeds; the remarks under " a href="#matrix" { "All cells" }
+                  " say how many would decide." }
     };
     of_groups(source, words, NO_TRIALS, |group| {
         Some((summary(source, group, metric), pieces(source, group)))

@@ -65,15 +65,15 @@ const TAIL: View = View {
     table: &[0.0, 50.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99],
 };
 
-const NONE: &str = "No trial has latencies: fio told none, or its reports are gone.";
+const NONE: &str = "No trial has latencies: fio reported none, or its reports were removed.";
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p.says { "A line is all seeds of a choice together; the band around it reaches from the \
-            least to the greatest seed. Left: every request, the fastest first. Right: the \
-            slowest, where each step is a tenth of the requests of the one before, to where one \
-            request is left. What is faster than the axis goes stands at its lower edge; the \
-            numbers have it." }
+                  least to the greatest seed. Left: every request, the fastest first. Right: the \
+                  slowest requests, where each step is a tenth of the requests of the step before, \
+                  down to one request. Latencies below the axis are drawn at its lower edge; the \
+                  table has their numbers." }
     };
     let mut any = false;
     let pieces = of_groups(source, words, NONE, |group| {

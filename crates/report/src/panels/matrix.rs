@@ -17,7 +17,7 @@ pub const PANEL: Panel =
     Panel { place: 20, name: "matrix", title: "All cells", pictures: "", draw };
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
-    let metric = source.metrics.first().ok_or("No number was asked for.")?;
+    let metric = source.metrics.first().ok_or("No number was requested.")?;
     if source.groups.is_empty() {
         return Err("The record has no trials.".into());
     }

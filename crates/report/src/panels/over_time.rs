@@ -51,14 +51,14 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let shown = Shown { pair, beside };
     let (scripts, left) = to_choose_from(source, home, &shown, &mut reading);
     let words = html! {
-        p { "The measured phase, disk by disk. A seek is a read or write that does not begin where \
-            the one that ended before it on its disk had ended." }
+        p { "The measured phase, disk by disk. A seek is a read or write that does not begin at \
+             the end of the previous one on its disk." }
         (reading.not_shown())
         div.filters hidden data-choose data-a=[shown.label(0)] data-b=[shown.label(1)] role="group"
             aria-label="Trials" {}
         p.terms hidden[!shown.is_apart()] data-apart role="status" {
-            "The axes of these two go differently far: they are not of one cell, or one is much \
-                shorter." }
+            "The axes of these two have different lengths: they are of different cells, or one is \
+             much shorter." }
         @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial"))
             ". Any two are shown by "
             code { "disklab report " (source.names().join(" ")) " --trial ID --trial ID" } "."

@@ -30,13 +30,12 @@ const LETTER: f64 = 7.2;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
-        p { "A bar is a seed: of each choice the first " (SEEDS)
-            ", where it has more. The tables have medians over all seeds, with \
-             their ranges. Counted is what the disks did while a trial measured, for whomever: a \
-             background's requests too." }
+        p { "A bar is a seed; a choice with more seeds shows its first " (SEEDS)
+            ". The tables have medians over all seeds, with their ranges. The counts include all \
+             requests while a trial measured, also those of a background." }
         (columns(source))
     };
-    of_groups(source, words, "No trial has a record of what its disks did.", |group| {
+    of_groups(source, words, "No trial has a record of the work of its disks.", |group| {
         Some((String::new(), vec![piece(&source.compared, group)?]))
     })
 }
@@ -64,25 +63,30 @@ type ServiceColumn =
     (&'static str, &'static str, fn(&DeviceSample) -> Option<f64>, fn(f64) -> String);
 
 const COLUMNS: [ServiceColumn; 4] = [
-    ("reads", "Which part of all disks' reads it served.", |disk| disk.read_share, percent),
+    ("reads", "Its share of all disks' reads.", |disk| disk.read_share, percent),
     (
         "utilisation",
-        "The part of the time in which it had a request at least.",
+        "The share of the time in which it had a request.",
         |disk| Some(disk.utilisation),
         percent,
     ),
     (
         "mean service",
-        "From when the disk began with a request to its end.",
+        "The time from the begin of a request at the disk to its end.",
         |disk| disk.service_mean_ns.map(|mean| mean.0 as f64),
         time,
     ),
-    ("mean depth", "Requests at the disk, over time.", |disk| disk.depth_mean, digits),
+    (
+        "mean depth",
+        "The mean number of requests at the disk, over time.",
+        |disk| disk.depth_mean,
+        digits,
+    ),
 ];
 
 /// A column for all disks together.
 const SWITCHES: (&str, &str) =
-    ("switches", "Of all disks: the part of reads that went to another disk than the read before.");
+    ("switches", "All disks: the share of reads that went to another disk than the read before.");
 
 /// The columns of `read_stats`, as guest-kernel/btrfs describes it.
 const OF_BTRFS: [ServiceColumn; 3] = [
@@ -105,7 +109,7 @@ const OF_BTRFS: [ServiceColumn; 3] = [
     (
         "btrfs's latency",
         "The mean of its reads, from btrfs to btrfs, since btrfs last forgot it; 0: none has ended \
-         since. Policies by latency go by it; others do not look.",
+         since. Policies by latency use it; others ignore it.",
         |disk| disk.read_stats.map(|stats| stats.checkpoint_avg_ns.0 as f64),
         time,
     ),

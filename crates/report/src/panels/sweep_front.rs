@@ -54,8 +54,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     }
     let words = html! {
         p.says { "A mark is a cell: medians over its seeds, of all values of the ranges. The line \
-            joins those that no other cell beats in both: \
-                  who wants more requests a second than one of them has to take slower ones." }
+                  joins the cells that no other cell beats in both: more requests per second than \
+                  in one of them cost slower requests." }
         @if left > 0 { p { "Not drawn: " (count(left, "more picture")) "." } }
     };
     Ok(with_words(words, sections))

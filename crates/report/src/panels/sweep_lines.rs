@@ -32,16 +32,16 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let (sections, left) = swept::sections(&along, |along, open| section(source, along, open));
     let has_samples = along.iter().take(sections.len()).any(|along| along.line.is_sampled);
     if sections.is_empty() {
-        return Err("Along no range there is more than one cell.".into());
+        return Err("No range has more than one cell.".into());
     }
     let words = html! {
         p.says { "A line is the medians of a choice over its seeds; the band around it reaches \
-            from the least to the greatest seed. Points stand in equal distances, whatever their \
-            values. A choice is first where its worst seed is better than the best seed of each \
-            other." }
-        @if has_samples { p.says { "Where numbers vary together, as samples of a hypercube do, \
-            there is a mark for each sample and no \
-                  line: neighbours differ in the other numbers, too." } }
+                  from the least to the greatest seed. Points have equal distances, for any \
+                  values. A choice is first if its worst seed is better than the best seed of each \
+                  other." }
+        @if has_samples { p.says { "If numbers vary together, as samples of a hypercube do, there \
+                                    is a mark for each sample and no line: neighbours differ in \
+                                    the other numbers too." } }
         (swept::not_drawn(left, "more line"))
     };
     Ok(with_words(words, sections))

@@ -41,7 +41,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let (cells, axes) = swept::over_numbers(source)?;
     let names: Vec<&str> = axes.iter().map(String::as_str).collect();
     if let [only] = names.as_slice() {
-        let why = format!("Only {only} goes over numbers, and two axes are needed.");
+        let why = format!("Only {only} is numeric, and two such axes are needed.");
         return Err(Nothing::Elsewhere(why));
     }
     let pairs = names.iter().enumerate();
@@ -51,8 +51,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let (sections, left) =
         swept::sections(maps, |(axes, field), open| section(source, axes, &field, open));
     let words = html! {
-        p.says { "The darker a field is, the greater its median over the seeds; where there are \
-            few fields, they have their numbers. A field that is crossed out has no result." }
+        p.says { "The darker a field is, the greater is its median over the seeds; if there are \
+                  few fields, they show their numbers. A field that is crossed out has no result." }
         (swept::not_drawn(left, "more map"))
     };
     Ok(with_words(words, sections))

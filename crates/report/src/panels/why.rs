@@ -20,19 +20,19 @@ use crate::source::{CellChoice, Group, ReportSource};
 
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
 
-const NONE: &str = "No group has two choices with what their disks did.";
+const NONE: &str = "No group has two choices with a record of their disks.";
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let baseline = source
         .baseline
         .as_deref()
-        .ok_or("There is no baseline that anything could be held against.")?;
+        .ok_or("There is no baseline to compare with.")?;
     let rule = html! {
-        p { "Said is what differs in every trial: no trial of the one has a value within the range \
-            of the other, and the medians differ by what is of interest. These are numbers beside \
-            each other; which one is the cause of which is for the reader to judge. A disk that \
-            serves several requests at once, as one of flash does, shares itself among them: the \
-            more there are, the longer each is served." }
+        p { "Listed is what differs in every trial: no trial of the one has a value within the \
+             range of the other, and the medians differ by the smallest effect of interest. The \
+             numbers do not say which of them is the cause of another. A disk that serves several \
+             requests at once, as flash does, shares itself among them: the more there are, the \
+             longer each is served." }
     };
     of_groups(source, rule, NONE, |group| explanation(source, group, baseline))
 }

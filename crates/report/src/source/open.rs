@@ -21,8 +21,8 @@ impl Records {
             records.lost.extend(lost);
             if record.torn_bytes() > 0 {
                 records.lost.push(format!(
-                    "{}: the last line of trials.jsonl is not whole; a run is writing it, or a \
-                        crash cut it off",
+                    "{}: the last line of trials.jsonl is incomplete; a run is writing it, or a \
+                     crash cut it off",
                     folder.display()
                 ));
             }
@@ -51,8 +51,8 @@ fn altered(record: &Record) -> Option<String> {
         format!(", and of {} more", count(found.len() - 1, "trial"))
     };
     Some(format!(
-        "{}: raw output was changed or is gone since the numbers were taken from it: {what} of \
-         {first}{others}; numbers and verdicts are those that were recorded, pictures may not be",
+        "{}: raw output was changed or removed after the numbers were taken from it: {what} of \
+         {first}{others}; numbers and verdicts are those that were recorded, pictures may differ",
         record.folder().display()
     ))
 }

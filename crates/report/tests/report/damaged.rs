@@ -26,7 +26,7 @@ fn a_line_that_was_cut_off() {
     let record = copy();
     change(&record.path().join("trials.jsonl"), |text| text[..text.len() - 300].to_owned());
     let page = html(record.path());
-    assert!(lost(&page).contains("the last line of trials.jsonl is not whole"), "{}", lost(&page));
+    assert!(lost(&page).contains("the last line of trials.jsonl is incomplete"), "{}", lost(&page));
     assert!(page.contains("15 of 18 trials ok, 1 failed, 2 not run"));
     // Each reason appears once.
     let matrix = between(&page, "id=\"matrix\"", "</section>");

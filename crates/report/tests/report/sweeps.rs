@@ -20,7 +20,7 @@ fn a_range_has_lines_and_a_sentence_on_its_winner() {
     let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
     // The range begins at the least value, for any order of the suite.
     let first = "over disk.2.seek: pid is first everywhere, from 1 to 4 (one seed each: another \
-                 may say otherwise).";
+                 seed may give another result).";
     for metric in ["IOPS", "p99"] {
         assert!(lines.contains(&format!("{metric} {first}")), "{lines}");
     }
@@ -30,7 +30,7 @@ fn a_range_has_lines_and_a_sentence_on_its_winner() {
     let front = between(&page, "data-panel=\"sweep-front\"", "</section>");
     // The first cell has the most IOPS and the least latency of all.
     assert!(front.contains("on the front pid, disk.2.seek 4"), "{front}");
-    let why = "Only disk.2.seek goes over numbers, and two axes are needed.";
+    let why = "Only disk.2.seek is numeric, and two such axes are needed.";
     assert!(!page.contains("sweep-map") && !page.contains(why));
     let place = tempfile::tempdir().expect("a folder");
     write_record(place.path(), &[RATIOS, POLICIES], 1, 2).expect("a record");
@@ -91,11 +91,7 @@ fn without_numbers_there_is_no_sweep() {
     with_source(&old(), |source| {
         for panel in ["sweep-lines", "sweep-map", "sweep-front"] {
             let why = pictures::find(source, panel, None, &[]).err();
-            assert_eq!(
-                why.as_deref(),
-                Some("No axis of these cells goes over numbers."),
-                "{panel}"
-            );
+            assert_eq!(why.as_deref(), Some("No axis of these cells is numeric."), "{panel}");
         }
     });
 }

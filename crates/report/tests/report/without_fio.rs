@@ -87,5 +87,5 @@ fn a_damaged_closing_record_is_none() {
         fs::write(trial.path().join("disks.json"), "{}").expect("written");
     }
     let page = html(place.path());
-    assert!(page.contains("No trial has a record of what its disks did."), "{page}");
+    assert!(page.contains("No trial has a record of the work of its disks."), "{page}");
 }

@@ -42,18 +42,19 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
         ));
     }
     let (access, wanted) = if kind.is_dir() {
-        (Access::WRITE_OK | Access::EXEC_OK, "a folder is made in it, and removed again")
+        (Access::WRITE_OK | Access::EXEC_OK, "disklab makes a folder in it, and removes it again")
     } else {
         (Access::READ_OK, "it is read")
     };
-    accessat(CWD, &path, access, AtFlags::EACCESS)
-        .map_err(|error| unusable(format!("{error}; {wanted}: name a place where you may")))?;
+    accessat(CWD, &path, access, AtFlags::EACCESS).map_err(|error| {
+        unusable(format!("{error}; {wanted}: name a place with this permission"))
+    })?;
     if kind.is_file()
         && let Some(at) = hole(&path).map_err(|error| unusable(error.to_string()))?
     {
         return Err(unusable(format!(
-            "what was never written to it, such as from {at} on, is read from no disk; name a \
-             file that is written from end to end"
+            "its unwritten parts, such as from {at} on, are read from no disk; name a file that is \
+             written from end to end"
         )));
     }
     let mut mounted = mounted(&path)?;
@@ -68,7 +69,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
     let join = join(&mounted);
     if disks.is_empty() {
         return Err(unusable(format!(
-            "it is on {} ({}), below which no disk of this machine is seen",
+            "it is on {} ({}), and no disk of this machine is found below that",
             mounted.source.as_deref().unwrap_or("nothing"),
             mounted.fstype
         )));
@@ -114,12 +115,13 @@ fn mounted(path: &Path) -> Result<MountedFilesystem, Failure> {
         .args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"])
         .arg(path)
         .env("PATH", disklab_block_devices::PATH);
-    let cannot = |why: String| cannot!("findmnt, which tells what {} is on, {why}", path.display());
+    let cannot =
+        |why: String| cannot!("cannot find the filesystem of {}: findmnt {why}", path.display());
     let out = findmnt
         .output()
         .map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
     let found: FindmntOutput = serde_json::from_slice(&out.stdout)
-        .map_err(|error| cannot(format!("says nothing of it: {error}")))?;
+        .map_err(|error| cannot(format!("gave no answer: {error}")))?;
     found
         .filesystems
         .into_iter()

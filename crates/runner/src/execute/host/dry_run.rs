@@ -25,16 +25,13 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
         "# in a mount and a process namespace of its own: mounts and programs end with the trial, \
          and the machine's files are read-only there"
             .to_owned(),
-        format!("# {UUID} stands for what is drawn when it is needed"),
-        format!("# programs are those of {}, whatever your PATH says", disklab_block_devices::PATH),
+        format!("# {UUID} stands for a UUID that is drawn when it is needed"),
+        format!("# programs are those of {}, for any PATH of yours", disklab_block_devices::PATH),
         format!(
-            "# what is changed is noted in {} first, and is undone behind each trial",
+            "# each change is noted in {} first, and is undone after each trial",
             host.state.display()
         ),
-        format!(
-            "# before each trial nothing of ours runs for {}, and the disks are looked at",
-            host.rest
-        ),
+        format!("# before each trial, disklab is idle for {} and watches the disks", host.rest),
         format!(
             "# before and behind each trial, if it is installed, and for each disk: {} DISK",
             ASKS_HEALTH.join(" ")
@@ -47,7 +44,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
         lines.push(format!("# {}: left out: {why}", trial.id));
     }
     lines.push(format!(
-        "# the order of trials is drawn; `--order {}` draws this one again",
+        "# the order of trials is random; `--order {}` repeats this order",
         host.order
     ));
     // Commands that undo the changes on the disks.
