@@ -274,9 +274,9 @@ fn pool(index: &mut CellIndex, ignored: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the axes of imported results that are left out: those with one value everywhere, those
-/// that cannot be equal on both sides of a comparison if the other axes distinguish all cells, and
-/// those whose value follows from another axis.
+/// Returns the axes of imported results that are left out. These are axes with one value
+/// everywhere, and axes whose value follows from another axis. If the other axes distinguish all
+/// cells, axes that cannot be equal on both sides of a comparison are left out too.
 fn repeated_axes(indexes: &[CellIndex], wanted: Option<&str>) -> Vec<String> {
     let mut axes: IndexSet<&str> = IndexSet::new();
     axes.extend(indexes.iter().flat_map(|index| &index.axes).map(String::as_str));

@@ -19,10 +19,11 @@ use crate::whole_file;
 /// Print every request that the disks of a trial served.
 ///
 /// csv has a line for each request, in the order in which the requests ended, and a line for each
-/// mark of a phase. The columns are: disk, operation, FUA, first sector and number of sectors (of
-/// 512 bytes), the times at which the request was submitted, started by the disk and ended (virtual
-/// ns since the guest's boot), the mark, and the depth. The depth is the number of requests that
-/// the disk had right after this request arrived, this request included.
+/// mark of a phase. The columns name the disk, the operation, FUA, the first sector and the number
+/// of sectors (of 512 bytes). Then come the times at which the request was submitted, started by
+/// the disk and ended (virtual ns since the guest's boot), the mark, and the depth. The depth is
+/// the number of requests that the disk had right after this request arrived, this request
+/// included.
 ///
 /// blkparse prints the default lines of blkparse(1), in the order of time: Q when a request arrives
 /// at its disk, D when the disk begins to serve it, C when it ends; a mark is a message (m). Fields

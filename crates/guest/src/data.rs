@@ -1,7 +1,7 @@
-//! The bytes of one disk: a sparse file, and knowledge of which parts of it are holes.
+//! The bytes of one disk: a sparse file, and a map of its written parts.
 //!
-//! A test file of 50 GiB is zeroes, and zeroes are holes: reading one is a `memset`, writing zeroes
-//! over one is nothing at all. The host's page cache never sees them.
+//! A test file of 50 GiB is zeroes, and zeroes are holes: reading one is a `memset`, and writing
+//! zeroes over one does nothing. The host's page cache never sees them.
 
 use crate::volatile::Content;
 use rustix::fs::{FallocateFlags, SeekFrom, copy_file_range, fallocate, ioctl_ficlone, seek};
@@ -61,7 +61,7 @@ impl Ranges {
     }
 }
 
-/// The data of a disk.
+/// Data of a disk.
 #[derive(Debug)]
 pub struct Data {
     file: File,
@@ -69,7 +69,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Opens or creates the file, `bytes` long, and learns its holes.
+    /// Opens or creates the file, `bytes` long, and finds its holes.
     pub fn open(path: &Path, bytes: u64) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -136,7 +136,7 @@ impl Data {
         Ok(())
     }
 
-    /// Makes `length` bytes from `at` on read as zeroes, and gives their room back to the host.
+    /// Makes `length` bytes from `at` on read as zeroes, and returns their room to the host.
     pub fn zero(&mut self, at: u64, length: u64) -> io::Result<()> {
         if !self.written.overlaps(at, at + length) {
             return Ok(());
@@ -147,7 +147,7 @@ impl Data {
     }
 }
 
-/// Looking at data, and copies of it: for power cuts.
+/// Reads and copies data, for power cuts.
 impl Data {
     /// Returns the bytes from `at` on, or None if they are zeroes.
     pub fn content(&self, at: u64, length: u64) -> io::Result<Content> {
@@ -166,8 +166,8 @@ impl Data {
         }
     }
 
-    /// Returns the blocks of so many bytes that have a part from `start` to `end` and may hold
-    /// other than zeroes.
+    /// Returns the blocks of `block` bytes that overlap `start` to `end` and may hold data other
+    /// than zeroes.
     pub fn written_blocks(&self, start: u64, end: u64, block: u64) -> Vec<u64> {
         let mut blocks = Vec::new();
         for at in (start / GRAIN..end.div_ceil(GRAIN)).map(|grain| grain * GRAIN) {
@@ -178,7 +178,7 @@ impl Data {
         blocks
     }
 
-    /// A copy in a file that must not exist.
+    /// Makes a copy in a file that must not exist.
     pub fn copy(&self, path: &Path) -> io::Result<Self> {
         let file = File::create_new(path)?;
         copy(&self.file, &file)?;
@@ -186,8 +186,8 @@ impl Data {
     }
 }
 
-/// Copies a sparse file to an empty one: a reflink where the filesystem can, else the parts that
-/// are not holes.
+/// Copies a sparse file to an empty one: a reflink if the filesystem supports it, or else the parts
+/// that are not holes.
 pub fn copy(source: &File, target: &File) -> io::Result<()> {
     if ioctl_ficlone(target, source).is_ok() {
         return Ok(());
@@ -207,7 +207,7 @@ pub fn copy(source: &File, target: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The first part of a file from `from` on that is no hole.
+/// Returns the first part of a file from `from` on that is no hole.
 fn next_extent(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     match seek(file, SeekFrom::Data(from)) {
         Ok(start) => Ok(Some(start..seek(file, SeekFrom::Hole(start))?)),
@@ -216,8 +216,8 @@ fn next_extent(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
     }
 }
 
-/// Whether all bytes are zero; looks at the first ones first, as data that is not zero mostly shows
-/// there.
+/// Returns true if all bytes are zero. It checks the first ones first, since other data mostly
+/// shows there.
 fn is_zero(bytes: &[u8]) -> bool {
     // SAFETY: Any eight bytes are a number.
     let (head, words, tail) = unsafe { bytes.align_to::<u64>() };
@@ -269,7 +269,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain array, through closing and opening the file too.
+        /// Compares with a plain array, also after closing and opening the file.
         #[test]
         fn reads_what_was_written(
             steps in prop::collection::vec((0..SIZE, 1..200_000u64, 0..5u8), 1..40)

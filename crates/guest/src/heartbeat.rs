@@ -1,5 +1,5 @@
 //! The guest's side of its heartbeat ([`disklab_protocol::heartbeat`]): a mapped page, in which the
-//! kernel stores virtual time whenever it moves.
+//! kernel stores virtual time whenever time advances.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::ptr::{self, NonNull};
 
 const PAGE: usize = 4096;
 
-/// The guest's end.
+/// The mapped page.
 #[derive(Debug)]
 pub struct HeartbeatPage(NonNull<u64>);
 
@@ -24,10 +24,11 @@ impl HeartbeatPage {
     pub fn create(folder: &Path) -> io::Result<Self> {
         let path = folder.join(disklab_protocol::names::HEARTBEAT);
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
-        // Written, not just lengthened: on a full disk this fails here, instead of killing the
-        // guest at its first beat.
+        // The page is written, and not just reserved: on a full disk this fails here, and does not
+        // kill the guest at its first beat.
         file.write_all_at(&[0; PAGE], 0)?;
-        // SAFETY: A new mapping of a page of the file, in no place of anybody's.
+        // SAFETY: This is a new mapping of a page of the file, at an address that the kernel
+        // chooses.
         let page = unsafe {
             mmap(
                 ptr::null_mut(),

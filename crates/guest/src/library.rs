@@ -279,7 +279,7 @@ impl Library {
         self.transferred(disk, "discard", result)
     }
 
-    /// Changes `blocks` of a disk's data, after telling the power cuts.
+    /// Changes `blocks` of a disk's data. The power cuts see the old and the new data.
     fn change(
         &mut self,
         disk: usize,

@@ -139,10 +139,10 @@ enum LaneStep {
 }
 
 impl<'a> Lane<'a> {
-    /// Adds the use of a name. Before it come the events up to the kernel's lookup of the name, or
-    /// up to the first access to the file, and up to the start of the last thread that was started
-    /// by then. A wait directly before the use is invisible to strace; `goes_on` says whether the
-    /// wait may be over by then.
+    /// Adds the use of a name. The events before it are those up to the kernel's lookup of the
+    /// name, or up to the first access to the file. They also include the start of the last thread
+    /// that was started by then. A wait directly before the use is invisible to strace; `goes_on`
+    /// says whether the wait may be over by then.
     fn name(
         &mut self,
         needed: &Needed,

@@ -174,9 +174,9 @@ fn replay_use(
             let start = mapping(entry, used)?;
             let size = opened(entry, used)?.metadata()?.len();
             let pages = from / PAGE..(from + bytes).min(size).div_ceil(PAGE);
-            // What was mapped as a neighbour is touched anew, as by a program that maps the file
-            // again. SAFETY: it is within the mapping, and what is read next comes from the file
-            // again.
+            // A page that was mapped as a neighbour is mapped anew, as by a program that maps the
+            // file again. SAFETY: the page is within the mapping, and the next read comes from the
+            // file again.
             unsafe {
                 let at = start.add((pages.start * PAGE) as usize).cast_mut().cast();
                 madvise(at, ((pages.end - pages.start) * PAGE) as usize, Advice::LinuxDontNeed)?;

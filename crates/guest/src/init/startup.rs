@@ -123,8 +123,8 @@ enum News {
 
 /// Makes the surroundings, and returns whether that succeeded. Others may leave the disks no time
 /// for it, and the first process must not wait for ever. Without a scheduler, a request that is not
-/// first in its plug waits as long as others plug theirs, on a device that takes one at a time
-/// (`blk_mq_dispatch_rq_list` comes before the software queues).
+/// first in its plug may wait for others. It waits as long as they plug theirs, on a device that
+/// takes one at a time (`blk_mq_dispatch_rq_list` comes before the software queues).
 fn surrounded(limit: Duration, environment: &Arc<dyn Environment>) -> Result<bool, Failure> {
     let (tell, told) = channel();
     let environment = Arc::clone(environment);

@@ -1,6 +1,6 @@
 //! Writes kuva's scenes as SVG of a third of the size: tenths of pixels suffice, and lines are
-//! relative. It writes no background, style sheet or clipping. The page and a picture that stands
-//! alone have their own background and style sheet, ids of clip paths would be the same in all
+//! relative. It writes no background, style sheet or clipping. The page has its own background and
+//! style sheet, and so has a picture that stands alone. Ids of clip paths would be the same in all
 //! pictures, and the drawing code asks for ranges that hold everything.
 
 use itertools::Itertools;

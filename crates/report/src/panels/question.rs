@@ -159,8 +159,8 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the names and models of each array's disks, or the disks of a machine; `None` for
-/// imported results.
+/// Returns the names and models of each array's disks, or the disks of a machine; `None` if the
+/// record has none, as with imported results.
 fn disks_of(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {
         let disk = |disk: &HostDisk| {

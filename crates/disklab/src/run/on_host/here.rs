@@ -74,7 +74,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<HostQuestion
             mounted.fstype
         )));
     }
-    // Each disk is as large as is needed for the free space, which counts once for all copies.
+    // Free space is counted once for all copies, so that each disk holds copies / disks of it.
     let copies = u64::from(join.copies(disks.len()));
     let part = Bytes(free.0.saturating_mul(copies) / disks.len() as u64);
     let bytes = if path.is_dir() { part } else { Bytes(u64::MAX >> 8) };
