@@ -15,11 +15,11 @@ use crate::words::or_dash;
 
 /// List this machine's disks, and which of them may be written.
 ///
-/// `disklab run` writes a disk, and destroys all data on it, only if the allow file lists the disk,
-/// the command line names it, nothing uses it, and it holds no known data. For each disk that may
-/// not be written, devices prints the reason. If an entry in the allow file would permit a disk,
-/// devices prints the lines to add. It writes nothing. `disklab calibrate --write` does not read
-/// the allow file: its command line names the disk twice.
+/// `disklab run` writes a disk, and destroys all data on it, only under four conditions: the allow
+/// file lists the disk, the command line names it, nothing uses it, and it holds no known data. For
+/// each disk that may not be written, devices prints the reason. If an entry in the allow file
+/// would permit a disk, devices prints the lines to add. It writes nothing. `disklab calibrate
+/// --write` does not read the allow file: its command line names the disk twice.
 #[derive(Debug, clap::Args)]
 pub struct DevicesArgs {
     /// The list of disks that may be written [default: ~/.config/disklab/devices.toml].
