@@ -132,28 +132,27 @@ pub fn command() -> Command {
 fn grouped(command: Command) -> Command {
     let style = Styles::styled();
     let (header, literal) = (style.get_header(), style.get_literal());
-    let mut help = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     let about = |verb: &Command| verb.get_about().map(ToString::to_string).unwrap_or_default();
     let verbs: Vec<(String, String)> =
         command.get_subcommands().map(|verb| (verb.get_name().to_owned(), about(verb))).collect();
-    let mut verbs = verbs.into_iter();
-    for &(heading, count) in GROUPS {
-        help += &format!("\n{header}{heading}:{header:#}\n");
-        for (verb, about) in verbs.by_ref().take(count) {
-            help += &format!("  {literal}{verb:VERB$}{literal:#}{about}\n");
-        }
-    }
+    let row = |verb: &str, about: &str| format!("  {literal}{verb:VERB$}{literal:#}{about}\n");
+    let mut verbs = verbs.iter();
+    let groups = GROUPS.iter().map(|&(heading, count)| {
+        let rows: String =
+            verbs.by_ref().take(count).map(|(verb, about)| row(verb, about)).collect();
+        format!("\n{header}{heading}:{header:#}\n{rows}")
+    });
+    let groups: String = groups.collect();
     // clap adds this verb itself.
-    help += &format!("  {literal}{:VERB$}{literal:#}{HELP}\n", "help");
-    help += &format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}");
-    command.help_template(help)
+    let help = row("help", "Print this help, or the help of a verb");
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}{help}\n\
+         {header}Options:{header:#}\n{{options}}{{after-help}}"
+    ))
 }
 
 /// Width of the column of verbs in the help.
 const VERB: usize = 16;
-
-/// The line of `disklab help` in the help.
-const HELP: &str = "Print this help, or the help of a verb";
 
 pub fn main() -> ExitCode {
     completions::answer_a_shell(command);
