@@ -38,8 +38,8 @@ use crate::words::or_dash;
 ///
 /// Exit status: 1 if a model misses its bar. For DiskSim's drives, the bar is DiskSim's own result,
 /// if it is known. For results at several depths, the bars are a median error of IOPS of 10 %, a
-/// largest error of IOPS of 25 %, and median errors of p50 and p99 of 20 %. They apply to all drives
-/// together, at each depth up to 32.
+/// largest error of IOPS of 25 %, and median errors of p50 and p99 of 20 %. They apply to all
+/// drives together, at each depth up to 32.
 #[derive(Debug, clap::Args)]
 pub struct ValidateArgs {
     /// Folders, .parv files, reports of fio, or tables.
