@@ -128,8 +128,8 @@ fn a_damaged_file_is_named_where_another_record_has_it_whole() {
         assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
         assert!(
             done.err.contains(
-                "requests.trace.gz was changed after it was recorded; the copy of another record was \
-                 taken"
+                "requests.trace.gz was changed after it was recorded; the copy of another record \
+                 was taken"
             ) && done.err.contains("records/damaged/"),
             "{}",
             done.err
