@@ -69,7 +69,7 @@ fn a_file_is_measured_and_left_alone() {
     assert!(device.bytes.0 == 1 << 30 && device.summary.starts_with("a \"hole\" ("), "{device:?}");
     // Numbers that cannot be measured are named, and an existing file is kept.
     assert!(
-        done.out.contains("write_buffer was not seen: it was only read (--write)"),
+        done.out.contains("write_buffer was not measured: it was only read (--write)"),
         "{}",
         done.out
     );

@@ -104,7 +104,7 @@ fn a_value_is_recommended_with_its_cost() {
         ("--weight", "array=ssd-raid=2", "array=ssd-raid10"),
         ("--weight", "array=ssd-raid10=-1", "out of range (0 or more)"),
         ("--weight", "ssd-raid10", "AXIS=VALUE,...=NUMBER"),
-        ("--ignore", "arrays", "there are array, policy, workload"),
+        ("--ignore", "arrays", "the axes are array, policy, workload"),
         ("--ignore", "array", "have the same cell and the same seed"),
     ] {
         let said = refused(run(here.path(), &["compare", "eight", option, value]));

@@ -116,7 +116,7 @@ fn numbers_that_make_no_device_are_refused() {
     assert!(wrong(&[]).contains("--size is missing"));
     assert!(wrong(&["--like", "nas-4bt"]).contains("did you mean `nas-4tb`?"));
     assert!(
-        wrong(&["--like", "nas-4tb", "--read-iops", "90000"]).contains("are of SSDs, and nas-4tb")
+        wrong(&["--like", "nas-4tb", "--read-iops", "90000"]).contains("are for SSDs, and nas-4tb")
     );
     assert!(wrong(&["--like", "sata-ssd-1tb", "--rpm", "7200"]).contains("are for hard disks"));
     let physics = wrong(&["--like", "nas-4tb", "--seek", "90ms"]);

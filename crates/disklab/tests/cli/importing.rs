@@ -80,7 +80,7 @@ fn repeats_of_others_are_compared() {
     let shown = run(here.path(), &["show", "./theirs"]).out;
     assert!(shown.contains("scheduler ") && !shown.contains("iodepth"), "{shown}");
     let resumed = refused(run(here.path(), &["run", "--resume", "./theirs"]));
-    assert!(resumed.contains("theirs has results that were imported"), "{resumed}");
+    assert!(resumed.contains("theirs has imported results"), "{resumed}");
     let again = refused(run(here.path(), &["import", "results", "--out", "theirs"]));
     assert!(again.contains("exists already"), "{again}");
 }
@@ -198,10 +198,10 @@ fn what_is_no_result() {
     );
     fs::write(path("twice.csv"), "policy,seed,iops\npid,1,5\npid,1,6\n").expect("a file");
     let twice = run(here.path(), &["import", "twice.csv", "--out", "twice"]);
-    assert!(twice.err.contains("1 row had the number of another repeat"), "{}", twice.err);
+    assert!(twice.err.contains("1 row had the repeat number of another row"), "{}", twice.err);
     assert!(
         refused(run(here.path(), &["audit", "good.json", "--by", "colour"]))
-            .contains("no row has an axis `colour`")
+            .contains("no row has the axis `colour`")
     );
     for bad in ["{", "{a}{b}", "plain"] {
         assert!(

@@ -46,7 +46,7 @@ fn btrfs_is_drafted_in_the_order_of_its_devices() {
     let (array, file) = drafted(LSBLK, &groups, &["zpool is not here"]);
     assert_eq!(array.devices, ["nas-12tb", "nas-4tb", "nas-4tb"]);
     assert_eq!(array.layout.to_string(), "btrfs-raid1");
-    assert!(file.contains("btrfs pool; its profile is not known here"), "{file}");
+    assert!(file.contains("btrfs pool; disklab does not know its profile"), "{file}");
     assert!(file.contains("# not asked: zpool is not here"), "{file}");
     assert!(file.contains("\"nas-12tb\", # /dev/sdc: ST12000VN0008, 10.9 TiB, turns"), "{file}");
 }
@@ -82,7 +82,7 @@ fn the_largest_group_is_drafted_and_the_others_are_named() {
     let (array, file) = drafted(LSBLK, &all, &[]);
     assert_eq!(array.devices.len(), 3);
     assert!(
-        file.contains("# also there: md /dev/md0 (raid1) on /dev/nvme0n1, /dev/nvme1n1"),
+        file.contains("# also on this machine: md /dev/md0 (raid1) on /dev/nvme0n1, /dev/nvme1n1"),
         "{file}"
     );
 }

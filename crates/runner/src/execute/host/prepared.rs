@@ -169,7 +169,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Share of a filesystem in use that stays free, or the absolute size, whichever is less.
+/// A filesystem in use keeps 1/MARGIN_PART of its size free, or MARGIN bytes, whichever is less.
 const MARGIN_PART: u64 = 10;
 
 const MARGIN: u64 = 1 << 30;
