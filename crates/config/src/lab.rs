@@ -76,6 +76,13 @@ fn with_prefixed(mut policies: BTreeMap<String, Policy>) -> BTreeMap<String, Pol
 impl Lab {
     /// Loads a lab folder except for its suites. The error holds the mistakes of all files.
     pub fn load(folder: &Path) -> Result<Self, Diagnostics> {
+        let (lab, mistakes) = Self::load_valid(folder)?;
+        if mistakes.0.is_empty() { Ok(lab) } else { Err(mistakes) }
+    }
+
+    /// Loads those files of a lab folder that have no mistake, and returns the mistakes of the
+    /// others. Arrays are left out if one of their devices is.
+    pub fn load_valid(folder: &Path) -> Result<(Self, Diagnostics), Diagnostics> {
         if !folder.is_dir() {
             let message = "no such folder; a lab is a folder with devices, arrays and workloads";
             return Err(SourcePlace::of_file(folder.display()).diagnostic(message).into());
@@ -90,10 +97,7 @@ impl Lab {
         let (kernels, _) = loader.read("kernels", Kernel::read);
         let kernels = loader.order_kernels(kernels);
         let suites = loader.paths("suites").into_iter().collect();
-        if !loader.mistakes.is_empty() {
-            return Err(Diagnostics(loader.mistakes));
-        }
-        Ok(Self {
+        let mut lab = Self {
             folder: folder.to_owned(),
             devices: present(devices),
             arrays: present(arrays),
@@ -103,7 +107,11 @@ impl Lab {
             kernels,
             suites,
             texts: Texts { devices: device_texts, workloads: workload_texts },
-        })
+        };
+        let mut arrays = std::mem::take(&mut lab.arrays);
+        arrays.retain(|_, array| lab.devices_of(array).len() == array.replica_disks().end);
+        lab.arrays = arrays;
+        Ok((lab, Diagnostics(loader.mistakes)))
     }
 
     /// Returns a suite by its name in the lab or by its path: a word that ends in `.toml` or has a

@@ -333,6 +333,12 @@ impl FromStr for Layout {
         let names: Vec<(String, Self)> =
             Self::all().map(|layout| (layout.to_string(), layout)).collect();
         let found = names.iter().find(|(name, _)| name == text).map(|(_, layout)| *layout);
+        if text.contains("raid5") || text.contains("raid6") {
+            return Err(format!(
+                "`{text}`: disklab joins no disks by RAID 5 or 6; raid1, raid1c3 (of btrfs) and \
+                 raid10 keep what is on a disk that dies"
+            ));
+        }
         found.ok_or_else(|| unknown("join", text, names.iter().map(|(name, _)| name.as_str())))
     }
 }

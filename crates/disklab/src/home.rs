@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use disklab_config::Lab;
+use disklab_config::{Diagnostics, Lab};
 use disklab_kernels::{Series, Share};
 
 use crate::exit::Failure;
@@ -20,6 +20,13 @@ impl Home {
         // Messages then name files as the user would.
         let lab = Lab::load(&from_here(&share.lab()))?;
         Ok(Self { share, lab })
+    }
+
+    /// Opens what of the lab has no mistakes, and returns the mistakes of the other files.
+    pub fn open_valid() -> Result<(Self, Diagnostics), Failure> {
+        let share = Share::find()?;
+        let (lab, mistakes) = Lab::load_valid(&from_here(&share.lab()))?;
+        Ok((Self { share, lab }, mistakes))
     }
 
     /// Returns the supported kernels, the most preferred first.

@@ -45,8 +45,13 @@ pub fn list(args: &ListArgs, screen: &Screen) -> Result<Exit, Failure> {
         what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     };
     // Listing records needs no lab.
-    let home = if wanted == [ListKind::Runs] { None } else { Some(Home::open()?) };
+    let opened = if wanted == [ListKind::Runs] { None } else { Some(Home::open_valid()?) };
+    let (home, mistakes) = opened.unzip();
+    let mistakes = mistakes.filter(|mistakes| !mistakes.0.is_empty());
     if screen.json {
+        if let Some(mistakes) = mistakes {
+            return Err(mistakes.into());
+        }
         let lists: Map<String, Value> =
             wanted.iter().map(|&what| (name(what), as_json(what, home.as_ref()))).collect();
         screen.json(&lists)?;
@@ -66,7 +71,8 @@ pub fn list(args: &ListArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
     }
     out.flush()?;
-    Ok(Exit::Ok)
+    // The files without mistakes have been listed.
+    mistakes.map_or(Ok(Exit::Ok), |mistakes| Err(mistakes.into()))
 }
 
 /// Builds the table of a list, or returns None if there is no record.

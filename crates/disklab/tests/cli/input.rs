@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::{Done, HOME, disklab, done, fixture, run};
+use crate::{Done, copy_home, disklab, done, fixture, run};
 
 /// Runs the program and returns its message, after checks that hold for all messages.
 fn mistake(arguments: &[&str]) -> String {
@@ -165,12 +165,7 @@ fn what_does_nothing_is_said() {
 fn a_pipe_in_the_lab_is_no_suite() {
     let here = tempfile::tempdir().expect("a folder");
     let home = here.path().join("home");
-    fs::create_dir(&home).expect("a folder");
-    for name in ["lab", "guest-kernel", "read-policies"] {
-        let copied =
-            Command::new("cp").arg("-r").arg(HOME.to_owned() + name).arg(home.join(name)).status();
-        assert!(copied.is_ok_and(|status| status.success()));
-    }
+    copy_home(&home);
     let pipe = home.join("lab/suites/pipe.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
     for arguments in [
@@ -190,6 +185,31 @@ fn a_pipe_in_the_lab_is_no_suite() {
         let words: Vec<_> = out.split_whitespace().chain(err.split_whitespace()).collect();
         assert!(words.join(" ").contains("it is a named pipe (FIFO)"), "{arguments:?}");
     }
+}
+
+/// What has no mistakes is listed, the mistakes are printed below, and the exit status is 2.
+#[test]
+fn a_list_leaves_out_only_files_with_mistakes() {
+    let here = tempfile::tempdir().expect("a folder");
+    copy_home(here.path());
+    let lab = here.path().join("lab");
+    let list = |arguments: &[&str]| {
+        let mut command = disklab(here.path());
+        done(command.args(arguments).env("DISKLAB_HOME", here.path()).output().expect("it starts"))
+    };
+    assert_eq!(list(&["list", "arrays"]).status, Some(0));
+    let array = fs::read_to_string(lab.join("arrays/hdd-raid1.toml")).expect("an array");
+    fs::write(lab.join("arrays/five.toml"), array.replace("btrfs-raid1", "btrfs-raid5")).unwrap();
+    // The arrays of a device with mistakes have none themselves.
+    fs::write(lab.join("devices/laptop-1tb.toml"), "summary = \"?\"\n").unwrap();
+    let listed = list(&["list", "arrays"]);
+    assert_eq!(listed.status, Some(2));
+    assert!(listed.out.contains("hdd-raid1 ") && !listed.out.contains("hdd-8-mixed"));
+    assert!(listed.err.contains("five.toml:2:8: join: `btrfs-raid5`: disklab joins no disks by"));
+    assert!(listed.err.contains("laptop-1tb.toml"), "{}", listed.err);
+    let document = list(&["list", "arrays", "--json"]);
+    assert_eq!(document.status, Some(2));
+    assert!(serde_json::from_str::<serde_json::Value>(&document.out).is_ok(), "{}", document.out);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod exporting;
 mod extending;
 mod fixture;
 mod guests;
+mod guides;
 mod history;
 mod honest;
 mod host_in_guest;
@@ -53,6 +54,14 @@ use std::process::{Command, Output, Stdio};
 
 /// Root of this work tree.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+
+/// Makes a folder like this work tree, with a lab of its own that a test may change.
+fn copy_home(home: &Path) {
+    damaged::copy(&Path::new(HOME).join("lab"), &home.join("lab"));
+    for name in ["guest-kernel", "read-policies"] {
+        std::os::unix::fs::symlink(Path::new(HOME).join(name), home.join(name)).expect("room");
+    }
+}
 
 /// Returns the program's command in `here`, with this work tree's lab and an empty cache.
 fn disklab(here: &Path) -> Command {
