@@ -31,7 +31,7 @@ pub enum NotTaken {
     Changed { raw: PathBuf, file: String },
     #[error(
         "{trial} was recorded before with other bytes, which no order or machine explains: {file} \
-        (docs: CONTRIBUTING.md, Why two runs differ)"
+        (docs/DEBUGGING.md, Why two runs differ)"
     )]
     Conflict { trial: String, file: String },
     #[error(transparent)]

@@ -19,7 +19,7 @@ use disklab_kernels::{Btrfs, Cache, Share, find};
 use crate::{HOME, copy_home};
 
 /// A part of a guide.
-enum Part {
+enum GuidePart {
     /// Lines that are only read.
     Text(String),
     File {
@@ -35,39 +35,42 @@ enum Part {
 }
 
 /// Divides a guide into parts; an error says where it is not written as described above.
-fn parts(text: &str) -> Result<Vec<Part>, String> {
+fn parts(text: &str) -> Result<Vec<GuidePart>, String> {
     let mut parts = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
     let mut before = "";
     while let Some((number, line)) = lines.next() {
-        parts.push(Part::Text(line.to_owned()));
+        parts.push(GuidePart::Text(line.to_owned()));
         let above = std::mem::replace(&mut before, line);
         let Some(kind) = line.strip_prefix("```") else { continue };
         if kind == "sh" && !above.ends_with("-->") {
             return Err(format!("line {}: no comment above says why this is not run", number + 1));
         }
-        let mut file = String::new();
+        let mut file = Vec::new();
         for (number, line) in lines.by_ref().take_while(|(_, line)| *line != "```") {
             match (kind.split_once("file="), line.strip_prefix("$ "), parts.last_mut()) {
-                (Some(_), ..) => file += &format!("{line}\n"),
+                (Some(_), ..) => file.push(line.to_owned()),
                 (None, Some(typed), _) if kind == "console" => {
                     let (typed, printed) = (typed.to_owned(), Vec::new());
-                    parts.push(Part::Command { line: number + 1, typed, printed });
+                    parts.push(GuidePart::Command { line: number + 1, typed, printed });
                 }
-                (None, None, Some(Part::Command { typed, .. })) if typed.ends_with('\\') => {
-                    *typed += &format!("\n{line}");
+                (None, None, Some(GuidePart::Command { typed, .. })) if typed.ends_with('\\') => {
+                    typed.push('\n');
+                    typed.push_str(line);
                 }
-                (None, None, Some(Part::Command { printed, .. })) => printed.push(line.to_owned()),
+                (None, None, Some(GuidePart::Command { printed, .. })) => {
+                    printed.push(line.to_owned());
+                }
                 _ if kind == "console" => {
                     return Err(format!("line {}: output of no command", number + 1));
                 }
-                _ => parts.push(Part::Text(line.to_owned())),
+                _ => parts.push(GuidePart::Text(line.to_owned())),
             }
         }
         if let Some((_, name)) = kind.split_once("file=") {
-            parts.push(Part::File { name: name.to_owned(), text: file });
+            parts.push(GuidePart::File { name: name.to_owned(), text: file.join("\n") + "\n" });
         }
-        parts.push(Part::Text("```".to_owned()));
+        parts.push(GuidePart::Text("```".to_owned()));
         before = "```";
     }
     Ok(parts)
@@ -117,7 +120,7 @@ fn typed(command: &str, here: &Path) -> Vec<String> {
         number.parse::<u8>().is_ok() && rest.contains(" trials, ")
             || line.starts_with("prepared the disks of ")
     };
-    let lines = text.lines().filter(|line| !is_progress(line)).map(|line| line.trim_end());
+    let lines = text.lines().filter(|line| !is_progress(line)).map(str::trim_end);
     let mut lines: Vec<String> = lines.map(str::to_owned).collect();
     if !output.status.success() {
         lines.push(format!("[exit status: {}]", output.status.code().unwrap_or(-1)));
@@ -130,22 +133,22 @@ fn typed(command: &str, here: &Path) -> Vec<String> {
 fn run_guide(text: &str) -> Result<(String, Vec<String>), String> {
     let here = tempfile::tempdir().expect("a folder");
     copy_home(here.path());
-    let (mut written, mut wrong) = (String::new(), Vec::new());
+    let (mut written, mut wrong) = (Vec::new(), Vec::new());
     for part in parts(text)? {
         match part {
-            Part::Text(line) => written += &format!("{line}\n"),
-            Part::File { name, text } => {
+            GuidePart::Text(line) => written.push(line),
+            GuidePart::File { name, text } => {
                 let path = here.path().join(name);
                 fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
                 fs::write(path, &text).expect("room");
-                written += &text;
+                written.extend(text.lines().map(str::to_owned));
             }
-            Part::Command { line, typed: command, printed } => {
+            GuidePart::Command { line, typed: command, printed } => {
                 let now = typed(&command, here.path());
                 let same = lines_match(&printed, &now);
                 let shown = if same { &printed } else { &now };
-                written += &format!("$ {command}\n");
-                written.extend(shown.iter().map(|line| format!("{line}\n")));
+                written.push(format!("$ {command}"));
+                written.extend(shown.iter().cloned());
                 if !same {
                     let now = now.join("\n");
                     wrong.push(format!("line {line}: {command}\nprints now:\n{now}\n"));
@@ -153,7 +156,7 @@ fn run_guide(text: &str) -> Result<(String, Vec<String>), String> {
             }
         }
     }
-    Ok((written, wrong))
+    Ok((written.join("\n") + "\n", wrong))
 }
 
 fn check(name: &str) {

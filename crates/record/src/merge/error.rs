@@ -31,7 +31,7 @@ pub enum MergeError {
     Differ { first: PathBuf, second: PathBuf, differences: Vec<Mismatch> },
     #[error(
         "the same trials with other bytes, which no order or machine explains (docs: \
-        CONTRIBUTING.md, Why two runs differ); nothing was written:{}",
+        docs/DEBUGGING.md, Why two runs differ); nothing was written:{}",
         listed(.0)
     )]
     Conflicts(Vec<Conflict>),
