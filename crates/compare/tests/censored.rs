@@ -60,7 +60,7 @@ fn of_two_that_were_censored_nobody_knows_which_is_longer() {
         comparison
             .remarks
             .iter()
-            .any(|remark| remark.contains("of 5 pairs both sides were given up"))
+            .any(|remark| remark.contains("of 5 pairs both sides timed out"))
     );
     // Medians are over all trials. The numbers beside a change are those of the change.
     let comparison =

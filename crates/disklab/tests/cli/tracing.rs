@@ -80,7 +80,7 @@ fn a_trial_without_a_trace_says_so() {
         .expect("it was there");
     let done = run(here.path(), &["trace", "a", TRIAL]);
     assert_eq!(done.status, Some(2));
-    assert!(done.err.contains("requests.trace.gz is gone since the trial"), "{}", done.err);
+    assert!(done.err.contains("requests.trace.gz was removed after the trial"), "{}", done.err);
     // The line of a trial without a trace has no digest of one.
     let path = folder.join("trials.jsonl");
     let line = fs::read_to_string(&path).expect("a line");
