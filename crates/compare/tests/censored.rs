@@ -57,10 +57,7 @@ fn of_two_that_were_censored_nobody_knows_which_is_longer() {
     let comparison = judged(&never, &never);
     assert_eq!((comparison.verdict, comparison.change), (Verdict::Undecided, None));
     assert!(
-        comparison
-            .remarks
-            .iter()
-            .any(|remark| remark.contains("of 5 pairs both sides timed out"))
+        comparison.remarks.iter().any(|remark| remark.contains("of 5 pairs both sides timed out"))
     );
     // Medians are over all trials. The numbers beside a change are those of the change.
     let comparison =
