@@ -187,7 +187,7 @@ fn a_pipe_in_the_lab_is_no_suite() {
     }
 }
 
-/// What has no mistakes is listed, the mistakes are printed below, and the exit status is 2.
+/// Files without mistakes are listed, the mistakes are printed below, and the exit status is 2.
 #[test]
 fn a_list_leaves_out_only_files_with_mistakes() {
     let here = tempfile::tempdir().expect("a folder");
