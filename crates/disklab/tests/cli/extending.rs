@@ -52,7 +52,7 @@ fn seeds_are_added_to_a_record() {
     let here = place.path();
     ok(here, &["run", "mine.toml", "--out", "few"]);
     let told = ok(here, &["run", "--resume", "./few", "--seeds", "5"]);
-    assert!(told.contains("seeds 4 to 5 are added after a look"), "{told}");
+    assert!(told.contains("seeds 4 to 5 are added after an analysis"), "{told}");
     // The same command again finds nothing to do, and adds no interim analysis.
     let again = ok(here, &["run", "--resume", "./few", "--seeds", "5"]);
     assert!(again.contains("nothing left to run"), "{again}");
@@ -67,7 +67,7 @@ fn seeds_are_added_to_a_record() {
     };
     assert!(width("./few") >= width("./whole"), "the looks take their part of alpha");
     let words = ok(here, &["compare", "./few"]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("after a look at the results (seed 3)"), "{words}");
+    assert!(words.contains("after an interim analysis of the results (seed 3)"), "{words}");
     ok(here, &["gate", "./few", "--against", "./whole"]);
     ok(here, &["report", "./few", "--format", "markdown"]);
 

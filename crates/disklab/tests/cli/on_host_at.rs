@@ -118,7 +118,7 @@ fn a_file_with_holes_is_refused_and_a_filesystem_in_use_is_predicted() {
         .expect("a file with a hole");
     let refused = run(here, &["--at", &sparse.display().to_string()]);
     assert_eq!(refused.status, Some(2), "{}{}", refused.out, refused.err);
-    assert!(refused.err.contains("from 1 MiB on, is read from no disk"), "{}", refused.err);
+    assert!(refused.err.contains("from 1 MiB on, are read from no disk"), "{}", refused.err);
     let done = run(here, &["--at", &pool.display().to_string(), "--out", "a"]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     let asked = ["--json", "predict", "./a", "--devices", "constant-50us"];
