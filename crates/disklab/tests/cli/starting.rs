@@ -86,7 +86,7 @@ fn a_recorded_start_takes_as_long_as_the_program() {
     assert!(made.out.contains("workloads/list.toml: "), "{}", made.out);
     let again = run(here, &["record-startup", "list", "--", "true"]);
     assert_eq!(again.status, Some(2), "{}", again.err);
-    assert!(again.err.contains("list.toml is there; take another name"), "{}", again.err);
+    assert!(again.err.contains("list.toml exists already; choose another name"), "{}", again.err);
 
     let lab = Lab::load(&here.join("home/lab")).expect("what was made can be read");
     let startup = lab.workloads["list"].startup().expect("a start");
