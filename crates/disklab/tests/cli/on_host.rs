@@ -450,7 +450,10 @@ fn what_is_not_offered_is_not_touched() {
         assert!(!here.path().join("records").exists(), "a record was begun");
     };
     refused(&["--devices", &names], "does not list it");
-    refused(&["--devices", loops[0].path.to_str().expect("a name"), "--allow", &allow], "this number");
+    refused(
+        &["--devices", loops[0].path.to_str().expect("a name"), "--allow", &allow],
+        "this number",
+    );
     refused(&["--devices", "/dev/null,/dev/zero", "--allow", &allow], "not a block device");
     refused(&[], "--on host needs disks");
     let twice = format!("{0},{0}", loops[0].path.display());
