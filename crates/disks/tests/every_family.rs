@@ -211,7 +211,7 @@ fn submit(
     done: &mut Vec<Completion>,
 ) -> Nanos {
     for ((pause, request), id) in requests.iter().zip(first..) {
-        now = now + Nanos(*pause);
+        now += Nanos(*pause);
         disk.advance(now, done);
         disk.submit(now, Request { id, ..*request });
     }
