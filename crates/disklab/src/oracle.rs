@@ -6,13 +6,13 @@ use disklab_record::{Record, Status};
 use disklab_units::average::median;
 use indexmap::IndexMap;
 
-/// The axis of read policies.
+/// Name of the axis of read policies.
 pub const POLICY: &str = "policy";
 
-/// Every oracle there is. In each cell the better one counts.
+/// Names of all oracles. The better one counts in each cell.
 pub const ORACLES: &str = "oracle,oracle:all";
 
-/// Whether a value of the axis of policies is an oracle.
+/// Returns true if a value of the axis of policies is an oracle.
 pub fn is_oracle(policy: &str) -> bool {
     policy.split(':').next() == Some(ORACLE)
 }

@@ -32,12 +32,12 @@ use crate::{records, signals, words};
 use errors::{PredictedNumber, held_against, in_doubt};
 use ranking::{PolicyRanking, rankings};
 
-/// Run the suite of a record again, from real disks on models of them or from guests in the fast
-/// model, and compare.
+/// Predict the results of a record on models of its disks, or in the fast model.
 ///
-/// The models are devices of the lab, such as `disklab calibrate` makes of those disks. Each cell's
-/// prediction is told beside what was measured, with its error; the predictions are a record of
-/// their own.
+/// The suite of the record runs again. A record of real disks runs in guests on models of these
+/// disks: devices of the lab, as `disklab calibrate` writes them. With --on model, a record of
+/// guests runs in the fast model. The table shows each measured number beside the predicted one,
+/// with its error. The predictions are a record of their own.
 #[derive(Debug, clap::Args)]
 pub struct PredictArgs {
     /// A record of `run --on host`, or with --on model any of btrfs's read policies, by its name in
@@ -48,16 +48,16 @@ pub struct PredictArgs {
     #[arg(long, value_enum, default_value_t = Predictor::Kernel, value_name = "EXECUTOR")]
     on: Predictor,
 
-    /// The lab's devices that stand for its disks, in their order; one stands for all.
+    /// Devices of the lab that model the record's disks, in their order; one device models all.
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', required_if_eq("on", "kernel"))]
     devices: Vec<String>,
 
-    /// Of a record of a filesystem that was there (`--at`): the lab's array that is made like it,
-    /// such as `disklab array new --from-machine` drafts.
+    /// For a record of `run --at`: the array of the lab that models the filesystem, as `disklab
+    /// array new --from-machine` drafts it.
     #[arg(long, value_name = "NAME")]
     array: Option<String>,
 
-    /// The kernel that predicts, by a name that a suite's could have [default: newest].
+    /// The kernel of the guests that predict, named as in a suite [default: newest].
     #[arg(long, value_name = "KERNEL", conflicts_with = "on")]
     kernel: Option<String>,
 
@@ -70,7 +70,7 @@ pub struct PredictArgs {
     oracle: bool,
 
     /// The folder of the predictions' record [default: ./records/<RUN>-predicted, or <RUN>-model].
-    /// One that exists is continued.
+    /// A folder that exists is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -191,8 +191,8 @@ fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failu
     Ok(question.only(&known))
 }
 
-/// What was measured on which kernel, and predicted with which: another one may well do something
-/// else.
+/// Returns the versions of the kernels of the measurement and of the prediction. Different kernels
+/// may explain an error.
 fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
     [measured, predicted].map(|record| {
         let versions: BTreeSet<&str> =

@@ -1,4 +1,4 @@
-//! `disklab search`: looks for better parameters of a read policy in the fast model, and tries the
+//! `disklab search`: searches for better parameters of a read policy in the fast model, and runs the
 //! best of them on the kernel.
 
 mod score;
@@ -43,16 +43,17 @@ pub struct SearchArgs {
     /// A suite of read policies by its name (see `disklab list suites`), or the path of its file.
     suite: String,
 
-    /// The policy, with values that are to stay: streams, latency-rr:burst=100.
+    /// The policy, with fixed values of other parameters: streams, latency-rr:burst=100.
     #[arg(long, value_name = "POLICY")]
     policy: String,
 
-    /// Its parameters and their ranges: piece=1MiB..64MiB,margin=100..400. Values are drawn by
-    /// equal factors, or by equal distances where a range begins at 0.
+    /// Parameters of the policy and their ranges: piece=1MiB..64MiB,margin=100..400. Values are
+    /// drawn by equal factors, or by equal distances if a range begins at 0.
     #[arg(long, value_name = "PARAM=LOW..HIGH,...", value_delimiter = ',', required = true)]
     over: Vec<SearchedParameter>,
 
-    /// Candidates of the first round, besides the policy as it stands. They are a Latin hypercube.
+    /// Number of candidates of the first round, besides the policy without changes. They are a
+    /// Latin hypercube.
     #[arg(
         long,
         value_name = "N",
@@ -61,15 +62,16 @@ pub struct SearchArgs {
     )]
     candidates: u32,
 
-    /// The seed that the candidates are drawn from.
+    /// Seed for the draw of the candidates.
     #[arg(long, value_name = "N", default_value_t = 1)]
     draw: u64,
 
-    /// The number that is compared [default: the suite's first, or IOPS].
+    /// Metric that is compared [default: the suite's first, or IOPS].
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
 
-    /// Run so many of the best on the kernel too, beside the policy as it stands and the others.
+    /// Also run this number of the best candidates on the kernel, beside the policy without changes
+    /// and the others.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     on_kernel: Option<u32>,
 
@@ -79,8 +81,8 @@ pub struct SearchArgs {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// Where the records begin [default: ./records/<SUITE>-<POLICY>]. Those that exist are
-    /// continued.
+    /// Beginning of the records' paths [default: ./records/<SUITE>-<POLICY>]. Records that exist
+    /// are continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -91,9 +93,9 @@ struct ScoredCandidate {
     policy: String,
     #[serde(skip)]
     name: String,
-    /// Whether no other candidate is better in mean and worst cell.
+    /// True if no other candidate is better in both mean and worst cell.
     is_on_front: bool,
-    /// How many seeds it ran with.
+    /// Number of seeds that the candidate ran with.
     seeds: u32,
     #[serde(flatten)]
     score: Score,
@@ -142,7 +144,8 @@ fn default_out(base: &Question, policy: &str) -> PathBuf {
     Path::new(records::FOLDER).join(format!("{}-{policy}", base.suite.name))
 }
 
-/// The suite's policies but for the one that is searched and the oracles, as cells name them.
+/// Returns the names, as in cells, of the suite's policies, except for the searched policy and the
+/// oracles.
 fn others(base: &Question, own: &Candidate) -> Result<Vec<String>, Failure> {
     let own = own.name.split(':').next();
     let mut others: Vec<String> = Vec::new();
@@ -154,16 +157,15 @@ fn others(base: &Question, own: &Candidate) -> Result<Vec<String>, Failure> {
     }
     if others.is_empty() {
         return Err(mistaken!(
-            "search: suite `{}` sets no other read policy that candidates could be held against: \
-             name some (--set policy=pid,queue), or take a suite of read policies, such as \
-             read-policy",
+            "search: suite `{}` sets no other read policy to compare candidates with: name some \
+             (--set policy=pid,queue), or use a suite of read policies, such as read-policy",
             base.suite.name
         ));
     }
     Ok(others)
 }
 
-/// The seeds of each round: one, then as many more as there were.
+/// Returns the new seeds of each round: one in the first, then as many as all rounds before had.
 fn rounds(seeds: Seeds) -> Vec<Seeds> {
     let mut rounds = vec![seeds.upto(seeds.first())];
     while let Some(last) =
@@ -175,11 +177,11 @@ fn rounds(seeds: Seeds) -> Vec<Seeds> {
     rounds
 }
 
-/// All that the steps of a search have in common.
+/// The state that all steps of a search share.
 struct Search<'a> {
     args: &'a SearchArgs,
     home: &'a Home,
-    /// The other policies, as cells name them.
+    /// Names of the other policies, as in cells.
     others: Vec<String>,
     metric: Metric,
     out: PathBuf,
@@ -188,7 +190,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Runs the rounds in the model. Returns them, and what was measured.
+    /// Runs the rounds in the model. Returns the rounds, and all measurements.
     fn in_model(
         &self,
         base: &Question,
@@ -206,7 +208,7 @@ impl Search<'_> {
             let (record, better) = self.run(&number.to_string(), &question, &by, &mut measured)?;
             let seeds = seeds.last() - base.suite.seeds().first() + 1;
             let scored = self.scored(&candidates, seeds, &measured, &measured, better);
-            // The policy as it stands stays to the end.
+            // The policy without changes is kept to the end.
             let kept = scored.len().div_ceil(2);
             let is_kept = |name: &str| scored.iter().take(kept).any(|scored| scored.name == name);
             let own = candidates[0].name.clone();
@@ -237,7 +239,7 @@ impl Search<'_> {
         Ok(SearchStep { record, seeds, candidates })
     }
 
-    /// The suite with candidates and the other policies, and these besides.
+    /// Returns the suite with candidates, the other policies, and `besides` as its policies.
     fn question(
         &self,
         candidates: &[Candidate],
@@ -251,7 +253,8 @@ impl Search<'_> {
         Question::ask(&self.home.lab, &self.args.suite, &overrides)
     }
 
-    /// Runs what a record lacks, and adds its results. Returns its folder and which way is good.
+    /// Runs the trials that a record lacks, and adds its results to `measured`. Returns the record's
+    /// folder, and whether higher or lower values are better.
     fn run(
         &self,
         suffix: &str,
@@ -266,8 +269,8 @@ impl Search<'_> {
         let opened = run::open(Some(folder.clone()), &manifest, Retry::Nothing);
         let (writer, _) = opened.map_err(|error| match error {
             RecordError::Mismatch { .. } => mistaken!(
-                "search: {} is of another search: of another suite, other candidates, another lab \
-                 or another disklab; name other records: --out",
+                "search: {} belongs to another search: its suite, candidates, lab or disklab \
+                 differ; name other records with --out",
                 folder.display()
             ),
             error => error.into(),
@@ -299,7 +302,7 @@ impl Search<'_> {
         self.metric.better(outcomes)
     }
 
-    /// Candidates with their scores, the best first.
+    /// Returns candidates with their scores, the best first.
     fn scored(
         &self,
         candidates: &[Candidate],

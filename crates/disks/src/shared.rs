@@ -1,10 +1,10 @@
-//! A part of a disk that its copies have in common.
+//! A value that copies of a disk share.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A value that copies share until one of them changes it, and gets a value of its own by that:
-/// copies of a disk for a few reads cost no more than what reads change.
+/// A value that copies share. A copy that changes the value gets one of its own first. A copy of a
+/// disk for a few reads therefore costs only the state that reads change.
 pub(crate) struct Shared<T>(Arc<T>);
 
 impl<T> Clone for Shared<T> {

@@ -1,4 +1,4 @@
-//! The disks with their queues.
+//! The disks and the block layer's queues.
 
 use disklab_disks::{Bank, Completion, Op, Request};
 use disklab_units::Nanos;
@@ -6,7 +6,7 @@ use disklab_units::Nanos;
 use crate::queue::{DiskQueue, QueuedRequest};
 use crate::slots::Slots;
 
-/// Sees the requests of all disks.
+/// Receives the requests of all disks.
 pub trait Observer {
     /// A request goes to a disk.
     fn arrived(&mut self, now: Nanos, disk: usize, request: &Request, bank: &Bank);
@@ -21,7 +21,7 @@ pub trait Observer {
     );
 }
 
-/// Sees nothing.
+/// An observer that ignores all requests.
 pub struct Nobody;
 
 impl Observer for Nobody {
@@ -29,13 +29,13 @@ impl Observer for Nobody {
     fn ended(&mut self, _: usize, _: &Request, _: Nanos, _: &Completion, _: &Bank) {}
 }
 
-/// The disks and the block layer's queue of each. A clone goes on by itself, with the requests that
-/// are under way.
+/// The disks and the block layer's queue of each. A clone continues independently,
+/// with the requests in flight.
 #[derive(Clone)]
 pub struct BlockLayer {
     pub queues: Vec<DiskQueue>,
     bank: Bank,
-    /// By disk and id: the requests that are at the disk.
+    /// Requests at each disk, by id.
     present: Vec<Slots<Option<(Request, QueuedRequest)>>>,
 }
 
@@ -53,7 +53,7 @@ impl BlockLayer {
         self.bank
     }
 
-    /// Gives a disk what its queue has for it.
+    /// Dispatches requests from a queue to its disk.
     pub fn feed(&mut self, now: Nanos, disk: usize, observer: &mut impl Observer) {
         while let Some(queued) = self.queues[disk].dispatch(now) {
             let id = self.present[disk].put(None);
@@ -71,12 +71,13 @@ impl BlockLayer {
         }
     }
 
-    /// Lets time pass until `at`. Appends what has ended by then to `done`, with its disk.
+    /// Advances the time to `at`. Appends the requests that have ended by then to `done`, each with
+    /// its disk.
     pub fn advance(&mut self, at: Nanos, done: &mut Vec<(usize, Completion)>) {
         self.bank.advance(at, done);
     }
 
-    /// Takes a request that has ended from its disk.
+    /// Removes a request that has ended from its disk.
     pub fn take(
         &mut self,
         disk: usize,

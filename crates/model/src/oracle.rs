@@ -1,11 +1,11 @@
-//! The oracle: a choice of mirrors that asks the disk models themselves.
+//! The oracle: a read policy that simulates each choice on the disk models.
 //!
-//! For each mirror it lets a copy of the disks and their queues go on with the read, as if no other
-//! read came any more, and looks when the read ends. No kernel can do so; a policy that comes near
-//! the oracle chooses well with what a kernel knows.
+//! For each mirror, the oracle gives the read to a copy of the disks and their queues, and runs the
+//! copy until the read ends, as if no other read followed. No kernel can do this. A policy whose
+//! results are near the oracle's makes good use of the facts that a kernel has.
 //!
-//! The oracle knows the disks and not the jobs: it is no bound where the next reads matter, as
-//! where a stream that changes its mirror costs the reads behind it a seek.
+//! The oracle does not know the reads that follow. It is no bound if those matter: a stream that
+//! changes its mirror makes its next reads seek.
 
 use std::collections::VecDeque;
 
@@ -14,20 +14,20 @@ use disklab_units::Nanos;
 use crate::block_layer::{BlockLayer, Nobody};
 use crate::queue::QueuedRequest;
 
-/// What the oracle wants to be least.
+/// The cost that the oracle minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
     /// The time at which the read ends.
     Own,
-    /// The sum of the times at which all reads of the disk end, more than without this one.
+    /// The increase, by this read, of the sum of the times at which all reads of the disk end.
     All,
 }
 
-/// The number of the read that is to be placed, which has none yet.
+/// Number of the read for which a mirror is chosen; it has no number of its own yet.
 pub const ASKED: usize = usize::MAX;
 
 impl Oracle {
-    /// Returns the price of a read at a disk. `layer` is a copy of everything but `asked`, the
+    /// Returns the cost of a read on a disk, in ns. `layer` is a copy of everything but `asked`, the
     /// requests of the read.
     pub fn price(
         self,
@@ -46,8 +46,9 @@ impl Oracle {
     }
 }
 
-/// Lets the disks go on until the requests of `asked` have ended, or all of that disk if
-/// `all_count`. Returns when the last of `asked` ends, and the sum of the times of all that ended.
+/// Runs the disks until the requests of `asked` have ended, or all requests of that disk if
+/// `all_count`. Returns the time at which the last request of `asked` ends, and the sum of the times
+/// at which reads of the disk end.
 fn ends(
     mut layer: BlockLayer,
     mut now: Nanos,
@@ -93,8 +94,9 @@ mod tests {
     use super::*;
     use crate::queue::DiskQueue;
 
-    /// Two disks that serve one request at a time, in so many microseconds each. The first has
-    /// begun with one of sector 0, and the others wait, in the order of their places.
+    /// Makes two disks that serve one request at a time, each in its number of microseconds. The
+    /// first disk serves a request at sector 0, and `at_first - 1` others wait, in the order of their
+    /// sectors.
     fn layer(micros: [u64; 2], at_first: u64) -> BlockLayer {
         let disk = |micros| {
             let latency = Nanos::from_micros(micros);

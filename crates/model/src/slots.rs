@@ -1,6 +1,6 @@
-//! Places for what is under way, used again.
+//! Numbered places for requests in flight.
 
-/// Values with a number each, which are used again when [`Slots::free`] has them.
+/// Values with a number each. The numbers in [`Slots::free`] are used again.
 #[derive(Debug, Clone)]
 pub struct Slots<T> {
     pub all: Vec<T>,

@@ -92,7 +92,7 @@ fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// What cells have that is not fio's, such as how long a program takes to start; by name.
+/// Returns the numbers of other programs than fio, such as start-up times, by name.
 fn of_others<'a>(
     cell: &'a str,
     measured: &'a [NamedNumbers],

@@ -1,4 +1,4 @@
-//! How good candidates are beside the other policies and the oracle.
+//! Scores of candidates, compared with the other policies and the oracle.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,23 @@ use crate::oracle::is_oracle;
 /// The values of one policy in one cell, by seed.
 type BySeed = BTreeMap<u32, f64>;
 
-/// What was measured: by cell without its policy and by policy.
+/// The measured values, by cell without its policy, then by policy.
 #[derive(Debug, Default)]
 pub struct Measurements(IndexMap<Cell, IndexMap<String, BySeed>>);
 
-/// What a candidate is worth.
+/// The score of a candidate over all cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Score {
-    /// How many cells count: those with a result of the candidate and of another policy.
+    /// Number of cells with a result of the candidate and of another policy. Others do not count.
     pub cells: usize,
-    /// The geometric mean over the cells of the ratio to the best other policy. More than 1 is
-    /// better, whatever the metric.
+    /// Geometric mean over the cells of the ratio to the best other policy. More than 1 is better
+    /// for every metric.
     pub mean: f64,
-    /// The least of these ratios, and its cell.
+    /// The smallest of these ratios.
     pub worst: f64,
+    /// Values of the cell with the smallest ratio.
     pub worst_cell: String,
-    /// The geometric mean of the ratio to the better oracle.
+    /// Geometric mean of the ratio to the better oracle.
     pub of_oracle: Option<f64>,
 }
 
@@ -38,8 +39,8 @@ impl Measurements {
         policies.entry(policy.to_owned()).or_default().insert(seed, value);
     }
 
-    /// Returns the score of a policy beside `others`, by the seeds that it ran with. `bounds` has
-    /// the results of oracles. None if nothing can be compared.
+    /// Returns the score of a policy compared with `others`, over the seeds that the policy ran
+    /// with. `bounds` has the results of oracles. Returns None if nothing can be compared.
     pub fn score(
         &self,
         policy: &str,
@@ -73,7 +74,8 @@ impl Measurements {
 }
 
 impl Score {
-    /// Whether the other is at least as good in mean and worst cell, and better in one of them.
+    /// Returns true if the other is at least as good in mean and worst cell, and better in one of
+    /// them.
     fn is_below(&self, other: &Self) -> bool {
         self.mean <= other.mean
             && self.worst <= other.worst
@@ -81,15 +83,14 @@ impl Score {
     }
 }
 
-/// Sorts candidates: the front of mean against worst cell first, that is those than which none is
-/// better in both, then those than which only few are, and by the mean among them. Returns how many
-/// are on the front.
+/// Sorts candidates by the number of others that are better in both mean and worst cell, then by
+/// the mean. Candidates for which that number is 0 form the front. Returns the size of the front.
 pub fn rank<T>(candidates: &mut Vec<T>, score: impl Fn(&T) -> &Score) -> usize {
     let better = |candidate: &T| {
         candidates.iter().filter(|other| score(candidate).is_below(score(other))).count()
     };
-    let mut counts: Vec<usize> = candidates.iter().map(better).collect();
-    let mut ranked: Vec<(usize, T)> = counts.drain(..).zip(candidates.drain(..)).collect();
+    let counts: Vec<usize> = candidates.iter().map(better).collect();
+    let mut ranked: Vec<(usize, T)> = counts.into_iter().zip(candidates.drain(..)).collect();
     ranked.sort_by(|(one_count, one), (other_count, other)| {
         let by_mean = score(other).mean.total_cmp(&score(one).mean);
         one_count.cmp(other_count).then(by_mean)
@@ -99,7 +100,7 @@ pub fn rank<T>(candidates: &mut Vec<T>, score: impl Fn(&T) -> &Score) -> usize {
     front
 }
 
-/// The best median of several policies over the seeds of another one.
+/// Returns the best median of several policies over the seeds of another policy.
 fn best<'a>(all: impl Iterator<Item = &'a BySeed>, seeds: &BySeed, better: Better) -> Option<f64> {
     let medians = all.filter_map(|values| {
         let values: Vec<f64> = seeds.keys().filter_map(|seed| values.get(seed).copied()).collect();

@@ -1,4 +1,4 @@
-//! The candidates of a search: a policy with values drawn from ranges.
+//! Draws the candidates of a search: a policy with values from ranges.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use disklab_config::suite::sweep::{Range, latin_hypercube};
 use disklab_config::{Lab, Policy};
 use disklab_units::Seed;
 
-/// A parameter and the range that a search goes over.
+/// A parameter and its range in a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedParameter {
     key: String,
@@ -26,17 +26,17 @@ impl FromStr for SearchedParameter {
     }
 }
 
-/// A policy with values.
+/// A policy with values of its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// As `--set policy=` takes it.
+    /// Spelling for `--set policy=`.
     pub text: String,
-    /// As cells name it: without what is the default.
+    /// Name in cells, without default values.
     pub name: String,
 }
 
-/// The policy as it stands, then so many others, fewer where some are equal once rounded. The error
-/// says what of the policy, its parameters or their ranges is mistaken.
+/// Returns the policy without changes, then `count` others; fewer if some are equal after rounding.
+/// The error names the mistake in the policy, its parameters or their ranges.
 pub fn candidates(
     lab: &Lab,
     policy: &str,
@@ -51,7 +51,7 @@ pub fn candidates(
     for (index, parameter) in over.iter().enumerate() {
         check(known, parameter)?;
         if over[..index].iter().any(|other| other.key == parameter.key) {
-            return Err(format!("`{}` is there twice: leave one out", parameter.key));
+            return Err(format!("`{}` is named twice; name it once", parameter.key));
         }
         for end in parameter.range.ends() {
             candidate(known, &with(policy, [(&*parameter.key, end.to_string())]))?;
@@ -74,7 +74,7 @@ pub fn candidates(
 fn check(policy: &Policy, SearchedParameter { key, .. }: &SearchedParameter) -> Result<(), String> {
     let name = &policy.name;
     if policy.parameters.is_empty() {
-        return Err(format!("policy `{name}` takes no parameters: nothing can be searched"));
+        return Err(format!("policy `{name}` has no parameters to search"));
     }
     let known = policy.parameters.iter().find(|known| known.key == *key).ok_or_else(|| {
         let keys = policy.parameters.iter().map(|parameter| parameter.key.as_str());
@@ -83,7 +83,7 @@ fn check(policy: &Policy, SearchedParameter { key, .. }: &SearchedParameter) -> 
     match known.kind {
         ParameterKind::Number { .. } | ParameterKind::Bytes { .. } => Ok(()),
         ParameterKind::Word { .. } | ParameterKind::Device => Err(format!(
-            "`{key}` of `{name}` is no number: search once for each of its values, \
+            "`{key}` of `{name}` is not a number; search once for each of its values, \
              --policy {name}:{key}=VALUE"
         )),
     }
@@ -94,7 +94,7 @@ fn candidate(policy: &Policy, text: &str) -> Result<Candidate, String> {
     Ok(Candidate { text: text.to_owned(), name: choice.to_string() })
 }
 
-/// A policy, spelled with more values.
+/// Returns the spelling of a policy with more values.
 fn with<'a>(policy: &str, values: impl IntoIterator<Item = (&'a str, String)>) -> String {
     values.into_iter().fold(policy.to_owned(), |text, (key, value)| {
         let between = if text.contains(':') { ',' } else { ':' };
@@ -142,8 +142,8 @@ mod tests {
             ("streams", "piece=1MiB", "write LOW..HIGH"),
             ("streams", "piece", "write PARAM=LOW..HIGH"),
             ("streams", "piece=1MiB..2GiB", "`piece` of `streams`"),
-            ("pid", "piece=1MiB..2MiB", "takes no parameters"),
-            ("queue", "ties=1..2", "is no number"),
+            ("pid", "piece=1MiB..2MiB", "has no parameters"),
+            ("queue", "ties=1..2", "is not a number"),
         ] {
             let refused = drawn(policy, &[over], 1).expect_err(over);
             assert!(refused.contains(words), "{policy} {over}: {refused}");

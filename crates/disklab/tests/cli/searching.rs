@@ -42,7 +42,7 @@ fn a_search_is_the_same_whoever_runs_it_and_goes_on() {
     let first = &one["rounds"][1]["candidates"][0];
     assert!(first["is_on_front"] == true && first["of_oracle"].is_number(), "{first}");
 
-    // What was killed after its first round, say.
+    // The search is continued as if it had been killed after its first round.
     let lines = || std::fs::read(here.path().join("one-1/trials.jsonl")).expect("it");
     let before = lines();
     std::fs::remove_dir_all(here.path().join("one-2")).expect("removed");
@@ -70,7 +70,7 @@ fn mistakes_of_a_search_are_told() {
     refused(quick, "streams", "piece=2MiB..2MiB", &[], "is not above the other end");
     refused(quick, "streams", "piece=2MiB", &[], "write LOW..HIGH");
     refused(quick, "strems", "piece=1MiB..2MiB", &[], "did you mean `streams`?");
-    refused(quick, "queue", "ties=1..2", &[], "is no number");
+    refused(quick, "queue", "ties=1..2", &[], "is not a number");
     let own = ["--set", "policy=streams"];
     refused(quick, "streams", "piece=1MiB..2MiB", &own, "no other read policy");
     refused("bfq-startup", "streams", "piece=1MiB..2MiB", &[], "suite of read policies");
