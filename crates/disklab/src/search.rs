@@ -1,5 +1,5 @@
-//! `disklab search`: searches for better parameters of a read policy in the fast model, and runs the
-//! best of them on the kernel.
+//! `disklab search`: searches for better parameters of a read policy in the fast model, and runs
+//! the best of them on the kernel.
 
 mod score;
 mod space;
@@ -253,8 +253,8 @@ impl Search<'_> {
         Question::ask(&self.home.lab, &self.args.suite, &overrides)
     }
 
-    /// Runs the trials that a record lacks, and adds its results to `measured`. Returns the record's
-    /// folder, and whether higher or lower values are better.
+    /// Runs the trials that a record lacks, and adds its results to `measured`. Returns the
+    /// record's folder, and whether higher or lower values are better.
     fn run(
         &self,
         suffix: &str,

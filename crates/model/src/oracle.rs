@@ -27,8 +27,8 @@ pub enum Oracle {
 pub const ASKED: usize = usize::MAX;
 
 impl Oracle {
-    /// Returns the cost of a read on a disk, in ns. `layer` is a copy of everything but `asked`, the
-    /// requests of the read.
+    /// Returns the cost of a read on a disk, in ns. `layer` is a copy of everything but `asked`,
+    /// the requests of the read.
     pub fn price(
         self,
         layer: BlockLayer,
@@ -47,8 +47,8 @@ impl Oracle {
 }
 
 /// Runs the disks until the requests of `asked` have ended, or all requests of that disk if
-/// `all_count`. Returns the time at which the last request of `asked` ends, and the sum of the times
-/// at which reads of the disk end.
+/// `all_count`. Returns the time at which the last request of `asked` ends, and the sum of the
+/// times at which reads of the disk end.
 fn ends(
     mut layer: BlockLayer,
     mut now: Nanos,
@@ -95,8 +95,8 @@ mod tests {
     use crate::queue::DiskQueue;
 
     /// Makes two disks that serve one request at a time, each in its number of microseconds. The
-    /// first disk serves a request at sector 0, and `at_first - 1` others wait, in the order of their
-    /// sectors.
+    /// first disk serves a request at sector 0, and `at_first - 1` others wait, in the order of
+    /// their sectors.
     fn layer(micros: [u64; 2], at_first: u64) -> BlockLayer {
         let disk = |micros| {
             let latency = Nanos::from_micros(micros);

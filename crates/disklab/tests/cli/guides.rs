@@ -117,11 +117,12 @@ fn typed(command: &str, here: &Path) -> Vec<String> {
         .output()
         .expect("bash");
     let text = String::from_utf8_lossy(&output.stdout);
-    // Disks are prepared by the first run that wants them.
+    // Disks are prepared by the first run that wants them, and others wait for it.
     let is_progress = |line: &&str| {
         let (number, rest) = line.split_once(" %: ").unwrap_or_default();
         number.parse::<u8>().is_ok() && rest.contains(" trials, ")
             || line.starts_with("prepared the disks of ")
+            || line.starts_with("another disklab is preparing the disks of ")
     };
     let lines = text.lines().filter(|line| !is_progress(line)).map(str::trim_end);
     let mut lines: Vec<String> = lines.map(str::to_owned).collect();
