@@ -18,7 +18,15 @@ use std::os::fd::OwnedFd;
 /// has one thread.
 pub fn bind() -> Result<(), String> {
     die_with_parent()?;
-    keep().map_err(|error| format!("the guest's keeper cannot be started: {error}"))
+    keep().map_err(|error| {
+        let remedy = match Errno::from_io_error(&error) {
+            Some(Errno::AGAIN) => "; raise the limit of your processes (`ulimit -u`)",
+            _ => "",
+        };
+        format!(
+            "the process that ends the guest with its kernel cannot be started: {error}{remedy}"
+        )
+    })
 }
 
 /// Makes the guest end with its starter: otherwise nothing would watch it, and it would occupy a

@@ -7,6 +7,7 @@ use disklab_protocol::places::TRIAL;
 use disklab_protocol::shell;
 use disklab_protocol::step::{ProgramEnd, Step};
 use disklab_protocol::{action, names};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -158,7 +159,15 @@ pub fn run(command: &[String], step: &str, steps: &mut Steps) -> Result<(), Fail
 }
 
 pub fn not_started(command: &[String], step: &str, error: &io::Error) -> Failure {
-    format!("{step}: {} cannot be run: {error}", command.first().map_or("", String::as_str))
+    let program = command.first().map_or("", String::as_str);
+    // Where the host starts no process for a guest, User Mode Linux reports a lack of memory.
+    let remedy = match Errno::from_io_error(error) {
+        Some(Errno::NOMEM) => {
+            "; give the guest more `memory`, or raise the host's limit of processes (`ulimit -u`)"
+        }
+        _ => "",
+    };
+    format!("{step}: {program} cannot be run: {error}{remedy}")
 }
 
 pub fn failed(command: &[String], step: &str, status: ExitStatus, said: &str) -> Failure {
