@@ -265,19 +265,17 @@ fn print(rows: &[ValidatedDrive], screen: &Screen, out: &mut dyn Write) -> Resul
     Ok(())
 }
 
-const LEGEND: [&str; 6] = [
-    "Milliseconds. Closed replay: each request is made as long after the model's completion of \
-     the one before as it was",
-    "after the measured one. RMS: between the distributions of response times; `files` from the \
-     drive's files alone, all",
-    "requests; `estimated` with what is named below, scored on requests that had no part in it, \
-     as all columns but these.",
-    "Deviation: standard deviation of measured less predicted, request by request; `tracked` \
-     predicts each request from the",
-    "measured ones before it. Where the angle of the platters cannot be followed from one \
-     request to the next, that is the",
-    "mean over all angles. Met: RMS at or below DiskSim's and tracked deviation below DiskSim's, \
-     which are for all requests.",
+const LEGEND: [&str; 10] = [
+    "Times are in milliseconds. In the closed replay, each request waits as long after the",
+    "model's completion of the one before as it waited after the measured one. RMS is the",
+    "distance between the distributions of measured and modelled response times. `files` uses the",
+    "drive's files alone; `estimated` adds the values listed below. The columns `measured`,",
+    "`files` and `DiskSim` are over all requests; all others are over requests that had no part",
+    "in an estimate. Deviation is the standard deviation of measured minus modelled response",
+    "times, request by request; `tracked` predicts each request from the measured requests before",
+    "it. If the angle of the platters cannot be followed from one request to the next, the",
+    "prediction is the mean over all angles. Met: RMS is at or below DiskSim's, and the tracked",
+    "deviation is below DiskSim's.",
 ];
 
 fn print_details(
@@ -294,7 +292,7 @@ fn print_details(
         let (changes, tracking) = (found.changes, found.tracking);
         writeln!(
             out,
-            "  estimated from the first {}: times for commands longer by {:.3} (read hit), {:.3} \
+            "  estimated from the first {}: command times are longer by {:.3} (read hit), {:.3} \
              (read miss), {:.3} (write)",
             count(changes.requests, "request"),
             changes.read_hit,
@@ -302,15 +300,19 @@ fn print_details(
             changes.write
         )?;
         if let Some(sectors) = changes.look_ahead {
-            writeln!(out, "  and: reads ahead {sectors} sectors, against its files")?;
+            writeln!(out, "  estimated: reads ahead {sectors} sectors, unlike its files")?;
         }
         if changes.only_in_sequence {
-            writeln!(out, "  and: reads ahead only behind reads in sequence, against its files")?;
+            writeln!(
+                out,
+                "  estimated: reads ahead only after sequential reads, unlike its files"
+            )?;
         }
         if tracking.follows() {
             writeln!(
                 out,
-                "  and: a turn takes {:+.4} % more; the angle wanders by {} turns a request",
+                "  estimated: a rotation takes {:+.4} % longer; the angle drifts by {} rotations \
+                 a request",
                 100.0 * tracking.slower,
                 tracking.wander
             )?;
