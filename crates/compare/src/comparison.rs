@@ -176,7 +176,7 @@ fn compare_one(
     let nothing = (ours != treatment, theirs != baseline);
     if nothing.0 || nothing.1 {
         remarks.push(format!(
-            "0 counts as {}, half of the least possible value",
+            "a value of 0 is taken as {}, half of the least possible value",
             answer::value(least, &unit)
         ));
     }
@@ -191,8 +191,8 @@ fn compare_one(
     if unknown > 0 {
         // If pairs were left out, other seeds may not help either.
         remarks.push(format!(
-            "{} left to compare; a longer limit would give more information, and other seeds only \
-             if one side meets the limit in them",
+            "{} left to compare; a longer limit gives more of them, and more seeds help only if one \
+             side does not time out",
             count(seeds.len(), "pair")
         ));
     } else if let Err(error) = &estimate {

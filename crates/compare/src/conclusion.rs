@@ -19,11 +19,11 @@ use crate::sequential::SequentialDesign;
 /// Verdicts in counting order, whether there are too few seeds for any, and the text before a
 /// count.
 const COUNTED: [(Verdict, bool, &str); 5] = [
-    (Verdict::Better, false, "better than"),
-    (Verdict::Worse, false, "worse than"),
+    (Verdict::Better, false, "better"),
+    (Verdict::Worse, false, "worse"),
     (Verdict::Same, false, "the same"),
     (Verdict::Undecided, false, "undecided"),
-    (Verdict::Undecided, true, "not decidable with so few seeds"),
+    (Verdict::Undecided, true, "too few seeds for a verdict"),
 ];
 
 /// Returns a sentence for each treatment and metric: the numbers of cells in which it is better,
@@ -43,36 +43,34 @@ fn sentence(treatment: &str, metric: &Metric, cells: &[&Comparison]) -> String {
         cells.iter().copied().partition(|cell| cell.change.is_some());
     let censored = without.iter().filter(|cell| cell.is_censored_on_both_sides()).count();
     let verdicts = COUNTED.map(|(verdict, too_few, words)| {
-        let words = match verdict {
-            Verdict::Better | Verdict::Worse => {
-                format!("{words} {}", answer::name(&cells[0].baseline))
-            }
-            Verdict::Same | Verdict::Undecided => words.to_owned(),
-        };
         let is_so = |cell: &&&Comparison| (cell.verdict, cell.too_few_seeds) == (verdict, too_few);
         (compared.iter().filter(is_so).count(), words)
     });
     let others = [
-        (censored, "timed out on both sides".to_owned()),
-        (without.len() - censored, "without enough results to compare".to_owned()),
+        (censored, "timed out on both sides"),
+        (without.len() - censored, "too few results to compare"),
     ];
     let counted = verdicts.into_iter().chain(others).filter(|(number, _)| *number > 0);
-    let counts: Vec<String> =
-        counted.map(|(number, words)| format!("{words} in {number}")).collect();
+    let counts = counted.enumerate().map(|(at, (number, words))| match (cells.len(), at) {
+        (1, _) => words.to_owned(),
+        (all, 0) => format!("{words} in {number} of {all} cells"),
+        _ => format!("{words} in {number}"),
+    });
     let mut text = format!(
-        "{}: {} is {} of {}",
+        "{} of {} compared with {}: {}",
         metric.name(),
         answer::name(treatment),
-        listed(&counts),
-        count(cells.len(), "cell")
+        answer::name(&cells[0].baseline),
+        counts.collect::<Vec<_>>().join(", ")
     );
-    for (verdict, noun) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
+    for (verdict, noun) in [(Verdict::Better, "largest gain"), (Verdict::Worse, "largest loss")] {
+        let noun = if cells.len() == 1 { "change" } else { noun };
         let decided = compared.iter().filter(|cell| cell.verdict == verdict);
         let changes = decided.filter_map(|cell| Some((&cell.cell, cell.change?)));
         let sized = changes.map(|(cell, change)| (answer::size(change.percent), cell, change));
         if let Some((_, cell, change)) = sized.max_by(|(one, ..), (other, ..)| one.total_cmp(other))
         {
-            let _ = write!(text, "; the largest {noun}: {}", change.in_words());
+            let _ = write!(text, "; {noun}: {}", change.in_words());
             if !cell.0.is_empty() {
                 let _ = write!(text, " ({})", answer::values(cell));
             }
@@ -94,7 +92,7 @@ pub fn two_modes(comparisons: &[Comparison]) -> Option<String> {
         said.extend(modes.map(|(name, words)| format!("{} {words} ({place})", answer::name(name))));
     }
     let all = said.into_iter().collect::<Vec<_>>().join("; ");
-    (!all.is_empty()).then(|| format!("One of two values, by seed: {all}"))
+    (!all.is_empty()).then(|| format!("One of two values, depending on the seed: {all}"))
 }
 
 /// Returns a sentence, without its full stop, about other axes with several values, and the option
@@ -113,7 +111,7 @@ pub fn other_axes(records: &[CellIndex], compared: &str) -> Option<String> {
     (!axes.is_empty()).then(|| {
         let have = if axes.len() == 1 { "has" } else { "have" };
         format!(
-            "{} {have} several values too: `disklab compare {} {}` compares those",
+            "{} {have} several values too; to compare them: `disklab compare {} {}`",
             listed(&axes),
             in_shell(&only.name()),
             options.join("` or `")
@@ -200,12 +198,14 @@ impl MoreSeeds {
 impl MoreSeeds {
     /// Returns the sentence without the commands and without a full stop.
     pub fn sentence(&self) -> String {
-        let Self { verdicts: (known, open), seeds, half, .. } = self;
-        let head = format!("Undecided on {}: {open}", listed(&self.metrics));
+        let Self { verdicts: (_, open), seeds, half, .. } = self;
+        let are = if *open == 1 { "is" } else { "are" };
+        let (open, metrics) = (count(*open, "verdict"), listed(&self.metrics));
+        let head = format!("{open} on {metrics} {are} undecided");
         if self.at_least {
             return format!("{head}. At least {seeds} seeds are needed to decide any of them");
         }
-        let what = match (known, open) {
+        let what = match self.verdicts {
             (1, 1) => "it".to_owned(),
             (known, open) if known == open => "all of them".to_owned(),
             (known, _) => format!("{known} of them"),
@@ -245,19 +245,23 @@ pub fn basis(
     };
     let share = design.map_or(1.0, SequentialDesign::last_share);
     let looks = design.and_then(SequentialDesign::in_words);
-    let looks = looks.map_or_else(String::new, |looks| format!("; {looks}"));
+    let looks = looks.map_or_else(String::new, |looks| format!(". {looks}"));
     let percent = short(rule.alpha * 100.0);
     let limit = match rule.error_control {
         ErrorControl::Fdr => {
-            format!("of all verdicts better and worse, {percent} % are wrong on average at most")
+            format!(
+                "On average, at most {percent} % of all verdicts \"better\" and \"worse\" are wrong"
+            )
         }
         ErrorControl::Fwer => {
-            format!("the chance that any verdict better or worse is wrong is {percent} % at most")
+            format!(
+                "The chance that any verdict \"better\" or \"worse\" is wrong is at most {percent} %"
+            )
         }
     };
     format!(
-        "{how}, and numbers and changes are estimated from these; each interval alone has {} % \
-         confidence; {limit}; \"same\" means that the whole interval is within {} %{looks}",
+        "{how}. Numbers and changes are estimated from these. Each interval by itself has {} % \
+         confidence. {limit}. \"Same\" means that the whole interval is within ±{} %{looks}",
         short(100.0 - rule.alpha * 100.0 * share),
         short(rule.smallest_effect * 100.0)
     )
@@ -315,9 +319,8 @@ mod tests {
         ];
         assert_eq!(
             sentences(&cells),
-            ["IOPS: queue is better than pid in 2, worse than pid in 1, the same in 1 and \
-                 undecided in 1 of 5 cells; the largest gain: x 13 (two); the largest loss: -50 % \
-                 (three)"]
+            ["IOPS of queue compared with pid: better in 2 of 5 cells, worse in 1, the same in 1, \
+                 undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"]
         );
     }
 
@@ -327,7 +330,8 @@ mod tests {
         let few = Comparison { too_few_seeds: true, ..cell("two", 9.0, Verdict::Undecided) };
         assert_eq!(
             sentences(&[open, few.clone()]),
-            ["IOPS: queue is undecided in 1 and not decidable with so few seeds in 1 of 2 cells"]
+            ["IOPS of queue compared with pid: undecided in 1 of 2 cells, too few seeds for a \
+                 verdict in 1"]
         );
         assert_eq!(few.change_and_verdict(), "+9.0 % too few seeds");
     }
@@ -345,19 +349,19 @@ mod tests {
         assert_eq!(more_seeds(&[cell("one", 3.0, Verdict::Better)], &[]), None);
         assert_eq!(
             said(&[Some(14)]).unwrap(),
-            "Undecided on IOPS: 1. 14 seeds would decide it, each with a chance of 80 %, if \
-             effects and spreads are as measured"
+            "1 verdict on IOPS is undecided. 14 seeds would decide it, each with a chance of 80 %, \
+             if effects and spreads are as measured"
         );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
-            "Undecided on IOPS: 4. 140 seeds would decide 2 of them, and 9 seeds half of these, \
-             each with a chance of 80 %, if effects and spreads are as measured"
+            "4 verdicts on IOPS are undecided. 140 seeds would decide 2 of them, and 9 seeds half \
+             of these, each with a chance of 80 %, if effects and spreads are as measured"
         );
         let few = Comparison { seeds_at_least: true, ..open(Some(6)) };
         assert_eq!(few.seeds_in_words().unwrap(), "at least 6 seeds");
         assert_eq!(
             more_seeds(&[few], &[]).unwrap().to_string(),
-            "Undecided on IOPS: 1. At least 6 seeds are needed to decide any of them"
+            "1 verdict on IOPS is undecided. At least 6 seeds are needed to decide any of them"
         );
     }
 
@@ -368,7 +372,7 @@ mod tests {
             .map(|percent| Comparison { modes, ..cell("hdd-raid1", percent, Verdict::Better) });
         assert_eq!(
             two_modes(&cells).unwrap(),
-            "One of two values, by seed: pid 330 or 551 a second (IOPS, hdd-raid1)"
+            "One of two values, depending on the seed: pid 330 or 551 a second (IOPS, hdd-raid1)"
         );
         assert_eq!(two_modes(&[cell("one", 1.0, Verdict::Same)]), None);
     }

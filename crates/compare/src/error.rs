@@ -16,8 +16,9 @@ pub enum Error {
     NoBaseline { record: String, axes: Vec<String> },
 
     #[error(
-        "nothing in {record} can be compared with {compared} {value}: no cell differs from one of \
-         these in {compared} alone (axes: {}); --ignore AXIS takes an axis out of the cells",
+        "nothing in {record} can be compared with {compared} {value}: no cell of another \
+         {compared} has the same values on the other axes (axes: {}); --ignore AXIS takes an axis \
+         out of the cells",
         axes.join(", ")
     )]
     NothingAgainst { record: String, compared: String, value: String, axes: Vec<String> },
@@ -62,7 +63,10 @@ pub enum Error {
     #[error("{0}")]
     Statistics(#[from] disklab_stats::Error),
 
-    #[error("the record limits wrong verdicts by `{limit}`, unknown here")]
+    #[error(
+        "the record limits wrong verdicts by `{limit}`, which this disklab does not know; use the \
+         disklab that wrote the record"
+    )]
     UnknownLimit { limit: String },
 }
 

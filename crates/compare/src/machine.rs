@@ -125,8 +125,8 @@ fn noise_in_words(
         _ => String::new(),
     };
     Some(format!(
-        "{}: two measurements of the same trial may differ by {from}{:.2} % ({cell}): smaller \
-         differences are this machine's noise ({})",
+        "{}: two measurements of the same trial may differ by {from}{:.2} % ({cell}), as {} \
+         of repeated measurements show. Smaller differences are noise of this machine",
         metric.name(),
         most.percent,
         count(all.iter().map(|(_, noise)| noise.pairs).sum(), "pair")
@@ -141,8 +141,9 @@ fn drift_in_words(record: &Record, metric: &Metric) -> Option<String> {
     let changes: Vec<String> = changes.iter().map(in_words).collect();
     (!changes.is_empty()).then(|| {
         format!(
-            "{} drifted: the level of all cells together changed {}; each cell is spread over the \
-             whole run, so that this widens intervals and favours none",
+            "{} drifted during the run: the level of all cells together changed {}. The trials of \
+             each cell are spread over the whole run, so the drift widens intervals and favours no \
+             choice",
             metric.name(),
             listed(&changes)
         )

@@ -322,7 +322,7 @@ impl<'a> MatchedTrials<'a> {
                 (Err(reason), _) => format!(" of {treatment}: {reason}"),
                 (_, Some(Err(reason))) => format!(" of {baseline}: {reason}"),
                 // Other comparisons may need a baseline's trials for longer.
-                (_, None) => format!(": {baseline} has none such"),
+                (_, None) => format!(": {baseline} has no such seed"),
             };
             left_out.entry(reason).or_default().push(seed.to_string());
         }
@@ -377,7 +377,7 @@ impl<'a> MatchedTrials<'a> {
         };
         if unknown > 0 {
             remarks.push(format!(
-                "of {} both sides timed out, and their order is unknown",
+                "both sides of {} timed out, and their order is unknown",
                 count(unknown, "pair")
             ));
         }

@@ -30,12 +30,13 @@ pub use choice::{Choice, Regret, WorstCell};
 pub use ranking::{Rank, RankedCandidate, RankedCell, Weight};
 
 /// The rule in words, without its full stop.
-pub const RULE: &str = "Every two candidates are compared in every cell and metric, as one family \
-    of verdicts. Of those that have a result everywhere, the rule takes those whose mean regret \
-    (the ratio to the best of each cell, geometric, weighted) is within the smallest effect of \
-    the least, and of these the one with the least worst case; if worst cases are within the \
-    smallest effect, the baseline or the first. No choice is best if that one is more than 10 % \
-    behind somewhere";
+pub const RULE: &str = "Every two candidates are compared in every cell and metric, and all these \
+    verdicts are one family. A candidate's regret in a cell is its ratio to the best of that cell, \
+    and its mean regret is the weighted geometric mean over all cells. Of the candidates that have \
+    a result in every cell, the rule keeps those whose mean regret is within the smallest effect \
+    of the least. It takes the one of them with the least worst case; worst cases within the \
+    smallest effect count as equal, and then it takes the baseline or else the first. If that \
+    candidate is more than 10 % behind in some cell, no choice is best";
 
 /// Settings of a recommendation.
 #[derive(Debug, Clone, Copy)]

@@ -109,7 +109,7 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
         .collect();
     if keys.is_empty() {
         let has_ends = comparisons.iter().any(|own| is_at_end(&own.cell));
-        let open = "No verdict is given with all estimates as they are, so that none can turn";
+        let open = "No verdict is given with the estimates as they are, so none can change";
         return has_ends.then(|| open.to_owned()).into_iter().collect();
     }
     let keys: Vec<&str> = keys.into_iter().collect();
@@ -118,15 +118,15 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
     let held = number(|own| own.holds);
     let parts = [
         (held, "hold at both ends"),
-        (turned, "turn at an end"),
-        (all.len() - held - turned, "stay open at an end"),
+        (turned, "change at an end"),
+        (all.len() - held - turned, "are undecided at an end"),
     ];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
-    let counts: Vec<String> = parts.map(|(number, what)| format!("{what}: {number}")).collect();
+    let counts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
     let summary = format!(
-        "Of {}, with the estimates of {} at the ends of their ranges, {}",
-        count(all.len(), "verdict"),
+        "With the estimates of {} at the ends of their ranges, of {} {}",
         listed(&keys),
+        count(all.len(), "verdict"),
         listed(&counts)
     );
     let other_ends = |own: &Sensitivity| {
@@ -135,11 +135,11 @@ pub fn sentences(comparisons: &[Comparison]) -> Vec<String> {
         let place = if cell.is_empty() { String::new() } else { format!(" ({cell})") };
         let turns = own.ends.iter().any(|end| end.turns);
         Some(format!(
-            "{} of {} against {}{place} {}: {} as the files have it, {ends}",
+            "{} of {} compared with {}{place} {}: {} with the values of the files, {ends}",
             own.metric,
             answer::name(&own.treatment),
             answer::name(&own.baseline),
-            if turns { "turns" } else { "stays open" },
+            if turns { "changes" } else { "is undecided at an end" },
             in_words(&own.verdict, own.change),
         ))
     };
@@ -169,7 +169,7 @@ fn remark_on_estimates(comparisons: &mut [Comparison]) {
                     == (&found.metric, &found.treatment, &found.baseline)
         });
         if let Some(own) = own {
-            own.remarks.push(format!("the verdict depends on estimates of the disks: {ends}"));
+            own.remarks.push(format!("the verdict depends on estimated numbers of the disks: {ends}"));
         }
     }
 }

@@ -31,21 +31,21 @@ type Measure = fn(&Sample) -> Option<f64>;
 
 const LATENCY: (&str, Unit, Measure) =
     ("mean latency", Unit::Nanos, |sample| positive(sample.lat_mean_ns));
-const SERVICE: (&str, Unit, Measure) = ("mean service by the disks", Unit::Nanos, service);
+const SERVICE: (&str, Unit, Measure) = ("mean service time at the disks", Unit::Nanos, service);
 const WAITING: (&str, Unit, Measure) =
-    ("mean waiting: latency without service", Unit::Nanos, waiting);
-const QUEUED: &str = "mean queueing at a disk, before its service";
+    ("mean wait: latency minus service time", Unit::Nanos, waiting);
+const QUEUED: &str = "mean time in a disk's queue";
 const BUSIEST_SHARE: (&str, Unit, Measure) =
-    ("reads of the disk with most of them", Unit::Share, |sample| {
+    ("share of reads of the busiest disk", Unit::Share, |sample| {
         greatest(several(sample)?, |d| d.read_share)
     });
 const UTILISATION_GAP: (&str, Unit, Measure) =
-    ("utilisation, most used disk less least used", Unit::Share, |sample| {
+    ("utilisation of the busiest disk minus that of the least busy", Unit::Share, |sample| {
         let sample = several(sample)?;
         Some(greatest(sample, |d| Some(d.utilisation))? - least(sample, |d| Some(d.utilisation))?)
     });
 const DEEPEST: (&str, Unit, Measure) =
-    ("mean depth of the deepest disk", Unit::Count, |sample| greatest(sample, |d| d.depth_mean));
+    ("mean queue depth of the disk with the longest queue", Unit::Count, |sample| greatest(sample, |d| d.depth_mean));
 const DISTANCE: (&str, Unit, Measure) =
     ("mean distance from one request of a disk to the next", Unit::Bytes, |sample| {
         weighted(sample, |d| d.distance_mean_bytes)
@@ -70,25 +70,26 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
         fact(DISTANCE),
     ];
     let [shares, gap, deepest, latency, service, waiting, queued, distance] = &facts;
-    let range = "between the most and the least used disk there are";
-    let apart = "from where the one before it on its disk ended, on average";
+    let range = "the utilisation of the busiest and the least busy disk differs by";
+    let apart = "on average from the end of the previous request of its disk";
     let said = [
         spread_of_reads(shares, treatment, baseline),
-        sides.in_words(gap, range, "of utilisation"),
-        sides.in_words(deepest, "the disk with the longest queue has", "requests on average"),
+        sides.in_words(gap, range, ""),
+        sides.in_words(deepest, "the disk with the longest queue has", " requests on average"),
         time(&Times { latency, service, waiting, queued }, sides),
-        sides.in_words(distance, "a request begins", apart),
+        sides.in_words(distance, "a request begins", &format!(" {apart}")),
     ];
     let mut sentences: Vec<String> = said.into_iter().flatten().collect();
     if sides.are_few() {
         sentences = vec![
-            "With fewer than two trials on a side, there is no range to compare a difference with"
+            "With fewer than two trials on a side, a difference cannot be compared with the spread \
+             of the trials"
                 .to_owned(),
         ];
     } else if sentences.is_empty() {
         sentences = vec![format!(
             "no recorded number of the disks separates {} from {}: the ranges of their trials \
-             overlap, or are too near each other",
+             overlap, or their medians differ by less than the smallest effect",
             treatment.name, baseline.name
         )];
     }
@@ -101,15 +102,15 @@ fn spread_of_reads(fact: &Fact, treatment: Side, baseline: Side) -> Option<Strin
     let (one, other) = (fact.treatment.filter(|_| fact.apart)?.median, fact.baseline?.median);
     let (even, uneven, most) =
         if one < other { (treatment, baseline, other) } else { (baseline, treatment, one) };
-    let where_to = match busiest(uneven) {
-        Some(disk) => format!("on {disk}"),
-        None => "on one disk, another one from seed to seed".to_owned(),
-    };
     let most = Unit::Share.show(most);
+    let busiest = match busiest(uneven) {
+        Some(disk) => format!("{disk} serves {most}"),
+        None => format!("one disk serves {most}, which one depends on the seed"),
+    };
     let (even_shares, ranked) = shares(even);
-    let order = if ranked { ", whichever has most first" } else { "" };
+    let order = if ranked { " (the busiest disk of each seed first)" } else { "" };
     Some(format!(
-        "{} spreads reads {even_shares} % over its disks{order}, where {} has {most} {where_to}",
+        "with {}, the disks serve {even_shares} % of the reads{order}; with {}, {busiest}",
         even.name, uneven.name
     ))
 }
@@ -257,8 +258,8 @@ mod tests {
             separation(side("bfq", &bfq, &bfq_queued), side("none", &none, &none_queued), 0.02);
         assert_eq!(
             told.sentences,
-            ["at its disk a request queues for 154 ms and is served 7 ms with bfq, where it \
-              queues for 708 ms and is served 22 ms with none"]
+            ["at its disk, a request queues for 154 ms and is served for 7 ms with bfq; it queues \
+              for 708 ms and is served for 22 ms with none"]
         );
         assert!(
             told.facts[..2].iter().all(|fact| fact.treatment.is_none() && fact.baseline.is_none())
@@ -273,13 +274,13 @@ mod tests {
         assert_eq!(
             told.sentences,
             [
-                "queue spreads reads 50/50 % over its disks, where pid has 79.5 % on vdb",
-                "between the most and the least used disk there are 1.00 % of utilisation with \
+                "with queue, the disks serve 50/50 % of the reads; with pid, vdb serves 79.5 %",
+                "the utilisation of the busiest and the least busy disk differs by 1.00 % with \
                  queue, 59.0 % with pid",
                 "the disk with the longest queue has 16.2 requests on average with queue, 25.4 \
                  with pid",
-                "a request takes 31.5 ms with queue, 52.5 ms with pid: it waits 23.5 ms instead of \
-                 44.5 ms; it is served the same, 8 ms",
+                "a request takes 31.5 ms with queue, 52.5 ms with pid: its wait is 23.5 ms instead \
+                 of 44.5 ms; its service time is 8 ms with both",
             ]
         );
         let apart: Vec<bool> = told.facts.iter().map(|fact| fact.apart).collect();
@@ -303,19 +304,20 @@ mod tests {
             told.sentences.last().expect("a sentence").clone()
         };
         let begin = "a request takes 31.5 ms with queue, 52.5 ms with pid: ";
-        let served = "the disks served 2.00 requests for each of fio's with queue, 2.00 with pid";
+        let served =
+            "the disks served 2.00 requests for each request of fio with queue, 2.00 with pid";
         assert_eq!(
             told(&[20e6, 21e6], &[40e6, 41e6]),
             format!(
-                "{begin}at its disk it queues for 20.5 ms instead of 40.5 ms; it is served the \
-                 same, 8 ms; {served}, so that these do not add up to the first two"
+                "{begin}its time in the disk's queue is 20.5 ms instead of 40.5 ms; its service \
+                 time is 8 ms with both; {served}, so that these times do not add up to the whole"
             )
         );
         assert_eq!(
             told(&[], &[40e6]),
             format!(
-                "{begin}it is served the same, 8 ms; the queueing time is not known: {served}, \
-                 and no closing record has it"
+                "{begin}its service time is 8 ms with both; its time in the disk's queue is not \
+                 known: {served}, and no closing record has that time"
             )
         );
     }
@@ -325,8 +327,8 @@ mod tests {
         let queue = [sample(&[0.2, 0.8], 5e6, 1), sample(&[0.8, 0.2], 5e6, 1)];
         let pid = [sample(&[0.5, 0.5], 5e6, 1), sample(&[0.5, 0.5], 5e6, 1)];
         let told = separated(&queue, &pid);
-        let expected = "pid spreads reads 50/50 % over its disks, where queue has 80.0 % on one \
-            disk, another one from seed to seed";
+        let expected = "with pid, the disks serve 50/50 % of the reads; with queue, one disk \
+            serves 80.0 %, which one depends on the seed";
         assert_eq!(told.sentences[0], expected);
         // 98 % go to one disk in each trial. Their medians by disk would be half each, perfectly
         // even.
@@ -345,8 +347,8 @@ mod tests {
             Side { name: "devid", samples: &devid.iter().collect::<Vec<_>>(), queued: &[] },
             0.01,
         );
-        let expected = "pid spreads reads 98/2 % over its disks, whichever has most first, where \
-            devid has 100 % on vda";
+        let expected = "with pid, the disks serve 98/2 % of the reads (the busiest disk of each \
+            seed first); with devid, vda serves 100 %";
         assert_eq!(told.sentences[0], expected);
     }
 

@@ -84,7 +84,7 @@ impl SequentialDesign {
         self.analyses.iter().map(analysis).collect()
     }
 
-    /// Returns a clause on the user's interim analyses: `seeds were added after seed 5, ...`.
+    /// Returns a sentence on the user's interim analyses: `Seeds were added after seed 5, ...`.
     pub fn in_words(&self) -> Option<String> {
         let after: Vec<String> = self
             .extended_after
@@ -94,8 +94,8 @@ impl SequentialDesign {
         let share = self.last_share().recip().round();
         (!after.is_empty()).then(|| {
             format!(
-                "seeds were added after an interim analysis of the results ({}), so that these \
-                 verdicts have 1/{share} of alpha",
+                "Seeds were added after an interim analysis of the results ({}), so these verdicts \
+                 have 1/{share} of alpha",
                 listed(&after)
             )
         })

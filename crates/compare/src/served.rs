@@ -40,7 +40,7 @@ pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
         let other = pairs().filter(differ).count();
         // On a machine's own disks, no two runs have the same trace.
         return (in_virtual_time && other > 0).then(|| {
-            format!("the disks had other requests in {other} of {all}, in about the same shares")
+            format!("the disks had other requests in {other} of {all}, and about the same shares of the reads")
         });
     };
     Some(format!("other disks served the reads in {} of {all}; seed {seed}: {how}", found.len()))
@@ -62,12 +62,12 @@ fn difference(treatment: &Sample, baseline: &Sample) -> Option<String> {
     if ours.iter().zip(&theirs).any(|(ours, theirs)| differs(*ours, *theirs)) {
         let words =
             |shares: &[f64]| listed(&shares.iter().copied().map(percent).collect::<Vec<_>>());
-        return Some(format!("{} by disk, against {}", words(&ours), words(&theirs)));
+        return Some(format!("{} by disk, compared with {}", words(&ours), words(&theirs)));
     }
     let (ours, theirs) = (treatment.read_switches?, baseline.read_switches?);
     differs(ours, theirs).then(|| {
         let (ours, theirs) = (percent(ours), percent(theirs));
-        format!("{ours} of them went to another disk than the one before, against {theirs}")
+        format!("{ours} of them went to another disk than the previous read, compared with {theirs}")
     })
 }
 

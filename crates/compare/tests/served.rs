@@ -70,13 +70,13 @@ fn other_disks_are_told_of_kernels_and_not_of_policies() {
     let kernels = ["kernel", "7.2", "7.3"];
     assert_eq!(
         remarks(kernels, [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]),
-        ["other disks served the reads in 8 of 8 seeds; seed 1: 0 % and 100 % by disk, against \
-          100 % and 0 %"]
+        ["other disks served the reads in 8 of 8 seeds; seed 1: 0 % and 100 % by disk, \
+          compared with 100 % and 0 %"]
     );
     assert_eq!(
         remarks(kernels, [[0.5, 0.5], [0.5, 0.5]], [0.99, 0.25]),
         ["other disks served the reads in 8 of 8 seeds; seed 1: 25 % of them went to another \
-             disk than the one before, against 99 %"]
+             disk than the previous read, compared with 99 %"]
     );
     assert!(remarks(kernels, [[0.5, 0.5], [0.52, 0.48]], [0.5, 0.52]).is_empty());
     assert!(remarks(["policy", "pid", "devid"], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]).is_empty());
@@ -119,6 +119,6 @@ fn traces_say_whether_a_same_is_one_of_the_very_same_requests() {
     assert_eq!(remarks, ["the same: the disks had the same requests at the same times"]);
     let (verdict, remarks) = of_traces(&["a", "b", "c", "d"], &["a", "b", "x", "y"]);
     assert_eq!(verdict, "same");
-    let said = "the disks had other requests in 2 of 4 seeds, in about the same shares";
+    let said = "the disks had other requests in 2 of 4 seeds, and about the same shares of the reads";
     assert_eq!(remarks, [said]);
 }

@@ -480,7 +480,7 @@ fn print(comparisons: &[Comparison], screen: &Screen, out: &mut dyn Write) -> Re
         }
         let modes = own.iter().flat_map(|comparison| comparison.modes_in_words());
         for (choice, values) in modes.collect::<IndexSet<_>>() {
-            writeln!(out, "    {choice}: {values}, by seed")?;
+            writeln!(out, "    {choice}: {values}, depending on the seed")?;
         }
     }
     Ok(())

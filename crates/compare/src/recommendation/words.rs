@@ -46,10 +46,10 @@ pub fn to_settle(seeds: Option<usize>, records: &[CellIndex]) -> Vec<String> {
 impl Words<'_> {
     /// Returns the answer, without its last full stop.
     pub fn headline(&self) -> String {
-        const FOR: &str = "For these disks and loads";
+        const FOR: &str = "for these disks and loads";
         let choice = self.choice;
         let Some(first) = choice.first() else {
-            return format!("{FOR} no choice can be recommended: none has a result in every cell");
+            return format!("No choice can be recommended {FOR}: none has a result in every cell");
         };
         let name = answer::name(&first.candidate);
         let guess = if first.certainly_good + first.certainly_behind == 0 {
@@ -60,18 +60,18 @@ impl Words<'_> {
         if choice.makes_no_difference {
             let makes = if choice.is_certain() { "makes" } else { "seems to make" };
             return format!(
-                "{FOR}: {name}{guess}. It {makes} no difference: {} are within {} % of the best \
-                 in {}",
+                "Recommended {FOR}: {name}{guess}. The choice {makes} no difference: {} are \
+                 within {} % of the best in {}",
                 named(choice.regrets.iter().map(|regret| regret.candidate.as_str())),
                 self.smallest_effect * 100.0,
                 self.all_cells(choice.judged)
             );
         }
         if choice.choice.is_some() {
-            return format!("{FOR}: {name}{guess}. It is {}", self.record_of(first));
+            return format!("Recommended {FOR}: {name}{guess}. It is {}", self.record_of(first));
         }
         format!(
-            "{FOR} no choice is best{guess}: each is more than {} % behind another somewhere. \
+            "No choice is best {FOR}{guess}: each is more than {} % behind another in some cell. \
              {name} loses least: it is {}",
             (self.smallest_effect * 100.0).max(10.0),
             self.record_of(first)
@@ -82,7 +82,7 @@ impl Words<'_> {
     pub fn details(&self) -> Vec<String> {
         let choice = self.choice;
         let parts = parts(choice).filter(|_| !choice.makes_no_difference);
-        let parts = parts.map(|parts| format!("By {parts}"));
+        let parts = parts.map(|parts| format!("Recommended by {parts}"));
         let by_axis = self.by_axis.iter().filter(|_| !choice.makes_no_difference);
         let by_axis = by_axis.map(|(axis, choice)| self.of_axis(axis, choice));
         let mut details: Vec<String> = parts.into_iter().chain(by_axis).collect();
@@ -91,33 +91,34 @@ impl Words<'_> {
         }
         details.extend(choice.regrets.iter().filter_map(lacking));
         if !self.weights.is_empty() {
-            let weight = |weight: &Weight| format!("{} of {}", weight.number(), weight.selector());
+            let weight = |weight: &Weight| format!("{} for {}", weight.number(), weight.selector());
             let weights: Vec<String> = self.weights.iter().map(weight).collect();
-            details.push(format!("Weights: {}; all else counts once", listed(&weights)));
+            details.push(format!("Weights: {}, and 1 for everything else", listed(&weights)));
         }
         details.extend(self.open());
         details
     }
 
-    /// Formats a regret: `best or as good in 8 of 9 cells, in 6 of them with certainty; worst case:
-    /// ...`.
+    /// Formats a regret: `best or equal to the best in 8 of 9 cells (in 6 with certainty); worst
+    /// case: ...`.
     fn record_of(&self, regret: &Regret) -> String {
         let judged = regret.good + regret.behind;
-        let places = if regret.good == judged {
-            self.all_cells(judged)
-        } else {
-            format!("{} of {}", regret.good, self.cells(judged))
+        let places = match judged {
+            1 => String::new(),
+            all if all == regret.good => format!(" in {}", self.all_cells(all)),
+            all => format!(" in {} of {}", regret.good, self.cells(all)),
         };
         let certainty = match regret.certainly_good {
             0 => String::new(),
             all if all == regret.good => ", with certainty".to_owned(),
-            some => format!(", in {some} of them with certainty"),
+            some => format!(" (in {some} with certainty)"),
         };
         let worst = regret.worst.as_ref().filter(|_| regret.behind > 0);
         let worst = worst.map_or_else(String::new, |worst| format!("; {}", self.worst(worst)));
         match regret.good {
-            0 => format!("behind in {}{worst}", self.all_cells(judged)),
-            _ => format!("best or as good in {places}{certainty}{worst}"),
+            0 if judged == 1 => format!("behind another choice{worst}"),
+            0 => format!("behind another choice in {}{worst}", self.all_cells(judged)),
+            _ => format!("best or equal to the best{places}{certainty}{worst}"),
         }
     }
 
@@ -148,13 +149,13 @@ impl Words<'_> {
     fn alternatives(&self) -> Vec<String> {
         let others = || self.choice.regrets.iter().skip(usize::from(self.choice.first().is_some()));
         let sentence = |regret: &Regret| {
-            format!("Instead, {} is {}", answer::name(&regret.candidate), self.record_of(regret))
+            format!("{} is {}", answer::name(&regret.candidate), self.record_of(regret))
         };
         let more = others().skip(MOST_NAMED).map(|regret| regret.candidate.as_str());
         let more: Vec<&str> = more.collect();
         let rest = (!more.is_empty()).then(|| {
-            let are = if more.len() == 1 { "is" } else { "are" };
-            format!("By the same rule, {} {are} after these", named(more))
+            let rank = if more.len() == 1 { "ranks" } else { "rank" };
+            format!("{} {rank} below these", named(more))
         });
         others().take(MOST_NAMED).map(sentence).chain(rest).collect()
     }
@@ -210,13 +211,13 @@ impl Words<'_> {
         if self.is_of_one_metric {
             count(number, "cell")
         } else {
-            format!("{number} cells and metrics")
+            format!("{number} combinations of cell and metric")
         }
     }
 
     fn all_cells(&self, number: usize) -> String {
         match number {
-            1 => "the one cell".to_owned(),
+            1 => "the only cell".to_owned(),
             _ => format!("all {}", self.cells(number)),
         }
     }
@@ -229,15 +230,17 @@ fn parts(choice: &Choice) -> Option<String> {
     let mut groups: IndexMap<(String, String), Vec<&str>> = IndexMap::new();
     for part in &choice.parts {
         let value = part.scope.0.last().map_or("", |(_, value)| value.as_str());
-        let none = || "no choice is best".to_owned();
+        let none = || "no best choice".to_owned();
         let said = match (&part.choice, part.first()) {
-            _ if part.makes_no_difference => ("it makes no difference".to_owned(), String::new()),
+            _ if part.makes_no_difference => ("no difference".to_owned(), String::new()),
             (Some(choice), _) => (answer::name(choice), String::new()),
             (None, Some(first)) => match parts(part) {
                 Some(parts) => (none(), format!(" (by {parts})")),
                 None => (none(), format!(" ({} loses least)", answer::name(&first.candidate))),
             },
-            (None, None) => ("none has a result in every cell".to_owned(), String::new()),
+            (None, None) => {
+                ("nothing".to_owned(), " (no choice has a result in every cell)".to_owned())
+            }
         };
         groups.entry(said).or_default().push(value);
     }
@@ -249,14 +252,14 @@ fn parts(choice: &Choice) -> Option<String> {
     Some(format!("{axis}: {}", groups.join("; ")))
 }
 
-/// Formats missing results: `devid has no result in 2 cells (hdd-raid1, randread-4k-qd1) and is not
-/// recommended`.
+/// Formats missing results: `devid has no result in 2 cells (hdd-raid1, randread-4k-qd1 and others)
+/// and cannot be recommended`.
 fn lacking(regret: &Regret) -> Option<String> {
     let first = regret.without_result.first()?;
     let place = if first.0.is_empty() { "all".to_owned() } else { answer::values(first) };
     let more = if regret.without_result.len() > 1 { " and others" } else { "" };
     Some(format!(
-        "{} has no result in {} ({place}{more}) and is not recommended for all",
+        "{} has no result in {} ({place}{more}) and cannot be recommended",
         answer::name(&regret.candidate),
         count(regret.without_result.len(), "cell")
     ))

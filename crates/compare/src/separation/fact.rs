@@ -87,11 +87,12 @@ impl<'a> Sides<'a> {
         self.treatment.samples.len().min(self.baseline.samples.len()) < FEWEST
     }
 
-    /// Formats the medians of both sides between some words, if the sides are apart.
-    pub fn in_words(self, fact: &Fact, before: &str, after: &str) -> Option<String> {
+    /// Formats the medians of both sides between some words, if the sides are apart. `unit` begins
+    /// with a blank.
+    pub fn in_words(self, fact: &Fact, before: &str, unit: &str) -> Option<String> {
         let (one, other) = fact.medians().filter(|_| fact.apart)?;
         let (treatment, baseline) = (self.treatment.name, self.baseline.name);
-        Some(format!("{before} {one} {after} with {treatment}, {other} with {baseline}"))
+        Some(format!("{before} {one}{unit} with {treatment}, {other} with {baseline}"))
     }
 }
 

@@ -27,21 +27,20 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
         let (one, other) = (fact.treatment?.median, fact.baseline?.median);
         Some(near(one, other, smallest))
     };
-    let part = |fact: &Fact, verb: &str| {
+    let part = |fact: &Fact, noun: &str| {
         let (one, other) = fact.medians()?;
         Some(match (fact.apart, alike(fact)?) {
-            (true, _) => format!("it {verb} {one} instead of {other}"),
-            (false, true) => format!("it {verb} the same, {one}"),
-            (false, false) => format!(
-                "how long it {verb} differs by no more than it does between seeds ({one}, {other})"
-            ),
+            (true, _) => format!("its {noun} is {one} instead of {other}"),
+            (false, true) => format!("its {noun} is {one} with both"),
+            (false, false) => {
+                format!("its {noun} differs no more than between seeds ({one}, {other})")
+            }
         })
     };
     // A smaller part of a longer time is no cause of it.
     let longer = |fact: &Fact| Some(fact.treatment?.median > fact.baseline?.median);
     let contrary = service.apart && longer(service) != longer(latency);
-    let at_disks = || Some(format!("at its disk {}", part(queued, "queues for")?));
-    let waits = part(waiting, "waits").or_else(at_disks);
+    let waits = part(waiting, "wait").or_else(|| part(queued, "time in the disk's queue"));
     let link = match (contrary, &waits) {
         (true, _) => ", although ",
         (false, Some(_)) => "; ",
@@ -50,17 +49,17 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
     if let Some(waits) = &waits {
         text = format!("{text}: {waits}");
     }
-    if let Some(served) = part(service, "is served") {
+    if let Some(served) = part(service, "service time") {
         text = format!("{text}{link}{served}");
     }
     if waiting.medians().is_none() {
         let per_request = requests_of_disks(sides);
         text = if waits.is_some() {
-            format!("{text}; {per_request}, so that these do not add up to the first two")
+            format!("{text}; {per_request}, so that these times do not add up to the whole")
         } else {
             format!(
-                "{text}; the queueing time is not known: {per_request}, and no closing record has \
-                 it"
+                "{text}; its time in the disk's queue is not known: {per_request}, and no closing \
+                 record has that time"
             )
         };
     }
@@ -69,7 +68,7 @@ pub fn time(times: &Times, sides: Sides) -> Option<String> {
 
 /// Describes which times of a request at its disk are apart, for trials that fio did not measure.
 fn at_disks_alone(queued: &Fact, service: &Fact, sides: Sides) -> Option<String> {
-    let facts = [(queued, "queues for"), (service, "is served")];
+    let facts = [(queued, "queues for"), (service, "is served for")];
     let apart = facts.into_iter().filter(|(fact, _)| fact.apart);
     let (ours, theirs): (Vec<String>, Vec<String>) = apart
         .filter_map(|(fact, verb)| {
@@ -79,7 +78,7 @@ fn at_disks_alone(queued: &Fact, service: &Fact, sides: Sides) -> Option<String>
         .unzip();
     (!ours.is_empty()).then(|| {
         format!(
-            "at its disk a request {} with {}, where it {} with {}",
+            "at its disk, a request {} with {}; it {} with {}",
             ours.join(" and "),
             sides.treatment.name,
             theirs.join(" and "),
@@ -88,7 +87,7 @@ fn at_disks_alone(queued: &Fact, service: &Fact, sides: Sides) -> Option<String>
     })
 }
 
-/// Formats `the disks served 2.1 requests for each of fio's with queue, 1.0 with pid`.
+/// Formats `the disks served 2.1 requests for each request of fio with queue, 1.0 with pid`.
 fn requests_of_disks(Sides { treatment, baseline, .. }: Sides) -> String {
     let of_side = |side: Side| {
         let each = side.samples.iter().map(|sample| {
@@ -99,7 +98,7 @@ fn requests_of_disks(Sides { treatment, baseline, .. }: Sides) -> String {
     };
     let (one, other) = (of_side(treatment), of_side(baseline));
     format!(
-        "the disks served {one} requests for each of fio's with {}, {other} with {}",
+        "the disks served {one} requests for each request of fio with {}, {other} with {}",
         treatment.name, baseline.name
     )
 }

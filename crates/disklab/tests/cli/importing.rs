@@ -133,7 +133,7 @@ fn a_published_table() {
     // The only axis with a chosen name is compared, with its first value as the baseline.
     let by_itself = run(here.path(), &["compare", "./table"]);
     assert_eq!(by_itself.status, Some(0), "{}", by_itself.err);
-    let begin = "For these disks and loads no choice is best (a guess from 1 repeat)";
+    let begin = "No choice is best for these disks and loads (a guess from 1 repeat)";
     assert!(by_itself.out.starts_with(begin), "{}", by_itself.out);
     let compare = run(
         here.path(),

@@ -122,7 +122,7 @@ fn runs_against_a_run() {
     fixture::seeds_record(here.path(), "before", 5, 1.0);
     fixture::seeds_record(here.path(), "after", 5, 1.1);
     let text = run(here.path(), &["report", "before", "after", "--format", "markdown", "-o", "-"]);
-    assert!(text.out.contains("IOPS: after is worse than before in 6 of 6 cells"), "{}", text.out);
+    assert!(text.out.contains("IOPS of after compared with before: worse in 6 of 6 cells"), "{}", text.out);
     assert!(text.out.contains("| | before | after |"), "{}", text.out);
 }
 
