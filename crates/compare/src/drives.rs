@@ -103,6 +103,10 @@ impl OverDrives {
         let cell = answer::values(&self.cell);
         let place = if cell.is_empty() { String::new() } else { format!(" ({cell})") };
         let [treatment, baseline] = [&self.treatment, &self.baseline].map(|one| answer::name(one));
-        format!("{} of {treatment} compared with {baseline}{place}: {}", self.metric, parts.join(", "))
+        format!(
+            "{} of {treatment} compared with {baseline}{place}: {}",
+            self.metric,
+            parts.join(", ")
+        )
     }
 }

@@ -169,7 +169,8 @@ fn remark_on_estimates(comparisons: &mut [Comparison]) {
                     == (&found.metric, &found.treatment, &found.baseline)
         });
         if let Some(own) = own {
-            own.remarks.push(format!("the verdict depends on estimated numbers of the disks: {ends}"));
+            own.remarks
+                .push(format!("the verdict depends on estimated numbers of the disks: {ends}"));
         }
     }
 }

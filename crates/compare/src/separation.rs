@@ -45,7 +45,9 @@ const UTILISATION_GAP: (&str, Unit, Measure) =
         Some(greatest(sample, |d| Some(d.utilisation))? - least(sample, |d| Some(d.utilisation))?)
     });
 const DEEPEST: (&str, Unit, Measure) =
-    ("mean queue depth of the disk with the longest queue", Unit::Count, |sample| greatest(sample, |d| d.depth_mean));
+    ("mean queue depth of the disk with the longest queue", Unit::Count, |sample| {
+        greatest(sample, |d| d.depth_mean)
+    });
 const DISTANCE: (&str, Unit, Measure) =
     ("mean distance from one request of a disk to the next", Unit::Bytes, |sample| {
         weighted(sample, |d| d.distance_mean_bytes)
@@ -258,8 +260,10 @@ mod tests {
             separation(side("bfq", &bfq, &bfq_queued), side("none", &none, &none_queued), 0.02);
         assert_eq!(
             told.sentences,
-            ["at its disk, a request queues for 154 ms and is served for 7 ms with bfq; it queues \
-              for 708 ms and is served for 22 ms with none"]
+            [
+                "at its disk, a request queues for 154 ms and is served for 7 ms with bfq; it queues \
+              for 708 ms and is served for 22 ms with none"
+            ]
         );
         assert!(
             told.facts[..2].iter().all(|fact| fact.treatment.is_none() && fact.baseline.is_none())

@@ -67,7 +67,9 @@ fn difference(treatment: &Sample, baseline: &Sample) -> Option<String> {
     let (ours, theirs) = (treatment.read_switches?, baseline.read_switches?);
     differs(ours, theirs).then(|| {
         let (ours, theirs) = (percent(ours), percent(theirs));
-        format!("{ours} of them went to another disk than the previous read, compared with {theirs}")
+        format!(
+            "{ours} of them went to another disk than the previous read, compared with {theirs}"
+        )
     })
 }
 

@@ -176,7 +176,10 @@ fn verdicts_over_drives_are_counted() {
     assert_eq!(said.len(), 2, "{said:?}");
     assert_eq!(said[0], "Over 3 drives: fast, slow and large");
     let better = ": better on 2 of 3 (+49 % to +59 %), worse on slow (-40 %)";
-    assert!(said[1].starts_with("ops of bfq compared with") && said[1].ends_with(better), "{said:?}");
+    assert!(
+        said[1].starts_with("ops of bfq compared with") && said[1].ends_with(better),
+        "{said:?}"
+    );
     let one_drive = drives::sentences(&comparisons[..1]);
     assert!(one_drive.is_empty(), "{one_drive:?}");
 }

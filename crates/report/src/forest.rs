@@ -321,7 +321,7 @@ fn chart(
     };
     let label = format!("{}: change against {}", metric.name(), ink::shortened(baseline, CHOICE));
     let least = source.rule.smallest_effect * 100.0;
-    let zone = format!("{way}; shaded: within {} %, the same", number(least));
+    let zone = format!("{way}; shaded: changes within ±{} % count as the same", number(least));
     let inner = html! {
         g fill=(ink::TEXT) font-size="11" {
             (key(columns.width))
@@ -351,9 +351,9 @@ fn chart(
     };
     let counts = counted(cells);
     let says = format!(
-        "A row for each cell and choice: the change against {baseline}, its interval as a line, \
-         its verdict as a shape. An interval that ends beyond the axis has an arrow, and its ends \
-         are written. {}: {counts}.",
+        "Each row is a choice in a cell: its change against {baseline} with the interval as a \
+         line, and the verdict as a shape. An arrow marks an interval that goes beyond the axis; \
+         its ends are written beside it. {}: {counts}.",
         count(cells.iter().map(|cell| cell.rows.len()).sum(), "row")
     );
     let own = || format!("{} of all cells", metric.name());

@@ -84,8 +84,9 @@ pub fn chart(title: &str, unit: &str, records: &[String], lines: &[HistoryLine])
         }
     };
     let says = format!(
-        "A line for each of {} cells over {} records, each on a scale of its own. Green is better \
-         and red is worse than what it was compared with; a dashed line begins a new level.",
+        "A line for each of {} cells over {} records; each line has its own scale. Green points \
+         are better and red points worse than the record that they are compared with. A dashed \
+         line marks a new level.",
         lines.len(),
         records.len()
     );

@@ -141,8 +141,8 @@ pub fn curves(
         }
         if origin == Origin::Percentiles {
             missing.push(format!(
-                "{choice_name}: no histograms; the marks are the recorded percentiles, the median \
-                 over the seeds"
+                "{choice_name}: no histograms; the marks are medians over the seeds of the \
+                 recorded percentiles"
             ));
         }
         curves.push(Curve { choice: choice_name.clone(), series, origin, requests, points });

@@ -73,7 +73,7 @@ fn winners(out: &mut Vec<String>, source: &ReportSource) {
     let named = told.iter().take(MOST_WINNERS);
     out.extend(named.map(|sentence| format!("- {}.", plain(sentence))));
     if let Some(more) = told.len().checked_sub(MOST_WINNERS).filter(|more| *more > 0) {
-        out.push(format!("- And {} on the page.", count(more, "more sentence")));
+        out.push(format!("- {} on the page.", count(more, "more sentence")));
     }
 }
 

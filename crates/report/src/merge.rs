@@ -19,17 +19,17 @@ use crate::measures;
 use crate::tally::Tally;
 
 /// The validity of imported results: only their files are known.
-const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab \
-    audit` says what of them cannot be true.";
+const IMPORTED: &str = "Imported results: disklab does not know how they were measured. `disklab \
+    audit` lists those that cannot be true.";
 
 /// The validity of results of real disks.
-const ON_HOST: &str = "Disks of a machine, in its own time: what else the machine did is in the \
-    numbers, the disks were in one state of many, and the same run again gives other numbers. Each \
-    trial's environment.json has what was seen.";
+const ON_HOST: &str = "Disks of a machine, in its own time: other work of the machine and the state of \
+    the disks are in the numbers, and the same run again gives other numbers. Each trial's \
+    environment.json has what was seen of them.";
 
 /// The validity of results of the fast model.
-const OF_MODEL: &str = "Numbers of a fast model of the stack, without a kernel: they serve \
-    searches, and no verdict. `disklab predict --on model` shows how far the model is from the \
+const OF_MODEL: &str = "Numbers of a fast model of the stack, without a kernel: for \
+    searches, not for verdicts. `disklab predict --on model` shows how far the model is from the \
     kernel.";
 
 /// The limits of a record's numbers.

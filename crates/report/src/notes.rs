@@ -45,8 +45,8 @@ impl<'a> Notes<'a> {
                 trials.split_first().map_or(("", &[][..]), |(first, others)| (*first, others));
             let others = match others {
                 [] => String::new(),
-                few if few.len() <= NAMED => format!("; the like of {}", listed(few)),
-                many => format!("; the like of {} more", count(many.len(), "trial")),
+                few if few.len() <= NAMED => format!("; likewise {}", listed(few)),
+                many => format!("; likewise {}", count(many.len(), "other trial")),
             };
             format!("{first}: {remark}{others}")
         };

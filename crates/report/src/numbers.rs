@@ -10,8 +10,9 @@ use crate::source::{CellChoice, Group, ReportSource};
 use crate::standing::{Standing, standings};
 
 /// Explains the marks of the table.
-pub const MARKS: &str = "Bold: better than every other choice of its row, with certainty; ≈: as \
-    good as the best, or the best with others as good; ?: the best, but not with certainty";
+pub const MARKS: &str = "Bold: better than every other choice in its row, with certainty. ≈: the \
+    same as the best, or the best with others that are the same. ?: the best, but not with \
+    certainty";
 
 /// The number of a choice in a cell, as text.
 #[derive(Debug)]
@@ -105,12 +106,12 @@ pub fn table(source: &ReportSource, metric: &Metric) -> Markup {
     }
 }
 
-/// Returns the caption: `IOPS: the estimate that verdicts rest on, and the range over the seeds`.
+/// Returns the caption: `IOPS: the estimate that the verdicts use, and the range over the seeds`.
 pub fn caption(source: &ReportSource, metric: &Metric) -> String {
     let unit = source.groups.iter().map(|group| group.unit(metric)).find(|unit| !unit.is_empty());
     let rate = if unit.as_deref() == Some("1/s") && *metric != Metric::Iops { ", 1/s" } else { "" };
     let what = match source.baseline {
-        Some(_) => "the estimate that verdicts rest on",
+        Some(_) => "the estimate that the verdicts use",
         None => "the median over the seeds",
     };
     format!("{}{rate}: {what}, and the range over the seeds", metric.name())

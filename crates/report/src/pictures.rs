@@ -73,24 +73,24 @@ fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
     for (axis, value) in wanted {
         match axes.get(axis.as_str()) {
             None if axes.is_empty() => {
-                return "these pictures are of no cell; leave --cell out".to_owned();
+                return "these pictures belong to no cell; leave --cell out".to_owned();
             }
             None => {
                 return format!(
-                    "no picture is of a cell with an axis `{}`; axes: {}",
+                    "no picture's cell has an axis `{}`; the axes are {}",
                     axis.escape_debug(),
                     axes.keys().join(", ")
                 );
             }
             Some(values) if !values.contains(value.as_str()) => {
                 let (value, values) = (value.escape_debug(), values.iter().join(", "));
-                return format!("no picture is of {axis} `{value}`; there are {values}");
+                return format!("no picture's cell has {axis} `{value}`; the values are {values}");
             }
             Some(_) => {}
         }
     }
     let all = cells.iter().map(answer::values).join("; ");
-    format!("no picture is of a cell with all of these values; cells: {all}")
+    format!("no picture's cell has all of these values; the cells are {all}")
 }
 
 /// Collects pictures with the cells of their sections, and with whether these are open.

@@ -192,16 +192,19 @@ impl<'a> ReportSource<'a> {
             let (all, missing) = (trials.all(), trials.missing());
             let run = if several { format!("The run {record}") } else { "This run".to_owned() };
             let rest = if report.goes_on {
-                "; it went on while this was made. Verdicts are of the trials until then".to_owned()
+                "It was still running when this report was made; verdicts are of the trials until then"
+                    .to_owned()
             } else {
                 format!(
-                    ", and nobody continued it while this was made; disklab run --resume {} does",
+                    "It was not running when this report was made; `disklab run --resume {}` continues \
+                     it",
                     in_shell(record)
                 )
             };
             let ended = all - missing;
-            (missing > 0)
-                .then(|| format!("{run} is unfinished: {ended} of {all} trials have ended{rest}."))
+            (missing > 0).then(|| {
+                format!("{run} is unfinished: {ended} of {all} trials have ended. {rest}.")
+            })
         };
         self.merged.iter().filter_map(sentence).collect()
     }

@@ -30,18 +30,20 @@ pub fn sentence(record: &Record) -> Option<String> {
     let failed = outcomes.iter().filter(|outcome| outcome.status == Status::Failed).count();
     let unknown = match failed {
         0 => String::new(),
-        _ => format!("; {} failed, and nothing is known of their cuts", count(failed, "trial")),
+        _ => {
+            format!("; {} failed, and the outcome of their cuts is unknown", count(failed, "trial"))
+        }
     };
     if losers.is_empty() {
         return Some(format!(
-            "After each of {cuts} in {trials}, everything that had been promised was found{unknown}"
+            "After each of {cuts} in {trials}, all fsynced data was found{unknown}"
         ));
     }
     let (named, more) = losers.split_at(losers.len().min(NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     Some(format!(
-        "After {survived} of {cuts} in {trials}, everything that had been promised was found; not \
-         so in {}{more}: disklab show {} TRIAL says what was lost{unknown}",
+        "After {survived} of {cuts} in {trials}, all fsynced data was found; some was lost in \
+         {}{more} (`disklab show {} TRIAL` lists it){unknown}",
         listed(named),
         in_shell(&record_name(record))
     ))

@@ -16,7 +16,7 @@ pub struct Tally {
     pub not_needed: usize,
     /// Trials that never began.
     pub not_run: usize,
-    /// Trials that are ok but lost promised data in a power cut.
+    /// Trials that are ok but lost fsynced data in a power cut.
     #[serde(skip_serializing_if = "is_none")]
     pub lost: usize,
 }
@@ -71,7 +71,7 @@ impl std::fmt::Display for Tally {
             (self.interrupted, "interrupted"),
             (self.not_needed, "not needed"),
             (self.not_run, "not run"),
-            (self.lost, "lost what was promised"),
+            (self.lost, "lost fsynced data"),
         ];
         others
             .iter()

@@ -131,8 +131,8 @@ impl Reading {
                 }
             }
             @if let Some(first) = self.cut.first() { p.missing { (first)
-                @if self.cut.len() > 1 { "; the like of " (count(self.cut.len() - 1, "trial"))
-                    " more" } "." } }
+                @if self.cut.len() > 1 { "; likewise "
+                    (count(self.cut.len() - 1, "other trial")) } "." } }
         }
     }
 }

@@ -116,14 +116,14 @@ pub enum Remark {
     /// With direct I/O and nothing else running, the disks read more than fio and all known
     /// additional reads together.
     #[error(
-        "fio read {fio_bytes} bytes, the disks {disks_bytes}: more than the {known_bytes} besides \
-         that are known of"
+        "fio read {fio_bytes} bytes and the disks {disks_bytes}, but only {known_bytes} more than \
+         fio's are accounted for"
     )]
     ReadBesides { fio_bytes: u64, disks_bytes: u64, known_bytes: u64 },
     /// The disks of a real machine read more than the trial's own processes asked for.
     #[error(
-        "its own programs read {own_bytes} bytes from disks, the disks {disks_bytes}: others used \
-         them"
+        "its own programs read {own_bytes} bytes from the disks, and the disks read \
+         {disks_bytes}: others used them"
     )]
     OthersRead { own_bytes: u64, disks_bytes: u64 },
     /// With direct I/O, the disks wrote less than fio.
@@ -138,7 +138,7 @@ pub enum Remark {
     )]
     JobsApart { asked: Nanos, phase: Nanos },
     /// A disk reports that it was busy for longer than the phase lasted.
-    #[error("{device} says it was busy {busy} of {phase}")]
+    #[error("{device} reports that it was busy for {busy} in a phase of {phase}")]
     BusyBeyondPhase { device: String, busy: Nanos, phase: Nanos },
     /// Too few requests for a percentile (p99.9 unless another is named), which is then hardly more
     /// than the greatest latency.
@@ -168,13 +168,14 @@ pub enum Remark {
     /// The trace of this machine's disks lost events for which there was no room, so there is no
     /// trace.
     #[error(
-        "there is no trace of the requests: {events} events found no room in the kernel's buffers"
+        "there is no trace of the requests: the kernel's buffers were full, and {events} events \
+         were lost"
     )]
     TraceLost { events: u64 },
     /// The kernel's counts of a disk's requests differ from the trace, so there is no trace.
     #[error(
-        "there is no trace of the requests: of {device}, it would have those of {traced_bytes} \
-         bytes, and the kernel counted {counted_bytes}"
+        "there is no trace of the requests: it would have {traced_bytes} bytes of {device}, and \
+         the kernel counted {counted_bytes}"
     )]
     TraceUnlike { device: String, traced_bytes: u64, counted_bytes: u64 },
     /// A disk of this machine had requests that were none of ours: before the trial, or in its
@@ -197,13 +198,14 @@ pub enum Remark {
     /// A load was not steady after a warm-up of this length. `off_percent` is how far its rates
     /// were off their mean, `rise_percent` how much they rose or fell over the window.
     #[error(
-        "not steady after {within} of warm-up: over the last of it rates were up to \
-         {off_percent:.1} % off their mean, and their line rose or fell by {rise_percent:.1} %"
+        "not steady after {within} of warm-up: in the last window, rates were up to \
+         {off_percent:.1} % off their mean, and their trend rose or fell by {rise_percent:.1} %"
     )]
     NotSteady { within: Nanos, off_percent: f64, rise_percent: f64 },
     /// Cached data of the disks could not be dropped before the trial.
     #[error(
-        "what was in memory could not be dropped before it, so that it may have begun warm: {why}"
+        "the caches could not be dropped before the trial, so it may have begun with warm ones: \
+         {why}"
     )]
     CachesKept { why: String },
     /// No request waited in the I/O scheduler for a place at its disk. It has the most requests

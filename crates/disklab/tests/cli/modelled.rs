@@ -27,7 +27,7 @@ fn the_model_makes_an_ordinary_record_that_is_marked() {
     // Cells with a defragmentation beside them are left out.
     let reason = "the model has no backgrounds such as defrag";
     assert!(shown.out.replace("\n    ", " ").contains(reason), "{}", shown.out);
-    assert!(shown.out.contains("they serve searches, and no verdict"), "{}", shown.out);
+    assert!(shown.out.contains("for searches, not for verdicts"), "{}", shown.out);
     let audit = run(here.path(), &["audit", "m"]);
     assert_eq!(audit.status, Some(0), "{}{}", audit.out, audit.err);
 

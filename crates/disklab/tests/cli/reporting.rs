@@ -61,7 +61,7 @@ fn a_text_and_a_picture() {
     let text = run(here.path(), &["report", "eight", "--format", "markdown", "-o", "-"]);
     assert_eq!((text.status, text.err.as_str()), (Some(0), ""));
     assert!(
-        text.out.contains("round-robin:4096 is better than pid in 2 of 2 cells"),
+        text.out.contains("round-robin:4096 compared with pid: better in 2 of 2 cells"),
         "{}",
         text.out
     );
@@ -122,7 +122,11 @@ fn runs_against_a_run() {
     fixture::seeds_record(here.path(), "before", 5, 1.0);
     fixture::seeds_record(here.path(), "after", 5, 1.1);
     let text = run(here.path(), &["report", "before", "after", "--format", "markdown", "-o", "-"]);
-    assert!(text.out.contains("IOPS of after compared with before: worse in 6 of 6 cells"), "{}", text.out);
+    assert!(
+        text.out.contains("IOPS of after compared with before: worse in 6 of 6 cells"),
+        "{}",
+        text.out
+    );
     assert!(text.out.contains("| | before | after |"), "{}", text.out);
 }
 

@@ -71,8 +71,8 @@ pub fn addresses(trial: &WatchedTrial, side: &str, scale: &Scale) -> Chart {
     };
     let note = note(trial);
     let says = format!(
-        "A point for each stretch of time and of addresses of a disk in which requests ended; {} \
-         disks, one above the other, the highest address of each on top. {note}",
+        "Each point is an interval of time and of addresses in which requests of a disk ended. \
+         The {} disks are stacked, each with its highest address on top. {note}",
         line.disks.len()
     );
     let numbers = table(trial, |bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));

@@ -19,7 +19,7 @@ use crate::text::slug;
 pub const PANEL: Panel = Panel {
     place: 30,
     name: "bars",
-    title: "How each did",
+    title: "Results by choice",
     pictures: "a metric each: iops, bandwidth, mean-latency, p50, p99",
     draw,
 };
@@ -84,12 +84,12 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         return Err(why.into());
     };
     let words = html! {
-        p.says { "Bars show the numbers of the verdicts, or else medians over the seeds. Whiskers \
-            reach from the least to the greatest seed; ▸ marks a seed that timed out, whose true \
-            value is larger. ✕ is a trial without a valid result. The open group has the greatest \
-            certain change, or else the greatest change, or else a ✕. Undecided means that there \
-            are too few seeds; the remarks under " a href="#matrix" { "All cells" }
-                  " say how many would decide." }
+        p.says { "Bars show the estimates that the verdicts use, or medians over the seeds if \
+            there are no verdicts. Whiskers reach from the least to the greatest seed; ▸ marks a \
+            seed that timed out, so that its true value is larger. ✕ marks a trial without a valid \
+            result. The open group has the greatest certain change; without one, it has the \
+            greatest change, or a ✕. Undecided means that there are too few seeds; the remarks \
+            under " a href="#matrix" { "All cells" } " say how many would decide." }
     };
     of_groups(source, words, NO_TRIALS, |group| {
         Some((summary(source, group, metric), pieces(source, group)))

@@ -15,7 +15,7 @@ use crate::source::ReportSource;
 pub const PANEL: Panel = Panel {
     place: 40,
     name: "latency",
-    title: "Latency, all of it",
+    title: "Latency distribution",
     pictures: "range, tail; of reads and writes: reads, reads-tail, writes, writes-tail",
     draw,
 };
@@ -54,7 +54,7 @@ const RANGE: View = View {
 const TAIL: View = View {
     kind: "tail",
     title: "The slowest requests",
-    x_label: "percentile; each step is a tenth of the one before",
+    x_label: "percentile; each step is the slowest tenth of the one before",
     x: (0.0, latency::NINES),
     step: 1.0,
     place: latency::nines,
@@ -69,8 +69,8 @@ const NONE: &str = "No trial has latencies: fio reported none, or its reports we
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
-        p.says { "A line is all seeds of a choice together; the band around it reaches from the \
-                  least to the greatest seed. Left: every request, the fastest first. Right: the \
+        p.says { "Each line is for all seeds of a choice together; the band around it reaches \
+                  from the least to the greatest seed. Left: every request, the fastest first. Right: the \
                   slowest requests, where each step is a tenth of the requests of the step before, \
                   down to one request. Latencies below the axis are drawn at its lower edge; the \
                   table has their numbers." }

@@ -28,8 +28,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         div.scroll.matrix tabindex="0" role="group" aria-label="All cells" {
             table id="matrix-table" data-sortable {
                 caption { (metric.name()) " of each cell"
-                    @if let Some(baseline) = &source.baseline { ": the estimate that verdicts "
-                        "rest on, and its change against " (baseline) " with its interval" }
+                    @if let Some(baseline) = &source.baseline { ": the estimate that the \
+                        verdicts use, and its change against " (baseline) " with the interval" }
                     @else { ": the median over its seeds" } }
                 thead { tr {
                     @for axis in &axes { th scope="col" data-axis=(axis) { (axis) } }
@@ -85,9 +85,9 @@ fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
                     (sentence)
                     @let own = of_kind(at + 1);
                     details {
-                        summary { "What it says of each: "
+                        summary { "This remark on each of "
                             (count(own.iter().map(|remarked| remarked.trials).sum(), "trial"))
-                                " of " (count(own.len(), "cell")) }
+                                " in " (count(own.len(), "cell")) }
                         ul { @for remarked in own { li id={"matrix-note-" (at + 1) "-"
                             (remarked.row)} {
                             a href={"#matrix-" (remarked.row)} { (remarked.of) } ": "
@@ -154,7 +154,7 @@ fn row<'a>(
                 @if let Some(seeds) = comparison.and_then(Comparison::seeds_in_words) {
                     div { (seeds) " would decide" } }
                 @for (name, values) in comparison.into_iter().flat_map(Comparison::modes_in_words) {
-                    div { (name) ": " (values) ", by seed" } }
+                    div { (name) ": " (values) ", depending on the seed" } }
                 @for remarked in &remarked {
                     a.note href={"#matrix-note-" (remarked.number) "-" (remarked.row)}
                         title=(remarked.told.join("; ")) { "[" (remarked.number) "]" } " "

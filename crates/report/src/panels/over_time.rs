@@ -59,11 +59,11 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         p.terms hidden[!shown.is_apart()] data-apart role="status" {
             "The axes of these two have different lengths: they are of different cells, or one is \
              much shorter." }
-        @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial"))
-            ". Any two are shown by "
+        @if left > 0 { p.terms { "Left out to keep the page small: " (count(left, "trial"))
+            ". To show any two trials: "
             code { "disklab report " (source.names().join(" ")) " --trial ID --trial ID" } "."
-            @if source.records.len() > 1 { " The same id twice is that trial of the first two \
-                records." } } }
+            @if source.records.len() > 1 { " If both ids are the same, that trial of the first \
+                two records is shown." } } }
         @for packed in &scripts {
             script type="text/plain" data-trial=(packed.label) data-scale=(packed.scale)
                 data-shown=[packed.shown] { (PreEscaped(&packed.pictures)) }

@@ -32,7 +32,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
             html! { p.recommendation { strong { (headline) "." } } },
             Some(html! {
                 @if !details.is_empty() {
-                    h3 { "What another choice would cost" }
+                    h3 { "The other choices" }
                     ul.answer {
                         @for detail in details { li { (detail) "." } }
                         @for command in to_settle { li { code { (command) } } }
@@ -52,7 +52,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         (terms(source))
         h3 { "Conditions" }
         (panel::facts(facts(source)))
-        h3 { "What it does not say" }
+        h3 { "What these results cannot tell" }
         @for validity in validities(source) { p.validity { (validity) } }
     });
     let numbers = (!source.groups.is_empty()).then(|| Piece::Words(tables(source)));
@@ -88,7 +88,7 @@ fn terms(source: &ReportSource) -> Markup {
                 (count(source.comparisons.len(), "verdict")) " in all, on "
                 (listed(&source.metrics.iter().map(Metric::name).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 {
-                    ", the limit holding for each of these by itself" } "." }
+                    "; the limit on wrong verdicts holds for each of these by itself" } "." }
         }
     }
 }
@@ -164,7 +164,7 @@ pub fn facts(source: &ReportSource) -> Vec<(String, String)> {
 fn disks_of(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {
         let disk = |disk: &HostDisk| {
-            let model = disk.model.as_deref().unwrap_or("no model known");
+            let model = disk.model.as_deref().unwrap_or("unknown model");
             format!("{} ({model}, {})", disk.named.display(), disk.bytes)
         };
         let at = on.at.iter().map(|path| format!("at {}", path.display()));
@@ -212,5 +212,5 @@ fn measured(index: &CellIndex) -> Option<String> {
     if !values.is_empty() {
         return Some(format!("for {}; in {time}", listed(&Vec::from_iter(values))));
     }
-    Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in {time}"))
+    Some(format!("for {rotational} on hard disks, for {solid_state} on others; in {time}"))
 }

@@ -72,7 +72,7 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
         @if !manifest.inputs.is_empty() {
             details {
                 summary { (count(manifest.inputs.len(), "file"))
-                    " of the lab that it was made of, with SHA-256" }
+                    " of the lab that it used, with SHA-256" }
                 (facts(manifest.inputs.iter().map(|Fact { name, value }| (name, value))))
             }
         }
@@ -144,7 +144,7 @@ fn raw(record: &Record, link: Option<&str>) -> Markup {
         @if let Some(link) = link {
             details {
                 summary { "Raw output of " (count(with_raw.len(), "trial"))
-                    ", as long as page and record stay where they are" }
+                    "; the links work while page and record stay where they are" }
                 ul.raw {
                     @for (id, outcome) in &with_raw {
                         li {

@@ -16,7 +16,7 @@ use crate::panel::{Nothing, Panel, Piece, facts, of_groups};
 use crate::source::{CellChoice, Group, ReportSource};
 
 pub const PANEL: Panel =
-    Panel { place: 60, name: "served", title: "Who served what", pictures: "shares", draw };
+    Panel { place: 60, name: "served", title: "Work of each disk", pictures: "shares", draw };
 
 /// Largest number of bars of a choice: its first seeds.
 const SEEDS: usize = 8;
@@ -30,9 +30,10 @@ const LETTER: f64 = 7.2;
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
-        p { "A bar is a seed; a choice with more seeds shows its first " (SEEDS)
-            ". The tables have medians over all seeds, with their ranges. The counts include all \
-             requests while a trial measured, also those of a background." }
+        p { "Each bar is a seed; only the first " (SEEDS)
+            " seeds of a choice are drawn. The tables have medians over all seeds, with their \
+             ranges. The counts include all requests during the measurement, also those of a \
+             background." }
         (columns(source))
     };
     of_groups(source, words, "No trial has a record of the work of its disks.", |group| {
@@ -52,7 +53,7 @@ fn columns(source: &ReportSource) -> Markup {
     let of_btrfs = OF_BTRFS.iter().filter(|_| has_stats).map(what);
     html! {
         details {
-            summary { "What the columns of the tables are" }
+            summary { "What the columns of the tables mean" }
             (facts(COLUMNS.iter().map(what).chain([SWITCHES]).chain(of_btrfs)))
         }
     }
@@ -63,16 +64,16 @@ type ServiceColumn =
     (&'static str, &'static str, fn(&DeviceSample) -> Option<f64>, fn(f64) -> String);
 
 const COLUMNS: [ServiceColumn; 4] = [
-    ("reads", "Its share of all disks' reads.", |disk| disk.read_share, percent),
+    ("reads", "The disk's share of all reads.", |disk| disk.read_share, percent),
     (
         "utilisation",
-        "The share of the time in which it had a request.",
+        "The share of the time in which the disk had a request.",
         |disk| Some(disk.utilisation),
         percent,
     ),
     (
         "mean service",
-        "The time from the begin of a request at the disk to its end.",
+        "The mean time from the disk's start on a request to the request's end.",
         |disk| disk.service_mean_ns.map(|mean| mean.0 as f64),
         time,
     ),
@@ -86,30 +87,30 @@ const COLUMNS: [ServiceColumn; 4] = [
 
 /// A column for all disks together.
 const SWITCHES: (&str, &str) =
-    ("switches", "All disks: the share of reads that went to another disk than the read before.");
+    ("switches", "For all disks together: the share of reads that went to another disk than the previous read.");
 
 /// The columns of `read_stats`, as guest-kernel/btrfs describes it.
 const OF_BTRFS: [ServiceColumn; 3] = [
     (
         "ignored",
-        "btrfs's count: decisions that passed the disk over, less those for it. Below zero it was \
-         chosen more often than passed over: -1023 is 1023 times more. A decision adds one to one \
-         mirror and takes one from the other, so that such numbers come in pairs.",
+        "A counter of btrfs: decisions that passed the disk over, minus decisions for it. -1023 \
+         means that 1023 more decisions were for the disk than passed it over. A decision adds one \
+         for one mirror and subtracts one for the other, so such numbers come in pairs.",
         |disk| disk.read_stats.map(|stats| stats.ignored as f64),
         |ignored| format!("{ignored:+.0}"),
     ),
     (
         "age",
-        "Decisions in the end that passed the disk over since one was for it. Above 10000 btrfs \
-         forgets its latency, and the age begins at -100: below zero the disk is about to be tried \
-         again.",
+        "At the end of the trial: decisions since the last one for the disk. Above 10000, btrfs \
+         forgets the disk's latency and sets the age to -100; while the age is negative, the disk \
+         is about to be tried again.",
         |disk| disk.read_stats.map(|stats| stats.age as f64),
         |age| format!("{age:.0}"),
     ),
     (
         "btrfs's latency",
-        "The mean of its reads, from btrfs to btrfs, since btrfs last forgot it; 0: none has ended \
-         since. Policies by latency use it; others ignore it.",
+        "The mean latency of the disk's reads, as btrfs measures it, since btrfs last forgot it. 0 \
+         means that no read has ended since. Policies that choose by latency use it.",
         |disk| disk.read_stats.map(|stats| stats.checkpoint_avg_ns.0 as f64),
         time,
     ),

@@ -48,14 +48,14 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         });
     if sections.is_empty() {
         return Err(
-            "No two cells have both IOPS and a p99.9, for which a trial needs a thousand requests."
+            "Fewer than two cells have both IOPS and a p99.9, for which a trial needs 1000 requests."
                 .into(),
         );
     }
     let words = html! {
-        p.says { "A mark is a cell: medians over its seeds, of all values of the ranges. The line \
-                  joins the cells that no other cell beats in both: more requests per second than \
-                  in one of them cost slower requests." }
+        p.says { "Each mark is a cell, with the medians over its seeds. The line joins the cells \
+                  that no other cell beats in both numbers: more requests per second than in one \
+                  of these cells cost slower requests." }
         @if left > 0 { p { "Not drawn: " (count(left, "more picture")) "." } }
     };
     Ok(with_words(words, sections))

@@ -35,13 +35,13 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         return Err("No range has more than one cell.".into());
     }
     let words = html! {
-        p.says { "A line is the medians of a choice over its seeds; the band around it reaches \
-                  from the least to the greatest seed. Points have equal distances, for any \
-                  values. A choice is first if its worst seed is better than the best seed of each \
-                  other." }
-        @if has_samples { p.says { "If numbers vary together, as samples of a hypercube do, there \
-                                    is a mark for each sample and no line: neighbours differ in \
-                                    the other numbers too." } }
+        p.says { "Each line joins the medians of a choice over its seeds; the band around it \
+                  reaches from the least to the greatest seed. Points are equally spaced, whatever \
+                  their values. A choice is first if its worst seed is better than the best seed \
+                  of every other choice." }
+        @if has_samples { p.says { "If several numbers vary together, as in a Latin hypercube, \
+                                    each sample has a mark and no line joins them, since \
+                                    neighbours differ in the other numbers too." } }
         (swept::not_drawn(left, "more line"))
     };
     Ok(with_words(words, sections))

@@ -51,8 +51,8 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let (sections, left) =
         swept::sections(maps, |(axes, field), open| section(source, axes, &field, open));
     let words = html! {
-        p.says { "The darker a field is, the greater is its median over the seeds; if there are \
-                  few fields, they show their numbers. A field that is crossed out has no result." }
+        p.says { "Darker fields have greater medians over the seeds. If there are few fields, they \
+                  show their numbers. A field that is crossed out has no result." }
         (swept::not_drawn(left, "more map"))
     };
     Ok(with_words(words, sections))

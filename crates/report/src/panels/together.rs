@@ -16,7 +16,7 @@ use crate::watched::{Detail, WatchedTrial};
 pub const PANEL: Panel = Panel {
     place: 55,
     name: "together",
-    title: "Two in one picture",
+    title: "Two trials in one picture",
     pictures: "seeks, throughput",
     draw,
 };

@@ -18,7 +18,7 @@ use crate::panels::matrix::verdict;
 use crate::panels::served::with_range;
 use crate::source::{CellChoice, Group, ReportSource};
 
-pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
+pub const PANEL: Panel = Panel { place: 70, name: "why", title: "What differs", pictures: "", draw };
 
 const NONE: &str = "No group has two choices with a record of their disks.";
 
@@ -28,11 +28,10 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         .as_deref()
         .ok_or("There is no baseline to compare with.")?;
     let rule = html! {
-        p { "Listed is what differs in every trial: no trial of the one has a value within the \
-             range of the other, and the medians differ by the smallest effect of interest. The \
-             numbers do not say which of them is the cause of another. A disk that serves several \
-             requests at once, as flash does, shares itself among them: the more there are, the \
-             longer each is served." }
+        p { "The list has the numbers that differ in every trial: the ranges of the two choices do \
+             not overlap, and the medians differ by the smallest effect of interest or more. The \
+             numbers do not show which of them causes another. A disk that serves several requests \
+             at once, such as an SSD, takes longer for each of them if there are more." }
     };
     of_groups(source, rule, NONE, |group| explanation(source, group, baseline))
 }
@@ -56,12 +55,12 @@ fn explanation(
     };
     let explained: Vec<(&Recorded, Separation)> =
         explained.iter().map(|recorded| (recorded, separate(recorded))).collect();
-    let caption = format!("Medians over seeds, with their ranges; * is apart from {baseline}");
+    let caption = format!("Medians over seeds, with their ranges; * differs from {baseline} in every trial");
     let words = html! {
         @for (at, (recorded, separation)) in explained.iter().enumerate() {
             @let judged = source.comparison(group, recorded.name, metric);
-            @let said = html! { (answer::name(recorded.name)) " is " (verdict(judged, false))
-                " against " (answer::name(baseline)) ", in " (metric.name()) };
+            @let said = html! { (metric.name()) " of " (answer::name(recorded.name))
+                " compared with " (answer::name(baseline)) ": " (verdict(judged, false)) };
             @let sentences = html! { ul { @for sentence in &separation.sentences { li { (sentence)
                 "." } } } };
             // The best choice comes first, and is open.

@@ -102,7 +102,7 @@ fn no_raw_output_at_all() {
     fs::remove_dir_all(record.path().join("raw")).expect("removed");
     let page = html(record.path());
     let said = latency(&page);
-    assert!(said.contains("pid: no histograms; the marks are the recorded percentiles"), "{said}");
+    assert!(said.contains("pid: no histograms; the marks are medians over the seeds"), "{said}");
     assert_eq!(said.matches("<figure").count(), 4);
 }
 
@@ -123,14 +123,17 @@ fn a_run_that_goes_on() {
     let lines = record.path().join("trials.jsonl");
     change(&lines, |text| text.lines().take(5).fold(String::new(), |all, line| all + line + "\n"));
     let left = html(record.path());
-    assert!(left.contains("unfinished: 5 of 18 trials have ended, and nobody"), "{left}");
+    assert!(left.contains("unfinished: 5 of 18 trials have ended. It was not running"), "{left}");
     assert!(left.contains("disklab run --resume "));
     assert!(between(&left, "id=\"matrix\"", "</section>").contains(">not run</span>"));
     let lock = fs::File::create(record.path().join("lock")).expect("a file");
     lock.lock().expect("nobody has it");
     let (page, text) = (html(record.path()), markdown(record.path()));
     for made in [&page, &text] {
-        assert!(made.contains("unfinished: 5 of 18 trials have ended; it went on"), "{made}");
+        assert!(
+            made.contains("unfinished: 5 of 18 trials have ended. It was still running"),
+            "{made}"
+        );
     }
     let matrix = between(&page, "id=\"matrix\"", "</section>");
     assert!(matrix.contains(">not yet</span>") && !matrix.contains("✕"), "{matrix}");

@@ -114,7 +114,7 @@ fn the_time_that_was_measured_is_the_trials_own() {
     let place = written(&[("array", &["a"]), WORKLOADS, times, POLICIES], 1);
     let page = html(place.path());
     assert!(page.contains("for 10ms and 5s; in virtual time"), "{page}");
-    assert!(!page.contains("on disks that turn"));
+    assert!(!page.contains("on hard disks"));
 }
 
 #[test]

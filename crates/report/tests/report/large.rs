@@ -55,10 +55,11 @@ fn all_that_certainly_differ_are_explained_the_best_one_first() {
     write_record(place.path(), &axes, 4, 2).expect("a record");
     let page = html(place.path());
     let why = between(&page, "data-panel=\"why\"", "</section>");
-    let worse = "is <span class=\"verdict-worse\">worse</span> against pid, in IOPS";
-    assert!(why.contains(&format!("<p>latency {worse}.</p>")), "{why}");
+    let worse = "compared with pid: <span class=\"verdict-worse\">worse</span>";
+    assert!(why.contains(&format!("<p>IOPS of latency {worse}.</p>")), "{why}");
     for further in ["latency-rr", "queue"] {
-        assert!(why.contains(&format!("<details><summary>{further} {worse}</summary>")), "{why}");
+        let summary = format!("<details><summary>IOPS of {further} {worse}</summary>");
+        assert!(why.contains(&summary), "{why}");
     }
     assert!(why.contains("No difference from pid is certain for round-robin."), "{why}");
     let heads = ["", "pid", "latency", "latency-rr", "queue"]

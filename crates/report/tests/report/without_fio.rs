@@ -70,9 +70,9 @@ fn what_the_disks_did_comes_from_their_own_record() {
         "a bar of one disk says nothing: {served}"
     );
     let why = between(&page, "data-panel=\"why\"", "data-panel=");
-    let told = "at its disk a request queues for 40.1 ms and is served 20 ms with queue, where it \
+    let told = "at its disk, a request queues for 40.1 ms and is served for 20 ms with queue; it \
                 queues for 20.1 ms and is served";
-    assert!(why.contains(told) && !why.contains("reads of the disk with most"), "{why}");
+    assert!(why.contains(told) && !why.contains("share of reads of the busiest"), "{why}");
     // Pictures over time name the disk too.
     assert!(!page.contains("disk 1"), "a disk without a name");
     let text = with_source(place.path(), markdown::markdown);
