@@ -17,6 +17,11 @@ pub struct Call {
 
 /// Errors of calls that take or make names of files.
 const NAMES: &[Errno] = &[Errno::EIO, Errno::ENOSPC, Errno::EDQUOT, Errno::EROFS, Errno::EACCES];
+/// Errors of calls that take two names, which may be on two filesystems.
+const TWO_NAMES: &[Errno] =
+    &[Errno::EIO, Errno::ENOSPC, Errno::EDQUOT, Errno::EROFS, Errno::EACCES, Errno::EXDEV];
+const COPIES: &[Errno] =
+    &[Errno::ENOSPC, Errno::EIO, Errno::EDQUOT, Errno::EFBIG, Errno::EINTR, Errno::EXDEV];
 const OPENS: &[Errno] =
     &[Errno::EMFILE, Errno::ENFILE, Errno::ENOSPC, Errno::EIO, Errno::EACCES, Errno::EINTR];
 const WRITES: &[Errno] = &[Errno::ENOSPC, Errno::EIO, Errno::EDQUOT, Errno::EFBIG, Errno::EINTR];
@@ -43,7 +48,7 @@ pub const CALLS: &[Call] = &[
     moves(libc::SYS_write, "write", WRITES),
     moves(libc::SYS_pwrite64, "pwrite64", WRITES),
     call(libc::SYS_writev, "writev", WRITES),
-    call(libc::SYS_copy_file_range, "copy_file_range", WRITES),
+    call(libc::SYS_copy_file_range, "copy_file_range", COPIES),
     call(libc::SYS_sendfile, "sendfile", WRITES),
     call(libc::SYS_openat, "openat", OPENS),
     call(libc::SYS_openat2, "openat2", OPENS),
@@ -61,13 +66,13 @@ pub const CALLS: &[Call] = &[
     call(libc::SYS_fdatasync, "fdatasync", SYNCS),
     call(libc::SYS_ftruncate, "ftruncate", WRITES),
     call(libc::SYS_fallocate, "fallocate", WRITES),
-    call(libc::SYS_rename, "rename", NAMES),
-    call(libc::SYS_renameat, "renameat", NAMES),
-    call(libc::SYS_renameat2, "renameat2", NAMES),
+    call(libc::SYS_rename, "rename", TWO_NAMES),
+    call(libc::SYS_renameat, "renameat", TWO_NAMES),
+    call(libc::SYS_renameat2, "renameat2", TWO_NAMES),
     call(libc::SYS_mkdir, "mkdir", NAMES),
     call(libc::SYS_mkdirat, "mkdirat", NAMES),
-    call(libc::SYS_link, "link", NAMES),
-    call(libc::SYS_linkat, "linkat", NAMES),
+    call(libc::SYS_link, "link", TWO_NAMES),
+    call(libc::SYS_linkat, "linkat", TWO_NAMES),
     call(libc::SYS_symlink, "symlink", NAMES),
     call(libc::SYS_symlinkat, "symlinkat", NAMES),
     call(libc::SYS_unlink, "unlink", NAMES),
