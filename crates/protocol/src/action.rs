@@ -1,5 +1,11 @@
 //! A plan: the actions of a first process, in order. The program writes it as
 //! [`crate::names::PLAN`]; `disklab_guest::init` runs it, and prints it as commands.
+//!
+//! The file is the JSON of [`Plan`]. An action is an object with one key, its kind in snake case;
+//! the value has the fields of the action's type. All fields are written, and one that does not
+//! apply is null. An unknown kind or field is an error. Times are in virtual ns, sizes in bytes,
+//! rates in bytes a second. The loads of files, start-ups and players are those of
+//! `disklab_config`, as they were read.
 
 use crate::measure::{Measure, WarmUp};
 use crate::places::Side;
@@ -32,8 +38,9 @@ impl Plan {
 
 /// A kind of action with its data.
 ///
-/// The first action that fails ends the plan, but for those that end what an earlier one started
-/// ([`Self::StopBackground`], [`Self::StopWitness`]).
+/// The first action that fails ends the plan. Of the rest, only those run that end what an earlier
+/// action started ([`Self::StopBackground`], [`Self::StopWitness`]). The rest of the plan is left
+/// out in the same way if a part of the background ends before the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Action {
@@ -100,7 +107,7 @@ pub struct Release {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// The name of its step: `mkfs`, `prepare`, ...
+    /// The name of its step: `mkfs`, `prepare`, `witness`, `look`, `fsck`, `md`, `zpool` or `wipe`.
     pub step: String,
     /// The program and its arguments.
     pub command: Vec<String>,

@@ -2,7 +2,9 @@
 //! reads.
 //!
 //! The kernel stores virtual time there whenever it moves, the disk library the number of requests
-//! and whether they are being measured. No message, no lock: three words, each stored whole.
+//! and whether they are being measured. There is no message and no lock. The first three words of
+//! the page, little-endian, are each stored whole: virtual ns since boot, requests completed, and 1
+//! once a phase has begun.
 
 use crate::names;
 use disklab_files::TRIAL;

@@ -1,5 +1,8 @@
 //! The description of a guest's disks, [`names::MACHINE`](crate::names::MACHINE). The program
 //! writes it, and the disk library reads it when the kernel starts.
+//!
+//! The file is the JSON of [`GuestMachine`]. Times are in ns, sizes in bytes, rates in bytes a
+//! second.
 
 use disklab_config::controller::Controller;
 use disklab_config::device::Model;
@@ -21,7 +24,7 @@ pub struct GuestMachine {
     pub disks: Vec<MachineDisk>,
     /// The controller of the first disks, and their number.
     pub controller: Option<(Controller, usize)>,
-    /// The time of the machine around them.
+    /// The time of the machine around them. The models' links are already limited by its link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostTime>,
     /// Write every request to [`names::REQUESTS`](crate::names::REQUESTS).
