@@ -1,7 +1,7 @@
 //! Tables of a record, read back by other libraries: every number is the record's, to the last
 //! digit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -340,4 +340,18 @@ fn a_million_rows_take_no_more_memory_than_some() {
     // A group of rows, and what the encoder makes of it; all rows would be ten times as much.
     let more = peak() - before;
     assert!(more < 64 << 10, "{more} KiB more");
+}
+
+#[test]
+fn format_has_the_columns() {
+    for table in [table::TRIALS, table::METRICS, table::HISTOGRAMS, table::TRACES] {
+        let head = format!("columns of `{}`", table.name);
+        let rows = disklab_testkit::format::rows("## Tables").into_iter();
+        let names = rows.filter(|row| row.head == head).flat_map(|row| {
+            let axes = row.cells[row.head].contains("the axes").then_some(table::AXES);
+            row.keys().chain(axes.into_iter().flatten()).collect::<Vec<_>>()
+        });
+        let columns = table.columns.iter().map(|column| column.name.as_ref());
+        assert_eq!(names.collect::<BTreeSet<_>>(), columns.collect(), "{head}");
+    }
 }

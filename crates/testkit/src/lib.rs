@@ -1,4 +1,7 @@
-//! Helpers of tests: printed reasons for skips, and builders of records and outcomes.
+//! Helpers of tests: printed reasons for skips, builders of records and outcomes, and checks of
+//! docs/FORMAT.md.
+
+pub mod format;
 
 use std::fmt::Display;
 use std::fs;

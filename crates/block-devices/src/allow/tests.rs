@@ -37,6 +37,17 @@ fn listed(path: &str, serial: &str) -> String {
 }
 
 #[test]
+fn format_has_the_keys_of_an_entry() {
+    let read = |text: &str| {
+        let read = |top: &TomlTable<'_, '_>| top.tables("device").iter().map(entry).collect();
+        let entries: Vec<AllowedDevice> = TomlReader::new("file", text).read(read)?;
+        Ok(format!("{entries:?}"))
+    };
+    let file = listed("/dev/sdb", "ABC") + "size = \"1 GiB\"";
+    disklab_testkit::format::compare("## The allow file", &[&file], &read);
+}
+
+#[test]
 fn a_disk_is_permitted_by_its_path_and_its_serial() {
     let disk = disk(Some("S1"));
     assert_eq!(permits(&listed("/dev/disk/by-id/b", "S1"), &disk), Ok(()));
