@@ -191,8 +191,8 @@ fn compare_one(
     if unknown > 0 {
         // If pairs were left out, other seeds may not help either.
         remarks.push(format!(
-            "{} left to compare; a longer limit gives more of them, and more seeds help only if one \
-             side does not time out",
+            "{} left to compare; a longer limit gives more of them, and more seeds help only if \
+             one side does not time out",
             count(seeds.len(), "pair")
         ));
     } else if let Err(error) = &estimate {

@@ -40,7 +40,10 @@ pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
         let other = pairs().filter(differ).count();
         // On a machine's own disks, no two runs have the same trace.
         return (in_virtual_time && other > 0).then(|| {
-            format!("the disks had other requests in {other} of {all}, and about the same shares of the reads")
+            format!(
+                "the disks had other requests in {other} of {all}, and about the same shares of \
+                 the reads"
+            )
         });
     };
     Some(format!("other disks served the reads in {} of {all}; seed {seed}: {how}", found.len()))

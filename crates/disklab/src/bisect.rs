@@ -236,15 +236,15 @@ fn ends(bench: &RevisionBench) -> Result<Result<Ends, BisectionEnd>, Failure> {
         match bench.build(&revision)? {
             BuiltRevision::Kernel(kernel) => Ok((side, revision, kernel)),
             BuiltRevision::Not(why) => Err(cannot!(
-                "the {side} end, {}, does not build: {why}\nName another revision near it.",
+                "the {side} revision, {}, does not build: {why}\nName another revision near it.",
                 Revision::short(&revision.commit)
             )),
         }
     });
     let ((_, good, kernel), (_, bad, other)) = (good?, bad?);
     if kernel.sha256 == other.sha256 {
-        let what = "both ends build the same program: no file that the guest is built from changed \
-                    between them";
+        let what = "both revisions build the same kernel, since no file that the guest is built \
+                    from changed between them";
         return Ok(Err(BisectionEnd::Nothing(what.to_owned())));
     }
     let (analyses, alpha) = asked.interim_analyses()?;
@@ -281,7 +281,7 @@ fn judge(
     };
     // Most commits change no file that the guest kernel is built from.
     if let Some(same) = known.iter().find(|step| step.program == kernel.sha256) {
-        let why = format!("the same program as {}", Revision::short(&same.commit));
+        let why = format!("the same kernel as {}", Revision::short(&same.commit));
         return Ok(judged(same.answer(), why, &kernel.sha256));
     }
     let asked = bench.asked;
@@ -289,7 +289,7 @@ fn judge(
         if let BuiltRevision::Kernel(other) = bench.build(&end)?
             && other.sha256 == kernel.sha256
         {
-            return Ok(judged(answer, "the same program as that end".to_owned(), &kernel.sha256));
+            return Ok(judged(answer, "the same kernel as that end".to_owned(), &kernel.sha256));
         }
     }
     let (analyses, alpha) = asked.interim_analyses()?;
@@ -304,7 +304,7 @@ fn judge(
     }
     Ok(judged(
         Answer::Skip,
-        format!("still open after {} seeds: {open}", asked.seeds),
+        format!("still undecided after {} seeds: {open}", asked.seeds),
         &kernel.sha256,
     ))
 }
@@ -329,19 +329,19 @@ impl BisectionEnd {
                 Self::Among(lines) => {
                     writeln!(
                         out,
-                        "the first bad commit is one of these; only one of them could be judged:"
+                        "the first bad commit is one of these; all but one of them could not be judged:"
                     )?;
                     lines.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
                 }
                 Self::Nothing(what) => writeln!(
                     out,
-                    "the ends do not differ: {what}\nTry another cell or metric, or ends that are \
-                     farther apart."
+                    "the two ends do not differ: {what}\nTry another cell or metric, or revisions \
+                     that are farther apart."
                 )?,
                 Self::Undecided(what) => writeln!(
                     out,
-                    "whether the ends differ is undecided: {what}\nTry more seeds (--seeds), or \
-                     another cell or metric."
+                    "it is undecided whether the two ends differ: {what}\nTry more seeds (--seeds), \
+                     or another cell or metric."
                 )?,
             }
             let judged = words::count(steps.len(), "step");

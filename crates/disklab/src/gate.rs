@@ -91,7 +91,7 @@ fn bounds(args: &Args, records: &[CellIndex]) -> Result<Vec<(Metric, f64)>, Fail
             }
             None => plain = Some(*worst),
             Some(metric) if named.iter().any(|(known, _)| known == metric) => {
-                return Err(mistaken!("--max-regression: two bounds for {}", metric.name()));
+                return Err(mistaken!("--max-regression: two bounds for {}; give one", metric.name()));
             }
             Some(metric) => named.push((metric.clone(), *worst)),
         }
@@ -271,7 +271,7 @@ fn cross(
                     .collect();
                 cell.remarks.push(match lacks[..] {
                     [] => "no seed has a result on both sides".to_owned(),
-                    _ => format!("no result here in {}", listed(&lacks)),
+                    _ => format!("no result in {}", listed(&lacks)),
                 });
                 crossed.push(cell);
                 continue;
@@ -303,7 +303,7 @@ fn cross(
             let alone = gate.family(std::slice::from_ref(crossing))?;
             if cell.passage == GateVerdict::Undecided && alone != [GateVerdict::Undecided] {
                 cell.remarks.push(format!(
-                    "its interval is for this cell alone; {} seeds are too few among {cells} cells",
+                    "{} seeds are too few for {cells} cells; the interval is for this cell alone",
                     cell.trials.0.min(cell.trials.1)
                 ));
             }
@@ -358,8 +358,8 @@ fn pass_identical(
             };
             for cell in crossed.iter_mut().filter(|cell| cell.cell == matched.cell) {
                 cell.remarks.push(format!(
-                    "its numbers are the same in both runs and its raw output differs \
-                     ({first}{more}); `disklab audit` tells whether it was changed since"
+                    "the numbers are the same in both runs, but raw output differs ({first}{more}); \
+                     `disklab audit` shows whether it was changed after the run"
                 ));
             }
             continue;
@@ -367,7 +367,7 @@ fn pass_identical(
         let has_raw = matched.treatments.iter().all(|outcome| run.raw(outcome).is_some());
         let trials = count(matched.treatments.len(), "trial");
         let same = if has_raw {
-            "the same to the byte in both runs"
+            "with the same bytes in both runs"
         } else {
             "with the same numbers in both runs, which have no raw output"
         };
@@ -436,7 +436,7 @@ fn answer_in_words(crossed: &[Crossed], bounds: &[(Metric, f64)], alpha: f64) ->
         bounds.iter().map(each).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{} of {}; {worst} worse is too much, at {} % certainty",
+        "{} of {}; the largest allowed regression is {worst}, at {} % confidence",
         listed(&counts),
         count(crossed.len(), "cell"),
         plain(100.0 - alpha * 100.0)
@@ -501,11 +501,11 @@ mod tests {
         assert_eq!((crossed(1).passage, crossed(1).remarks.len()), (GateVerdict::Regressed, 0));
         let among = crossed(30);
         assert_eq!(among.passage, GateVerdict::Undecided, "{among:?}");
-        let why = "its interval is for this cell alone; 6 seeds are too few among 30 cells";
+        let why = "6 seeds are too few for 30 cells; the interval is for this cell alone";
         assert_eq!(among.remarks[0], why, "{among:?}");
         let nothing = matched(&baselines, &[], &[]);
         let lacking = cross(&[nothing], &[(Metric::of_name("ops"), 0.03)], 0.05, 0.25);
-        assert_eq!(lacking.expect("a gate")[0].remarks, ["no result here in now"]);
+        assert_eq!(lacking.expect("a gate")[0].remarks, ["no result in now"]);
     }
 
     fn resolved(regression: &[&str], metrics: &[&str]) -> Result<Vec<(String, f64)>, String> {

@@ -175,8 +175,7 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
     if suites.len() > 1 {
         let names = suites.into_iter().collect::<Vec<_>>().join(", ");
         return Err(mistaken!(
-            "the records are of several suites: {names}; name records of one \
-                              suite"
+            "the records are of several suites: {names}; name records of one suite"
         ));
     }
     let suite = suites.into_iter().next().unwrap_or_default().to_owned();
@@ -208,7 +207,8 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
     cells.retain(|_, points| measured(points));
     if cells.is_empty() {
         return Err(mistaken!(
-            "none of {} has {}; --metric takes {}, or the name of another number of a record",
+            "none of {} has the number {}; --metric takes {}, or the name of another number of a \
+             record",
             words::count(number, "record"),
             metric.name(),
             Metric::known()
@@ -238,7 +238,7 @@ fn gather(args: &HistoryArgs, screen: &Screen) -> Result<History, Failure> {
                     }
                 }
             }
-            Err(why) => remarks.push(format!("{} is not compared: {why}", entries[at].name)),
+            Err(why) => remarks.push(format!("cannot compare {}: {why}", entries[at].name)),
         }
     }
     let names = names(cells.keys());
@@ -351,7 +351,7 @@ impl History {
     fn against(&self, args: &HistoryArgs) -> String {
         match args.against.as_str() {
             "first" => format!("the first, {}", self.entries[0].name),
-            "previous" => "the one before".to_owned(),
+            "previous" => "the previous one".to_owned(),
             run => run.to_owned(),
         }
     }
@@ -510,7 +510,7 @@ impl History {
         };
         write().map_err(Failure::cannot)?;
         let bytes = table.into_inner().map_err(Failure::cannot)?;
-        String::from_utf8(bytes).map_err(|error| cannot!("the table is no text: {error}"))
+        String::from_utf8(bytes).map_err(|error| cannot!("the table is not text: {error}"))
     }
 
     fn picture(&self, args: &HistoryArgs) -> String {

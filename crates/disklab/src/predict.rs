@@ -86,7 +86,7 @@ enum Predictor {
 
 pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.oracle && args.on != Predictor::Model {
-        return Err(mistaken!("--oracle: only the fast model has an oracle: add --on model"));
+        return Err(mistaken!("--oracle: only the fast model has an oracle; add --on model"));
     }
     let folder = records::find(&args.run)?;
     let measured = records::open_at(&folder, screen)?;
@@ -115,8 +115,8 @@ pub fn predict(args: &PredictArgs, screen: &Screen) -> Result<Exit, Failure> {
     let opened = run::open(Some(out.clone()), &manifest, Retry::Nothing);
     let (writer, _) = opened.map_err(|error| match error {
         RecordError::Mismatch { .. } => mistaken!(
-            "predict: {} has another prediction, of other devices, another kernel or another lab; \
-             name another folder: --out",
+            "predict: {} has a prediction with other devices, another kernel or another lab; name \
+             another folder with --out",
             out.display()
         ),
         error => error.into(),
@@ -185,7 +185,7 @@ fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failu
     let known: Vec<usize> = all.filter(|&index| is_known(&question.trials[index].id)).collect();
     if known.is_empty() {
         return Err(mistaken!(
-            "predict: the record has no trial with a result: there is nothing to predict"
+            "predict: the record has no trial with a result, so there is nothing to predict"
         ));
     }
     Ok(question.only(&known))
@@ -207,19 +207,20 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
     let manifest = record.manifest();
     if args.on == Predictor::Model && manifest.on_host.is_none() {
         if manifest.is_of_model() {
-            return Err(mistaken!("predict: this record is of the model itself"));
+            return Err(mistaken!("predict: this record was made with the model itself; name a record of guests"));
         }
         if !devices.is_empty() {
             return Err(mistaken!(
-                "--devices is for records of real disks; this one names its models: leave it out"
+                "--devices is for records of real disks, and this record has modelled ones; leave \
+                 --devices out"
             ));
         }
         return Ok(lab.clone());
     }
     let on = manifest.on_host.as_ref().ok_or_else(|| {
         mistaken!(
-            "predict: this record is not of disks of a machine (run --on host); with --on model \
-            the fast model predicts it"
+            "predict: this record is not of real disks (run --on host); add --on model to predict \
+             it with the fast model"
         )
     })?;
     if let Some(unknown) = devices.iter().find(|name| !lab.devices.contains_key(*name)) {
@@ -233,7 +234,7 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
         (named, disks) if named == disks => devices.clone(),
         (named, disks) => {
             return Err(mistaken!(
-                "--devices: {} for {}: name one for each, in their order, or one for all",
+                "--devices: {} for {}; name one for each, in their order, or one for all",
                 words::count(named, "device"),
                 words::count(disks, "disk")
             ));
@@ -245,13 +246,12 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
             Ok(on_host::made_of(lab, &arrays, &models))
         }
         (None, Some(_)) => Err(mistaken!(
-            "--array is for a record of a filesystem that was there (--at); this one says itself \
-             what was made: leave it out"
+            "--array is for records of an existing filesystem (--at); this record says what was \
+             made, so leave --array out"
         )),
         (Some(at), None) => Err(mistaken!(
-            "predict: this record is of a filesystem that was there, {}: name the lab's array \
-             that is made like it, --array NAME; \
-             `disklab array new --from-machine` drafts one",
+            "predict: this record is of an existing filesystem, {}; name the lab's array that is \
+             made like it with --array NAME (`disklab array new --from-machine` drafts one)",
             at.display()
         )),
         (Some(_), Some(name)) => {
@@ -311,36 +311,34 @@ impl Prediction<'_> {
             if self.rows.iter().any(|row| row.of_oracle.is_some()) {
                 writeln!(
                     to,
-                    "of the oracle's: measured, as a share of the IOPS that the better oracle of \
-                     the model makes"
+                    "of the oracle's: measured IOPS as a share of those of the model's better oracle"
                 )?;
             }
             if is_twice {
                 writeln!(
                     to,
-                    "noise: what the same may differ by from itself on this machine, by what was \
-                     measured twice"
+                    "noise: how much two measurements of the same trial may differ on this machine"
                 )?;
             }
             for cell in self.lacking {
-                writeln!(to, "without numbers on one side: {cell}")?;
+                writeln!(to, "measured or predicted only, not both: {cell}")?;
             }
             for cell in self.doubtful {
-                writeln!(to, "in doubt as measured, and so how far off the prediction is: {cell}")?;
+                writeln!(to, "the measurement is in doubt, and so is the error: {cell}")?;
             }
             self.print_rankings(to)?;
             if let Some(worst) = worst.map(percent) {
                 let middle = middle.map(percent).map_or_else(String::new, |middle| {
-                    format!("IOPS are predicted to {middle} in the middle of the cells. ")
+                    format!("The median error of IOPS is {middle}. ")
                 });
-                let sentence = format!("{middle}The worst number of all is predicted to {worst}.");
+                let sentence = format!("{middle}The largest error of any number is {worst}.");
                 writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
             }
             let [here, there] = [here, there].map(|version| system(version));
             Ok(writeln!(
                 to,
-                "Medians over seeds; measured on {here}, predicted with {there}. The predictions: \
-                 {}",
+                "Numbers are medians over seeds, measured on {here} and predicted with {there}. The \
+                 predictions: {}",
                 self.out.display()
             )?)
         })
@@ -349,13 +347,13 @@ impl Prediction<'_> {
     fn print_rankings(&self, to: &mut dyn std::io::Write) -> Result<(), Failure> {
         for PolicyRanking { cell, reversed, .. } in &self.rankings {
             for [better, worse] in reversed {
-                writeln!(to, "the other way round in the prediction: {cell}: {better} > {worse}")?;
+                writeln!(to, "{cell}: measured {better} > {worse}, predicted the other way round")?;
             }
         }
         if !self.rankings.is_empty() {
             let same = self.rankings.iter().filter(|ranking| ranking.reversed.is_empty()).count();
             let all = words::count(self.rankings.len(), "cell");
-            writeln!(to, "\nPolicies rank by IOPS as measured in {same} of {all}.")?;
+            writeln!(to, "\nThe predicted ranking of policies by IOPS is the measured one in {same} of {all}.")?;
         }
         Ok(())
     }

@@ -23,9 +23,9 @@ const IMPORTED: &str = "Imported results: disklab does not know how they were me
     audit` lists those that cannot be true.";
 
 /// The validity of results of real disks.
-const ON_HOST: &str = "Disks of a machine, in its own time: other work of the machine and the state of \
-    the disks are in the numbers, and the same run again gives other numbers. Each trial's \
-    environment.json has what was seen of them.";
+const ON_HOST: &str = "Disks of a machine, in its own time: other work of the machine and the \
+    state of the disks are in the numbers, and the same run again gives other numbers. Each \
+    trial's environment.json has what was seen of them.";
 
 /// The validity of results of the fast model.
 const OF_MODEL: &str = "Numbers of a fast model of the stack, without a kernel: for \

@@ -192,12 +192,13 @@ impl<'a> ReportSource<'a> {
             let (all, missing) = (trials.all(), trials.missing());
             let run = if several { format!("The run {record}") } else { "This run".to_owned() };
             let rest = if report.goes_on {
-                "It was still running when this report was made; verdicts are of the trials until then"
+                "It was still running when this report was made; verdicts are of the trials until \
+                 then"
                     .to_owned()
             } else {
                 format!(
-                    "It was not running when this report was made; `disklab run --resume {}` continues \
-                     it",
+                    "It was not running when this report was made; `disklab run --resume {}` \
+                     continues it",
                     in_shell(record)
                 )
             };

@@ -44,7 +44,8 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Regret {
     pub candidate: String,
-    /// Number of cells and metrics in which it is best or equal to the best, and in which that is certain.
+    /// Number of cells and metrics in which it is best or equal to the best, and in which that is
+    /// certain.
     pub good: usize,
     pub certainly_good: usize,
     /// Number of cells and metrics in which it is behind, and in which that is certain.

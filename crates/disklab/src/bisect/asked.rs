@@ -63,7 +63,11 @@ impl BisectionQuestion {
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(ASKED);
         let text = disklab_files::read_text(&path, &disklab_files::BISECTION).map_err(|error| {
-            mistaken!("{} is no bisection: {}: {error}", folder.display(), path.display())
+            mistaken!(
+                "{} is not the folder of a bisection: {}: {error}",
+                folder.display(),
+                path.display()
+            )
         })?;
         toml::from_str(&text).map_err(|wrong| mistaken!("{}: {}", path.display(), wrong.message()))
     }
@@ -73,7 +77,7 @@ impl BisectionQuestion {
         let used = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
         if used {
             return Err(mistaken!(
-                "--out: {} holds files that are no bisection; name a new folder",
+                "--out: {} holds files of something else; name a new folder",
                 folder.display()
             ));
         }
@@ -103,7 +107,7 @@ impl BisectionQuestion {
     pub fn question(&self, home: &Home, commit: &str) -> Result<Question, Failure> {
         let kernel = Axis::Kernel.as_str();
         if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
-            return Err(mistaken!("--cell kernel=...: bisect chooses the kernels; leave this out"));
+            return Err(mistaken!("--cell kernel=...: bisect chooses the kernels; leave this setting out"));
         }
         let suffix = if self.btrfs == Btrfs::Policies { WITH_POLICIES } else { "" };
         let (tree, commit) = (self.repository.display(), Revision::short(commit));
@@ -128,7 +132,7 @@ impl BisectionQuestion {
         if several.is_empty() {
             return Ok(question);
         }
-        let what = "bisect runs one cell, and the suite has several; add";
+        let what = "bisect runs one cell, and the suite has several; choose with";
         Err(mistaken!("{what}{}", several.concat()))
     }
 

@@ -82,8 +82,7 @@ impl Ends {
     ) -> Result<EndsSeen, Failure> {
         let (first, second) = (TrialCounts::read(good), TrialCounts::read(bad));
         if first.ok == 0 {
-            let what = "no trial of the good end gave a result, so that nothing can be compared \
-                        with it";
+            let what = "no trial of the good end has a result, so nothing can be compared with it";
             return Err(cannot!("{what}: {}", first.reason));
         }
         if second.ok == 0 {
@@ -96,7 +95,7 @@ impl Ends {
         let comparisons = comparisons(good, bad)?;
         check_measured(&comparisons, std::slice::from_ref(metric))?;
         let Some((trials, finding)) = found(&comparisons, metric, alpha) else {
-            return Ok(EndsSeen::Open("too few trials of both ends have a result".to_owned()));
+            return Ok(EndsSeen::Open("too few trials of the two ends have a result".to_owned()));
         };
         let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
         let better = metric.better(trials.outcomes());
@@ -128,8 +127,7 @@ impl Ends {
                 format!("the bad end is {what}; {}: {change} ({interval})", metric.name())
             }
             Self::Failure { reason } => format!(
-                "bisect searches for the commit that makes trials \
-                                                 fail: {reason}"
+                "bisect searches for the commit that makes trials fail: {reason}"
             ),
         }
     }
@@ -198,11 +196,11 @@ fn found<'a, 'b>(
     Some((trials, finding(&values.treatment, &values.baseline, alpha).ok()?))
 }
 
-/// Formats a change as `+1.2 % (0.8 % to 1.6 %) against the good end, 4 seeds`.
+/// Formats a change as `+1.2 % (0.8 % to 1.6 %) compared with the good end, 4 seeds`.
 fn in_words(change: RelativeChange, trials: &MatchedTrials) -> String {
     let (change, interval) = answer::change_and_interval(Some(change));
     format!(
-        "{change} ({interval}) against the good end, {}",
+        "{change} ({interval}) compared with the good end, {}",
         count(trials.treatments.len(), "seed")
     )
 }

@@ -48,7 +48,7 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
                 let found = records_of_suite(target, by, screen);
                 if found.is_empty() {
                     return Err(mistaken!(
-                        "{failure}; and no record in ./{} is of a suite of that name",
+                        "{failure}; and ./{} has no record of a suite of that name",
                         records::FOLDER
                     ));
                 }
@@ -66,7 +66,7 @@ pub fn find(targets: &[String], by: Order, screen: &Screen) -> Result<Vec<Entry>
     });
     if all.len() < 2 {
         return Err(mistaken!(
-            "there is only one record, {}; a history needs at least two: run the suite again",
+            "there is only one record, {}; a history needs two or more: run the suite again",
             all.first().map_or("none", |entry| entry.name.as_str())
         ));
     }

@@ -92,7 +92,8 @@ fn a_value_is_recommended_with_its_cost() {
     assert!(found["rule"].as_str().is_some_and(|rule| rule.contains("mean regret")), "{found}");
     // Every format begins with the answer, except CSV, which has rows only, and the format of
     // MMTests.
-    let answer = "Recommended for these disks and loads: round-robin:4096. It is best or equal to the best in all 2 cells";
+    let answer = "Recommended for these disks and loads: round-robin:4096. It is best or \
+                  equal to the best in all 2 cells";
     let text = |format: &str| run(here.path(), &["compare", "eight", "--format", format]).out;
     assert!(text("table").starts_with(answer), "{}", text("table"));
     assert!(text("markdown").starts_with(&format!("**{answer}")), "{}", text("markdown"));

@@ -226,10 +226,10 @@ fn a_gate() {
     let (status, said) = gate("same", &[]);
     assert_eq!(status, Some(0), "{said}");
     assert!(
-        said.ends_with("passed in 6 of 6 cells; 3 % worse is too much, at 95 % certainty.\n"),
+        said.ends_with("passed in 6 of 6 cells; the largest allowed regression is 3 %, at 95 % confidence.\n"),
         "{said}"
     );
-    assert!(said.contains("5 trials the same to the byte in both runs"), "{said}");
+    assert!(said.contains("5 trials with the same bytes in both runs"), "{said}");
     let (status, said) = gate("after", &["--max-regression", "5%"]);
     assert_eq!(status, Some(3), "{said}");
     assert!(said.contains("regression in 6 of 6 cells"), "{said}");
@@ -248,7 +248,7 @@ fn a_gate() {
     fixture::seeds_record(here.path(), "one-seed", 1, 1.0);
     let (status, said) = gate("one-seed", &["--metric", "iops,p99"]);
     assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("1 trial the same to the byte in both runs"), "{said}");
+    assert!(said.contains("1 trial with the same bytes in both runs"), "{said}");
     let raw = here.path().join("records/one-seed/raw");
     for trial in fs::read_dir(raw).expect("raw output") {
         fs::write(trial.expect("a trial").path().join("fio.json"), "[]\n").expect("a file");
@@ -259,7 +259,7 @@ fn a_gate() {
     assert_eq!(status, Some(3), "{said}");
     assert!(
         said.contains("passed in 6 and regression in 6 of 12 cells")
-            && said.contains("IOPS 5 %, mean latency 20 % worse is too much"),
+            && said.contains("the largest allowed regression is IOPS 5 %, mean latency 20 %"),
         "{said}"
     );
     assert_eq!(

@@ -70,10 +70,10 @@ const NONE: &str = "No trial has latencies: fio reported none, or its reports we
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
     let words = html! {
         p.says { "Each line is for all seeds of a choice together; the band around it reaches \
-                  from the least to the greatest seed. Left: every request, the fastest first. Right: the \
-                  slowest requests, where each step is a tenth of the requests of the step before, \
-                  down to one request. Latencies below the axis are drawn at its lower edge; the \
-                  table has their numbers." }
+                  from the least to the greatest seed. Left: every request, the fastest first. \
+                  Right: the slowest requests, where each step is a tenth of the requests of the \
+                  step before, down to one request. Latencies below the axis are drawn at its \
+                  lower edge; the table has their numbers." }
     };
     let mut any = false;
     let pieces = of_groups(source, words, NONE, |group| {

@@ -87,7 +87,7 @@ const COLUMNS: [ServiceColumn; 4] = [
 
 /// A column for all disks together.
 const SWITCHES: (&str, &str) =
-    ("switches", "For all disks together: the share of reads that went to another disk than the previous read.");
+    ("switches", "The share of all reads that went to another disk than the previous read.");
 
 /// The columns of `read_stats`, as guest-kernel/btrfs describes it.
 const OF_BTRFS: [ServiceColumn; 3] = [

@@ -48,7 +48,7 @@ fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
         });
     if sections.is_empty() {
         return Err(
-            "Fewer than two cells have both IOPS and a p99.9, for which a trial needs 1000 requests."
+            "Fewer than two cells have IOPS and a p99.9, for which a trial needs 1000 requests."
                 .into(),
         );
     }

@@ -18,7 +18,8 @@ use crate::panels::matrix::verdict;
 use crate::panels::served::with_range;
 use crate::source::{CellChoice, Group, ReportSource};
 
-pub const PANEL: Panel = Panel { place: 70, name: "why", title: "What differs", pictures: "", draw };
+pub const PANEL: Panel =
+    Panel { place: 70, name: "why", title: "What differs", pictures: "", draw };
 
 const NONE: &str = "No group has two choices with a record of their disks.";
 
@@ -55,7 +56,8 @@ fn explanation(
     };
     let explained: Vec<(&Recorded, Separation)> =
         explained.iter().map(|recorded| (recorded, separate(recorded))).collect();
-    let caption = format!("Medians over seeds, with their ranges; * differs from {baseline} in every trial");
+    let caption =
+        format!("Medians over seeds, with their ranges; * differs from {baseline} in every trial");
     let words = html! {
         @for (at, (recorded, separation)) in explained.iter().enumerate() {
             @let judged = source.comparison(group, recorded.name, metric);
