@@ -138,7 +138,7 @@ fn one_depth_determines_nothing_but_lone_requests() {
     let wrong = fit("x", &lab("desktop-2tb"), &deep, &[], None, &mut |_, _| ()).unwrap_err();
     for said in [
         "these results determine no number of the device, and the fit needs depth 1",
-        "\nseek_average: random reads were measured with 32 under way alone",
+        "\nseek_average: random reads were measured with 32 in flight only",
         "\nwrite_settle: no random writes were measured",
     ] {
         assert!(wrong.contains(said), "{said}: {wrong}");

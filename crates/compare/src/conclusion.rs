@@ -320,10 +320,8 @@ mod tests {
         ];
         assert_eq!(
             sentences(&cells),
-            [
-                "IOPS of queue compared with pid: better in 2 of 5 cells, worse in 1, the same in \
-                 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"
-            ]
+            ["IOPS of queue compared with pid: better in 2 of 5 cells, worse in 1, the same in \
+                 1, undecided in 1; largest gain: x 13 (two); largest loss: -50 % (three)"]
         );
     }
 

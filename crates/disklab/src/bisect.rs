@@ -329,7 +329,7 @@ impl BisectionEnd {
                 Self::Among(lines) => {
                     writeln!(
                         out,
-                        "the first bad commit is one of these; all but one of them could not be judged:"
+                        "the first bad commit is one of these; all but one could not be judged:"
                     )?;
                     lines.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
                 }
@@ -340,8 +340,8 @@ impl BisectionEnd {
                 )?,
                 Self::Undecided(what) => writeln!(
                     out,
-                    "it is undecided whether the two ends differ: {what}\nTry more seeds (--seeds), \
-                     or another cell or metric."
+                    "it is undecided whether the two ends differ: {what}\nTry more seeds \
+                     (--seeds), or another cell or metric."
                 )?,
             }
             let judged = words::count(steps.len(), "step");

@@ -194,7 +194,11 @@ fn contradictions(known: &KnownDevice, found: &Calibration) -> Option<String> {
     let turns = found.family == "hdd";
     let said = known.rotational.filter(|&said| said != turns)?;
     let word = |turns: bool| if turns { "turns" } else { "does not turn" };
-    Some(format!("the kernel says that it {}; by its latencies it {}", word(said), word(turns)))
+    Some(format!(
+        "the kernel reports that the disk {}, but its latencies show that it {}",
+        word(said),
+        word(turns)
+    ))
 }
 
 /// Returns the head of the file: the disk, the date and the method of the measurement.
@@ -208,19 +212,20 @@ fn head(args: &CalibrateArgs, known: &KnownDevice) -> Vec<String> {
             command_line()
         ),
         format!("under Linux {}", system.release().to_string_lossy()),
-        "[meas] measured; the error is that of measuring. [est] not seen, with the reason: a \
-         default; or derived, if something is true that was not measured."
+        "[meas] measured; the error is that of the measurement. [est] not measured, with the \
+         reason: a default, or derived under the named assumption."
             .to_owned(),
     ];
     let limits = [
         (
             known.part,
-            "a part of a disk or a file on it: the full seek and the zones are those of this part",
+            "measured on a part of a disk or a file: the full seek and the zones are those of this \
+             part",
         ),
         (
             args.write.is_none(),
-            "reads only: what shows by writing is a default, and mixed loads are predicted less \
-             well",
+            "reads only: numbers that only writes show are defaults, and mixed loads are predicted \
+             less well",
         ),
     ];
     head.extend(
@@ -235,7 +240,7 @@ fn report(out: &mut dyn Write, output: &Path, found: &Calibration) -> Result<(),
         writeln!(out, "  {key} was not measured: {why}")?;
     }
     for (key, if_true) in found.derived() {
-        writeln!(out, "  {key} is right if {if_true}")?;
+        writeln!(out, "  {key} is derived, and right if {if_true}")?;
     }
     for remark in &found.remarks {
         writeln!(out, "  {remark}")?;

@@ -91,7 +91,10 @@ fn bounds(args: &Args, records: &[CellIndex]) -> Result<Vec<(Metric, f64)>, Fail
             }
             None => plain = Some(*worst),
             Some(metric) if named.iter().any(|(known, _)| known == metric) => {
-                return Err(mistaken!("--max-regression: two bounds for {}; give one", metric.name()));
+                return Err(mistaken!(
+                    "--max-regression: two bounds for {}; give one",
+                    metric.name()
+                ));
             }
             Some(metric) => named.push((metric.clone(), *worst)),
         }
@@ -358,8 +361,8 @@ fn pass_identical(
             };
             for cell in crossed.iter_mut().filter(|cell| cell.cell == matched.cell) {
                 cell.remarks.push(format!(
-                    "the numbers are the same in both runs, but raw output differs ({first}{more}); \
-                     `disklab audit` shows whether it was changed after the run"
+                    "the numbers are the same in both runs, but raw output differs \
+                     ({first}{more}); `disklab audit` shows whether it was changed after the run"
                 ));
             }
             continue;

@@ -284,10 +284,9 @@ fn of_path(file: &ReadFile, pattern: Option<&Pattern>) -> Result<OfPath, Failure
     for (name, value) in found {
         if REPEATS.contains(&name.as_str()) {
             let digits = value.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-            repeat =
-                Some(digits.parse().map_err(|_| {
-                    mistaken!("{}: `{value}` is no number of a repeat", file.short)
-                })?);
+            repeat = Some(digits.parse().map_err(|_| {
+                mistaken!("{}: `{value}` is not the number of a repeat", file.short)
+            })?);
         } else {
             axes.push((name, value));
         }

@@ -163,7 +163,7 @@ impl std::str::FromStr for DeviceChoice {
             None => (device, None),
         };
         if device.is_empty() || drive.as_deref() == Some("") || array.as_deref() == Some("") {
-            return Err("write DEVICE, DRIVE=DEVICE or DRIVE=DEVICE@ARRAY".to_owned());
+            return Err("expected DEVICE, DRIVE=DEVICE or DRIVE=DEVICE@ARRAY".to_owned());
         }
         Ok(Self { drive, device: device.to_owned(), array })
     }
@@ -186,7 +186,7 @@ pub fn check_choices(choices: &[DeviceChoice], found: &FoundMatrices) -> Result<
         if let Some(drive) = &choice.drive
             && choices[..index].iter().any(|earlier| earlier.drive.as_ref() == Some(drive))
         {
-            return Err(mistaken!("--device: {drive} has two devices; name one"));
+            return Err(mistaken!("--device: {drive} has two devices; name only one"));
         }
         if let Some(drive) = &choice.drive
             && !found.drives.keys().any(|name| choice.is_for(name))

@@ -207,7 +207,9 @@ fn on_models(lab: &Lab, record: &Record, args: &PredictArgs) -> Result<Lab, Fail
     let manifest = record.manifest();
     if args.on == Predictor::Model && manifest.on_host.is_none() {
         if manifest.is_of_model() {
-            return Err(mistaken!("predict: this record was made with the model itself; name a record of guests"));
+            return Err(mistaken!(
+                "predict: this record was made with the model itself; name a record of guests"
+            ));
         }
         if !devices.is_empty() {
             return Err(mistaken!(
@@ -311,7 +313,8 @@ impl Prediction<'_> {
             if self.rows.iter().any(|row| row.of_oracle.is_some()) {
                 writeln!(
                     to,
-                    "of the oracle's: measured IOPS as a share of those of the model's better oracle"
+                    "of the oracle's: measured IOPS as a share of those of the model's better \
+                     oracle"
                 )?;
             }
             if is_twice {
@@ -337,8 +340,8 @@ impl Prediction<'_> {
             let [here, there] = [here, there].map(|version| system(version));
             Ok(writeln!(
                 to,
-                "Numbers are medians over seeds, measured on {here} and predicted with {there}. The \
-                 predictions: {}",
+                "Numbers are medians over seeds, measured on {here} and predicted with {there}. \
+                 The predictions: {}",
                 self.out.display()
             )?)
         })
@@ -353,7 +356,11 @@ impl Prediction<'_> {
         if !self.rankings.is_empty() {
             let same = self.rankings.iter().filter(|ranking| ranking.reversed.is_empty()).count();
             let all = words::count(self.rankings.len(), "cell");
-            writeln!(to, "\nThe predicted ranking of policies by IOPS is the measured one in {same} of {all}.")?;
+            writeln!(
+                to,
+                "\nThe predicted ranking of policies by IOPS is the measured one in {same} of \
+                 {all}."
+            )?;
         }
         Ok(())
     }

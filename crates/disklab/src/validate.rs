@@ -57,9 +57,8 @@ pub struct ValidateArgs {
 }
 
 /// The source of such files.
-const SOURCE: &str = "DiskSim 4.0 of Carnegie Mellon University's Parallel Data Laboratory comes \
-    with such files, in its \
-                      folder `valid`: https://www.pdl.cmu.edu/DiskSim/";
+const SOURCE: &str = "DiskSim 4.0 of Carnegie Mellon University's Parallel Data Laboratory has \
+    .parv files in its folder `valid`: https://www.pdl.cmu.edu/DiskSim/";
 
 #[derive(Debug, Default, Serialize)]
 struct ValidatedDrive {
@@ -80,7 +79,9 @@ pub fn validate(args: &ValidateArgs, screen: &Screen) -> Result<Exit, Failure> {
     let sources = Sources::find(&args.paths)?;
     let matrices = if sources.matrices.is_empty() {
         if !args.devices.is_empty() {
-            return Err(mistaken!("--device is for matrices of results, and no path has any"));
+            return Err(mistaken!(
+                "--device is for matrices of results, and no path has one; leave --device out"
+            ));
         }
         None
     } else {
@@ -148,7 +149,7 @@ impl Sources {
             Ok(folder) => self.add(&from_here(&folder))?,
             Err(_) if self.matrices.is_empty() => {
                 return Err(cannot!(
-                    "no measured drives: {} is not there. Name a folder that has them. {SOURCE}",
+                    "no measured drives: {} does not exist. Name a folder that has them. {SOURCE}",
                     folder.display()
                 ));
             }
@@ -172,8 +173,8 @@ impl Sources {
         found.retain(|file| is_parv(file));
         if found.is_empty() && !found_matrix {
             return Err(mistaken!(
-                "{}: no .parv file in it. {SOURCE}. Nor are reports of fio (JSON), or tables \
-                 (.csv) with the columns drive, rw, depth and iops",
+                "{}: it has no .parv file, no report of fio (JSON) and no table (.csv) with the \
+                 columns drive, rw, depth and iops. {SOURCE}",
                 path.display()
             ));
         }
@@ -212,7 +213,10 @@ fn read(file: &Path) -> Result<(Drive, Validation), String> {
         let path = Path::new(name);
         // Files name others in the same folder. Paths that lead elsewhere are refused.
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(format!("not read: it is not below {}", folder.display()));
+            return Err(format!(
+                "it is not below {}, and disklab does not read it",
+                folder.display()
+            ));
         }
         let kind = DISKSIM.inside(path.components().count() - 1);
         disklab_files::read(&folder.join(path), &kind)
@@ -221,7 +225,7 @@ fn read(file: &Path) -> Result<(Drive, Validation), String> {
     let drive = Drive::read(&name, &mut files).map_err(|error| error.to_string())?;
     let requests = file.with_extension("trace");
     let bytes = disklab_files::read(&requests, &DISKSIM).map_err(|error| {
-        format!("{}: measured requests are wanted there: {error}", requests.display())
+        format!("{}: cannot read the measured requests: {error}", requests.display())
     })?;
     let requests = trace::read(&requests.display().to_string(), &bytes, drive.summary.sectors);
     let requests = requests.map_err(|error| error.to_string())?;

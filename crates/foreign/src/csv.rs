@@ -49,8 +49,8 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
         let columns = heads.iter().take(20).collect::<Vec<_>>().join(", ");
         let columns: String = columns.chars().take(400).collect();
         return Err(Unreadable::whole(format!(
-            "no column is a number that is known here (iops, bw_mib_s, lat_mean_us, lat_p99_ms, \
-             read_iops, ...): {columns}"
+            "no column has the name of a known number (iops, bw_mib_s, lat_mean_us, lat_p99_ms, \
+             read_iops, ...); the columns are {columns}"
         )));
     }
     let mut rows = Vec::new();
@@ -58,8 +58,8 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
     for record in reader.records() {
         if rows.len() == most {
             return Err(Unreadable::whole(format!(
-                "it has more than {most} lines, which are all that a table of {} columns may have; \
-                 make several files of it, and import each",
+                "it has more than {most} lines, the most for a table of {} columns; divide it into \
+                 several files, and import each",
                 columns.len()
             )));
         }
@@ -75,7 +75,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
         );
     }
     if rows.is_empty() {
-        return Err(Unreadable::whole("it has no line but the names of its columns"));
+        return Err(Unreadable::whole("it has only the line of column names"));
     }
     Ok(rows)
 }
@@ -100,13 +100,13 @@ fn row<'a>(
                 return Ok(None);
             }
             let value = field.parse().ok().filter(|value: &f64| value.is_finite());
-            value.map(Some).ok_or_else(|| format!("`{head}`: {field:?} is no number"))
+            value.map(Some).ok_or_else(|| format!("`{head}`: {field:?} is not a number"))
         };
         match column {
             CsvColumn::CsvNumber(direction, kind, scale) => {
                 let Some(value) = number()?.map(|value| value * scale) else { continue };
                 if value.abs() > LARGEST_NUMBER {
-                    return Err(format!("`{head}`: {field:?} cannot be measured"));
+                    return Err(format!("`{head}`: {field:?} is larger than any measured number"));
                 }
                 put(parts.entry(*direction).or_default(), *kind, value);
                 row.measures.insert(format!("{direction}{}", kind.name()), kind.measure(value));

@@ -66,8 +66,8 @@ impl<'a> Fields<'a> {
     fn wrong(&self, expected: &'static str) -> Unreadable {
         let Self { line, field, .. } = self;
         Unreadable::whole(format!(
-            "line {line}, field {field}: expected {expected}; it is cut short, or of a fio not \
-             known here"
+            "line {line}, field {field}: expected {expected}; it is cut short, or of an \
+             unknown version of fio"
         ))
     }
 

@@ -33,7 +33,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
         const SAID: usize = 2000;
         let text = String::from_utf8_lossy(bytes);
         let said: String = text.trim().chars().take(SAID).collect();
-        let message = format!("of no job it says what came of it, only: {said}");
+        let message = format!("it has no results of a job, only: {said}");
         return Err(Unreadable::whole(message));
     }
     Ok(rows)
@@ -103,6 +103,6 @@ a: (groupid=0, jobs=1): err= 0: pid=7: Sun Nov 22 07:53:35 2026
         let cut = |from: &str| parse(ONE.split_once(from).unwrap().0.as_bytes()).unwrap_err();
         assert_eq!(cut(" (8192kB").line, Some(6));
         assert_eq!(cut("     issued").line, Some(5));
-        assert!(cut("Starting").message.starts_with("of no job it says"));
+        assert!(cut("Starting").message.starts_with("it has no results of a job"));
     }
 }

@@ -117,22 +117,22 @@ fn in_nanoseconds(version: &str, point: MatrixPoint) -> Result<MatrixPoint, Stri
 fn json_point(jobs: &[&Job], load: &Load, named: &NamedPoint) -> Result<MatrixPoint, String> {
     if let Some(failed) = jobs.iter().find(|job| job.error != 0) {
         return Err(format!(
-            "the job failed (`error` is {}): the rate is not the disk's",
+            "the job failed (`error` is {}), so its rate is not the disk's",
             failed.error
         ));
     }
     if let Some(limit) = FIO_LIMITS.iter().find(|name| load.get(name).is_some()) {
-        return Err(format!("`{limit}` limits it: the rate is not the disk's"));
+        return Err(format!("`{limit}` limits the rate, so it is not the disk's"));
     }
     let rw = load.get("rw").or_else(|| load.get("readwrite")).map(str::to_owned);
-    let rw = rw.or_else(|| named.rw.clone()).ok_or("its options do not say `rw`")?;
+    let rw = rw.or_else(|| named.rw.clone()).ok_or("its options lack `rw`")?;
     let claim = load.claim(jobs);
     let numjobs = load.number("numjobs").or(named.jobs).unwrap_or(1).max(jobs.len() as u32);
     let depth = claim.in_flight.map(|in_flight| in_flight / numjobs.max(1));
-    let depth = depth.or(named.depth).ok_or("its options do not say `iodepth`")?;
+    let depth = depth.or(named.depth).ok_or("its options lack `iodepth`")?;
     let (sample, _) = sample::of_jobs(jobs);
     if sample.requests == 0 {
-        return Err("no request was made".to_owned());
+        return Err("the job made no request".to_owned());
     }
     let latency = sample::latency_of(jobs).map(|(_, latency)| latency);
     let percentile = |&percent: &f64| {
@@ -265,7 +265,7 @@ pub fn from_csv(bytes: &[u8]) -> Result<Vec<MatrixPoint>, Unreadable> {
         points.push(csv_point(fields, line).map_err(|message| Unreadable::line(line, message))?);
     }
     if points.is_empty() {
-        return Err(Unreadable::whole("it has no line but the names of its columns"));
+        return Err(Unreadable::whole("it has only the line of column names"));
     }
     Ok(points)
 }
@@ -290,9 +290,12 @@ fn csv_point<'a>(
             match value.filter(|value| (least..=most).contains(value)) {
                 Some(value) => Ok(value),
                 None if value.is_some_and(|value| !value.is_finite()) => Err(format!(
-                    "`{head}`: {field:?} was not measured; leave the field empty, or the row out"
+                    "`{head}`: {field:?} is not a measured number; leave the field empty, or the \
+                     row out"
                 )),
-                None => Err(format!("`{head}`: {field:?} is no number from {least:e} to {most:e}")),
+                None => {
+                    Err(format!("`{head}`: {field:?} is not a number from {least:e} to {most:e}"))
+                }
             }
         };
         let latency = |scale: f64| Ok::<f64, String>(within(0.0, LARGEST_NUMBER)? * scale);
@@ -332,7 +335,10 @@ fn csv_point<'a>(
         return Err(format!("`{name}` is empty"));
     }
     if f64::from(point.depth) * f64::from(point.jobs) > MOST_IN_FLIGHT {
-        return Err(format!("{} jobs of depth {} are too many", point.jobs, point.depth));
+        return Err(format!(
+            "{} jobs of depth {} have too many requests in flight (1000000 at most)",
+            point.jobs, point.depth
+        ));
     }
     if !set.is_empty() {
         point.drive = format!("{set}/{}", point.drive);
@@ -398,8 +404,8 @@ mod tests {
         assert!(missing.contains("no column `depth`"), "{missing}");
         let head = "drive,rw,depth,jobs,iops\n";
         for (row, said) in [
-            ("x,randread,0,1,3", "line 2: `depth`: \"0\" is no number from 1e0 to 1e6"),
-            ("x,randread,1,1,many", "line 2: `iops`: \"many\" is no number"),
+            ("x,randread,0,1,3", "line 2: `depth`: \"0\" is not a number from 1e0 to 1e6"),
+            ("x,randread,1,1,many", "line 2: `iops`: \"many\" is not a number"),
             ("x,randread,1,1,nan", "line 2: `iops`: \"nan\" was not measured; leave the field"),
             ("x,randread,1,1,-inf", "line 2: `iops`: \"-inf\" was not measured"),
             ("x,randread,1,1,", "line 2: `iops` is empty"),

@@ -77,7 +77,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ResultRow>, Unreadable> {
             Some(table) => {
                 let expected = table.lines.first().map_or(0, |line| line.columns.len());
                 if found.columns.len() != expected {
-                    let message = format!("expected {expected} columns, as in the line before");
+                    let message = format!("expected {expected} columns, as in the previous line");
                     return Err(Unreadable::line(index + 1, message));
                 }
                 table.lines.push(found);

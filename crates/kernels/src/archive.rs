@@ -36,7 +36,7 @@ pub(crate) fn suites(runner: Runner) -> Result<Vec<Suite>> {
     let found =
         from_targets(&targets, codename.as_deref(), &|path| std::fs::read_to_string(path).ok());
     if found.is_empty() {
-        let why = "apt's sources on this machine name no Debian archive (component main)";
+        let why = "apt on this machine has no Debian archive among its sources (component main)";
         return Err(Error::NoPackage { tried: vec![why.to_owned()] });
     }
     Ok(found)
@@ -54,7 +54,7 @@ fn codename(os_release: &str) -> std::result::Result<Option<String>, String> {
     match value("ID").as_deref() {
         Some("debian") => Ok(value("VERSION_CODENAME")),
         Some(other) => {
-            Err(format!("this machine runs {other}; only Debian's archive has the packages"))
+            Err(format!("this machine runs {other}, and only Debian's archive has the packages"))
         }
         None => Err("/etc/os-release does not say that this is Debian".to_owned()),
     }

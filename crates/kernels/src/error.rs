@@ -35,13 +35,13 @@ pub enum Error {
     NoShare { tried: Vec<String> },
 
     #[error(
-        "the kernel {} was replaced while it was in use: its SHA-256 is another now; what has not \
-         run can follow with the kernel that the run began with",
+        "the kernel {} was replaced while it was in use: its SHA-256 has changed; the remaining \
+         trials can run with the kernel that the run began with",
         path.display()
     )]
     Replaced { path: PathBuf },
 
-    #[error("{} holds something already; name a folder that is new or empty", path.display())]
+    #[error("{} is not empty; name a folder that is new or empty", path.display())]
     NotEmpty { path: PathBuf },
 
     #[error(
@@ -51,35 +51,36 @@ pub enum Error {
     NotASource { path: PathBuf, why: String },
 
     #[error(
-        "{} is not the folder of a git repository; a revision (PATH@REV) is of one: give its top \
-         folder, or leave @REV out to take the files as they are",
+        "{} is not the folder of a git repository, which a revision (PATH@REV) needs: give the top \
+         folder of one, or leave @REV out to take the files as they are",
         path.display()
     )]
     NotARepository { path: PathBuf },
 
     #[error(
-        "there is no revision {name:?} in {}; `git -C {} log --oneline` and `git tag` show what \
-         there is, and `git fetch --tags` gets what others have",
+        "there is no revision {name:?} in {}; `git -C {} log --oneline` and `git tag` show the \
+         known ones, and `git fetch --tags` gets those of the remote",
         path.display(), path.display()
     )]
     NoRevision { path: PathBuf, name: String },
 
     #[error(
-        "in {}, the bad revision {bad} does not come after the good one, {good}: exchange them \
-         (where the later one is better, name the earlier one good all the same: what is looked \
-         for is then what made it better)",
+        "in {}, the bad revision {bad} does not come after the good one, {good}: exchange them. If \
+         the later one is better, still name the earlier one good: bisect then searches for the \
+         commit that improved it",
         repository.display()
     )]
     WrongOrder { repository: PathBuf, good: String, bad: String },
 
     #[error(
-        "{} changed while it was being copied; build again when nothing writes to it",
+        "{} changed while it was copied; build again when no program writes to it",
         path.display()
     )]
     SourceChanged { path: PathBuf },
 
     #[error(
-        "{} is not what was expected: its sha256 is {found}, not {expected}; get it anew",
+        "{} is not the expected file: its SHA-256 is {found} instead of {expected}; download it \
+         again",
         path.display()
     )]
     WrongDigest { path: PathBuf, expected: String, found: String },
@@ -88,8 +89,8 @@ pub enum Error {
     UnknownSeries { asked: String, known: Vec<String> },
 
     #[error(
-        "no kernel source could be had:\n{}\nWhat to do: check the network, or give a source of \
-         your own (--source with a kernel tree or tarball)",
+        "cannot get a kernel source:\n{}\nWhat to do: check the network, or give a source of your \
+         own (--source with a kernel tree or tarball)",
         indented(tried)
     )]
     NoPackage { tried: Vec<String> },
@@ -101,23 +102,23 @@ pub enum Error {
     BadFragment { path: PathBuf, line: usize, text: String },
 
     #[error(
-        "Linux {version} does not take these lines of the config files in guest-kernel:\n{}\nWhat \
-         to do: the option was renamed, dropped, or needs another one; correct the file that has \
-         it",
+        "Linux {version} ignored these lines of the config files in guest-kernel:\n{}\nWhat to do: \
+         correct the file that has the line, since the option was renamed or removed, or needs \
+         another one",
         indented(lines)
     )]
     LostConfig { version: Version, lines: Vec<String> },
 
     #[error(
-        "{} does not fit Linux {version}:\n{}\nWhat to do: put a version of it that fits at {} \
-         (see guest-kernel/README.md), or build a series that it fits",
+        "{} does not apply to Linux {version}:\n{}\nWhat to do: put a version that applies at {} \
+         (see guest-kernel/README.md), or build a series to which it applies",
         patch.display(), indented(rejects), of_series(patch, version).display()
     )]
     Patch { patch: PathBuf, version: Version, rejects: Vec<String> },
 
     #[error(
-        "{} would overwrite the {} that Linux {version} has already; give the inserted file \
-         another name",
+        "{} would overwrite {}, which Linux {version} has itself; give the inserted file another \
+         name",
         folder.join(file).display(), file.display()
     )]
     WouldOverwrite { folder: PathBuf, file: PathBuf, version: Version },
@@ -135,8 +136,8 @@ pub enum Error {
     Make { version: Version, status: String, tail: Vec<String>, log: PathBuf },
 
     #[error(
-        "building a kernel needs {need} in {}, and {free} are free; free some or set \
-         XDG_CACHE_HOME to a larger disk",
+        "building a kernel needs {need} in {}, and {free} are free; free some space, or set \
+         XDG_CACHE_HOME to a folder on a larger disk",
         path.display()
     )]
     NoSpace { path: PathBuf, need: Bytes, free: Bytes },
@@ -145,7 +146,7 @@ pub enum Error {
     Interrupted,
 
     #[error(
-        "the kernel in {} is damaged: {why}; `disklab kernel build` makes it anew",
+        "the kernel in {} is damaged: {why}; `disklab kernel build` builds it again",
         path.display()
     )]
     Damaged { path: PathBuf, why: String },
@@ -159,12 +160,12 @@ pub enum Error {
     NotAKernel { path: PathBuf },
 
     #[error(
-        "DISKLAB_KERNELS is no TOML of names and folders ({why}); unset it, or write it as \
+        "DISKLAB_KERNELS is not TOML with names and folders ({why}); unset it, or write \
          `newest = \"FOLDER\"`"
     )]
     NotGiven { why: String },
 
-    #[error("no built kernel answers to {asked:?} ({why}); {}", built(asked, have))]
+    #[error("no built kernel matches {asked:?} ({why}); {}", built(asked, have))]
     NoKernel { asked: String, why: String, have: Vec<String> },
 }
 

@@ -186,7 +186,7 @@ impl Kernel {
         ] {
             if found != *expected {
                 return Err(damaged(format!(
-                    "{name} is not the file that was built (its sha256 is {found})"
+                    "{name} is not the file that was built (its SHA-256 is {found})"
                 )));
             }
         }
@@ -284,7 +284,7 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
         return Ok(kernel.clone());
     }
     let why = if let Some(old) = listing.kernels.iter().find(named) {
-        format!("{} was built with another configuration or other insertions", old.version)
+        format!("{} was built with another configuration or other inserted files", old.version)
     } else if let Some(damage) = listing.damaged.first() {
         damage.to_string()
     } else {

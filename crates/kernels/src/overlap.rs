@@ -38,7 +38,7 @@ impl Overlap {
             KernelSource::Package { .. } => return Ok(None),
             KernelSource::Tarball { .. } => return unknown("a tarball has no history"),
             KernelSource::Tree(path) if !path.join(".git").exists() => {
-                return unknown("the tree is no git repository");
+                return unknown("the tree is not a git repository");
             }
             KernelSource::Tree(path) => (path, "HEAD"),
             KernelSource::Revision(revision) => (&revision.repository, &revision.commit),
@@ -94,15 +94,15 @@ impl fmt::Display for Overlap {
             Self::Files { base, files } => {
                 write!(
                     f,
-                    "these files are other than in {base}, and disklab changes them too, so that \
-                     what is measured of them is not the source's code alone:"
+                    "these files differ from {base}, and disklab changes them too, so results do \
+                     not depend on the source's changes alone:"
                 )?;
                 files.iter().try_for_each(|(file, patch)| write!(f, "\n  {file} ({patch})"))
             }
             Self::Unknown { why, files } => write!(
                 f,
-                "it is not known whether the source changes files that disklab changes too \
-                 ({why}): {}",
+                "it is unknown whether the source changes files that disklab changes too ({why}): \
+                 {}",
                 files.join(", ")
             ),
         }

@@ -49,7 +49,7 @@ pub(crate) fn obtain(
                 let found = DownloadedPackage { archive, offer, suite };
                 return keep(sources, package, &found, &scratch, runner);
             }
-            Ok((None, _)) => tried.push(format!("{package} in {}: not there", suite.name)),
+            Ok((None, _)) => tried.push(format!("{package} in {}: not found", suite.name)),
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => tried.push(format!("{package} in {}: {}", suite.name, reason(&error))),
         }

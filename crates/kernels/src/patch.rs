@@ -46,11 +46,11 @@ impl PatchOutput {
         } else if let Some(file) = line.strip_prefix("|+++ ").filter(|_| self.missing) {
             let file = file.split('\t').next().unwrap_or(file);
             let file = file.split_once('/').map_or(file, |(_, rest)| rest);
-            self.rejects.push(format!("{file}: there is no such file"));
+            self.rejects.push(format!("{file}: the file does not exist"));
             self.missing = false;
         } else if let Some(file) = line.strip_prefix("The next patch would create the file ") {
             let file = file.trim_end_matches(',');
-            self.rejects.push(format!("{file}: the file is there already"));
+            self.rejects.push(format!("{file}: the file exists already"));
         }
         if !line.is_empty() {
             line.clone_into(&mut self.last);

@@ -58,7 +58,7 @@ impl KernelSource {
             return Err(Error::not_a_source(&path, "it is neither a folder nor a file"));
         }
         if !tarball::is_one(&path)? {
-            return Err(Error::not_a_source(&path, "it does not begin as a tarball does"));
+            return Err(Error::not_a_source(&path, "it is not a tarball"));
         }
         Ok(Self::Tarball { path, sha256: None })
     }

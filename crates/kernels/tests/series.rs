@@ -74,7 +74,7 @@ fn series_on(source: &Path) {
     let (version, patches) = series.write(&tarball, &out, &mut |_| ()).unwrap();
     assert_eq!(patches.len(), 3);
     let refused = series.write(&tarball, &out, &mut |_| ()).unwrap_err().to_string();
-    assert!(refused.contains("holds something already"), "{refused}");
+    assert!(refused.contains("is not empty"), "{refused}");
 
     fs::create_dir(&tree).unwrap();
     let members = [

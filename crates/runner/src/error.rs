@@ -13,17 +13,16 @@ pub enum Error {
     #[error("cannot {doing} {}: {cause}", path.display())]
     Io { doing: &'static str, path: PathBuf, cause: io::Error },
     #[error(
-        "{what} needs about {needed} in {}, and there are {free}; free some, or use a larger \
-         place (run --out for records, XDG_CACHE_HOME for the cache)",
+        "{what} needs about {needed} in {}, and {free} are free; free some space, or use a larger \
+         disk (run --out for records, XDG_CACHE_HOME for the cache)",
         path.display()
     )]
     NoRoom { what: String, path: PathBuf, needed: Bytes, free: Bytes },
     #[error("cannot run {program}: {cause}; {}", advice(cause))]
     Tool { program: String, cause: io::Error },
     #[error(
-        "there is no place for a guest's memory: neither /dev/shm nor {} can hold it, since they \
-         are full, mounted noexec, or read-only; remount one of them, or put the cache elsewhere \
-         (XDG_CACHE_HOME)",
+        "no filesystem can hold a guest's memory: /dev/shm and {} are full, mounted noexec, or \
+         read-only; remount one of them, or put the cache elsewhere (XDG_CACHE_HOME)",
         trial.display()
     )]
     NoPlaceForMemory { trial: PathBuf },
@@ -33,8 +32,8 @@ pub enum Error {
     )]
     Fio { found: String, path: PathBuf, oldest: String },
     #[error(
-        "{} has {free} free; the trial needs {needed}, and {margin} must stay free: nothing was \
-         written",
+        "{} has {free} free; the trial needs {needed}, and {margin} must stay free; nothing was \
+         written, so free some space there",
         path.display()
     )]
     NoMargin { path: PathBuf, free: Bytes, needed: Bytes, margin: Bytes },
@@ -58,18 +57,18 @@ pub enum Error {
     CheckKilled { number: usize, reason: String },
     #[error(
         "{}: it is no longer the disk that the run began with; nothing more was written to it, and \
-         the remaining trials can run with that disk (--resume)",
+         the remaining trials can run when that disk is back (--resume)",
         disk.display()
     )]
     OtherDisk { disk: PathBuf },
     #[error(
-        "{}: it was there when the run began, and no longer is ({cause}); the remaining trials can \
-         run when it is back (--resume)",
+        "{}: the disk existed when the run began and is gone now ({cause}); the remaining trials \
+         can run when it is back (--resume)",
         disk.display()
     )]
     NoDisk { disk: PathBuf, cause: Box<disklab_block_devices::Error> },
     #[error(
-        "some changes of this machine could not be undone; {} still notes them, and `disklab \
+        "some changes of this machine could not be undone; {} still lists them, and `disklab \
          clean` tries again",
         journal.display()
     )]
@@ -97,9 +96,10 @@ fn advice(cause: &io::Error) -> &'static str {
     match Errno::from_io_error(cause) {
         Some(Errno::MFILE) => "raise the limit of open files (`ulimit -n`), then continue the run",
         Some(Errno::NFILE | Errno::AGAIN | Errno::NOMEM) => {
-            "the machine has no more files, processes or memory: end others, then continue the run"
+            "the machine has no more files, processes or memory: end other programs, then continue \
+             the run"
         }
-        _ => "install it; `disklab doctor` knows the packages of what disklab itself needs",
+        _ => "install it; `disklab doctor` names the packages that disklab itself needs",
     }
 }
 

@@ -165,7 +165,7 @@ fn wanted_loads(device: &Device, points: &[MatrixPoint]) -> (Vec<WantedLoad>, Ve
     let mut remarks = Vec::new();
     if deep > 0 {
         remarks.push(format!(
-            "{deep} points with more than {DEEPEST} requests under way are not fitted: they show \
+            "{deep} points with more than {DEEPEST} requests in flight are not fitted: they show \
              the machine's I/O scheduler as well"
         ));
     }

@@ -220,7 +220,7 @@ impl FitParameter {
             )),
             ([1] | [_, _, ..], _) => None,
             ([depth], _) => Some(format!(
-                "{load} were measured with {depth} under way alone, and one depth does not tell \
+                "{load} were measured with {depth} in flight only, and one depth cannot separate \
                  it from other numbers"
             )),
         }
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(seen(&[4, 32]).len(), all.len());
         assert!(seen(&[32]).is_empty() && seen(&[]).is_empty());
         let why = all[0].unseen(&[32]).unwrap();
-        assert!(why.starts_with("random reads were measured with 32 under way alone"), "{why}");
+        assert!(why.starts_with("random reads were measured with 32 in flight only"), "{why}");
     }
 
     #[test]

@@ -107,7 +107,9 @@ impl BisectionQuestion {
     pub fn question(&self, home: &Home, commit: &str) -> Result<Question, Failure> {
         let kernel = Axis::Kernel.as_str();
         if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
-            return Err(mistaken!("--cell kernel=...: bisect chooses the kernels; leave this setting out"));
+            return Err(mistaken!(
+                "--cell kernel=...: bisect chooses the kernels; leave this setting out"
+            ));
         }
         let suffix = if self.btrfs == Btrfs::Policies { WITH_POLICIES } else { "" };
         let (tree, commit) = (self.repository.display(), Revision::short(commit));

@@ -126,9 +126,9 @@ impl Ends {
                 let (change, interval) = answer::change_and_interval(Some(*change));
                 format!("the bad end is {what}; {}: {change} ({interval})", metric.name())
             }
-            Self::Failure { reason } => format!(
-                "bisect searches for the commit that makes trials fail: {reason}"
-            ),
+            Self::Failure { reason } => {
+                format!("bisect searches for the commit that makes trials fail: {reason}")
+            }
         }
     }
 

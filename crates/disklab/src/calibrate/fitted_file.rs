@@ -73,7 +73,8 @@ impl<'a> FittedFile<'a> {
         let leader = self.leader(key);
         match (fitted.map(|number| (number, &number.found)), leader) {
             (Some((number, Ok(bounds))), leader) => {
-                let with = leader.map(|leader| format!("; then moved with {}", leader.key));
+                let with =
+                    leader.map(|leader| format!("; then changed in proportion to {}", leader.key));
                 let [instead, with] = [instead, with].map(Option::unwrap_or_default);
                 let how = format!("{}{with}{instead}", number.how);
                 Provenance::Fitted { error: bounds.error, how }
@@ -81,13 +82,15 @@ impl<'a> FittedFile<'a> {
             (_, Some(leader)) => Provenance::Derived {
                 how: match self.factor(key) {
                     Some(factor) => {
-                        format!("{}, times {factor:.3} as {}", self.origin(key), leader.key)
+                        format!("{}, times {factor:.3} like {}", self.origin(key), leader.key)
                     }
-                    None => format!("{}, moved with {}", self.origin(key), leader.key),
+                    None => {
+                        format!("{}, changed in proportion to {}", self.origin(key), leader.key)
+                    }
                 },
                 if_true: match self.family {
-                    "hdd" => "its seek curve has the same shape".to_owned(),
-                    _ => "all its dies together write as fast".to_owned(),
+                    "hdd" => "the seek curve has the same shape".to_owned(),
+                    _ => "all dies together write at the same rate".to_owned(),
                 },
             },
             _ if self.is_stated(key) => Provenance::Stated,
@@ -165,9 +168,7 @@ impl<'a> FittedFile<'a> {
         if lines.is_empty() {
             return lines;
         }
-        format!(
-            "\n[estimated] # the ranges in which numbers marked [fit] and [est] may be\n{lines}"
-        )
+        format!("\n[estimated] # the possible ranges of numbers marked [fit] and [est]\n{lines}")
     }
 
     fn fitted_range(&self, key: &str) -> Option<[Value; 2]> {
@@ -208,7 +209,7 @@ impl<'a> FittedFile<'a> {
         let Some(host) = self.fit.host else { return String::new() };
         format!(
             "\n[host] # the machine that measured; `validate` adds it, a trial does not\n\
-             submit = \"{}\" # [fit] lone reads: their rate against their completion latencies\n",
+             submit = \"{}\" # [fit] from the rate and the completion latency of lone reads\n",
             time(host.submit.0 as f64)
         )
     }

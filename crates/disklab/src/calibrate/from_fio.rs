@@ -83,8 +83,8 @@ impl FromFioArgs {
         ];
         match options.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(mistaken!(
-                "{option} is for a device that is fitted to published results, and no results were \
-                 named; name them by --from-fio PATH, or leave {option} out to measure a disk"
+                "{option} is for fitting a device to published results, and none were named; add \
+                 --from-fio PATH, or leave {option} out to measure a disk"
             )),
             None => Ok(None),
         }
@@ -110,7 +110,7 @@ impl FromFioArgs {
                     points.into_iter().filter(|point| point.doubts.is_empty()).collect();
                 if points.is_empty() {
                     return Err(mistaken!(
-                        "no results of {drive} can be fitted: {}",
+                        "no results of {drive} can be used for the fit: {}",
                         points_such_as(&impossible)
                     ));
                 }
@@ -122,12 +122,12 @@ impl FromFioArgs {
                 Err(mistaken!("--drive: {}", unknown("drive", drive, known)))
             }
             ([], _) => Err(mistaken!(
-                "{}: it holds no results of fio at several depths{}",
+                "{}: there are no results of fio at several depths{}",
                 path.display(),
                 found.passed_over.iter().flat_map(|reason| ["\n", reason]).collect::<String>()
             )),
             (several, _) => Err(mistaken!(
-                "{} has several drives: {}; name one by --drive",
+                "{} has several drives: {}; name one with --drive",
                 path.display(),
                 listed(&several.iter().map(|name| name.as_str()).collect::<Vec<_>>())
             )),
@@ -173,7 +173,8 @@ impl FromFioArgs {
         let taken = inherited_keys(&text, &lab.texts.devices);
         let taken = taken.unwrap_or(Ok(String::new())).map_err(Failure::mistaken)?;
         let whole = with_inherited(&text, &taken).and_then(|whole| whole.parse().ok());
-        let whole = whole.ok_or_else(|| cannot!("the file of {like} cannot be read again"))?;
+        let whole =
+            whole.ok_or_else(|| cannot!("the file of {like} cannot be read a second time"))?;
         Ok((whole, stated))
     }
 
@@ -222,9 +223,9 @@ fn check_kind(
         return Ok(());
     };
     let (drive, arm) = if turns {
-        ("a hard disk", "as long as an arm takes")
+        ("a hard disk", "which is the time of a seek")
     } else {
-        ("no hard disk", "less than an arm takes")
+        ("not a hard disk", "which is too short for a seek")
     };
     Err(mistaken!(
         "--like: {like} is {}, and the drive in {} is {drive}: its lone random reads take {}, \
@@ -283,7 +284,7 @@ pub fn fitted(
     remarks.extend(fit.remarks.iter().cloned());
     remarks.extend(fit.numbers.iter().filter_map(|number| {
         let why = number.found.as_ref().err()?;
-        Some(format!("not determined, and left as it was: {}: {why}", number.key))
+        Some(format!("not determined by the results, and not changed: {}: {why}", number.key))
     }));
     let mut warnings: Vec<String> =
         unreadable.iter().map(|reason| format!("skipped: {reason}")).collect();
@@ -319,7 +320,7 @@ pub fn fitted(
     let size = if stated.iter().any(|key| key == "size") {
         "[sheet]"
     } else {
-        "as the device that it is like"
+        "as in the device of --like"
     };
     let size = format!("\"{} B\" # {size}", found.bytes.0);
     let plain = found.sheet.file(&head, &found.summary, &size, family);
@@ -339,9 +340,10 @@ fn head(drive: &str, path: &Path, points: &[MatrixPoint], like: &str) -> Vec<Str
         format!("{drive}, fitted {} by `{}`", Zoned::now().strftime("%Y-%m-%d"), command_line()),
         format!("to {} of {}", count(points.len(), "point"), path.display()),
         format!(
-            "[fit] searched for until the model does what was measured; with any value within the \
-             error it does about as well. [sheet] of the data sheet. [est] derived, not visible or \
-             not determined by the results, with the reason: as {like}, if nothing else is said."
+            "[fit] found by a search for the values with which the model gives the measured \
+             results; any value within the error fits about as well. [sheet] from the data sheet. \
+             [est] derived, not visible in the results or not determined by them, with the reason; \
+             the value is that of {like} unless another source is named."
         ),
     ]
 }
@@ -351,11 +353,11 @@ fn head(drive: &str, path: &Path, points: &[MatrixPoint], like: &str) -> Vec<Str
 fn remarks(fit: &MatrixFit, family: &str, hosted: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for (rw, score) in &fit.scores {
-        lines.push(format!("{rw}, {} under way: {}", score.outstanding, errors(&score.median)));
+        lines.push(format!("{rw}, {} in flight: {}", score.outstanding, errors(&score.median)));
     }
     lines.extend(fit.crossed.iter().map(cross_words));
     if fit.crossed.is_empty() {
-        lines.push("not cross-validated: three depths are needed for that".to_owned());
+        lines.push("not cross-validated, since that needs three depths".to_owned());
     }
     let hidden = match family {
         "hdd" => {
@@ -363,20 +365,20 @@ fn remarks(fit: &MatrixFit, family: &str, hosted: bool) -> Vec<String> {
              requests shows none of them. Short strokes, flushes and mixed loads are not tested"
         }
         _ => {
-            "channels, planes and blocks, collection of garbage, flushes and mixed loads: a matrix \
-             does not tell them apart"
+            "channels, planes and blocks, garbage collection, flushes and mixed loads: a matrix of \
+             random requests cannot separate them"
         }
     };
     lines.push(format!("not known: {hidden}"));
     if family == "ssd" && !hosted {
         let line = match fit.host {
             Some(host) => format!(
-                "the machine that measured takes {} until a read is submitted ([host]); what else \
-                 it takes is in the drive's numbers",
+                "the measuring machine takes {} until a read is submitted ([host]); the rest of \
+                 its time is part of the drive's numbers",
                 time(host.submit.0 as f64)
             ),
-            None => "the time of the machine that measured is in the numbers: no array with a \
-                     [host] was named for it, and lone reads have no percentiles that show it"
+            None => "the measuring machine's own time is part of the numbers, since no array with \
+                     a [host] was named, and lone reads have no percentiles that show it"
                 .to_owned(),
         };
         lines.push(line);
@@ -392,14 +394,14 @@ fn does_not_describe(fit: &MatrixFit) -> Option<String> {
         .filter(|(_, score)| score.outstanding <= DEEPEST)
         .filter_map(|(rw, score)| {
             let worst = score.worst.iops.filter(|worst| *worst > IOPS_WORST)?;
-            Some(format!("{} for {rw} with {} under way", rounded(worst), score.outstanding))
+            Some(format!("{} for {rw} with {} in flight", rounded(worst), score.outstanding))
         })
         .collect();
     let listed = listed(&off.iter().map(String::as_str).collect::<Vec<_>>());
     (!off.is_empty()).then(|| {
         format!(
-            "the device does not describe the drive: its IOPS are off by {listed}, and {} is the \
-             most that `validate` takes",
+            "the device does not describe the drive: its IOPS are off by {listed}, and `validate` \
+             accepts {} at most",
             rounded(IOPS_WORST)
         )
     })
@@ -412,7 +414,8 @@ fn cross_words(cross: &CrossScore) -> String {
     };
     let worst = cross.worst.iops.map_or_else(|| "-".to_owned(), rounded);
     format!(
-        "cross-validated, {}: fitted to {} and scored at {}, medians: {}; worst IOPS {worst}",
+        "cross-validated, {}: fitted to depths {} and scored at depths {}: median {}; worst error \
+         of IOPS {worst}",
         cross.rw,
         depths(&cross.fitted),
         depths(&cross.scored),

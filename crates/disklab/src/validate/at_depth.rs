@@ -87,7 +87,8 @@ impl ScoredMatrices {
         };
         for (drive, points) in &found.drives {
             let Some(device) = device_of(drive, points, choices, lab)? else {
-                let reason = format!("no device models it; name one by --device '{drive}=DEVICE'");
+                let reason =
+                    format!("no device models it; name one with --device '{drive}=DEVICE'");
                 matrices.left_out.push(LeftOutDrive { drive: drive.clone(), reason });
                 continue;
             };
@@ -204,12 +205,12 @@ impl ScoredMatrices {
         writeln!(out)?;
         screen.prose(
             &format!(
-                "Errors without sign, per cent of the measured number. Each drive counts once at \
-                 a depth, with the median of its points; worst: of all points. Bars, for up to \
-                 {DEEPEST} requests under way (iodepth times numjobs): median IOPS {}, worst IOPS \
-                 {}, median p50 and p99 {}, over the drives \
-                 that have percentiles. Beyond {DEEPEST} the machine's I/O scheduler sorts \
-                 what waits, and the model serves it in order.",
+                "Errors are per cent of the measured number, without sign. Each drive counts once \
+                 at a depth, with the median of its points; `worst` is over all points. Limits for \
+                 up to {DEEPEST} requests in flight (iodepth times numjobs): median IOPS {}, worst \
+                 IOPS {}, median p50 and p99 {} over the drives that have percentiles. Beyond \
+                 {DEEPEST}, the machine's I/O scheduler sorts the waiting requests, and the model \
+                 serves them in order.",
                 percent(IOPS_MEDIAN),
                 percent(IOPS_WORST),
                 percent(LATENCY_MEDIAN)
@@ -261,7 +262,7 @@ fn summary(drives: &[ScoredDrive]) -> Vec<SummaryRow> {
 const HEADS: &str = "load|>depth\nx jobs|>IOPS\nmeasured|>IOPS\nmodel|>IOPS\noff|\
                      >p50, ms\nmeasured|>p50, ms\nmodel|>p50\noff|\
                      >p99, ms\nmeasured|>p99, ms\nmodel|>p99\noff|>p99.9\noff|>mean\noff";
-const SUMMARY: &str = "load|>under\nway|class|>drives|>points|>IOPS\nmedian|>IOPS\nworst|\
+const SUMMARY: &str = "load|>in\nflight|class|>drives|>points|>IOPS\nmedian|>IOPS\nworst|\
                        >drives\nwith p50|>p50\nmedian|>p99\nmedian|>p99.9\nmedian|>mean\nmedian|\
                        \nmet";
 

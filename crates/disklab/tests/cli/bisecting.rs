@@ -187,7 +187,11 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     let same = ["--suite", "mine.toml", "--kernel", "linux", "--seeds", "3", "--out", "c"];
     let same = bisect(here, &[&same[..], &["--good", &commits[0], "--bad", &commits[2]]].concat());
     assert_eq!(same.status, Some(2), "{}{}", same.out, same.err);
-    assert!(same.out.contains("the two ends do not differ: IOPS of the bad end is"), "{}", same.out);
+    assert!(
+        same.out.contains("the two ends do not differ: IOPS of the bad end is"),
+        "{}",
+        same.out
+    );
     assert_eq!(
         git(&here.join("linux"), &["status", "--porcelain"]),
         "M build.sh",

@@ -211,9 +211,9 @@ fn a_device_is_made_of_published_results() {
     assert!(file.lines().all(|line| line.chars().count() <= 100), "{file}");
     let file = with_whole_comments(&file);
     for said in [
-        "cross-validated, randread: fitted to 1 and 32 and scored at 4 and 8, medians: error of ",
+        "cross-validated, randread: fitted to depths 1 and 32 and scored at depths 4 and 8: ",
         "not known: zones and rates",
-        "not determined, and left as it was: write_settle: no random writes were measured",
+        "not determined by the results, and not changed: write_settle: no random writes",
         "size = \"2000000000000 B\" # [sheet]",
         "[fit] ±",
         "; instead of the data sheet's 8.5 ms",
@@ -260,7 +260,7 @@ fn a_device_that_does_not_describe_its_drive_is_said_to() {
         assert!(made.err.contains(said), "{said}: {}", made.err);
         assert!(file.contains(said), "{said}: {file}");
     }
-    assert!(made.out.contains("randread, 4 under way: error of IOPS "), "{}", made.out);
+    assert!(made.out.contains("randread, 4 in flight: error of IOPS "), "{}", made.out);
     let made = run(here, &[&arguments[..], &["again.toml", "--json"]].concat());
     let document: serde_json::Value = serde_json::from_str(&made.out).unwrap();
     assert_eq!(document["fit"]["passed_over"].as_array().map(Vec::len), Some(2));
@@ -333,17 +333,17 @@ fn results_and_options_that_contradict_each_other_are_refused() {
         (
             &["--from-fio", "hdd.csv", "--like", "sata-ssd-1tb"][..],
             "--like: sata-ssd-1tb is an SSD, and the drive in hdd.csv is a hard disk: its lone \
-             random reads take 13.8 ms, as long as an arm takes",
+             random reads take 13.8 ms, which is the time of a seek",
         ),
         (
             &["--from-fio", "ssd.csv", "--like", "desktop-1tb"],
-            "--like: desktop-1tb is a hard disk, and the drive in ssd.csv is no hard disk",
+            "--like: desktop-1tb is a hard disk, and the drive in ssd.csv is not a hard disk",
         ),
         (
             &["--from-fio", "hdd.csv", "--like", "desktop-1tb", "--sheet", "hdd.rpm=fast"],
             "error: --sheet hdd.rpm=fast: expected a whole number, found a string",
         ),
-        (&["--like", "desktop-1tb"], "--like is for a device that is fitted to published results"),
+        (&["--like", "desktop-1tb"], "--like is for fitting a device to published results"),
         (&["disk", "--sheet", "rpm=7200"], "or leave --sheet out to measure a disk"),
         (
             &["--from-fio", "hdd.csv", "--like", "desktop-1tb", "--name", "a\nb"],
@@ -351,8 +351,8 @@ fn results_and_options_that_contradict_each_other_are_refused() {
         ),
         (
             &["--from-fio", "impossible.csv", "--like", "desktop-1tb"],
-            "no results of F can be fitted: impossible.csv, line 2: its numbers cannot be true \
-             together: p99 is 5 ms, below p50, which is 20 ms",
+            "no results of F can be used for the fit: impossible.csv, line 2: its numbers cannot \
+             be true together: p99 is 5 ms, below p50, which is 20 ms",
         ),
         (
             &["--from-fio", "deep.csv", "--like", "desktop-1tb"],

@@ -139,7 +139,7 @@ fn wrong_input_is_named() {
         refused(run(here.path(), &["history", "quick"])).contains("there is only one record, only")
     );
     let unknown = refused(run(here.path(), &["history", "qwick"]));
-    assert!(unknown.contains("no record in ./records is of a suite of that name"), "{unknown}");
+    assert!(unknown.contains("./records has no record of a suite of that name"), "{unknown}");
     fixture::seeds_record(here.path(), "second", 2, 1.0);
     let metric = refused(run(here.path(), &["history", "quick", "--metric", "speed"]));
     assert!(metric.contains("none of 2 records has speed"), "{metric}");

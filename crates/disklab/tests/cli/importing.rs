@@ -172,11 +172,11 @@ fn what_is_no_result() {
         ("no-such", "No such file"),
         ("empty.json", "the format is unknown"),
         ("cut.json", "line 4"),
-        ("head.csv", "no line but the names"),
-        ("bad.csv", "line 2: `iops`: \"many\" is no number"),
-        ("none.csv", "no column is a number"),
+        ("head.csv", "only the line of column names"),
+        ("bad.csv", "line 2: `iops`: \"many\" is not a number"),
+        ("none.csv", "no column has the name of a known number"),
         ("short.csv", "line 2"),
-        ("huge.csv", "`bw_kib_s`: \"1e308\" cannot be measured"),
+        ("huge.csv", "`bw_kib_s`: \"1e308\" is larger than any measured number"),
         ("pipe.csv", "it is a named pipe (FIFO)"),
     ] {
         let import = run(here.path(), &["import", name, "--out", "out"]);
@@ -226,7 +226,9 @@ fn a_gate() {
     let (status, said) = gate("same", &[]);
     assert_eq!(status, Some(0), "{said}");
     assert!(
-        said.ends_with("passed in 6 of 6 cells; the largest allowed regression is 3 %, at 95 % confidence.\n"),
+        said.ends_with(
+            "passed in 6 of 6 cells; the largest allowed regression is 3 %, at 95 % confidence.\n"
+        ),
         "{said}"
     );
     assert!(said.contains("5 trials with the same bytes in both runs"), "{said}");

@@ -63,10 +63,7 @@ fn what_makes_no_sense_is_refused() {
             &["plan", "smoke", "--set", "array=hdd-raid1,policy=pid"],
             "one axis at a time: --set array=... --set policy=pid",
         ),
-        (
-            &["kernel", "patch", "--out", "records", "--author", "A <a@b>"],
-            "holds something already",
-        ),
+        (&["kernel", "patch", "--out", "records", "--author", "A <a@b>"], "is not empty"),
         (&["trace", "quick-1", "hdd-raid1+randread-4k-qd1+pid+s1", "--json"], "leave out --json"),
         (&["plan", "smoke", "--set", "policy="], "a value is empty"),
         (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is there twice"),

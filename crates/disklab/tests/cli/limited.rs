@@ -60,7 +60,7 @@ const MOUNTS: &[Limit<'_>] = &[
     Limit(
         "a full folder of records",
         "mount -t tmpfs -o size=64k none limited",
-        Ending::Says(5, "free some, or use a larger place"),
+        Ending::Says(5, "free some space, or use a larger disk"),
     ),
     Limit(
         "a read-only cache",
@@ -70,7 +70,7 @@ const MOUNTS: &[Limit<'_>] = &[
     Limit(
         "a full cache",
         "mkdir -p cache/disklab/disks && mount -t tmpfs -o size=64k none cache/disklab/disks",
-        Ending::Says(5, "free some, or use a larger place"),
+        Ending::Says(5, "free some space, or use a larger disk"),
     ),
     Limit("no user namespaces", "echo 0 >/proc/sys/user/max_user_namespaces", Ending::Well),
 ];

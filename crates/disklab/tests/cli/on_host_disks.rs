@@ -70,7 +70,7 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     let end = run.wait_with_output().expect("its end");
     assert_ne!(end.status.code(), Some(0));
     let said = String::from_utf8_lossy(&end.stderr);
-    assert!(said.contains("the remaining trials can run with that disk"), "{said}");
+    assert!(said.contains("the remaining trials can run when that disk is back"), "{said}");
     let ended = outcomes(&here.join("a"));
     assert_eq!(ended.len(), 2, "the third is not tried");
     let reasons: Vec<String> = ended.into_iter().filter_map(|outcome| outcome.reason).collect();
@@ -115,7 +115,7 @@ fn a_disk_whose_name_goes_ends_the_run_and_is_given_back() {
     let end = run.wait_with_output().expect("its end");
     let said = String::from_utf8_lossy(&end.stderr);
     assert!(
-        end.status.code() != Some(0) && said.contains("it was there when the run began"),
+        end.status.code() != Some(0) && said.contains("the disk existed when the run began"),
         "{said}"
     );
     assert!(outcomes(&here.join("a")).len() < 3, "the others can follow");

@@ -48,7 +48,7 @@ fn what_is_no_drive_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let said = run(folder.path(), &["validate", "."]);
     assert_eq!(said.status, Some(2));
-    assert!(said.err.contains("no .parv file in it. DiskSim 4.0"), "{}", said.err);
+    assert!(said.err.contains("it has no .parv file, no report of fio"), "{}", said.err);
     write(folder.path(), "broken.parv", "disksim_disk D {\n Model 3 }");
     write(folder.path(), "lonely.parv", DRIVE);
     write(folder.path(), "out.parv", "source ../secret");
@@ -56,7 +56,7 @@ fn what_is_no_drive_is_told() {
     assert_eq!(said.status, Some(2));
     for part in [
         "broken.parv:2: `Model 3`",
-        "lonely.trace: measured requests are wanted there",
+        "lonely.trace: cannot read the measured requests",
         "../secret: not read",
     ] {
         assert!(said.out.contains(part), "{part}: {}", said.out);
@@ -152,7 +152,7 @@ fn a_table_names_its_devices() {
     for (text, arguments, status, part) in [
         ("F,,randread,4k,1,1,9,,,,,a\n", &[][..], 2, "F: no device models it"),
         ("F,none,randread,4k,1,1,9,,,,,a\n", &[], 2, "m.csv, line 2: there is no device `none`"),
-        ("F,,randread,4k,x,1,9,,,,,a\n", &[], 2, "m.csv: line 2: `depth`: \"x\" is no number"),
+        ("F,,randread,4k,x,1,9,,,,,a\n", &[], 2, "m.csv: line 2: `depth`: \"x\" is not a number"),
         (
             "F,,randread,4k,1,1,9,,,,,a\n",
             &["--device", "G=x"],
@@ -197,7 +197,7 @@ fn what_is_left_out_is_said() {
     for part in [
         "skipped: 2 points, such as m.csv, line 3: its numbers cannot be true together: p99 \
          is 20 us, below p50, which is 50 us",
-        "left out: G: no device models it; name one by --device 'G=DEVICE'",
+        "left out: G: no device models it; name one with --device 'G=DEVICE'",
         "left out: H: m.csv, line 6: its numbers cannot be true together",
     ] {
         let out = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -212,7 +212,7 @@ fn what_is_left_out_is_said() {
     assert!(passed_over.contains("(Little's law)"), "{passed_over}");
     write(here, "nan.csv", "drive,rw,depth,iops,p99_us\nF,randread,1,20000,nan\n");
     let said = run(here, &["validate", "nan.csv", "--device", "constant-50us"]);
-    let part = "nan.csv: line 2: `p99_us`: \"nan\" was not measured; leave the field empty";
+    let part = "nan.csv: line 2: `p99_us`: \"nan\" is not a measured number; leave the field empty";
     assert!(said.status == Some(2) && said.err.contains(part), "{}", said.err);
 }
 

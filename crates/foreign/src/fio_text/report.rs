@@ -44,12 +44,12 @@ pub fn runs(bytes: &[u8]) -> Result<Vec<FioRun>, Unreadable> {
 }
 
 fn cut_short(line: usize, expected: &str) -> Unreadable {
-    let message = format!("expected {expected}; it is cut short, or of a fio not known here");
+    let message = format!("expected {expected}; it is cut short, or of an unknown version of fio");
     Unreadable::line(line, message)
 }
 
 /// The expected text if something else begins.
-const BEFORE: &str = "`issued rwts: ...` of the job before";
+const BEFORE: &str = "the line `issued rwts: ...` of the previous job";
 
 struct TextReader {
     runs: Vec<FioRun>,
@@ -99,7 +99,7 @@ impl TextReader {
         self.percentiles = None;
         let Some(job) = self.job.take() else { return Ok(()) };
         if job.issued.is_none() {
-            let expected = "of the job that begins here `issued rwts: ...` as well";
+            let expected = "the line `issued rwts: ...` of the job that begins here";
             return Err(cut_short(job.line, expected));
         }
         let Some(run) = self.runs.last_mut() else { return Ok(()) };

@@ -162,12 +162,14 @@ impl Repeat {
             state.passes += 1;
             if let Some(trees) = self.process.trees.filter(|&trees| state.passes >= trees) {
                 return ended(Some(format!(
-                    "{STEP}: all its {trees} trees are used up (`count` in its file)"
+                    "{STEP}: all {trees} trees are used up; raise `count` in the background's file"
                 )));
             }
             // A program that takes no time would be started for ever, and time would stand still.
             if at == begun && self.process.pause_ns == 0 {
-                return ended(Some(format!("{STEP}: it ended at once, and would do so for ever")));
+                return ended(Some(format!(
+                    "{STEP}: the program ended at once, and would do so each time"
+                )));
             }
             if self.process.pause_ns > 0 {
                 let pause = Duration::from_nanos(self.process.pause_ns);
@@ -226,11 +228,11 @@ impl Beside for Running {
                 let early = until.duration_since(ended.at);
                 let when = if measured {
                     format!(
-                        "{early:?} less than the measurement, whose results would not be of what \
-                         was asked for"
+                        "{early:?} less than the measurement, so the results would not be those of \
+                         the requested load"
                     )
                 } else {
-                    "and nothing was measured yet".to_owned()
+                    "and the measurement had not begun".to_owned()
                 };
                 result = result.and(Err(format!("{reason}; it had run for {ran:?}, {when}")));
             }

@@ -41,8 +41,8 @@ fn make(entries: &MakeEntries) -> Result<(), Failure> {
         let is_copied = entries.modified.is_some();
         make_entry(entry, is_copied, random.as_mut()).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound if is_copied => format!(
-                "putting {} on the disks: this machine does not have it; the workload without \
-                 `:program` replays what was recorded, with files of these sizes",
+                "putting {} on the disks: this machine does not have the file; the workload \
+                 without `:program` replays the recording with files of the recorded sizes",
                 entry.path
             ),
             _ => format!("putting {} on the disks: {e}", entry.path),
@@ -51,7 +51,7 @@ fn make(entries: &MakeEntries) -> Result<(), Failure> {
     // This comes last, since making a file in a folder changes the folder.
     for (entry, modified) in entries.all.iter().zip(entries.modified.iter().flatten()) {
         set_modified(&place(&entry.path), *modified)
-            .map_err(|e| format!("{}: setting when it was changed: {e}", entry.path))?;
+            .map_err(|e| format!("{}: setting its time of modification: {e}", entry.path))?;
     }
     rustix::fs::sync();
     Ok(())

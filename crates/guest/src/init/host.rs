@@ -72,9 +72,9 @@ fn inside_namespaces() -> Result<(), Failure> {
     let mut asked = [PollFd::new(&input, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut asked, Some(&now))
-        .map_err(|e| format!("looking after the one who started this: {e}"))?;
+        .map_err(|e| format!("watching the disklab that started this process: {e}"))?;
     if asked[0].revents().contains(PollFlags::HUP) {
-        return Err("whoever started this is gone".to_owned());
+        return Err("the disklab that started this process is gone".to_owned());
     }
     let plan = read_json(&Path::new(".").join(names::PLAN))?;
     let machine: RealMachine = read_json(&Path::new(".").join(names::HOST))?;

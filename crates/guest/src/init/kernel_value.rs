@@ -84,8 +84,7 @@ pub fn changes(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
     }
     let was = now(path, setting.choice).ok_or_else(|| {
         format!(
-            "{}: what it says cannot be read, so that it could not be put back; nothing was \
-             changed",
+            "{}: its value cannot be read, so it could not be restored; nothing was changed",
             path.display()
         )
     })?;

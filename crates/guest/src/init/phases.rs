@@ -260,7 +260,7 @@ impl Hub {
                 Err(program::failed(command, step, status, &last_words(&account.said)))
             }
             None if !went.timed_out => {
-                Err(format!("{step}: fio's jobs are done, and it does not end"))
+                Err(format!("{step}: fio's jobs have ended, and fio has not"))
             }
             _ => Ok(()),
         }
@@ -285,7 +285,7 @@ impl Hub {
                 }
                 Err(_) => {
                     let name = &phase.name;
-                    return Err(format!("{STEP} {name}: fio did not begin within {START:?}"));
+                    return Err(format!("{STEP} {name}: fio did not start within {START:?}"));
                 }
             }
         }
@@ -347,7 +347,7 @@ fn too_early(started: Option<&Started<'_>>, status: io::Result<ExitStatus>) -> F
     let Some(Started { command, step, words, .. }) = started else { return String::new() };
     let said = words.end(MOST_SAID).unwrap_or_default();
     match status {
-        Ok(status) if status.success() => format!("{step}: it ended before the phase did"),
+        Ok(status) if status.success() => format!("{step}: the program ended before the phase did"),
         Ok(status) => program::failed(command, step, status, &last_words(&said)),
         Err(error) => format!("{step}: waiting for its end: {error}"),
     }
@@ -360,11 +360,11 @@ fn look_at(file: &ZeroFile) -> Result<(), Failure> {
     match fs::metadata(Path::new(POOL).join(name)) {
         Ok(found) if found.len() >= bytes.0 => Ok(()),
         Ok(found) => Err(format!(
-            "`{name}` has only {} of the {bytes} that are to be used: an earlier phase has cut it",
+            "`{name}` has only {} of the {bytes} that it needs: an earlier phase has truncated it",
             Bytes(found.len())
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(format!("`{name}` is not there any more: an earlier phase has removed it"))
+            Err(format!("`{name}` does not exist: an earlier phase has removed it"))
         }
         Err(error) => Err(format!("`{name}`: {error}")),
     }
@@ -383,6 +383,6 @@ fn both_ends(pipe: &str) -> Result<File, Failure> {
 }
 
 fn text(report: &str) -> Result<String, Failure> {
-    let bytes = fs::read(report).map_err(|e| format!("fio left no report, {report}: {e}"))?;
+    let bytes = fs::read(report).map_err(|e| format!("fio wrote no report {report}: {e}"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

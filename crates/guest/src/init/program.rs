@@ -172,6 +172,6 @@ pub fn not_started(command: &[String], step: &str, error: &io::Error) -> Failure
 
 pub fn failed(command: &[String], step: &str, status: ExitStatus, said: &str) -> Failure {
     let program = command.first().map_or("", String::as_str);
-    let last = said.lines().last().unwrap_or("it said nothing");
+    let last = said.lines().last().unwrap_or("it printed nothing");
     format!("{step}: {program} failed ({status}): {last}; its output is in {}", names::STEPS)
 }

@@ -56,7 +56,7 @@ pub fn all(entries: &[StartupEntry], threads: &StartupThreads) -> Result<(), Str
     let mut starts = vec![BTreeMap::<u32, Vec<usize>>::new(); threads.0.len()];
     for (number, steps) in threads.0.iter().enumerate().skip(1) {
         let Some(StartupStep::After { thread, uses }) = steps.first() else {
-            return Err(format!("nobody starts thread {number}"));
+            return Err(format!("no thread starts thread {number}"));
         };
         let starter =
             starts.get_mut(*thread as usize).ok_or_else(|| format!("no thread {thread}"))?;

@@ -338,8 +338,8 @@ impl Scripts {
         }
         let odd: Vec<_> = there.symmetric_difference(noted).collect();
         Err(format!(
-            "{STEP}: {place} has not what was made and not deleted: {odd:?} are there or noted, \
-             not both"
+            "{STEP}: {place} does not hold the snapshots that were made and not deleted: {odd:?} \
+             exist or are noted, but not both"
         ))
     }
 
@@ -400,7 +400,7 @@ fn ended(
         return Ok(());
     }
     let said = words.read()?;
-    let last = said.lines().last().unwrap_or("it said nothing");
+    let last = said.lines().last().unwrap_or("it printed nothing");
     Err(format!("{STEP}: `{command}` failed ({status}): {last}"))
 }
 

@@ -47,7 +47,7 @@ fn warm_up(warm: &WarmUp, session: &mut Session) -> Result<(), Failure> {
         std::thread::sleep((last.0 + every).saturating_duration_since(Instant::now()));
         if program.child().try_wait().map_err(|e| format!("{PROGRAM}: {e}"))?.is_some() {
             program.finish(&mut session.steps)?;
-            return Err(format!("{PROGRAM}: it ended before it was ended"));
+            return Err(format!("{PROGRAM}: it ended by itself"));
         }
         let now = (Instant::now(), session.environment.requests()?);
         rates.push(now.1.saturating_sub(last.1) as f64 / (now.0 - last.0).as_secs_f64());

@@ -204,7 +204,7 @@ fn a_file_of_the_kernel_is_not_overwritten_and_a_wrong_patch_is_named() {
     );
     let error = place.refused();
     assert!(
-        error.contains("patches/2.patch does not fit Linux 7.3.4:\n  build.sh: hunk 1"),
+        error.contains("patches/2.patch does not apply to Linux 7.3.4:\n  build.sh: hunk 1"),
         "{error}"
     );
     place.write("share/guest-kernel/files/Makefile", "all:\n");
@@ -319,7 +319,7 @@ fn a_kernel_is_found_by_every_name_a_suite_may_use() {
     place.write("share/guest-kernel/files/inserted", "newer disks\n");
     let error = found("newest").unwrap_err().to_string();
     assert!(
-        error.contains("7.3.12 was built with another configuration or other insertions"),
+        error.contains("7.3.12 was built with another configuration or other inserted files"),
         "{error}"
     );
     assert_eq!(found(old.path.to_str().unwrap()).unwrap(), old.key);

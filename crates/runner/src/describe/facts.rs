@@ -23,7 +23,7 @@ pub fn tools() -> Result<Vec<Fact>> {
         // musl prints its name on standard error.
         let musl = || first_line(&out.stderr).filter(|line| line.starts_with("musl"));
         first_line(&out.stdout).or_else(musl).ok_or_else(|| {
-            io::Error::other(format!("ldd --version ended with {} and said nothing", out.status))
+            io::Error::other(format!("ldd --version ended with {} and printed nothing", out.status))
         })
     });
     let libc = match libc {

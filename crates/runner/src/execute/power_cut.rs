@@ -47,7 +47,7 @@ pub fn look(
                 return Ok(Err("interrupted".to_owned()));
             }
             // Without this check, a full disk of the host would count as the filesystem's fault.
-            check_room("what looks at a power cut", folder, RAW_OUTPUT)?;
+            check_room("the check of a power cut", folder, RAW_OUTPUT)?;
         }
         left.add(number, cut, looked);
     }

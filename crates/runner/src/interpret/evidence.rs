@@ -51,7 +51,7 @@ pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
             || {
                 let who = who.name();
                 format!(
-                    "the {who} ended without the disks' closing record: its results are not \
+                    "the {who} ended without the disks' closing record, so its results are not \
                      complete"
                 )
             },
@@ -76,16 +76,16 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
         End::Stopped => return Err("interrupted".to_owned()),
         End::PastTime(limit) if who == Who::First => {
             return Err(format!(
-                "given up after {limit}, far beyond what it takes (the last step that it \
+                "timed out after {limit}, much longer than the trial takes (the last step that it \
                  finished: {})",
                 step_name(last_step(folder)?)
             ));
         }
         End::PastTime(limit) => format!(
-            "the guest never ends: its clock is past {limit}, far beyond what the trial takes"
+            "the guest never ends: its clock is past {limit}, much more than the trial takes"
         ),
         End::Silent(silence) => format!(
-            "the guest hangs: neither its clock nor a request moved for {} s",
+            "the guest hangs: its clock stood still and no request ended for {} s",
             silence.as_secs()
         ),
         End::PastWall(wall) => format!(
@@ -93,10 +93,12 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
             wall.as_secs_f64() / 3600.0
         ),
         End::Overfull(most) => format!(
-            "the guest wrote more than {most} into its trial's folder, besides the trace of \
+            "the guest wrote more than {most} into its trial's folder, without the trace of \
              requests"
         ),
-        End::Talkative => "the guest's console filled up; it has gone wrong".to_owned(),
+        End::Talkative => {
+            "the guest wrote too much to its console, which is a sign of an error".to_owned()
+        }
     };
     Err(explained(folder, &what))
 }
@@ -127,7 +129,10 @@ fn exited_well(folder: &Path, status: ExitStatus, who: Who) -> Result<(), String
 fn did_all(folder: &Path, who: Who) -> Result<(), String> {
     match last_step(folder)? {
         Some(Step::Finished) => Ok(()),
-        _ => Err(format!("the {} ended before its plan did; see its console", who.name())),
+        _ => Err(format!(
+            "the {} ended before its plan was done; its console may say why",
+            who.name()
+        )),
     }
 }
 
@@ -139,7 +144,7 @@ pub fn has_marked(folder: &Path) -> bool {
 /// Returns the reason for an empty console: on a full disk, no message can be written to it.
 fn no_words(folder: &Path) -> String {
     match check_room("a console", folder, LEAST_ROOM) {
-        Ok(()) => "nothing on its console".to_owned(),
+        Ok(()) => "its console is empty".to_owned(),
         Err(_) => {
             format!(
                 "its console could not be written: No space left on device in {}",
@@ -193,7 +198,7 @@ fn explained(folder: &Path, what: &str) -> String {
     if let Some(Step::PhaseBegun { phase }) = last {
         return format!(
             "phase {phase}: {what} (virtual time {time}); a program that only computes takes no \
-             virtual time, so that it comes to no limit"
+             virtual time, and so reaches no limit"
         );
     }
     let after = step_name(last);

@@ -11,7 +11,7 @@ use disklab_results::measure::{Measure, Measures};
 use std::path::Path;
 
 fn report(folder: &Path) -> Result<LoadReport, String> {
-    let text = raw_file(folder, names::FSLOAD, || "fsload left no report".to_owned())?;
+    let text = raw_file(folder, names::FSLOAD, || "fsload wrote no report".to_owned())?;
     serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", names::FSLOAD))
 }
 

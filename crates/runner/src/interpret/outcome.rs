@@ -74,7 +74,7 @@ pub struct TrialResults {
 
 pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<TrialResults, String> {
     let closing = evidence::judge(folder, end, who)?;
-    let no_steps = || format!("the {} left no steps", who.name());
+    let no_steps = || format!("the {} wrote no log of its steps", who.name());
     let text = evidence::raw_file(folder, names::STEPS, no_steps)?;
     let steps = Step::read_all(&text);
     let mut measures = throughput::measures(trial, &closing);
@@ -94,7 +94,7 @@ pub fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> Result<Tria
     let Some(w) = trial.workload.fio() else {
         return Ok(TrialResults { sample: None, remarks, measures, closing });
     };
-    let report = evidence::raw_file(folder, names::FIO, || "fio left no report".to_owned())?;
+    let report = evidence::raw_file(folder, names::FIO, || "fio wrote no report".to_owned())?;
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
     // The sections of a job file run in turn, and may end, wait and verify, so that few checks
     // apply.

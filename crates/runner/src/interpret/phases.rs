@@ -34,10 +34,7 @@ pub fn measures(
         let phase = phases.all.iter().find(|phase| phase.name == went.phase);
         let account = accounts.iter().find(|account| account.phase == went.phase);
         let (Some(phase), Some(account)) = (phase, account) else {
-            return Err(format!(
-                "the guest tells of a phase `{}` without an account of it",
-                went.phase
-            ));
+            return Err(format!("the guest reports a phase `{}` without its numbers", went.phase));
         };
         let (found, few) = of_phase(phase, went, account, closing)?;
         measures.extend(found.into_iter().map(|(name, measure)| (phase.metric(&name), measure)));
@@ -51,7 +48,7 @@ pub fn measures(
         }
     }
     if measures.is_empty() {
-        return Err("the guest says nothing of its phases".to_owned());
+        return Err("the guest reports nothing about its phases".to_owned());
     }
     Ok((measures, remarks))
 }

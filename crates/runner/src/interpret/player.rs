@@ -16,7 +16,7 @@ pub fn measures(player: &Player, steps: &[Step]) -> Result<(Measures, Option<Rem
         Step::Player { played } => Some(played),
         _ => None,
     });
-    let seen = last.ok_or("the guest says nothing of a player")?;
+    let seen = last.ok_or("the guest reports nothing about the player")?;
     let never = seen.first_frame_ns.is_none();
     let time = |ns: u64, censored| Measure { censored, ..Measure::time(ns as f64) };
     let percent = |frames: f64| frames * 100.0 / seen.due.max(1) as f64;

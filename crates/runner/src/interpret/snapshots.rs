@@ -16,7 +16,7 @@ pub fn measures(trial: &Trial, steps: &[Step]) -> Result<Measures, String> {
             Step::Snapshots { seen } => Some(seen),
             _ => None,
         });
-        let seen = seen.ok_or("the guest says nothing of snapshots")?;
+        let seen = seen.ok_or("the guest reports nothing about snapshots")?;
         add_taken(seen, &mut measures);
     }
     let used = steps.iter().filter_map(|step| match step {

@@ -18,7 +18,7 @@ pub fn measures(steps: &[Step]) -> Result<(Measures, Option<Remark>), String> {
         let late = Remark::NotWithin { what: STARTUP.to_owned(), limit: Nanos(ns) };
         Ok(([(STARTUP.to_owned(), measure)].into(), censored.then_some(late)))
     };
-    match ready.ok_or("the guest says nothing of a start-up")? {
+    match ready.ok_or("the guest reports nothing about the start-up")? {
         StartupEnd::After { ns } => measure(*ns, false),
         StartupEnd::NotWithin { ns } => measure(*ns, true),
         StartupEnd::Never { reason } => Err(reason.clone()),

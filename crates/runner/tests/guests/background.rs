@@ -84,7 +84,8 @@ fn a_background_whose_trees_are_used_up() {
     let reason = reason(&beside(&["sh", "-c", "sleep 0.1; : {tree}"], Some(3)));
     assert!(
         reason.starts_with(
-            "background: all its 3 trees are used up (`count` in its file); it had run for 3"
+            "background: all 3 trees are used up; raise `count` in the background's file; it had \
+             run for 3"
         ),
         "{reason}"
     );
@@ -103,14 +104,14 @@ fn a_background_that_fails() {
         reason.starts_with("background: sh failed (exit status: 4): it said nothing;"),
         "{reason}"
     );
-    assert!(reason.ends_with("and nothing was measured yet"), "{reason}");
+    assert!(reason.ends_with("and the measurement had not begun"), "{reason}");
     assert_eq!(steps(place.folder.path(), "measure").len(), 0);
 }
 
 fn a_background_that_takes_no_time() {
     let reason = reason(&beside(&["true"], None));
     assert!(
-        reason.starts_with("background: it ended at once, and would do so for ever;"),
+        reason.starts_with("background: the program ended at once, and would do so each time;"),
         "{reason}"
     );
 }

@@ -121,10 +121,7 @@ fn no_room_for_preparing() {
     let Some(small) = Small::mount(Bytes::mib(4)) else { return };
     let reason = reason(run(&of_workloads("\"read\""), &small.cache()));
     assert!(reason.contains("preparing the disks of hdd-raid1 needs about"), "{reason}");
-    assert!(
-        reason.contains("and there are 4 MiB") && reason.contains("XDG_CACHE_HOME"),
-        "{reason}"
-    );
+    assert!(reason.contains("and 4 MiB are free") && reason.contains("XDG_CACHE_HOME"), "{reason}");
 }
 
 /// The lack of room cannot be detected beforehand, since another program fills the disk.

@@ -261,9 +261,9 @@ fn a_file_that_was_taken() {
     let reader = "[phase.reader]\nfilesize = \"4 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine \
         = \"psync\"\n";
     for (command, what, expected) in [
-        ("rm {pool}/a", "read", "phase read: `a` is not there any more"),
+        ("rm {pool}/a", "read", "phase read: `a` does not exist"),
         ("truncate -s 1M {pool}/a", "randwrite", "phase read: `a` has only 1 MiB of the 4 MiB"),
-        ("rm {pool}/reader", "read", "phase read: `reader` is not there any more"),
+        ("rm {pool}/reader", "read", "phase read: `reader` does not exist"),
     ] {
         let text = format!(
             "[[phase]]\nname = \"create\"\nrw = \"write\"\n{job}[[phase]]\nname = \"take\"\n\

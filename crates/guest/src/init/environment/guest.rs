@@ -27,7 +27,8 @@ impl Environment for Guest {
     }
 
     fn requests(&self) -> Result<u64, Failure> {
-        Err("only a real machine's disks can be asked how much they have done".to_owned())
+        Err("a guest cannot ask its disks how much they have done; only a trial on real disks can"
+            .to_owned())
     }
 
     fn release_disks(&self) -> Result<(), Failure> {

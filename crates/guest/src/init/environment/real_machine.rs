@@ -58,7 +58,7 @@ impl Environment for Real {
 
     fn requests(&self) -> Result<u64, Failure> {
         let state = self.state();
-        let watch = state.watch.as_ref().ok_or("the disks are not watched any more")?;
+        let watch = state.watch.as_ref().ok_or("disklab no longer watches the disks")?;
         watch.finished().map_err(|e| format!("how much the disks have done: {e}"))
     }
 
@@ -116,6 +116,6 @@ impl Environment for Real {
 
 fn note(journal: &mut Journal, change: &Change) -> Result<(), Failure> {
     journal.note(change).map_err(|error: journal::Error| {
-        format!("nothing is changed, since it could not be noted how to undo it: {error}")
+        format!("nothing was changed, since the journal of changes could not be written: {error}")
     })
 }

@@ -34,26 +34,27 @@ pub fn obstacle(trial: &Trial, place: &HostPlace) -> Option<String> {
     let why = first_that_holds(&[
         (
             trial.power_cut.is_some(),
-            "a power cut is for modelled disks: nobody takes the power from real ones here",
+            "a power cut needs modelled disks, since disklab cannot cut the power of real ones",
         ),
         (
             varies_memory,
-            "`memory` is a guest's: here there is as much as the machine has; leave the axis out",
+            "`memory` is for guests, and trials on real disks have all of the machine's memory; \
+             leave the axis out",
         ),
         (
             trial.array.cache.is_some(),
-            "a bcache in front of disks is for modelled disks: it has no UUID of ours to undo it \
-             by",
+            "bcache needs modelled disks, since it takes no UUID by which disklab could undo it",
         ),
         (
             names_a_guests_devices(trial),
-            "its commands name devices of a guest (/dev/..., /sys/...), which are others here",
+            "its commands name devices of a guest (/dev/..., /sys/...), which are other devices \
+             on this machine",
         ),
         (is_weighted && !cgroups::are_whole(), cgroups::NOT_WHOLE),
         (
             has_flash && reads_what_nobody_wrote(trial),
-            "it reads a device itself, of which nothing was written: flash answers that from its \
-             map, faster than any read; take an array with a filesystem",
+            "it reads a device that nothing was written to: an SSD answers such reads from its \
+             map, without a read of its flash; take an array with a filesystem",
         ),
     ]);
     why.or_else(|| match place {
@@ -134,33 +135,33 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     let why = first_that_holds(&[
         (
             !is_root && !settings(trial).is_empty(),
-            "it sets a read policy or a scheduler, which only root may",
+            "it sets a read policy or a scheduler, and only root may do that",
         ),
         (
             !is_root && trial.workload.startup().is_some(),
-            "a start-up is timed from the disk, and only root may drop what is in memory",
+            "a start-up is timed with cold caches, and only root may drop caches",
         ),
         (
             background.is_some_and(|background| background.snapshots.is_some()),
-            "snapshots are of a whole filesystem, which is not ours here",
+            "snapshots need the whole filesystem, and disklab has only a folder of it",
         ),
         (
             phases.is_some_and(Phases::mounts),
-            "it mounts its filesystem anew, which is not ours here",
+            "it mounts its filesystem again, and disklab has only a folder of it",
         ),
         // Programs for a whole filesystem or its devices would act on the user's data too. Other
         // programs have only disklab's folder.
         (
             background.is_some_and(works_on_the_whole),
-            "programs that run beside it work on the whole filesystem, which is not ours here",
+            "its background works on the whole filesystem, and disklab has only a folder of it",
         ),
         (
             phases.is_some_and(|phases| phases.programs().any(of_the_whole)),
-            "its phases work on the whole filesystem, which is not ours here",
+            "its phases work on the whole filesystem, and disklab has only a folder of it",
         ),
         (
             fio.into_iter().chain(beside).any(|fio| fio.raw),
-            "it reads the disk itself, which is not ours here",
+            "it reads the disk itself, and disklab has only a folder on it",
         ),
     ]);
     if why.is_some() {
@@ -173,7 +174,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     let size = path.metadata().map_or(0, |file| file.len());
     if !reads_one || background.is_some() {
         Some(format!(
-            "{} is one file and only read: this needs a folder that can be written",
+            "{} is a single file, which is only read; the trial needs a folder to write in",
             path.display()
         ))
     } else if size < trial.workload.file_size().0 {

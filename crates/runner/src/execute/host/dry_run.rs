@@ -22,18 +22,18 @@ const UUID: &str = "00000000-0000-4000-8000-000000000000";
 /// Returns the script, line by line. Lines that are no commands begin with `#`.
 pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     let mut lines = vec![
-        "# in a mount and a process namespace of its own: mounts and programs end with the trial, \
-         and the machine's files are read-only there"
+        "# each trial runs in its own mount and process namespaces: its mounts and programs end \
+         with it, and the machine's files are read-only"
             .to_owned(),
         format!("# {UUID} stands for a UUID that is drawn when it is needed"),
-        format!("# programs are those of {}, for any PATH of yours", disklab_block_devices::PATH),
+        format!("# programs are those of {}, whatever your PATH is", disklab_block_devices::PATH),
         format!(
             "# each change is noted in {} first, and is undone after each trial",
             host.state.display()
         ),
         format!("# before each trial, disklab is idle for {} and watches the disks", host.rest),
         format!(
-            "# before and behind each trial, if it is installed, and for each disk: {} DISK",
+            "# before and after each trial, for each disk, if the program is installed: {} DISK",
             ASKS_HEALTH.join(" ")
         ),
     ];
@@ -111,7 +111,7 @@ fn of_plan(plan: &Plan, machine: &RealMachine) -> Vec<String> {
     let undo: Vec<String> = undo.map(|change| change.undo_line("")).collect();
     // The files of a filesystem that does not exist yet cannot be read.
     let unread = changes.iter().filter_map(|change| change.as_ref().err());
-    let unread = unread.map(|path| format!("# {path} gets back what it was"));
+    let unread = unread.map(|path| format!("# {path} gets its old value back"));
     let lines = machine.lines().into_iter().chain(actions::lines(plan, machine));
     lines.chain(undo.into_iter().rev()).chain(unread).collect()
 }
