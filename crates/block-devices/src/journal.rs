@@ -255,7 +255,7 @@ impl LeftJournal {
         let open = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path);
         let file = open.map_err(Error::io("open", path))?;
         if !file.metadata().map_err(Error::io("open", path))?.is_file() {
-            return Err(Error::unreadable(path, "it is no file"));
+            return Err(Error::unreadable(path, "it is not a file"));
         }
         if !has_locked(&file, path, FlockOperation::NonBlockingLockExclusive)? {
             return Ok(None);

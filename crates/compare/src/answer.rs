@@ -56,7 +56,7 @@ pub fn change(percent: f64) -> String {
 }
 
 /// Returns the size of a change, up or down: to a tenth is as large as to ten times. A change that
-/// is no number is the largest.
+/// is not a number is the largest.
 pub fn size(percent: f64) -> f64 {
     let size = (1.0 + percent / 100.0).ln().abs();
     if size.is_nan() { 0.0 } else { size }

@@ -373,7 +373,7 @@ fn read_file_name(table: &TomlTable<'_, '_>, key: &str) -> Option<String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_plain = !name.starts_with('.') && !name.is_empty() && name.bytes().all(fits);
     table.refuse_if(!is_plain, key, || {
-        format!("`{}` is no plain name of a file", name.escape_debug())
+        format!("`{}` is not a plain name of a file", name.escape_debug())
     });
     table.refuse_if(name == READER_FILE, key, || {
         format!("`{READER_FILE}` is the file of [phase.reader]: name it otherwise")

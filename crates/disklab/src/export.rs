@@ -71,7 +71,7 @@ impl From<TableFormat> for Format {
 pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.output.exists() && !args.output.is_dir() {
         return Err(mistaken!(
-            "-o: {} exists and is no folder; name a new folder",
+            "-o: {} exists and is not a folder; name a new folder",
             args.output.display()
         ));
     }

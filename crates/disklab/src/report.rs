@@ -282,11 +282,11 @@ fn link(folder: &Path, output: &Path) -> String {
     up.chain([down]).collect::<PathBuf>().display().to_string()
 }
 
-/// Writes a report. An existing file that is no report is kept.
+/// Writes a report. An existing file that is not a report is kept.
 pub fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() && !is_report(output) {
         return Err(mistaken!(
-            "{} exists and is no report of disklab's; remove it, or name another file with -o",
+            "{} exists and is not a report of disklab's; remove it, or name another file with -o",
             output.display()
         ));
     }

@@ -114,7 +114,7 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(out) = args.out.as_ref().filter(|out| out.exists() && !out.is_dir()) {
         return Err(mistaken!(
-            "--out: {} exists and is no folder; name a new folder",
+            "--out: {} exists and is not a folder; name a new folder",
             out.display()
         ));
     }

@@ -100,17 +100,17 @@ fn mails(insertion: &Insertion, version: &Version, author: &str) -> Vec<Mail> {
 const POLICIES: &str = "\
 btrfs: read policies, each in one file
 
-A read of mirrored data can go to any of its copies. Policies for the
-choice beside those that btrfs has, each a function of what is known of
-the mirrors: the lowest latency (alone, or in turn with those near it),
-the shortest queue, and the choices of md's RAID1 and of OpenZFS. Nothing
-asks them yet.
+A read of mirrored data can go to any of its copies. Add policies for
+this choice beside those that btrfs has. Each is a function of what btrfs
+knows about the mirrors: the lowest latency (alone, or in turn with those
+near it), the shortest queue, and the choices of md's RAID1 and of
+OpenZFS. No code calls them yet.
 ";
 
 const DOCUMENTS: &str = "\
 Documentation: btrfs read policies
 
-How a policy is chosen, what its statistics and its trace event say.
+Describe how a policy is chosen, its statistics and its trace event.
 ";
 
 fn mail(number: usize, count: usize, author: &str, message: &str, diff: &str) -> Mail {

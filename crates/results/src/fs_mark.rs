@@ -7,7 +7,7 @@ use crate::measure::{BenchmarkRun, Measure, cell_of};
 const HEAD: &str = "FSUse%";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("below `FSUse%  Count  Size  Files/sec` of line {line} is no iteration")]
+#[error("below `FSUse%  Count  Size  Files/sec` of line {line} is not an iteration")]
 pub struct FsMarkError {
     pub line: usize,
 }

@@ -25,7 +25,7 @@ def find() -> Path:
     if named:
         if os.access(named, os.X_OK):
             return Path(named).resolve()
-        raise Error(f"DISKLAB_PROGRAM={named} is no program; unset it, or name one")
+        raise Error(f"DISKLAB_PROGRAM={named} is not a program; unset it, or name one")
     for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
         beside = Path(folder) / "disklab"
         if os.access(beside, os.X_OK):

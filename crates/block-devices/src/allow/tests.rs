@@ -153,7 +153,7 @@ fn a_file_that_others_can_write_is_not_believed() {
 fn what_is_no_file_is_no_list() {
     let place = tempfile::tempdir().unwrap();
     let error = Allow::load(Some(place.path())).unwrap_err().to_string();
-    assert!(error.contains("cannot be read: it is no file"), "{error}");
+    assert!(error.contains("cannot be read: it is not a file"), "{error}");
     let error = Allow::load(Some(&place.path().join("none"))).unwrap_err().to_string();
     assert!(error.contains("none: cannot be read: No such file"), "{error}");
     let pipe = place.path().join("pipe");
@@ -165,7 +165,7 @@ fn what_is_no_file_is_no_list() {
         0,
     )
     .unwrap();
-    assert!(Allow::load(Some(&pipe)).unwrap_err().to_string().contains("it is no file"));
+    assert!(Allow::load(Some(&pipe)).unwrap_err().to_string().contains("it is not a file"));
     let long = place.path().join("long");
     fs::write(&long, vec![b'#'; (1 << 20) + 1]).unwrap();
     assert!(Allow::load(Some(&long)).unwrap_err().to_string().contains("longer than 1 MiB"));

@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
 fn check(path: &Path, file: &File) -> Result<(), Error> {
     let metadata = file.metadata().map_err(|error| unread(path, error))?;
     if !metadata.is_file() {
-        return Err(unread(path, io::Error::other("it is no file")));
+        return Err(unread(path, io::Error::other("it is not a file")));
     }
     let name = path.display();
     let untrusted =

@@ -91,7 +91,7 @@ pub(super) fn of_device(
 
 /// Returns the place where a file is mounted over another.
 pub(super) fn of_file(mountinfo: &str, is_it: impl Fn(&str) -> bool) -> Option<String> {
-    // A mount of a whole filesystem is no file. Skipping it also avoids filesystems that do not
+    // A mount of a whole filesystem is not a file. Skipping it also avoids filesystems that do not
     // answer.
     let places =
         mounts(mountinfo).filter(|mount| mount.root != "/").map(|mount| unescaped(mount.place));

@@ -142,7 +142,7 @@ impl DeviceTree {
         let node = self.node(name);
         node.number = number.ok_or_else(|| {
             Why::Unknown(format!(
-                "{}/dev is no number of a device; what {name} is is not known",
+                "{}/dev is not a number of a device; what {name} is is not known",
                 folder.display()
             ))
         })?;

@@ -134,7 +134,7 @@ fn what_is_no_file_is_told_and_waited_for_by_nobody() {
         left.into_iter().map(|journal| journal.unwrap_err().to_string()).collect::<Vec<_>>()
     };
     let why = told(LeftJournal::all(place.path()).unwrap());
-    assert!(why.len() == 1 && why[0].contains("it is no file"), "{why:?}");
+    assert!(why.len() == 1 && why[0].contains("it is not a file"), "{why:?}");
     fs::remove_file(&fifo).unwrap();
     let theirs = place.path().join("theirs");
     fs::write(&theirs, "not ours").unwrap();

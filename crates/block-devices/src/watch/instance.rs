@@ -154,7 +154,7 @@ fn page(folder: &Folder) -> io::Result<usize> {
         return Ok(rustix::param::page_size());
     };
     let kib = kib.trim().parse::<usize>().ok().filter(|kib| (1..=1 << 10).contains(kib));
-    kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("buffer_subbuf_size_kb is no size"))
+    kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("buffer_subbuf_size_kb is not a size"))
 }
 
 /// Returns the numbers of all possible CPUs, including those that are offline.

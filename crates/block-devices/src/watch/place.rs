@@ -70,5 +70,5 @@ fn number(path: &Path) -> io::Result<u64> {
     let text = fs::read_to_string(path).map_err(with_path(path))?;
     text.trim()
         .parse()
-        .map_err(|_| with_path(path)(io::Error::other(format!("{} is no number", text.trim()))))
+        .map_err(|_| with_path(path)(io::Error::other(format!("{} is not a number", text.trim()))))
 }

@@ -27,7 +27,7 @@ impl<'a> RangeEnd<'a> {
         });
         end.map(Some).ok_or_else(|| {
             let value = value.escape_debug();
-            format!("`{value}` is no end of a range: write {AS_IS}, KEY-low or KEY-high")
+            format!("`{value}` is not an end of a range: write {AS_IS}, KEY-low or KEY-high")
         })
     }
 

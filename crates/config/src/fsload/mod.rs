@@ -217,7 +217,7 @@ fn plain_name(table: &TomlTable<'_, '_>, key: &str, whose: &str) -> Option<Strin
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     let is_plain = begins && name.chars().all(fits) && name.len() <= 60;
     table.refuse_if(!is_plain, key, || {
-        format!("`{}` is no name: small letters, digits and `-`", name.escape_debug())
+        format!("`{}` is not a name: small letters, digits and `-`", name.escape_debug())
     });
     is_plain.then_some(name)
 }

@@ -29,9 +29,8 @@ impl std::str::FromStr for Pick {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no way to pick a file: rotation, random, zipf 1.1 (its exponent, 0.1 \
-                 to 5) or recent 100 (among \
-                 how many, 1 to 100000)"
+                "`{text}` is not a way to pick a file: write rotation, random, zipf 1.1 (the \
+                 exponent, 0.1 to 5) or recent 100 (the number of files, 1 to 100000)"
             )
         };
         let pick = match text.split_once(' ') {
@@ -75,7 +74,7 @@ mod tests {
         }
         for text in ["zipf", "zipf 9", "recent 0", "recent -1", "newest", "random 3", "zipf NaN"] {
             assert!(
-                text.parse::<Pick>().unwrap_err().contains("is no way to pick a file"),
+                text.parse::<Pick>().unwrap_err().contains("is not a way to pick a file"),
                 "{text}"
             );
         }

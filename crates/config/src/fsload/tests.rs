@@ -64,7 +64,7 @@ fn mistakes_are_told_where_they_are() {
     );
     assert!(
         wrong("name = \"proxy\"\ncount = 1000", "name = \"a b\"\ncount = 1000")
-            .contains("is no name")
+            .contains("is not a name")
     );
     assert!(wrong("name = \"proxy\"\ncount = 100\n", "count = 100\n").contains("name: is missing"));
     assert!(wrong("scale = 50", "scales = 50").contains("did you mean `scale`"));

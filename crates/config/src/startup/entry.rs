@@ -84,7 +84,7 @@ impl StartupEntry {
         for (end, _) in self.path.match_indices('/').skip(1) {
             let above = &self.path[..end];
             if !*seen.entry(above.to_owned()).or_insert(true) {
-                return wrong(format!("`{}` is no folder", above.escape_debug()));
+                return wrong(format!("`{}` is not a folder", above.escape_debug()));
             }
         }
         let is_folder = self.kind == EntryKind::Folder;

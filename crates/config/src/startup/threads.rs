@@ -131,7 +131,7 @@ fn uses_of(steps: &[StartupStep]) -> impl Iterator<Item = (u32, StartupAction)> 
 
 fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String> {
     let number = |word: &str| {
-        word.parse::<u64>().map_err(|_| format!("`{}` is no number", word.escape_debug()))
+        word.parse::<u64>().map_err(|_| format!("`{}` is not a number", word.escape_debug()))
     };
     let small =
         |word: &str| u32::try_from(number(word)?).map_err(|_| format!("{word} is too many"));
@@ -154,7 +154,7 @@ fn step(words: &[&str], entries: &[StartupEntry]) -> Result<StartupStep, String>
             range.ok_or_else(|| format!("not within its {} bytes", size.0))
         }
         (_, EntryKind::File(_)) => Err("expected the first byte and how many".to_owned()),
-        _ => Err(format!("{} is no file", found.path)),
+        _ => Err(format!("{} is not a file", found.path)),
     };
     let act = match act {
         "read" => range().map(|(from, bytes)| StartupAction::Read { from, bytes })?,

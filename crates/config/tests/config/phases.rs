@@ -162,7 +162,7 @@ fn mistakes_in_phases() {
         (
             "file = \"a\"\nrw = \"write\"",
             "file = \"../a\"\nrw = \"write\"",
-            "is no plain name of a file",
+            "is not a plain name of a file",
         ),
         (
             "file = \"a\"\nrw = \"write\"",

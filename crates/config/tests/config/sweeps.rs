@@ -408,7 +408,7 @@ fn estimates_are_set_to_the_ends_of_their_ranges() {
     }
 }
 
-/// The name `4k` is no size here: a drive has the name of its file.
+/// The name `4k` is not a size here: a drive has the name of its file.
 #[test]
 fn a_drive_stands_in_the_place_of_all_disks_of_its_kind() {
     let lab = SmallLab::new();

@@ -35,7 +35,7 @@ pub struct FoundFiles {
     pub read: Vec<ReadFile>,
     /// Files with results that could not be read: file and reason.
     pub unreadable: Vec<(PathBuf, String)>,
-    /// Files with the same bytes as a file that was read, and that file: a copy is no repeat.
+    /// Files with the same bytes as a file that was read, and that file: a copy is not a repeat.
     pub copies: Vec<(PathBuf, PathBuf)>,
     /// Files of no known format.
     pub unknown: Vec<PathBuf>,
@@ -47,7 +47,11 @@ impl FoundFiles {
         let unreadable =
             self.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
         let copy = |(path, of): &(PathBuf, PathBuf)| {
-            format!("{}: the same bytes as {}: a copy is no repeat", path.display(), of.display())
+            format!(
+                "{}: the same bytes as {}: a copy is not a repeat",
+                path.display(),
+                of.display()
+            )
         };
         unreadable.chain(self.copies.iter().map(copy)).collect()
     }
@@ -124,7 +128,7 @@ fn below(
         } else if kind.is_symlink() {
             looked.unreadable.push((path, disklab_files::LINK.to_owned()));
         } else if !kind.is_file() {
-            looked.unreadable.push((path, "it is no regular file".to_owned()));
+            looked.unreadable.push((path, "it is not a regular file".to_owned()));
         } else {
             let short = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
             files.push(NamedFile { path, short, named: false });

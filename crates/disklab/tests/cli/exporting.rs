@@ -87,7 +87,7 @@ fn mistakes_are_told() {
     let export = |arguments: &[&str]| run(here.path(), &[&["export"], arguments].concat());
     assert!(refused(export(&["nothing", "-o", "tables"])).contains("there is no run `nothing`"));
     fs::write(here.path().join("file"), "").expect("a file");
-    assert!(refused(export(&[fixture::NAME, "-o", "file"])).contains("exists and is no folder"));
+    assert!(refused(export(&[fixture::NAME, "-o", "file"])).contains("exists and is not a folder"));
     assert_eq!(export(&[fixture::NAME]).status, Some(2), "where to is not said");
     assert!(
         refused(export(&[fixture::NAME, "-o", "tables", "--table", "trace"])).contains("traces")

@@ -189,7 +189,7 @@ fn what_is_no_result() {
     let import = run(here.path(), &["import", ".", "--out", "out"]);
     assert_eq!(import.status, Some(0), "{}", import.err);
     assert_eq!(import.err.matches("skipped: ").count(), 7, "{}", import.err);
-    // A copy is no repeat, and neither is a repeat number that occurs twice.
+    // A copy is not a repeat, and neither is a repeat number that occurs twice.
     fs::copy(path("good.json"), path("copy.json")).expect("a copy");
     let copies = run(here.path(), &["import", "good.json", "copy.json", "--out", "copies"]);
     assert!(

@@ -87,7 +87,7 @@ fn what_makes_no_sense_is_refused() {
             &["plan", "smoke", "--set", "kernel=/nonexistent"],
             "there is no built kernel at /nonexistent",
         ),
-        (&["run", "smoke", "--out", "/etc/passwd"], "--out: /etc/passwd exists and is no folder"),
+        (&["run", "smoke", "--out", "/etc/passwd"], "/etc/passwd exists and is not a folder"),
         (&["plan", "smoke", "--kernel", "/etc@v7.4"], "/etc is not the folder of a git repository"),
         (&["run", "smoke", "--kernel", "/tmp/a+b"], "a kernel's path cannot have `+` in it"),
         (

@@ -36,7 +36,7 @@ fn what_is_no_report_stays() {
     let file = here.path().join("letter.html");
     fs::write(&file, "dear all").expect("a file");
     let said = refused(run(here.path(), &["report", fixture::NAME, "-o", "letter.html"]));
-    assert!(said.contains("letter.html exists and is no report"), "{said}");
+    assert!(said.contains("letter.html exists and is not a report"), "{said}");
     assert_eq!(fs::read_to_string(&file).expect("a file"), "dear all");
 }
 
@@ -113,7 +113,7 @@ fn the_ending_of_the_file_chooses_the_format() {
     assert!(run(here.path(), &titled).out.contains("## \\<Mine\\>\n"));
     fs::write(here.path().join("photo.png"), b"\x89PNG\r\n\x1a\nof somebody").expect("a file");
     let said = refused(run(here.path(), &["report", "eight", "-o", "photo.png"]));
-    assert!(said.contains("exists and is no report"), "{said}");
+    assert!(said.contains("exists and is not a report"), "{said}");
 }
 
 #[test]

@@ -206,7 +206,9 @@ impl<'a> Resolved<'a> {
                         )
                     })?,
                     Some(way) => workload.started(way.parse()?).ok_or_else(|| {
-                        format!("workload `{base}` is no program that starts: leave `:{way}` out")
+                        format!(
+                            "workload `{base}` is not a program that starts: leave `:{way}` out"
+                        )
                     })?,
                     None => workload.clone(),
                 };

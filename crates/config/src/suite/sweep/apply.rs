@@ -144,7 +144,7 @@ pub fn apply(
 
 impl Applied {
     fn set_disks(&mut self, value: &str, lab: &Lab) -> Result<(), String> {
-        let disks = value.parse().map_err(|_| format!("`{value}` is no number of disks"))?;
+        let disks = value.parse().map_err(|_| format!("`{value}` is not a number of disks"))?;
         self.array = self.array.with_disks(disks)?;
         self.devices = lab.devices_of(&self.array);
         Ok(())

@@ -75,7 +75,7 @@ fn set(document: &mut Document, path: &str, value: &str) -> Result<(), String> {
     let mut table = document;
     for name in tables.into_iter().flat_map(|tables| tables.split('.')) {
         let inner = table.entry(name).or_insert_with(|| Value::Table(Document::new()));
-        table = inner.as_table_mut().ok_or_else(|| format!("`{name}` is no table"))?;
+        table = inner.as_table_mut().ok_or_else(|| format!("`{name}` is not a table"))?;
     }
     let plain =
         || value.parse::<i64>().map(Value::Integer).or_else(|_| value.parse().map(Value::Float));
@@ -99,7 +99,7 @@ fn scale_seeks(document: &mut Document, name: &str, factor: &str) -> Result<(), 
         let known = document.get("hdd").and_then(|hdd| hdd.get(key)).and_then(Value::as_str);
         let time: Nanos = known
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| format!("device `{name}` is no hard disk: it has no `{key}`"))?;
+            .ok_or_else(|| format!("device `{name}` is not a hard disk: it has no `{key}`"))?;
         let scaled = (u128::from(time.0) * u128::from(billionths) + 500_000_000) / 1_000_000_000;
         set(document, &format!("hdd.{key}"), &format!("{scaled} ns"))?;
     }

@@ -139,7 +139,7 @@ impl FromStr for SweptParameter {
             }
             (_, None) => {
                 return Err(format!(
-                    "`{}` is no parameter: write device.KEY, disk.2.KEY, policy.KEY, ...",
+                    "`{}` is not a parameter: write device.KEY, disk.2.KEY, policy.KEY, ...",
                     text.escape_debug()
                 ));
             }
@@ -177,8 +177,8 @@ mod tests {
         assert!(wrong("polciy.margin").contains("did you mean `policy`?"));
         assert!(wrong("disk.seek").contains("disk.2.seek is of the array's second"));
         assert!(wrong("disk.0.seek").contains("no number of a disk, from 1: disk.2.seek is"));
-        assert!(wrong("margin").contains("is no parameter"));
-        assert!(wrong("device.").contains("is no parameter"));
+        assert!(wrong("margin").contains("is not a parameter"));
+        assert!(wrong("device.").contains("is not a parameter"));
         assert!(!"disk.2.seek".parse::<SweptParameter>().expect("a parameter").is_whole());
     }
 }
