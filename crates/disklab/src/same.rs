@@ -78,7 +78,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             let same = screen.paint("the same", Paint::Good);
             writeln!(out, "{same}: {trials}, fingerprint {fingerprint}")?;
         } else if differences.is_empty() {
-            let what = "not as they were recorded, though equal now";
+            let what = "equal now, but changed after they were recorded";
             writeln!(out, "{}", screen.paint(what, Paint::Bad))?;
         } else {
             let count = words::count(differences.len(), "difference");

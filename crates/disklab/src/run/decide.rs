@@ -161,9 +161,9 @@ pub fn run(
     let remaining = writer.remaining();
     for trial in trials.iter().filter(|trial| remaining.contains(&trial.id)) {
         let reason = if possible.iter().any(|sides| sides.concern(trial)) {
-            "every verdict that it could serve was given without it"
+            "every verdict that could use it was given without it"
         } else {
-            "it could serve no verdict: it, or what it would be held against, is left out"
+            "no verdict can use it: it, or the trial to compare it with, is left out"
         };
         writer.note(not_run(trial, Status::NotNeeded, reason.to_owned()))?;
     }
@@ -244,7 +244,7 @@ impl std::fmt::Display for OpenVerdict {
         let [treatment, baseline] = &self.sides.values;
         let cell = answer::values(&self.sides.cell);
         let of = if cell.is_empty() { String::new() } else { format!("{cell}: ") };
-        write!(out, "{of}{} of {treatment} against {baseline}", self.metric)
+        write!(out, "{of}{} of {treatment} compared with {baseline}", self.metric)
     }
 }
 

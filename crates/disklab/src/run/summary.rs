@@ -78,18 +78,19 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         .and_then(|source| conclusion::other_axes(std::slice::from_ref(&index), &source.compared));
     let modes = modes.into_iter().chain(other_axes).map(|sentence| format!("{sentence}."));
     let bars = if has_bars {
-        "; the bars are disks, reads of the busiest reader and busy of all the time"
+        " Each bar is a disk: `reads` relative to the disk with most reads, `busy` relative to the \
+         whole time."
     } else {
         ""
     };
     let is_judged = source.as_ref().is_some_and(|source| !source.comparisons.is_empty());
     let numbers = if is_judged {
         format!(
-            "Numbers are the estimates of the verdicts, or medians over seeds if nothing is \
-             compared{bars}."
+            "Numbers are the estimates that the verdicts use, or medians over seeds where nothing \
+             is compared.{bars}"
         )
     } else {
-        format!("Numbers are medians over seeds{bars}.")
+        format!("Numbers are medians over seeds.{bars}")
     };
     let doubted = in_doubt(record);
     let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
@@ -314,7 +315,7 @@ mod tests {
             let head =
                 text.lines().find(|line| line.contains("IOPS against")).expect("a head").to_owned();
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let told = words.contains("the bars are disks");
+            let told = words.contains("Each bar is a disk");
             assert_eq!(
                 told,
                 head.contains(" reads ") || head.contains(" busy "),

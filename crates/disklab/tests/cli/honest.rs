@@ -144,7 +144,7 @@ fn a_budget_ends_a_run_with_what_is_open() {
     let done = run(here.path(), &[&asked[..], &["--seeds", "30", "--out", "a"]].concat());
     assert_eq!(done.status, Some(4), "{}{}", done.out, done.err);
     assert!(flat(&done.err).contains("budget of 5 s is spent"), "{}", done.err);
-    assert!(flat(&done.err).contains("IOPS of mq-deadline against none"), "{}", done.err);
+    assert!(flat(&done.err).contains("IOPS of mq-deadline compared with none"), "{}", done.err);
     assert!(flat(&done.err).contains("disklab run --resume a --budget 5s"), "{}", done.err);
     let outcomes = outcomes(&here.path().join("a"));
     assert!(
@@ -257,7 +257,7 @@ fn what_has_nothing_to_be_held_against_gets_no_more_seeds() {
         .iter()
         .filter(|outcome| outcome.status == Status::NotNeeded)
         .filter_map(|outcome| outcome.reason.as_deref());
-    assert!(reasons.into_iter().all(|reason| reason.contains("held against, is left out")));
+    assert!(reasons.into_iter().all(|reason| reason.contains("compare it with, is left out")));
 }
 
 #[test]

@@ -198,7 +198,11 @@ fn raw_output_that_was_changed_is_told() {
     // A changed record is not the same as itself.
     let same = run(here.path(), &["same", "a", "a"]);
     assert_eq!(same.status, Some(1));
-    assert!(same.out.starts_with("not as they were recorded, though equal now\n"), "{}", same.out);
+    assert!(
+        same.out.starts_with("equal now, but changed after they were recorded\n"),
+        "{}",
+        same.out
+    );
 }
 
 /// An unreadable line of another trial does not affect an intact trial; one of the trial itself
