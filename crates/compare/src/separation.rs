@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(
             told.sentences,
             ["at its disk, a request queues for 154 ms and is served for 7 ms with bfq; it \
-              for 708 ms and is served for 22 ms with none"]
+              queues for 708 ms and is served for 22 ms with none"]
         );
         assert!(
             told.facts[..2].iter().all(|fact| fact.treatment.is_none() && fact.baseline.is_none())

@@ -336,7 +336,7 @@ fn csv_point<'a>(
     }
     if f64::from(point.depth) * f64::from(point.jobs) > MOST_IN_FLIGHT {
         return Err(format!(
-            "{} jobs of depth {} have too many requests in flight (1000000 at most)",
+            "{} jobs of depth {} have too many requests in flight ({MOST_IN_FLIGHT} at most)",
             point.jobs, point.depth
         ));
     }
@@ -406,16 +406,16 @@ mod tests {
         for (row, said) in [
             ("x,randread,0,1,3", "line 2: `depth`: \"0\" is not a number from 1e0 to 1e6"),
             ("x,randread,1,1,many", "line 2: `iops`: \"many\" is not a number"),
-            ("x,randread,1,1,nan", "line 2: `iops`: \"nan\" was not measured; leave the field"),
-            ("x,randread,1,1,-inf", "line 2: `iops`: \"-inf\" was not measured"),
+            ("x,randread,1,1,nan", "line 2: `iops`: \"nan\" is not a measured number; leave"),
+            ("x,randread,1,1,-inf", "line 2: `iops`: \"-inf\" is not a measured number"),
             ("x,randread,1,1,", "line 2: `iops` is empty"),
             (",randread,1,1,2", "line 2: `drive` is empty"),
-            ("x,randread,90000,90000,2", "line 2: 90000 jobs of depth 90000 are too many"),
+            ("x,randread,90000,90000,2", "line 2: 90000 jobs of depth 90000 have too many"),
         ] {
             let error = wrong(&format!("{head}{row}\n"));
             assert!(error.starts_with(said), "{error}");
         }
-        assert!(wrong(head).contains("no line but"), "{}", wrong(head));
+        assert!(wrong(head).contains("only the line of column names"), "{}", wrong(head));
     }
 
     #[test]
@@ -492,10 +492,10 @@ mod tests {
         let named = from_json(report("").as_bytes(), "x/randread-16-2.json").unwrap().remove(0);
         assert_eq!((named.rw.as_str(), named.depth, named.jobs), ("randread", 16, 2));
         let nothing = from_json(report("").as_bytes(), "result.json").unwrap_err().to_string();
-        assert!(nothing.contains("job 1 (random-read): its options do not say `rw`"), "{nothing}");
+        assert!(nothing.contains("job 1 (random-read): its options lack `rw`"), "{nothing}");
         let limited = format!(r#"{full},"rate_iops":"10""#);
         let limited = from_json(report(&limited).as_bytes(), "a.json").unwrap_err().to_string();
-        assert!(limited.contains("`rate_iops` limits it"), "{limited}");
+        assert!(limited.contains("`rate_iops` limits the rate"), "{limited}");
         let failed = report(full).replace("\"error\":0", "\"error\":5");
         let failed = from_json(failed.as_bytes(), "a.json").unwrap_err().to_string();
         assert!(failed.contains("the job failed (`error` is 5)"), "{failed}");

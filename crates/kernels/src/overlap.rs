@@ -188,7 +188,7 @@ mod tests {
         let told = find();
         assert!(told.contains("no tag of a version") && told.contains("time.c"), "{told}");
         fs::remove_dir_all(tree.join(".git")).unwrap();
-        assert!(find().contains("no git repository"));
+        assert!(find().contains("not a git repository"));
         let tarball = KernelSource::Tarball { path: tree.join("a.tar"), sha256: None };
         let told = Overlap::find(&tarball, &share, Btrfs::Untouched).unwrap().unwrap().to_string();
         assert!(told.contains("not known") && told.contains("tarball"), "{told}");

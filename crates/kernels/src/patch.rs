@@ -119,9 +119,9 @@ mod tests {
     #[test]
     fn a_missing_file_an_existing_new_one_and_a_cut_patch_are_told() {
         let (rejects, _) = applied("1\n", &PATCH.replace("d/f", "d/gone.c"));
-        assert_eq!(rejects, ["d/gone.c: there is no such file"]);
+        assert_eq!(rejects, ["d/gone.c: the file does not exist"]);
         let (rejects, _) = applied("1\n", "--- /dev/null\n+++ b/d/f\n@@ -0,0 +1 @@\n+new\n");
-        assert_eq!(rejects, ["d/f: the file is there already"]);
+        assert_eq!(rejects, ["d/f: the file exists already"]);
         let (rejects, _) = applied(&lines(1..=10), &PATCH[..PATCH.len() - 4]);
         assert!(rejects.len() == 1 && rejects[0].starts_with("d/f: patch: **** "), "{rejects:?}");
     }

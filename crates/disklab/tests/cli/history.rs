@@ -142,7 +142,7 @@ fn wrong_input_is_named() {
     assert!(unknown.contains("./records has no record of a suite of that name"), "{unknown}");
     fixture::seeds_record(here.path(), "second", 2, 1.0);
     let metric = refused(run(here.path(), &["history", "quick", "--metric", "speed"]));
-    assert!(metric.contains("none of 2 records has speed"), "{metric}");
+    assert!(metric.contains("none of 2 records has the number speed"), "{metric}");
     let ending = refused(run(here.path(), &["history", "quick", "-o", "x.gif"]));
     assert!(ending.contains("`.gif`"), "{ending}");
     // An unreadable record is left out, and the others are shown.

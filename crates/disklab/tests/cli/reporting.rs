@@ -166,7 +166,7 @@ fn what_is_not_there_is_refused() {
                 "--cell",
                 "array=nope",
             ],
-            "there are ssd-raid10, hdd-raid1",
+            "the values are ssd-raid10, hdd-raid1",
         ),
         (
             &["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "foo=nope"],

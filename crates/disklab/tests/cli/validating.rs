@@ -57,7 +57,7 @@ fn what_is_no_drive_is_told() {
     for part in [
         "broken.parv:2: `Model 3`",
         "lonely.trace: cannot read the measured requests",
-        "../secret: not read",
+        "../secret: it is not below",
     ] {
         assert!(said.out.contains(part), "{part}: {}", said.out);
     }
