@@ -47,7 +47,7 @@ struct NewArgs {
     #[arg(value_parser = name)]
     name: String,
 
-    /// A similar device of the lab [default: the nearest in kind and size].
+    /// A similar device of the lab [default: the nearest in kind, speed and size].
     #[arg(long, value_name = "DEVICE")]
     like: Option<String>,
 
@@ -173,13 +173,15 @@ fn base<'a>(args: &NewArgs, numbers: &Numbers, lab: &'a Lab) -> Result<&'a Devic
     let rotates = numbers.is_hard_disk();
     let apart = |device: &Device| {
         let size = (device.bytes.0.max(1) as f64 / size).ln().abs();
-        match (&device.model, numbers.rpm) {
-            // A difference of speed counts for more than a difference of size.
-            (Model::Hdd(hdd), Some(rpm)) => {
-                size + 10.0 * (f64::from(hdd.rpm) / f64::from(rpm.max(1))).ln().abs()
-            }
-            _ => size,
-        }
+        let speeds = match &device.model {
+            Model::Hdd(hdd) => numbers.rpm.map(|rpm| (f64::from(hdd.rpm), f64::from(rpm))),
+            // The link tells SATA from NVMe.
+            Model::Ssd(ssd) => numbers.rate.map(|rate| (ssd.link.0 as f64, rate.0 as f64)),
+            Model::Card(_) | Model::Constant(_) => None,
+        };
+        // A difference of speed counts for more than a difference of size.
+        let speed = speeds.map_or(0.0, |(one, other)| (one / other.max(1.0)).ln().abs());
+        size + 10.0 * speed
     };
     let is_alike = |device: &&Device| match &device.model {
         Model::Hdd(_) => rotates && device.inherited.is_none(),

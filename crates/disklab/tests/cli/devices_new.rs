@@ -105,6 +105,17 @@ fn the_model_is_near_to_its_sheet() {
     }
 }
 
+/// The lab has a SATA and an NVMe SSD of 1 TB.
+#[test]
+fn an_ssd_is_like_one_with_a_similar_link() {
+    let here = tempfile::tempdir().expect("a folder");
+    for (rate, like) in [("560MB/s", "sata-ssd-1tb"), ("3.4GB/s", "nvme-1tb")] {
+        let words = ["device", "new", "flash", "--size", "960GB", "--rate", rate, "--json"];
+        let document = json(here.path(), &[&words[..], &["-o", "-"]].concat());
+        assert_eq!(document["like"], like, "{document}");
+    }
+}
+
 #[test]
 fn numbers_that_make_no_device_are_refused() {
     let here = tempfile::tempdir().expect("a folder");

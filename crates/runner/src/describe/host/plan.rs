@@ -7,7 +7,7 @@ use crate::describe::plan::{self, HostAdditions};
 use crate::describe::scheduler::device_settings;
 use crate::describe::stack;
 use disklab_block_devices::cgroups;
-use disklab_config::phases::Phases;
+use disklab_config::phases::{Caches, Phases};
 use disklab_config::policy::PREFIX;
 use disklab_config::suite::Axis;
 use disklab_config::suite::sweep::SweptParameter;
@@ -142,6 +142,10 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
             "a start-up is timed with cold caches, and only root may drop caches",
         ),
         (
+            !is_root && (trial.workload.file_load().is_some() || phases.is_some_and(begin_cold)),
+            "it reads its files from the disk, and only root may drop what is in memory",
+        ),
+        (
             background.is_some_and(|background| background.snapshots.is_some()),
             "snapshots need the whole filesystem, and disklab has only a folder of it",
         ),
@@ -186,6 +190,10 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     } else {
         None
     }
+}
+
+fn begin_cold(phases: &Phases) -> bool {
+    phases.all.iter().any(|phase| phase.caches == Caches::Cold)
 }
 
 /// Programs that work on a filesystem as a whole or on its devices, for any folder they are given.
