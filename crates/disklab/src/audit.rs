@@ -16,17 +16,19 @@ use crate::import::walk::look;
 use crate::screen::{Paint, Screen};
 use crate::{derived, records};
 
-/// Say which results cannot be true, and why.
+/// Say which results cannot be true or are implausible, and why.
 ///
 /// audit reads records and the files that `import` reads, and checks each row. The number of
 /// requests in flight is rate times latency (Little's law). Bandwidth is IOPS times request size.
 /// Percentiles rise, and agree with the mean. Units have plausible sizes. The run time is the time
-/// that was asked for.
+/// that was asked for. A number beyond a bound, such as a p99 far below the mean, is implausible:
+/// it could be true.
 ///
 /// The numbers of a record are also derived again from the raw files of its trials. audit names
 /// each number that differs, with both values, and each raw file that was changed or removed.
 ///
-/// Exit status: 1 if a row cannot be true, or a number or raw file differs from the record.
+/// Exit status: 1 if a row cannot be true or is implausible, or a number or raw file differs from
+/// the record.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files, folders, or records.
@@ -118,7 +120,8 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let by = by(&rows, args.by.as_deref());
     let groups = by.as_ref().map(|(axis, groups)| json!({ "axis": axis, "groups": groups }));
     let document = json!({
-        "rows": all.rows, "cannot_be_true": all.cannot_be_true, "by": groups, "audited": rows,
+        "rows": all.rows, "cannot_be_true": all.cannot_be_true, "implausible": all.implausible,
+        "by": groups, "audited": rows,
         "unreadable": unreadable, "changed_since_recorded": changed, "not_derived": differ,
     });
     screen.present(&document, |out| {
@@ -180,11 +183,13 @@ fn audited(
     }
 }
 
-/// Counts of a group of rows: all, those that cannot be true, and those without a result.
+/// Counts of a group of rows: all, those that cannot be true, those that could be true but are
+/// implausible, and those without a result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Tally {
     rows: usize,
     cannot_be_true: usize,
+    implausible: usize,
     without_result: usize,
 }
 
@@ -197,15 +202,21 @@ impl Tally {
 
     fn add(&mut self, row: &Audited) {
         self.rows += 1;
-        self.cannot_be_true += usize::from(!row.doubts.is_empty());
+        let (implausible, impossible): (Vec<&Doubt>, Vec<&Doubt>) =
+            row.doubts.iter().partition(|doubt| doubt.remark.is_implausible());
+        self.cannot_be_true += usize::from(!impossible.is_empty());
+        self.implausible += usize::from(impossible.is_empty() && !implausible.is_empty());
         self.without_result += usize::from(row.without_result.is_some());
     }
 }
 
-/// Writes the counts as in `87 of 120 rows cannot be true, 2 have no result`.
+/// Writes the counts as in `87 of 120 rows cannot be true, 1 implausible, 2 without a result`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {} cannot be true", self.cannot_be_true, count(self.rows, "row"))?;
+        if self.implausible > 0 {
+            write!(f, ", {} implausible", self.implausible)?;
+        }
         if self.without_result > 0 {
             write!(f, ", {} without a result", self.without_result)?;
         }

@@ -43,7 +43,7 @@ First steps:
 
 Exit status:
   0    success
-  1    a trial failed, two records differ, results cannot be true, or a model misses its bar
+  1    a trial failed, two records differ, results are doubtful, or a model misses its bar
   2    mistaken input
   3    a regression
   4    undecided

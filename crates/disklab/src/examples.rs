@@ -109,7 +109,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("import", &[("import results/*.json --out theirs", "Make a record of fio's own reports")]),
-    ("audit", &[("audit results/", "List the results that cannot be true")]),
+    ("audit", &[("audit results/", "List the results that cannot be true or are implausible")]),
     ("same", &[("same before after", "Compare two records byte for byte")]),
     ("repair", &[("repair nightly --dry-run", "List the damaged lines that can be rebuilt")]),
     ("merge", &[("merge part-1 part-2 --out whole", "Merge two parts of a suite")]),

@@ -29,7 +29,8 @@ use walk::{FoundFiles, ReadFile, look};
 /// Make a record of results that other programs wrote.
 ///
 /// disklab recognizes each file by its contents; docs/FORMAT.md says which of its numbers are read.
-/// Rows whose numbers cannot all be true are kept, marked, and left out of verdicts.
+/// Rows whose numbers cannot all be true, or are implausible, are kept, marked, and left out of
+/// verdicts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = formats())]
 pub struct ImportArgs {
@@ -134,8 +135,7 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
         if doubtful + failed > 0 {
             writeln!(
                 out,
-                "{} cannot be true, {failed} without a result: `disklab audit {}` says which and \
-                 why",
+                "{} doubtful, {failed} without a result: `disklab audit {}` says which and why",
                 count(doubtful, "row"),
                 records::name_of(&folder)
             )?;

@@ -11,6 +11,7 @@ use disklab_config::read::{TomlReader, unknown};
 use disklab_config::{Diagnostics, Lab};
 use disklab_foreign::fio_json;
 use disklab_foreign::matrix::{self, MatrixPoint};
+use disklab_results::Remark;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
@@ -267,11 +268,13 @@ pub fn read_device(name: &str, file: &str, text: &str, lab: &Lab) -> Result<Devi
     reader.read(|table| Device::read(name, table))
 }
 
-/// Returns the contradiction in the numbers of a point, and its place; None if there is none.
+/// Returns why the numbers of a point are doubtful, and its place; None if they are sound.
 pub fn contradiction(point: &MatrixPoint) -> Option<String> {
     let doubts: Vec<String> = point.doubts.iter().map(ToString::to_string).collect();
     (!doubts.is_empty()).then(|| {
-        format!("{}: its numbers cannot be true together: {}", point.place, doubts.join("; "))
+        let are_possible = point.doubts.iter().all(Remark::is_implausible);
+        let verdict = if are_possible { "" } else { "its numbers cannot be true together: " };
+        format!("{}: {verdict}{}", point.place, doubts.join("; "))
     })
 }
 

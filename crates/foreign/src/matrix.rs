@@ -46,7 +46,7 @@ pub struct MatrixPoint {
     pub mean: Option<f64>,
     /// Percentiles as (percent, ns), rising.
     pub percentiles: Vec<(f64, f64)>,
-    /// Why the numbers cannot be true together; empty if they can.
+    /// Why the numbers are doubtful; empty if they are sound.
     pub doubts: Vec<Remark>,
 }
 
@@ -62,7 +62,7 @@ impl MatrixPoint {
     }
 }
 
-/// Returns the remarks that a claim cannot be true.
+/// Returns the remarks that doubt a claim.
 fn doubts(claim: &Claim) -> Vec<Remark> {
     integrity::check(claim).into_iter().filter(Remark::doubts).collect()
 }

@@ -20,7 +20,7 @@ use crate::tally::Tally;
 
 /// The validity of imported results: only their files are known.
 const IMPORTED: &str = "Imported results: disklab does not know how they were measured. `disklab \
-    audit` lists those that cannot be true.";
+    audit` lists those that are doubtful.";
 
 /// The validity of results of real disks.
 const ON_HOST: &str = "Disks of a machine, in its own time: other work of the machine and the \

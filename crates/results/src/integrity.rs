@@ -85,12 +85,13 @@ impl Clock {
 const ROUNDING: f64 = 0.06;
 /// Tolerance of the running time. A job stops at the end of a request, and reports its time in ms.
 const RUNTIME_TOLERANCE: f64 = 0.01;
-/// Limits that no disk exceeds: a mean from 100 ns to a day, 1 TiB/s, 10^9 requests per second.
+/// Limits of what is plausible, which no disk exceeds: a mean from 100 ns to a day, 1 TiB/s, 10^9 requests per second.
 const LATENCIES: std::ops::RangeInclusive<f64> = 100.0..=86_400e9;
 const MOST_BYTES_PER_SECOND: f64 = (1_u64 << 40) as f64;
 const MOST_IOPS: f64 = 1e9;
 
-/// Returns everything that is wrong with a claim; empty if the claim can be true.
+/// Returns everything that is wrong with a claim: contradictions, and numbers that are implausible.
+/// It is empty if the claim can be true and is plausible.
 pub fn check(claim: &Claim) -> Vec<Remark> {
     let mut remarks = Vec::new();
     if let (Some(asked), Some(ran)) = (claim.asked, claim.ran)
@@ -229,7 +230,13 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
         let slower = 1.0 - percent / 100.0;
         // This part of the requests took at least `value`.
         if let Some(mean) = told.filter(|mean| value * slower > mean * (1.0 + ROUNDING)) {
-            remarks.push(Remark::PercentileAgainstMean { percent, value, mean, slowest: None });
+            remarks.push(Remark::PercentileAgainstMean {
+                percent,
+                value,
+                mean,
+                slowest: None,
+                plausible_from: None,
+            });
             return;
         }
         let Some(mean) = told.into_iter().chain(implied).max_by(f64::total_cmp) else { continue };
@@ -238,15 +245,17 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
         // would be rejected.
         let slowest = (mean - value * (1.0 + ROUNDING) * (1.0 - slower)) / slower;
         let impossible = latency.max.is_some_and(|max| slowest > max * (1.0 + ROUNDING));
-        // Without a maximum, the last percents may have a tail, but not of hundreds of times the
-        // percentile.
-        let incredible = percent >= 99.0 && value < mean / 2.0;
-        if impossible || (latency.max.is_none() && incredible) {
+        // Without a maximum, the last percents may have a tail of any length. One of hundreds of
+        // times the percentile is possible, but implausible.
+        let plausible_from = Some(mean / 2.0)
+            .filter(|from| latency.max.is_none() && percent >= 99.0 && value < *from);
+        if impossible || plausible_from.is_some() {
             remarks.push(Remark::PercentileAgainstMean {
                 percent,
                 value,
                 mean,
                 slowest: Some(slowest),
+                plausible_from,
             });
             return;
         }
@@ -313,6 +322,62 @@ mod tests {
             check(&Claim { in_flight: Some(4), ..claim }).len(),
             2,
             "the mean, and rate times latency"
+        );
+    }
+
+    /// Without a greatest latency, any tail is possible, and only a bound rejects a percentile.
+    #[test]
+    fn a_percentile_far_below_the_mean_is_implausible_unless_the_greatest_latency_forbids_it() {
+        let claim = |p99: f64, max: Option<f64>| {
+            let latency = Latency {
+                mean: Some(45.5e6),
+                max,
+                percentiles: vec![(99.0, p99)],
+                ..Latency::default()
+            };
+            Claim {
+                parts: vec![DirectionClaim { latency, ..Default::default() }],
+                ..Claim::default()
+            }
+        };
+        let [implausible] = &check(&claim(9e6, None))[..] else { panic!("one remark") };
+        assert_eq!(
+            implausible.to_string(),
+            "p99 of 9 ms is implausible: it is below half of the mean (45.5 ms or more), so the \
+             slowest 1 % of requests would have to take 3.61 s on average"
+        );
+        assert!(implausible.is_implausible() && implausible.doubts());
+        assert_eq!(implausible.in_doubt(), implausible.to_string());
+        let text = serde_json::to_string(implausible).unwrap();
+        assert!(text.contains(r#""plausible_from":22750000.0"#), "{text}");
+        // A record of an older disklab lacks the bound.
+        let old = text.replace(r#","plausible_from":22750000.0"#, "");
+        let old: Remark = serde_json::from_str(&old).unwrap();
+        assert!(!old.is_implausible(), "{old}");
+        assert_eq!(check(&claim(23e6, None)), []);
+        let [impossible] = &check(&claim(9e6, Some(100e6)))[..] else { panic!("one remark") };
+        assert!(impossible.in_doubt().starts_with("its numbers cannot be true together: p99 of"));
+        assert_eq!(check(&claim(9e6, Some(10e9))), []);
+    }
+
+    #[test]
+    fn a_mean_below_any_disk_is_implausible_and_a_negative_rate_cannot_be() {
+        let part = |iops: f64, mean: f64| Claim {
+            parts: vec![DirectionClaim {
+                iops: Some(iops),
+                mean: Some(mean),
+                ..DirectionClaim::default()
+            }],
+            ..Claim::default()
+        };
+        let said = |claim: &Claim| check(claim).iter().map(Remark::in_doubt).collect::<Vec<_>>();
+        assert_eq!(
+            said(&part(1e4, 20.0)),
+            ["the mean latency of 20 ns is implausible: no disk has it"]
+        );
+        assert_eq!(
+            said(&part(-1.0, 1e6)),
+            ["its numbers cannot be true together: IOPS of -1 cannot be"]
         );
     }
 

@@ -102,10 +102,22 @@ pub enum Remark {
     /// A percentile that contradicts the mean, in ns. Either the requests of this latency or more
     /// would give a greater mean; or the few slower requests would have to take `slowest` on
     /// average. The mean is the reported one, or the one that rate and requests in flight imply.
-    #[error("p{percent} of {} is {}", nanos(*value), against_mean(*mean, *slowest))]
-    PercentileAgainstMean { percent: f64, value: f64, mean: f64, slowest: Option<f64> },
+    /// If no greatest latency bounds the slower requests, the percentile is possible but
+    /// implausible, because it is below `plausible_from`.
+    #[error(
+        "p{percent} of {} is {}",
+        nanos(*value), against_mean(*percent, *mean, *slowest, plausible_from.is_some())
+    )]
+    PercentileAgainstMean {
+        percent: f64,
+        value: f64,
+        mean: f64,
+        slowest: Option<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plausible_from: Option<f64>,
+    },
     /// No disk has such a number: it is negative, or beyond any disk's.
-    #[error("{what} of {} cannot be", with_unit(*value, unit))]
+    #[error("{what} of {} {}", with_unit(*value, unit), beyond_disks(*value))]
     Implausible { what: String, value: f64, unit: String },
     /// The active setting in a source differs from the setting that the source claims to test.
     #[error("{what} was to be {asked}, but {active} was active")]
@@ -289,6 +301,15 @@ impl Remark {
         matches!(self, Self::NothingToSchedule { .. } | Self::NoMirrorToChoose { .. })
     }
 
+    /// Whether the numbers could be true together, but are beyond a bound of what is plausible.
+    pub fn is_implausible(&self) -> bool {
+        match self {
+            Self::PercentileAgainstMean { plausible_from, .. } => plausible_from.is_some(),
+            Self::Implausible { value, .. } => *value >= 0.0,
+            _ => false,
+        }
+    }
+
     /// Returns why the numbers are not to be relied on, for a remark that doubts them.
     pub fn in_doubt(&self) -> String {
         match self {
@@ -297,6 +318,7 @@ impl Remark {
             | Self::DeviceErrors { .. }
             | Self::ReadBesides { .. }
             | Self::OthersRead { .. } => self.to_string(),
+            _ if self.is_implausible() => self.to_string(),
             _ => format!("its numbers cannot be true together: {self}"),
         }
     }
@@ -310,15 +332,27 @@ fn nanos(value: f64) -> String {
     Nanos(value.round() as u64).to_string()
 }
 
-fn against_mean(mean: f64, slowest: Option<f64>) -> String {
+fn against_mean(percent: f64, mean: f64, slowest: Option<f64>, is_possible: bool) -> String {
     let mean = nanos(mean);
-    match slowest.map(nanos) {
-        None => format!("too long for a mean of {mean}"),
-        Some(slowest) => format!(
+    match (slowest.map(nanos), is_possible) {
+        (None, _) => format!("too long for a mean of {mean}"),
+        (Some(slowest), false) => format!(
             "too short for a mean of {mean} or more: the slower requests would have to take \
              {slowest} on average"
         ),
+        (Some(slowest), true) => {
+            // 100 - 99.9 is no 0.1 in binary.
+            let slower = ((100.0 - percent) * 1e6).round() / 1e6;
+            format!(
+                "implausible: it is below half of the mean ({mean} or more), so the slowest \
+                 {slower} % of requests would have to take {slowest} on average"
+            )
+        }
     }
+}
+
+fn beyond_disks(value: f64) -> &'static str {
+    if value < 0.0 { "cannot be" } else { "is implausible: no disk has it" }
 }
 
 fn with_unit(value: f64, unit: &str) -> String {

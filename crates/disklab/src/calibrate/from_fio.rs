@@ -64,8 +64,8 @@ struct DriveResults {
     points: Vec<MatrixPoint>,
     /// Files that could not be read, each with the reason.
     unreadable: Vec<String>,
-    /// Points whose numbers cannot be true together, each with the contradiction.
-    impossible: Vec<String>,
+    /// Points whose numbers are doubtful, each with the reason.
+    doubtful: Vec<String>,
 }
 
 impl FromFioArgs {
@@ -105,17 +105,17 @@ impl FromFioArgs {
         match (&chosen[..], &self.drive) {
             ([drive], _) => {
                 let points = found.drives.swap_remove(*drive).unwrap_or_default();
-                let impossible: Vec<String> = points.iter().filter_map(contradiction).collect();
+                let doubtful: Vec<String> = points.iter().filter_map(contradiction).collect();
                 let points: Vec<MatrixPoint> =
                     points.into_iter().filter(|point| point.doubts.is_empty()).collect();
                 if points.is_empty() {
                     return Err(mistaken!(
                         "no results of {drive} can be used for the fit: {}",
-                        points_such_as(&impossible)
+                        points_such_as(&doubtful)
                     ));
                 }
                 let (drive, unreadable) = ((*drive).clone(), found.passed_over);
-                Ok(DriveResults { drive, points, unreadable, impossible })
+                Ok(DriveResults { drive, points, unreadable, doubtful })
             }
             ([], Some(drive)) if !drives.is_empty() => {
                 let known = drives.iter().map(String::as_str);
@@ -259,7 +259,7 @@ pub fn fitted(
     screen: &Screen,
 ) -> Result<FittedDevice, Failure> {
     let lab = Home::open()?.lab;
-    let DriveResults { drive, points, unreadable, impossible } = args.results(path)?;
+    let DriveResults { drive, points, unreadable, doubtful } = args.results(path)?;
     let name = name.unwrap_or(&drive);
     let (start, stated) = args.start(name, like, &lab)?;
     let family = lab.devices.get(like).map_or("", |device| device.model.family());
@@ -288,8 +288,8 @@ pub fn fitted(
     }));
     let mut warnings: Vec<String> =
         unreadable.iter().map(|reason| format!("skipped: {reason}")).collect();
-    if !impossible.is_empty() {
-        warnings.push(format!("skipped: {}", points_such_as(&impossible)));
+    if !doubtful.is_empty() {
+        warnings.push(format!("skipped: {}", points_such_as(&doubtful)));
     }
     warnings.extend(does_not_describe(&fit));
     for warning in &warnings {
@@ -299,7 +299,7 @@ pub fn fitted(
     let mut head = head(&drive, path, &points, like);
     head.extend(warnings);
     head.extend(found.remarks.iter().cloned());
-    let passed_over = [unreadable, impossible].concat();
+    let passed_over = [unreadable, doubtful].concat();
     let document = json!({
         "drive": drive, "like": like, "points": points.len(), "passed_over": passed_over,
         "not_determined": fit.numbers.iter().filter_map(|number| {

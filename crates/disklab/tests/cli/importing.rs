@@ -100,7 +100,7 @@ fn rows_that_cannot_be_true_are_kept_and_left_out() {
     );
     let pattern = "{scheduler}/rand-{seed}.json";
     let import = run(here.path(), &["import", "results", "--cell", pattern, "--out", "theirs"]);
-    assert!(import.out.contains("1 row cannot be true, 0 without a result"), "{}", import.out);
+    assert!(import.out.contains("1 row doubtful, 0 without a result"), "{}", import.out);
     let trials = |more: &[&str]| {
         let arguments =
             [&["compare", "./theirs", "--baseline", "scheduler=none", "--json"], more].concat();
@@ -113,6 +113,30 @@ fn rows_that_cannot_be_true_are_kept_and_left_out() {
     assert!(record.out.contains(said), "{}", record.out);
 }
 
+/// A percentile that only a bound rejects is not said to be impossible.
+#[test]
+fn implausible_rows_are_counted_by_themselves() {
+    let here = tempfile::tempdir().expect("a folder");
+    let rows = "policy,seed,iops,mean_ms,p99_ms\na,1,700,45.5,9\na,2,700,45.5,150\n\
+                b,1,700,-1,150\nb,2,700,45.5,150\n";
+    fs::write(here.path().join("t.csv"), rows).expect("a file");
+    let audit = run(here.path(), &["audit", "t.csv"]);
+    assert_eq!(audit.status, Some(1), "{}", audit.err);
+    for part in [
+        "p99 of 9 ms is implausible: it is below half of the mean (45.5 ms or more)",
+        "  a: 0 of 2 rows cannot be true, 1 implausible\n",
+        "  b: 1 of 2 rows cannot be true\n",
+        "\n1 of 4 rows cannot be true, 1 implausible\n",
+    ] {
+        assert!(audit.out.contains(part), "{part}: {}", audit.out);
+    }
+    let document = json(here.path(), &["audit", "t.csv", "--json"]);
+    assert_eq!((&document["cannot_be_true"], &document["implausible"]), (&1.into(), &1.into()));
+    assert_eq!(document["audited"][0]["doubts"][0]["plausible_from"], 22_750_000.0);
+    let import = run(here.path(), &["import", "t.csv", "--out", "t"]);
+    assert!(import.out.contains("\n2 rows doubtful, 0 without a result"), "{}", import.out);
+}
+
 #[test]
 fn a_published_table() {
     let here = tempfile::tempdir().expect("a folder");
@@ -123,9 +147,9 @@ fn a_published_table() {
         serde_json::from_str(&run(here.path(), &["audit", "table.csv", "--json"]).out)
             .expect("JSON");
     let groups = serde_json::json!([
-        ["kakra-run2", { "rows": 30, "cannot_be_true": 1, "without_result": 1 }],
-        ["forza-2025-05-04", { "rows": 30, "cannot_be_true": 15, "without_result": 0 }],
-        ["forza-2025-05-08", { "rows": 120, "cannot_be_true": 87, "without_result": 0 }],
+        ["kakra-run2", { "rows": 30, "cannot_be_true": 1, "implausible": 0, "without_result": 1 }],
+        ["forza-2025-05-04", { "rows": 30, "cannot_be_true": 15, "implausible": 0, "without_result": 0 }],
+        ["forza-2025-05-08", { "rows": 120, "cannot_be_true": 87, "implausible": 0, "without_result": 0 }],
     ]);
     assert_eq!(audit["by"]["groups"], groups, "{audit}");
     let import = run(here.path(), &["import", "table.csv", "--out", "table"]);
