@@ -146,10 +146,17 @@ fn a_published_table() {
     let audit: Value =
         serde_json::from_str(&run(here.path(), &["audit", "table.csv", "--json"]).out)
             .expect("JSON");
+    let group = |source: &str, rows: u32, cannot_be_true: u32, without_result: u32| {
+        let counts = serde_json::json!({
+            "rows": rows, "cannot_be_true": cannot_be_true, "implausible": 0,
+            "without_result": without_result,
+        });
+        serde_json::json!([source, counts])
+    };
     let groups = serde_json::json!([
-        ["kakra-run2", { "rows": 30, "cannot_be_true": 1, "implausible": 0, "without_result": 1 }],
-        ["forza-2025-05-04", { "rows": 30, "cannot_be_true": 15, "implausible": 0, "without_result": 0 }],
-        ["forza-2025-05-08", { "rows": 120, "cannot_be_true": 87, "implausible": 0, "without_result": 0 }],
+        group("kakra-run2", 30, 1, 1),
+        group("forza-2025-05-04", 30, 15, 0),
+        group("forza-2025-05-08", 120, 87, 0),
     ]);
     assert_eq!(audit["by"]["groups"], groups, "{audit}");
     let import = run(here.path(), &["import", "table.csv", "--out", "table"]);
