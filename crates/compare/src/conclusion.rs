@@ -212,8 +212,9 @@ impl MoreSeeds {
         };
         let half =
             if half < seeds { format!(", and {half} seeds half of these") } else { String::new() };
+        let each = if self.verdicts.0 == 1 { "" } else { " for each verdict" };
         format!(
-            "{head}. {seeds} seeds would decide {what}{half}, each with a chance of {:.0} %, if \
+            "{head}. {seeds} seeds would decide {what}{half}, with a chance of {:.0} %{each}, if \
              effects and spreads are as measured",
             disklab_stats::PLANNED_POWER * 100.0
         )
@@ -350,13 +351,14 @@ mod tests {
         assert_eq!(more_seeds(&[cell("one", 3.0, Verdict::Better)], &[]), None);
         assert_eq!(
             said(&[Some(14)]).unwrap(),
-            "1 verdict on IOPS is undecided. 14 seeds would decide it, each with a chance of 80 %, \
+            "1 verdict on IOPS is undecided. 14 seeds would decide it, with a chance of 80 %, \
              if effects and spreads are as measured"
         );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
             "4 verdicts on IOPS are undecided. 140 seeds would decide 2 of them, and 9 seeds half \
-             of these, each with a chance of 80 %, if effects and spreads are as measured"
+             of these, with a chance of 80 % for each verdict, if effects and spreads are as \
+             measured"
         );
         let few = Comparison { seeds_at_least: true, ..open(Some(6)) };
         assert_eq!(few.seeds_in_words().unwrap(), "at least 6 seeds");

@@ -41,8 +41,8 @@ pub fn served_otherwise(matched: &MatchedTrials) -> Option<String> {
         // On a machine's own disks, no two runs have the same trace.
         return (in_virtual_time && other > 0).then(|| {
             format!(
-                "the disks had other requests in {other} of {all}, and about the same shares of \
-                 the reads"
+                "the disks got other requests than the baseline's in {other} of {all}, with about \
+                 the same shares of the reads"
             )
         });
     };

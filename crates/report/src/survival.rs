@@ -19,8 +19,8 @@ pub fn sentence(record: &Record) -> Option<String> {
     }
     // Older records count the survived cuts only.
     let of = |measure: &Measure| measure.of.unwrap_or(measure.value);
-    let survived: f64 = cuts.iter().map(|(_, measure)| measure.value).sum();
     let all: f64 = cuts.iter().map(|(_, measure)| of(measure)).sum();
+    let lost: f64 = cuts.iter().map(|(_, measure)| of(measure) - measure.value).sum();
     let losers: Vec<String> = cuts
         .iter()
         .filter(|(_, measure)| measure.value < of(measure))
@@ -42,8 +42,8 @@ pub fn sentence(record: &Record) -> Option<String> {
     let (named, more) = losers.split_at(losers.len().min(NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     Some(format!(
-        "After {survived} of {cuts} in {trials}, all fsynced data was found; some was lost in \
-         {}{more} (`disklab show {} TRIAL` lists it){unknown}",
+        "After {lost} of {cuts} in {trials}, fsynced data was missing: in {}{more} (`disklab show {} \
+         TRIAL` lists it){unknown}",
         listed(named),
         in_shell(&record_name(record))
     ))
