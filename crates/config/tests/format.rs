@@ -7,8 +7,8 @@ use std::path::Path;
 use disklab_config::background::Workloads;
 use disklab_config::member::Devices;
 use disklab_config::read::{TomlReader, TomlTable};
-use disklab_config::{Array, Background, Device, Kernel, Lab, Policy, Suite, Workload};
-use disklab_testkit::format::compare;
+use disklab_config::{Array, Background, Device, Kernel, Lab, Layout, Policy, Suite, Workload};
+use disklab_testkit::format::{compare, rows};
 
 const DISKS: [&str; 4] = [
     r#"summary = "a hard disk"
@@ -254,6 +254,22 @@ fn format_has_the_keys_of_arrays() {
     let devices: Devices =
         lab.devices.into_iter().map(|(name, device)| (name, Some(device))).collect();
     assert_documented("arrays", &[ARRAY], |table| Array::read("a", table, &devices));
+}
+
+/// Checks that every join in FORMAT can be made, and that FORMAT has all joins but the many with
+/// metadata in another profile.
+#[test]
+fn format_has_the_joins() {
+    let rows = rows("### `arrays/*.toml`").into_iter().filter(|row| row.head == "`join`");
+    let documented: Vec<&str> = rows.flat_map(|row| row.keys().collect::<Vec<_>>()).collect();
+    for name in &documented {
+        name.parse::<Layout>().expect("a join of docs/FORMAT.md");
+    }
+    let said = "zzzzzzzzzzzzzzzz".parse::<Layout>().expect_err("no join");
+    let (_, known) = said.split_once("known: ").expect("all joins");
+    for name in known.split(", ").filter(|name| !name.contains("-metadata-")) {
+        assert!(documented.contains(&name), "FORMAT lacks the join {name}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use disklab_report::chart::Provenance;
 use disklab_report::{Records, ReportOptions, ReportSource, markdown, numbers, page, pictures};
+use disklab_testkit::format::{FormatRow, rows};
 
 use super::synthetic::write_record;
 use super::{between, html, with_source};
@@ -95,6 +96,9 @@ fn numbers_are_a_file_of_their_own() {
     let place = written(&[("array", &["a,b"]), WORKLOADS, POLICIES], 4);
     let csv = with_source(place.path(), numbers::csv);
     assert!(csv.starts_with(&numbers::csv_begin()));
+    let rows = rows("### A report's table");
+    let documented: Vec<&str> = rows.iter().flat_map(FormatRow::keys).collect();
+    assert_eq!(documented.join(","), numbers::csv_begin(), "docs/FORMAT.md");
     let lines: Vec<&str> = csv.lines().collect();
     let metrics = 5;
     assert_eq!(lines.len(), 1 + metrics * 2 * 4);
