@@ -191,6 +191,6 @@ mod tests {
         assert!(find().contains("not a git repository"));
         let tarball = KernelSource::Tarball { path: tree.join("a.tar"), sha256: None };
         let told = Overlap::find(&tarball, &share, Btrfs::Untouched).unwrap().unwrap().to_string();
-        assert!(told.contains("not known") && told.contains("tarball"), "{told}");
+        assert!(told.contains("it is unknown") && told.contains("tarball"), "{told}");
     }
 }

@@ -327,7 +327,7 @@ mod tests {
         );
         let text = reason(&[begun], &End::Silent(Duration::from_secs(60)));
         assert!(
-            text.starts_with("phase loop: the guest hangs") && text.contains("comes to no limit"),
+            text.starts_with("phase loop: the guest hangs") && text.contains("reaches no limit"),
             "{text}"
         );
     }
