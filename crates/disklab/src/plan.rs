@@ -236,9 +236,9 @@ impl SuitePlan {
         let seeds = words::count(question.suite.seeds().count() as usize, "seed");
         writeln!(
             out,
-            "{} ({} of {seeds}), {}{} of virtual time",
+            "{} ({}, {seeds} each), {}{} of virtual time",
             words::count(self.trials.len(), "trial"),
-            words::count(self.cells.len(), "cell"),
+            words::count(self.cells.len(), "combination"),
             // A start-up may end long before its limit.
             if question.trials.iter().any(|trial| trial.workload.startup().is_some()) {
                 "at most "

@@ -42,8 +42,8 @@ pub fn sentence(record: &Record) -> Option<String> {
     let (named, more) = losers.split_at(losers.len().min(NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     Some(format!(
-        "After {lost} of {cuts} in {trials}, fsynced data was missing: in {}{more} (`disklab show {} \
-         TRIAL` lists it){unknown}",
+        "After {lost} of {cuts} in {trials}, fsynced data was missing: in {}{more} (`disklab show \
+         {} TRIAL` lists it){unknown}",
         listed(named),
         in_shell(&record_name(record))
     ))
