@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use disklab_config::Lab;
 use disklab_results::Spread;
+use disklab_units::prose::count;
 use itertools::Itertools;
 
 use super::axes::CellPlace;
@@ -30,7 +31,13 @@ struct Compared<'a> {
     lacking: bool,
 }
 
-pub fn section(lab: &Lab, merged: &Merged, published: &Published) -> String {
+/// The text about the orders, and the verdicts of all pairs with published numbers.
+pub struct Agreement {
+    pub text: String,
+    pub published: Counts,
+}
+
+pub fn section(lab: &Lab, merged: &Merged, published: &Published) -> Agreement {
     let policies = merged.plain_policies();
     let mut rows = Vec::new();
     let mut total = Counts::default();
@@ -74,19 +81,21 @@ pub fn section(lab: &Lab, merged: &Merged, published: &Published) -> String {
     let mut head =
         ["array", "background", "jobs", "test", "published by"].map(str::to_owned).to_vec();
     head.extend(VERDICTS.map(|(_, name)| name.to_owned()));
-    if rows.is_empty() {
-        return format!("No cell of these records has been published.\n\n{text}");
-    }
-    format!("{}{text}", super::words::table(&head, 5, &rows))
+    let table = if rows.is_empty() {
+        "No cell of these records has been published.\n\n".to_owned()
+    } else {
+        super::words::table(&head, 5, &rows)
+    };
+    Agreement { text: format!("{table}{text}"), published: total }
 }
 
 pub fn heading(place: &CellPlace) -> String {
-    let background = match place.background.as_str() {
-        "none" => "no background".to_owned(),
-        name => format!("{name} beside it"),
-    };
-    let noun = if place.jobs == 1 { "job" } else { "jobs" };
-    format!("{}, {background}, {} {noun}", place.array, place.jobs)
+    let jobs = count(place.jobs as usize, "job");
+    format!("{}, {}, {jobs}", place.array, background(&place.background))
+}
+
+pub fn background(name: &str) -> String {
+    if name == "none" { "no background".to_owned() } else { format!("beside {name}") }
 }
 
 fn summary_row(place: &CellPlace, source: &str, counts: Counts) -> Vec<String> {
@@ -158,7 +167,7 @@ fn cell(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> S
     for compared in compared {
         let _ = write!(text, "; {} {}", compared.source, compared.theirs);
         if compared.lacking {
-            text.push_str(" (it has no others)");
+            text.push_str(" (no other policy is published)");
         }
     }
     text.push_str(".\n");
@@ -166,7 +175,7 @@ fn cell(lab: &Lab, place: &CellPlace, ours: &[Ours], compared: &[Compared]) -> S
         let pair = |(more, less): &(&Ours, &Ours)| format!("{} > {}", more.0.policy, less.0.policy);
         let pairs = compared.reversed.iter().map(pair).join(", ");
         let source = compared.source;
-        let _ = writeln!(text, "  - Here, but the other way round in {source}: {pairs}.");
+        let _ = writeln!(text, "  - Here {pairs}, and the opposite in {source}.");
     }
     for reason in reasons(lab, place, ours, compared) {
         let _ = writeln!(text, "  - {reason}");

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use disklab_config::Lab;
 use disklab_results::Spread;
 use disklab_units::prose::{digits, listed};
+use itertools::Itertools;
 
 use super::axes::CellPlace;
 use super::kind::{Is, READS};
@@ -18,14 +19,14 @@ const SATA: f64 = 600e6;
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-const NOTHING: &str = "Nothing is published of it.";
+const NOTHING: &str = "Nothing is published about it.";
 
 pub fn section(merged: &Merged, lab: &Lab) -> anyhow::Result<String> {
     let theirs = Published::read(&READS, &merged.arrays)?;
     let first = Published::of_csv(&READS, FIRST_RUN, &merged.arrays)?;
     let mut text = String::from(
-        "The published disks' number, sizes and models are not told. No device or constant here \
-         was tuned to agree with them.\n\n",
+        "The number, sizes and models of the published disks are unknown. No device or constant \
+         here was tuned to agree with their numbers.\n\n",
     );
     for array in &merged.arrays {
         let known = match theirs.array_beside(array) {
@@ -33,10 +34,14 @@ pub fn section(merged: &Merged, lab: &Lab) -> anyhow::Result<String> {
             Some(POOL) => pool(&theirs, &first, cached(lab, array)),
             Some("ssd-raid10") => solid_state(&theirs),
             Some(_) => None,
-            None => Some(format!("The published pool is set beside {POOL}.")),
+            None => Some(format!("The published pool is compared with {POOL}.")),
         };
         let known = known.unwrap_or_else(|| NOTHING.to_owned());
-        let _ = writeln!(text, "- **{array}**: ours is {}. {known}", disks(merged, lab, array));
+        let _ = writeln!(
+            text,
+            "- **{array}**: the array here has {}. {known}",
+            disks(merged, lab, array)
+        );
     }
     text.push('\n');
     Ok(text)
@@ -54,7 +59,7 @@ fn disks(merged: &Merged, lab: &Lab, array: &str) -> String {
         .iter()
         .filter(|place| place.array == array)
         .flat_map(|place| merged.policies.iter().flat_map(|policy| merged.samples(place, policy)));
-    let Some((_, sample)) = samples.next() else { return "without a result".to_owned() };
+    let Some((_, sample)) = samples.next() else { return "no result".to_owned() };
     // The cache is the disk after the array's own.
     let (cache, own) = match sample.devices.split_last() {
         Some((cache, own)) if cached(lab, array) => (Some(cache), own),
@@ -89,10 +94,11 @@ fn pair(theirs: &Published) -> Option<String> {
         range("randread-4k-qd32", 4)?,
     );
     Some(format!(
-        "Theirs, called HDD RAID1, cannot be two bare disks: random reads go from {} IOPS at depth \
-         1 to {} at depth 32 and {} with four jobs of it; no two disks that take {} ms for one \
-         read alone do so many at any depth. So ours saturates much earlier, and a policy has the \
-         same two disks to choose from for every read instead of two of many.",
+        "The published array, called HDD RAID1, cannot be two bare disks. Its random reads are {} \
+         IOPS at depth 1, {} at depth 32, and {} with four jobs at depth 32. No two disks that \
+         take {} ms for a single read do so many at any depth. So the array here saturates much \
+         earlier. Here a policy chooses between the same two disks for every read, and there \
+         between two of many.",
         in_words(&one),
         in_words(&many),
         in_words(&jobs),
@@ -106,9 +112,9 @@ fn solid_state(theirs: &Published) -> Option<String> {
     })?;
     let gib = |iops: f64| digits(iops * MIB / GIB);
     Some(format!(
-        "Theirs are SSDs of unknown number and model: sequential reads of 1 MiB come at {} IOPS, \
-         {} to {} GiB/s; four SATA links carry {}. Ours are SATA SSDs, and the processor takes no \
-         time here.",
+        "The published SSDs are of unknown number and model. Their sequential reads of 1 MiB are \
+         {} IOPS, which is {} to {} GiB/s. Four SATA links carry {} GiB/s. The SSDs here are SATA \
+         SSDs, and the processor takes no time here.",
         in_words(&reads),
         gib(reads.min),
         gib(reads.max),
@@ -129,19 +135,19 @@ fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
         .filter_map(|row| Some((row, mean(row)?)))
         .min_by(|one, other| one.1.total_cmp(&other.1))?;
     let ours = if cached {
-        "Ours has a real bcache; how large theirs is, how it writes and how warm it was is not \
-         told."
+        "The pool here has a real bcache. The size and the write mode of the published cache \
+         are unknown, and so is what it held before the runs."
     } else {
-        "Ours has no cache."
+        "The pool here has no cache."
     };
     Some(format!(
-        "Theirs is a pool of unequal hard disks behind bcache, an SSD that answers part of the \
-         reads (one at a time, they take {mean} ms on average with `{}`, which no hard disk does). \
-         {ours} {} The gist's script measures each policy once, in one order, `pid` first and \
-         `queue` last, and fio's random reads have the same offsets in each run unless it is told \
-         otherwise (`randrepeat`). So a later policy may have found in the cache what an earlier \
-         one had read: this is inferred from the script, and how much it made is not known. Here \
-         every trial starts from the same prepared disks.",
+        "The published pool consists of unequal hard disks behind bcache, an SSD that answers part \
+         of the reads. Single reads take {mean} ms on average with `{}`, which no hard disk does. \
+         {ours} The gist's script measures each policy once and in one order: `pid` is first, and \
+         `queue` is last. Unless `randrepeat` is off, fio's random reads have the same offsets in \
+         each run. So a later policy may have found blocks in the cache that an earlier one had \
+         read. This is inferred from the script, and the size of the effect is unknown. Here every \
+         trial starts from the same prepared disks.{}",
         fastest.policy,
         two_runs(theirs, first)
     ))
@@ -182,9 +188,9 @@ fn two_runs(theirs: &Published, first: &Published) -> String {
         return String::new();
     }
     format!(
-        "Their author tells of two runs, between which the policies may have changed. Of the same \
-         policy the better run has {}.",
-        listed(&ranges)
+        " The author reports two runs, between which the policies may have changed. For the same \
+         policy, the better run has\n{}",
+        ranges.iter().map(|range| format!("  - {range}")).join("\n")
     )
 }
 
@@ -224,11 +230,11 @@ mod tests {
         );
         told(
             solid_state(&theirs),
-            &["2594 to 5880 IOPS", "2.53 to 5.74 GiB/s", "links carry 2.24."],
+            &["2594 to 5880 IOPS", "2.53 to 5.74 GiB/s", "links carry 2.24 GiB/s."],
         );
         told(
             pool(&theirs, &first, false),
-            &["0.8 ms on average with `queue`", "Ours has no cache."],
+            &["0.8 ms on average with `queue`", "The pool here has no cache."],
         );
         // 94 and 65, 161 and 241, 412 and 649, 561 and 702; 763 and 537, 540 and 1180, 1196 and
         // 1706, 1928 and 2477.

@@ -7,7 +7,7 @@
 
 use disklab_config::Lab;
 use disklab_results::Sample;
-use disklab_units::prose::{digits, listed};
+use disklab_units::prose::digits;
 use std::fmt::Write;
 
 use super::axes::CellPlace;
@@ -26,18 +26,24 @@ const PART: f64 = 0.05;
 /// The rules, in words.
 pub fn rules() -> String {
     format!(
-        "IOPS are the disks at work at a time (the sum of their utilisations) times what a disk at \
-         work does in a second. Of two policies' difference, the factor with two thirds of it (in \
-         logarithms) is told as the cause; both, where each has a quarter. What goes with it is \
-         told where it differs by a factor of {FACTOR} (shares of requests: by {} % of all), in \
-         the direction that helps: shares of reads and changes of disk for the first factor; for \
-         the second, the part of the reads that a cache serves, reads sent to disks that serve \
-         faster, the distance between a disk's requests (disks that turn), its sequential \
-         arrivals, its depth; beside a background, the shortest queue of the disks with a tenth of \
-         the reads or more; and what is read beside fio. In an array with a cache, shares of reads \
-         and changes of disk are not a policy's alone, and are not told. Each statement holds in \
-         every seed; its numbers are those of the seed with the median ratio. Where no rule fits, \
-         none is told.",
+        "The lists also have causes. IOPS are the number of disks at work at a time (the sum of \
+         their utilisations) times the rate of a disk at work. These rules decide which causes are \
+         named:\n\n\
+         - A factor is the cause if it makes up two thirds of the difference between two policies, \
+         in logarithms. If each of the two factors makes up at least a quarter, both are causes.\n\
+         - Other numbers are named beside a factor if they differ by a factor of {FACTOR} in the \
+         direction that helps. Shares of requests are named if they differ by {} % of all.\n\
+         - Beside the number of disks at work, these are the shares of reads and the changes of \
+         disk.\n\
+         - Beside the rate of a disk at work, these are its depth, its sequential arrivals, and the \
+         distance between its requests (on disks that turn). These are also reads that are sent to \
+         faster disks, the part of the reads that a cache serves, and the reads of others than \
+         fio. If there is a background, the shortest queue of the disks with a tenth of the reads \
+         or more is one too.\n\
+         - If an array has a cache, shares of reads and changes of disk do not depend on the \
+         policy alone, and are not named.\n\
+         - Each statement holds in every seed. Its numbers are those of the seed with the median \
+         ratio. If no rule fits, no cause is named.\n",
         100.0 * PART
     )
 }
@@ -89,7 +95,7 @@ pub fn why(lab: &Lab, place: &CellPlace, more: &Side, less: &Side) -> String {
     }
     pairs.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
     let Some(&middle) = pairs.get(pairs.len().saturating_sub(1) / 2) else {
-        return "No seed has run with both.".to_owned();
+        return "No seed has run with both policies.".to_owned();
     };
     let comparison = Comparison {
         more: more.policy,
@@ -101,12 +107,7 @@ pub fn why(lab: &Lab, place: &CellPlace, more: &Side, less: &Side) -> String {
         background: place.background != "none",
     };
     let times = digits(middle.ratio());
-    format!(
-        "{} does {times} times the IOPS of {}. {}",
-        more.policy,
-        less.policy,
-        comparison.cause()
-    )
+    format!("{} has {times} times the IOPS of {}. {}", more.policy, less.policy, comparison.cause())
 }
 
 impl Comparison<'_> {
@@ -130,7 +131,7 @@ impl Comparison<'_> {
         } else if self.always(|pair| pair.of_disks() <= 1.0 - MOST) {
             format!("A disk at work {}.", self.rate())
         } else if self.always(|pair| (SOME..=1.0 - SOME).contains(&pair.of_disks())) {
-            format!("{}; a disk at work {}.", self.disks(), self.rate())
+            format!("{}. A disk at work {}.", self.disks(), self.rate())
         } else {
             NONE.to_owned()
         }
@@ -141,7 +142,7 @@ impl Comparison<'_> {
         let work = |sample| digits(facts::at_work(sample));
         let Pair { more, less } = self.middle;
         let mut text = format!(
-            "{} disks are at work at a time with {}, {} with {}",
+            "{} disks are at work at a time with {}, and {} with {}",
             work(more),
             self.more,
             work(less),
@@ -156,7 +157,7 @@ impl Comparison<'_> {
         {
             let _ = write!(
                 text,
-                ": {} sends {} % of the reads to one disk ({}), {} no more than {} % to any",
+                ". {} sends {} % of the reads to one disk ({}), and {} sends at most {} % to any",
                 self.less,
                 percent(less.1),
                 less.0,
@@ -168,7 +169,9 @@ impl Comparison<'_> {
         {
             let _ = write!(
                 text,
-                ": {} % of its reads go to another disk than the read before, {} % with {}",
+                ". With {}, {} % of the reads go to another disk than the read before, and {} % \
+                 with {}",
+                self.more,
                 percent(more),
                 percent(less),
                 self.less
@@ -187,9 +190,9 @@ impl Comparison<'_> {
         );
         let causes = self.causes_of_rate();
         if causes.is_empty() {
-            format!("{text}, and the record shows no single cause of that")
+            format!("{text}. The record shows no single cause of this")
         } else {
-            format!("{text}; what goes with it: {}", listed(&causes))
+            format!("{text}. At the same time, {}", causes.join("; "))
         }
     }
 
@@ -211,14 +214,14 @@ impl Comparison<'_> {
         let slower = self.less;
         let cache = self.sentence(more_first(facts::cache_share), by_part, |more, less| {
             let (more, less) = (percent(more), percent(less));
-            format!("the cache serves {more} % of its reads, {less} % of {slower}'s")
+            format!("the cache serves {more} % of the reads, and {less} % with {slower}")
         });
         let service = |Pair { more, less }: &Pair| {
             Some((facts::service_of_shares(less, less)?, facts::service_of_shares(more, less)?))
         };
         let faster_disks = self.sentence(service, by_factor, |slow, fast| {
             let factor = digits(slow / fast);
-            format!("its reads go to disks that serve {factor} times as fast")
+            format!("the reads go to disks that serve {factor} times as fast as with {slower}")
         });
         let turned = |sample: &Sample| facts::distance_turned(sample, self.lab);
         let distances = |pair: &Pair| Some((turned(pair.less)?, turned(pair.more)?));
@@ -229,20 +232,20 @@ impl Comparison<'_> {
         let sequential = self.sentence(more_first(facts::sequential), by_part, |more, less| {
             let (more, less) = (percent(more), percent(less));
             format!(
-                "{more} % of its requests follow the one before at their disk, {less} % of \
-                 {slower}'s"
+                "{more} % of the requests follow the one before at their disk, and {less} % with \
+                 {slower}"
             )
         });
         let depth = self.sentence(more_first(facts::depth_at_work), by_factor, |more, less| {
             let (more, less) = (digits(more), digits(less));
-            format!("a disk at work has {more} requests at a time, {less} with {slower}")
+            format!("a disk at work has {more} requests at a time, and {less} with {slower}")
         });
         // A background's requests are at the disks too, and fio's requests wait behind them.
         let queue = self.sentence(less_first(facts::shortest_queue), by_factor, |less, more| {
             let (less, more) = (digits(less), digits(more));
             format!(
-                "of the disks with a tenth of the reads or more, one has only {more} requests at a \
-                 time, with {slower} {less}"
+                "the shortest queue of the disks with a tenth of the reads or more has {more} \
+                 requests, and {less} with {slower}"
             )
         });
         // A background that reads little compared with fio is not mentioned.
@@ -252,7 +255,7 @@ impl Comparison<'_> {
         };
         let beside = self.sentence(less_first(facts::beside), by_factor, |less, more| {
             let (less, more) = (digits(less / 1e6), digits(more / 1e6));
-            format!("{less} MB/s are read beside fio with {slower}, {more} with {}", self.more)
+            format!("others than fio read {more} MB/s, and {less} MB/s with {slower}")
         });
         [
             cache.filter(|_| self.cached),
@@ -303,9 +306,9 @@ pub fn why_none(sides: &[Side]) -> String {
     let at_work =
         if least_text == most_text { least_text } else { format!("{least_text} to {most_text}") };
     let text = if least >= 0.9 && most <= 1.1 {
-        format!("One disk is at work at a time with each ({at_work} on average)")
+        format!("With each, one disk is at work at a time ({at_work} on average)")
     } else if idlest >= 0.9 {
-        format!("Every disk is busy {} % of the time at least with each", percent(idlest))
+        format!("With each, every disk is busy at least {} % of the time", percent(idlest))
     } else {
         format!("{at_work} disks are at work at a time")
     };

@@ -19,24 +19,35 @@ const GIST: &str = "https://gist.github.com/kakra/ce99896e5915f9b26d13c5637f56ff
 pub fn asked(kind: &Kind) -> String {
     let what = match kind.name {
         "read-policy" => {
-            "with 4 KiB random reads at depth 1 and 32 and 1 MiB sequential reads at depth 16, by \
-             one job and by four, alone and beside a defragmentation"
+            "They measure 4 KiB random reads at depths 1 and 32, and 1 MiB sequential reads at \
+             depth 16. Each is measured with one job and with four, alone and beside a \
+             defragmentation."
         }
         _ => {
-            "with random and sequential reads and writes; half and half as its comments published \
-             them, and 70 % reads as they ask for"
+            "They measure random and sequential reads and writes. The comments publish a mix of \
+             half reads and half writes, and ask for a mix with 70 % reads."
         }
     };
     format!(
         "A [gist of kakra's]({GIST}) and its comments ask which btrfs read policy serves which \
-         disks, {what}. They compare five policies, three of which (`latency`, `latency-rr`, \
-         `queue`) are in no mainline kernel. Here the same is asked of a real kernel on modelled \
-         disks ([what that is worth](../VALIDITY.md)); the published numbers stand beside ours.\n\n"
+         disks. {what} They compare five policies. Three of these (`latency`, `latency-rr`, \
+         `queue`) are in no mainline kernel. The records of this page measure the same loads on a \
+         real kernel with modelled disks ([how far that holds](../VALIDITY.md)). The tables have \
+         the published numbers beside those from here.\n\n"
     )
 }
 
 pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
-    let mut text = String::new();
+    let names = (0..records.len()).map(place).join(" ");
+    let mut text = String::from(
+        "These commands make the records and this page. All sentences of the page are made from \
+         the records.\n\n",
+    );
+    for (index, record) in records.iter().enumerate() {
+        let command = run_command(&record.manifest().suite, &[], &place(index));
+        let _ = writeln!(text, "    {command}");
+    }
+    let _ = writeln!(text, "    cargo xtask results {} {names}\n", kind.name);
     for (index, record) in records.iter().enumerate() {
         let manifest = record.manifest();
         let suite: toml::Table = toml::from_str(manifest.suite.text()).unwrap_or_default();
@@ -44,10 +55,9 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
             if records.len() == 1 { "Record".to_owned() } else { format!("Record {}", index + 1) };
         let _ = writeln!(
             text,
-            "- {name}: suite {} (SHA-256 {}), made by {}",
+            "- {name}: suite {} (SHA-256 {})",
             code(&manifest.suite.name),
-            short(manifest.suite.sha256()),
-            code(&run_command(&manifest.suite, &[], &place(index)))
+            short(manifest.suite.sha256())
         );
         for kernel in &manifest.kernels {
             let _ = writeln!(
@@ -72,8 +82,9 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
     if merged.twice > 0 {
         let _ = writeln!(
             text,
-            "- {} in two records; the one named first counts, unless only the other has a result.",
-            count(merged.twice, "trial")
+            "- Trials in two records: {}. The record named first counts, unless only the other has \
+             a result.",
+            merged.twice
         );
     }
     if let [first, others @ ..] = records {
@@ -90,13 +101,13 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
             );
         }
     }
-    let names = (0..records.len()).map(place).join(" ");
-    let _ = writeln!(text, "- This page: `cargo xtask results {} {names}`\n", kind.name);
-    text.push_str(
-        "All times are virtual: the disks' and the timers', none of the processor. Each number is \
-         the median over the seeds, with their range in parentheses where it is more than ",
+    let _ = write!(
+        text,
+        "\nAll times are virtual: they contain the time of the disks and timers, and none of the \
+         processor. Each number is the median over the seeds. The range of the seeds is in \
+         parentheses if it is more than {} %. The best number of each test is bold.\n\n",
+        100.0 * RANGE
     );
-    let _ = write!(text, "{} %; the best of each test is bold.\n\n", 100.0 * RANGE);
     text
 }
 
@@ -160,9 +171,9 @@ fn minutes(time: Nanos) -> String {
 
 pub fn broken(published: &Published) -> String {
     let mut text = format!(
-        "IOPS times mean latency are the requests in flight, which fio keeps at depth times jobs. \
-         Rows where the two differ by more than {} % are marked {}; their latencies are neither \
-         compared nor bold.\n\n",
+        "IOPS times mean latency is the number of requests in flight. fio keeps this number at \
+         depth times jobs. Rows in which the two differ by more than {} % are marked {}. Their \
+         latencies are neither compared nor bold.\n\n",
         100.0 * LITTLE,
         super::tables::BROKEN
     );

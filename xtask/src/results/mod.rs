@@ -4,6 +4,7 @@
 //! The same records make the same bytes.
 
 mod agreement;
+mod answer;
 mod arrays;
 mod audit;
 mod axes;
@@ -81,27 +82,22 @@ fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
     let merged = Merged::new(records)?;
     check_lab(lab, &merged)?;
     let published = Published::read(kind, &merged.arrays)?;
-    let mut page = format!(
-        "# {}\n\nMade by a command from records; every sentence below is the command's.\n\n",
-        kind.title
-    );
+    let agreement = agreement::section(lab, &merged, &published);
+    let mut page = format!("# {}\n\n{}", kind.title, answer::section(&merged, agreement.published));
     let mut section = |title: &str, text: &str| {
         let _ = write!(page, "## {title}\n\n{text}");
     };
-    section("What was asked", &head::asked(kind));
-    section("Conditions", &head::conditions(kind, records, &merged));
-    section("The arrays, and theirs", &arrays::section(&merged, lab)?);
+    section("Commands and conditions", &head::conditions(kind, records, &merged));
+    section("The question", &head::asked(kind));
+    section("The arrays here and the published ones", &arrays::section(&merged, lab)?);
     section("Published rows that contradict themselves", &head::broken(&published));
     let tables = grouped(&merged, |places| {
         let table = tables::table(kind, &merged, &published, places);
         table + &notes::not_ok(&merged, places, &merged.plain_policies())
     });
     section("Results", &tables);
-    section(
-        "Which orders agree",
-        &format!("{}{}", agreed(), agreement::section(lab, &merged, &published)),
-    );
-    section("What the disks saw", &disks_saw(lab, &merged));
+    section("Orders and their causes", &format!("{}{}", agreed(), agreement.text));
+    section("Work of the disks", &disks_saw(lab, &merged));
     section("Sensitivity to parameters", &sensitivity::section(&merged));
     section("Remarks", &notes::remarks(&merged));
     Ok(page)
@@ -150,10 +146,11 @@ fn grouped(merged: &Merged, text: impl Fn(&[CellPlace]) -> String) -> String {
 
 fn agreed() -> String {
     format!(
-        "Pairs of policies by IOPS (reads and writes together). It is a tie where two differ by \
-         less than {} % of the greater or, here, where the ranges of their seeds overlap. A \
-         published number is one run. In the lists below `>` is more, `=` a tie of neighbours; the \
-         ends of such a row may differ.\n\n{}\n\n",
+        "The table counts pairs of policies, compared by IOPS (reads and writes together). Two \
+         policies tie if their IOPS differ by less than {} % of the greater. Here they also tie if \
+         the ranges of their seeds overlap. A published number is one run.\n\nIn the lists below \
+         the table, `>` means more IOPS, and `=` means a tie between neighbours. The first and the \
+         last policy of a row of ties may differ.\n\n{}\n",
         100.0 * orders::TIE,
         causes::rules()
     )
@@ -161,13 +158,15 @@ fn agreed() -> String {
 
 fn disks_saw(lab: &Lab, merged: &Merged) -> String {
     let mut text = String::from(
-        "Of the trial with the median IOPS, background and filesystem included. Disks at work: the \
-         sum of utilisations. Distance: from the end of a request to the beginning of the next at \
-         the same disk, on average. Checkpoints: how many times a disk long passed over was tried \
-         again. Reads of each disk: in the order of the disks.",
+        "These numbers are those of the trial with the median IOPS. They include the requests of \
+         the background and of the filesystem.\n\n- *Disks at work* is the sum of the disks' \
+         utilisations.\n- *Distance* is the mean distance from the end of a request to the \
+         beginning of the next one at the same disk.\n- *Checkpoints* is how many times a policy \
+         tried a disk again that it had passed over for a long time.\n- *Reads of each disk* are \
+         in the order of the disks.",
     );
     if merged.arrays.iter().any(|array| arrays::cached(lab, array)) {
-        text.push_str(" A cache is a disk here, the last of its array.");
+        text.push_str(" A cache is the last disk of its array.");
     }
     text.push_str("\n\n");
     text + &grouped(merged, |places| disks::table(merged, places))

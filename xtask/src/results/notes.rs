@@ -56,7 +56,7 @@ pub fn remarks(merged: &Merged) -> String {
         }
     }
     if kinds.is_empty() {
-        return "No trial has one.\n".to_owned();
+        return "No trial has a remark.\n".to_owned();
     }
     let line = |(kind, (trials, id, remark)): (&String, &(usize, &str, &Remark))| {
         let trials = count(*trials, "trial");

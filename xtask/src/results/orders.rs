@@ -57,6 +57,12 @@ impl Counts {
         }
     }
 
+    /// Returns the number of pairs with a verdict.
+    pub fn of(&self, verdict: Verdict) -> usize {
+        let counts = VERDICTS.iter().zip(&self.0).filter(|((known, _), _)| *known == verdict);
+        counts.map(|(_, count)| count).sum()
+    }
+
     pub fn add_all(&mut self, others: Self) {
         for (count, other) in self.0.iter_mut().zip(others.0) {
             *count += other;

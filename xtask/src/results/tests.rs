@@ -378,7 +378,7 @@ fn what_a_cache_serves_is_told() {
         let place = alone(array);
         causes::why(&lab(), &place, &side("queue", &more), &side("pid", &less))
     };
-    let told = "the cache serves 75 % of its reads, 25 % of pid's";
+    let told = "the cache serves 75 % of the reads, and 25 % with pid";
     assert!(why("hdd-8-mixed-bcache").contains(told), "{}", why("hdd-8-mixed-bcache"));
     assert!(!why("hdd-8-mixed").contains("cache"), "{}", why("hdd-8-mixed"));
 }

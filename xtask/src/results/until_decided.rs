@@ -14,7 +14,6 @@ use disklab_stats::Verdict;
 use disklab_units::prose::{count, digits};
 
 use super::head::run_command;
-use super::words::code;
 
 pub const NAME: &str = "until-decided";
 /// Least number of seeds with which a verdict is possible.
@@ -45,7 +44,7 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
         Ok(compare(&matched, &metrics, rule, interim)?)
     };
     let sequential = Design {
-        name: format!("until decided, looking after {}", listed_numbers(&until.analyses)),
+        name: format!("until decided, analysed after {}", listed_numbers(&until.analyses)),
         trials: ran(decided),
         comparisons: judged(
             decided,
@@ -57,7 +56,8 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     let last = until.analyses.last().copied().unwrap_or(0);
     anyhow::ensure!(
         most >= last,
-        "{}: {most} seeds, and the other looked up to {last}",
+        "{}: it has {most} seeds, and the other record was analysed up to seed {last}; run it with \
+         --seeds {last}",
         fixed.folder().display()
     );
     let mut designs = Vec::new();
@@ -67,13 +67,9 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
         designs.push(Design { name, trials, comparisons: judged(fixed, None, seeds)? });
     }
     let mut page = format!(
-        "# Seeds until it is decided, and a fixed number of them\n\nMade by a command from \
-         records; every sentence below is the command's.\n\n- until decided: {}\n- fixed: {}\n- \
-         this page: `cargo xtask results {NAME} records/decided records/fixed`\n\n| design | \
-         trials | better | worse | same | undecided |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: |\n",
-        code(&run_command(&decided.manifest().suite, &["--until-decided"], "records/decided")),
-        code(&run_command(&fixed.manifest().suite, &[], "records/fixed")),
+        "# Seeds until decided, and a fixed number of seeds\n\n{}\n\n| design | trials | better | \
+         worse | same | undecided |\n| --- | ---: | ---: | ---: | ---: | ---: |\n",
+        answer(&sequential, &designs)
     );
     for design in std::iter::once(&sequential).chain(&designs) {
         let _ = writeln!(
@@ -87,7 +83,15 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
             design.count_of(Verdict::Undecided)
         );
     }
-    let _ = write!(page, "\n{}", conclusion(&sequential, &designs));
+    let _ = write!(
+        page,
+        "\nThese commands make the records and the page; every sentence is made from the \
+         records:\n\n    {}\n    {}\n    cargo xtask results {NAME} records/decided \
+         records/fixed\n\n{}",
+        run_command(&decided.manifest().suite, &["--until-decided"], "records/decided"),
+        run_command(&fixed.manifest().suite, &[], "records/fixed"),
+        caveats(&designs)
+    );
     Ok(page)
 }
 
@@ -104,23 +108,28 @@ impl Design {
     }
 }
 
-fn conclusion(sequential: &Design, designs: &[Design]) -> String {
+/// Returns the answer: the trials of both kinds of design, and the verdicts in which they differ.
+fn answer(sequential: &Design, designs: &[Design]) -> String {
+    let verdicts = count(sequential.comparisons.len(), "verdict");
     let open = sequential.count_of(Verdict::Undecided);
-    let as_good = designs.iter().find(|design| design.count_of(Verdict::Undecided) <= open);
-    let mut text = match as_good {
-        Some(design) => format!(
-            "A fixed design leaves no more verdicts open ({}) with {}: {}. Until decided took {}, \
-             {} % of that. Which number is enough is not known before; who takes the most seeds to \
-             be sure runs {}.\n",
-            design.count_of(Verdict::Undecided),
-            design.name,
-            count(design.trials, "trial"),
-            sequential.trials,
-            digits(100.0 * sequential.trials as f64 / design.trials as f64),
-            count(designs.last().map_or(0, |design| design.trials), "trial")
-        ),
-        None => format!("No fixed design here leaves as few verdicts open as {open}.\n"),
-    };
+    let mut text = format!(
+        "`run --until-decided` took {} and left {open} of {verdicts} undecided.",
+        count(sequential.trials, "trial")
+    );
+    match designs.iter().find(|design| design.count_of(Verdict::Undecided) <= open) {
+        Some(design) => {
+            let _ = write!(
+                text,
+                " The smallest fixed design that leaves no more undecided ({}) has {}: {}. \
+                 `--until-decided` took {} % of that.",
+                design.count_of(Verdict::Undecided),
+                design.name,
+                count(design.trials, "trial"),
+                digits(100.0 * sequential.trials as f64 / design.trials as f64)
+            );
+        }
+        None => text.push_str(" Every fixed design in the table leaves more undecided."),
+    }
     let Some(full) = designs.last() else { return text };
     let pairs = || {
         sequential.comparisons.iter().filter_map(|one| {
@@ -135,14 +144,27 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
     let (better, worse) = (Verdict::Better, Verdict::Worse);
     let opposite = pairs().filter(|pair| [(better, worse), (worse, better)].contains(pair)).count();
     let other = pairs().filter(|(one, full)| one != full).count();
-    let _ = writeln!(
-        text,
-        "\nOf {} verdicts, {other} are not the one that all seeds give, {opposite} of them its \
-         opposite. Both kinds of design limit how many verdicts of better and worse are wrong to \
-         the same share; the one that looks pays for its looks.",
-        sequential.comparisons.len()
-    );
+    if other == 0 {
+        let _ = write!(text, " None of its {verdicts} differs from the one that all seeds give.");
+    } else {
+        let _ = write!(
+            text,
+            " Of its {verdicts}, {other} differ from the one that all seeds give, and {opposite} \
+             are the opposite of it."
+        );
+    }
     text
+}
+
+fn caveats(designs: &[Design]) -> String {
+    let most = designs.last().map_or(0, |design| design.trials);
+    format!(
+        "- The number of seeds that is enough is not known before a run. A user who takes the \
+         largest number to be sure runs {}.\n- Both kinds of design limit the share of wrong \
+         verdicts of better and worse to the same value. For this, each of the analyses of \
+         `--until-decided` has wider intervals than the one analysis of a fixed design.\n",
+        count(most, "trial")
+    )
 }
 
 /// Returns the trials of the first seeds only.
