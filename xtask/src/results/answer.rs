@@ -1,7 +1,6 @@
 //! The beginning of a page: how often each policy is best, and the best policies of each cell.
 
 use std::cmp::Ordering;
-use std::fmt::Write;
 
 use disklab_results::Spread;
 use disklab_units::prose::listed;

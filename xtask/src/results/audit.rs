@@ -61,16 +61,30 @@ impl Audited {
 
 pub fn page() -> anyhow::Result<String> {
     let rows = rows()?;
-    let mut page = format!(
-        "# What the published tables still say\n\nMade by `cargo xtask results {NAME}` from \
-         [published/](published/README.md); every number below is the command's. `disklab audit \
-         docs/results/published` prints the same findings.\n\n"
-    );
-    page.push_str(&by_source(&rows));
-    page.push_str(&only_the_mean(&rows));
-    page.push_str(&conclusions(&rows)?);
-    page.push_str(&list(&rows));
-    Ok(page)
+    let conclusions = conclusions(&rows)?;
+    Ok(format!(
+        "# What the published tables still say\n\n{}\n\nThese commands make this page from \
+         [published/](published/README.md), and print the same findings:\n\n    cargo xtask \
+         results {NAME}\n    disklab audit docs/results/published\n\n{}{}{}{}",
+        answer(&rows, &conclusions),
+        by_source(&rows),
+        only_the_mean(&rows),
+        conclusions.text,
+        list(&rows)
+    ))
+}
+
+fn answer(rows: &[Audited], conclusions: &Conclusions) -> String {
+    let doubtful = rows.iter().filter(|row| !row.doubts.is_empty()).count();
+    let Conclusions { cells, ahead, behind, .. } = conclusions;
+    format!(
+        "{doubtful} of {} published rows contradict themselves. In the sound rows, `{FAVOURITE}` \
+         is clearly ahead of `{BASELINE}` in {ahead} of {}, and clearly behind in {behind}. \
+         *Clearly* means by more than two published runs of one cell differ; in the other cells \
+         one run does not decide.",
+        rows.len(),
+        count(*cells, "cell")
+    )
 }
 
 fn rows() -> anyhow::Result<Vec<Audited>> {
@@ -102,10 +116,11 @@ fn sources(rows: &[Audited]) -> Vec<&str> {
 
 fn by_source(rows: &[Audited]) -> String {
     let mut text = String::from(
-        "## Rows that cannot be true\n\nRequests in flight are rate times latency (Little's law); \
-         fio keeps depth times jobs in flight. Off by more than a factor of two, the row \
-         contradicts itself. Of the slowest hundredth or thousandth, a percentile bounds the mean \
-         from both sides. Bandwidth is IOPS times the size of a request.\n\n\
+        "## Rows that cannot be true\n\nA row contradicts itself if it breaks one of these \
+         rules.\n\n- The number of requests in flight is rate times latency (Little's law), and fio \
+         keeps depth times jobs in flight. A row breaks this rule if the two differ by more than a \
+         factor of two.\n- A percentile bounds the mean from both sides, by the share of the \
+         slowest hundredth or thousandth.\n- Bandwidth is IOPS times the size of a request.\n\n\
          | source | rows | without a number | cannot be true | Little's law | percentile against \
          mean | size of a request |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
@@ -131,10 +146,10 @@ fn by_source(rows: &[Audited]) -> String {
 
 fn only_the_mean(rows: &[Audited]) -> String {
     let mut text = String::from(
-        "## What is wrong with them\n\nWhere IOPS, depth and percentiles agree with one another \
-         once the mean is left out, the mean is what is wrong: most likely the submission latency, \
-         or a number of another unit, was taken for it.\n\n\
-         | source | cannot be true | the mean alone is wrong | something else too |\n| --- | ---: \
+        "## The wrong number of these rows\n\nIf IOPS, depth and percentiles of a row agree \
+         without the mean, the mean alone is wrong. Most likely it is the submission latency, or a \
+         number of another unit.\n\n\
+         | source | cannot be true | the mean alone is wrong | another number too |\n| --- | ---: \
          | ---: | ---: |\n",
     );
     for source in sources(rows) {
@@ -149,23 +164,33 @@ fn only_the_mean(rows: &[Audited]) -> String {
     text
 }
 
+/// The section about sound rows, and the favourite's number of cells, and of those in which it is
+/// clearly ahead or behind.
+#[derive(Default)]
+struct Conclusions {
+    text: String,
+    cells: usize,
+    ahead: usize,
+    behind: usize,
+}
+
 /// Compares each policy's IOPS with the baseline's in cells where both are sound, and says how much
 /// of the difference chance could explain.
-fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
+fn conclusions(rows: &[Audited]) -> anyhow::Result<Conclusions> {
     let (idle, busy) = (apart(rows, "none")?, apart(rows, "defrag")?);
     let mut text = format!(
-        "## What can still be concluded\n\nEach number is one run, so that no table says how far \
-         two runs of the same are apart. The first author has two runs of some cells: they differ \
-         by up to a factor of {} without a background and of {} beside the defragmentation. That \
-         is the only measure of luck there is, and one of other disks than the second author's. \
-         Sound rows, IOPS against `{BASELINE}` in the same cell; clearly is by more than that \
-         factor:\n\n\
+        "## Policies compared in sound rows\n\nEach number is one run. So no table says how far \
+         two runs of one cell differ. The first author has two runs of some cells. They differ by \
+         up to a factor of {} without a background, and of {} beside the defragmentation. These \
+         factors are the only measure of chance, and the second author has other disks. The table \
+         compares the IOPS of each policy with those of `{BASELINE}` in the same cell. *Clearly* \
+         means by more than that factor.\n\n\
          | source | policy | cells | ahead | behind | clearly ahead | clearly behind |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: |\n",
         digits(idle),
         digits(busy)
     );
-    let mut favourite = (0, 0, 0);
+    let mut favourite = Conclusions::default();
     for source in sources(rows) {
         let sound = |row: &&Audited| {
             row.value("source") == source && row.doubts.is_empty() && row.iops().is_some()
@@ -198,20 +223,18 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
                  {clearly_behind} |"
             );
             if policy == FAVOURITE {
-                favourite =
-                    (favourite.0 + cells, favourite.1 + clear, favourite.2 + clearly_behind);
+                favourite.cells += cells;
+                favourite.ahead += clear;
+                favourite.behind += clearly_behind;
             }
         }
     }
-    let (cells, clear, behind) = favourite;
     let _ = writeln!(
         text,
-        "\n`{FAVOURITE}` is ahead of `{BASELINE}` beyond what two runs of the same differ by in \
-         {clear} of {}, and as far behind in {behind}; of the others one run does not tell. Where \
-         its rows contradict themselves, nothing is said of it here.\n",
-        count(cells, "sound cell")
+        "\nRows that contradict themselves are not compared, so this page says nothing about \
+         `{FAVOURITE}` in their cells.\n"
     );
-    Ok(text)
+    Ok(Conclusions { text, ..favourite })
 }
 
 /// Returns the largest factor between the first author's two runs of one cell, with this
