@@ -117,7 +117,8 @@ fn sources(rows: &[Audited]) -> Vec<&str> {
 fn by_source(rows: &[Audited]) -> String {
     let mut text = String::from(
         "## Rows that cannot be true\n\nA row contradicts itself if it breaks one of these \
-         rules.\n\n- The number of requests in flight is rate times latency (Little's law), and fio \
+         rules.\n\n\
+         - The number of requests in flight is rate times latency (Little's law), and fio \
          keeps depth times jobs in flight. A row breaks this rule if the two differ by more than a \
          factor of two.\n- A percentile bounds the mean from both sides, by the share of the \
          slowest hundredth or thousandth.\n- Bandwidth is IOPS times the size of a request.\n\n\

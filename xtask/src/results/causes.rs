@@ -35,11 +35,11 @@ pub fn rules() -> String {
          direction that helps. Shares of requests are named if they differ by {} % of all.\n\
          - Beside the number of disks at work, these are the shares of reads and the changes of \
          disk.\n\
-         - Beside the rate of a disk at work, these are its depth, its sequential arrivals, and the \
-         distance between its requests (on disks that turn). These are also reads that are sent to \
-         faster disks, the part of the reads that a cache serves, and the reads of others than \
-         fio. If there is a background, the shortest queue of the disks with a tenth of the reads \
-         or more is one too.\n\
+         - Beside the rate of a disk at work, these are its depth, its sequential arrivals, and \
+         the distance between its requests (on disks that turn). These are also reads that are \
+         sent to faster disks, the part of the reads that a cache serves, and the reads of others \
+         than fio. If there is a background, the shortest queue of the disks with a tenth of the \
+         reads or more is one too.\n\
          - If an array has a cache, shares of reads and changes of disk do not depend on the \
          policy alone, and are not named.\n\
          - Each statement holds in every seed. Its numbers are those of the seed with the median \
