@@ -109,8 +109,8 @@ fn beside_published(published: Counts) -> String {
     format!(
         "{all} pairs of policies have published numbers: {} have the same order here, {} have the \
          opposite order, and the others tie here or there.",
-        published.of(Verdict::Agreed),
-        published.of(Verdict::Reversed)
+        published.with(Verdict::Agreed),
+        published.with(Verdict::Reversed)
     )
 }
 

@@ -58,7 +58,7 @@ impl Counts {
     }
 
     /// Returns the number of pairs with a verdict.
-    pub fn of(&self, verdict: Verdict) -> usize {
+    pub fn with(&self, verdict: Verdict) -> usize {
         let counts = VERDICTS.iter().zip(&self.0).filter(|((known, _), _)| *known == verdict);
         counts.map(|(_, count)| count).sum()
     }

@@ -29,7 +29,11 @@ fn a_plan_needs_no_kernel_and_changes_nothing() {
     let here = tempfile::tempdir().expect("a folder");
     let plan = run(here.path(), &["plan", "read-policy-quick", "--jobs", "2"]);
     assert_eq!(plan.status, Some(0), "{}", plan.err);
-    assert!(plan.out.contains("180 trials (36 combinations, 5 seeds each), 40 min"), "{}", plan.out);
+    assert!(
+        plan.out.contains("180 trials (36 combinations, 5 seeds each), 40 min"),
+        "{}",
+        plan.out
+    );
     assert!(plan.out.contains("disklab kernel build"), "{}", plan.out);
     assert!(!here.path().join("records").exists());
 }

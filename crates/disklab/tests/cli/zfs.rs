@@ -34,7 +34,11 @@ fn what_wants_zfs_is_planned_as_skipped() {
     let remark =
         plan.out.lines().find(|line| line.starts_with("skipped: 1 trial, constant-zfs-mirrors"));
     assert!(remark.is_some_and(|line| line.contains(why)), "{}", plan.out);
-    assert!(plan.out.contains("1 trial (1 combination, 1 seed each), 0 ns of virtual time"), "{}", plan.out);
+    assert!(
+        plan.out.contains("1 trial (1 combination, 1 seed each), 0 ns of virtual time"),
+        "{}",
+        plan.out
+    );
 }
 
 #[test]
