@@ -187,7 +187,8 @@ impl Words<'_> {
             format!("This is a guess from {trials}: fewer than {FEWEST} give no verdict")
         } else {
             format!(
-                "In {open} of {}, {trials} do not decide whether {name} is behind the best",
+                "In {open} of {}, {trials} do not decide whether another choice is better than \
+                 {name}",
                 self.cells(self.choice.judged)
             )
         };
