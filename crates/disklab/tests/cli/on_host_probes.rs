@@ -120,7 +120,7 @@ fn for_a_user(here: &Path, home: &Path, disk: &LoopDisk, what: &str) {
             assert!(untraced, "{:?}", outcome.remarks);
         } else {
             assert_eq!(outcome.status, Status::Skipped, "{:?}", outcome.reason);
-            assert!(outcome.reason.is_some_and(|why| why.contains("from the disk")));
+            assert!(outcome.reason.is_some_and(|why| why.contains("only root may drop")));
         }
     }
 }

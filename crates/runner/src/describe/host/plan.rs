@@ -143,7 +143,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
         ),
         (
             !is_root && (trial.workload.file_load().is_some() || phases.is_some_and(begin_cold)),
-            "it reads its files from the disk, and only root may drop what is in memory",
+            "it reads its files with cold caches, and only root may drop caches",
         ),
         (
             background.is_some_and(|background| background.snapshots.is_some()),
