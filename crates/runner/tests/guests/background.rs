@@ -101,7 +101,7 @@ fn a_background_that_fails() {
     let place = beside(&["sh", "-c", "exit 4"], None);
     let reason = self::reason(&place);
     assert!(
-        reason.starts_with("background: sh failed (exit status: 4): it said nothing;"),
+        reason.starts_with("background: sh failed (exit status: 4): it printed nothing;"),
         "{reason}"
     );
     assert!(reason.ends_with("and the measurement had not begun"), "{reason}");

@@ -212,7 +212,7 @@ fn a_console_that_overflows() {
     let reason = reason(&TestGuest::shell(
         "while head -c 100000 /dev/zero | tr '\\0' x > /dev/console; do :; done",
     ));
-    assert!(reason.contains("console filled up"), "{reason}");
+    assert!(reason.contains("too much to its console"), "{reason}");
 }
 
 fn output_that_overflows() {
