@@ -162,9 +162,7 @@ def test_a_full_disk_below_a_record_made_here_is_an_error(
             disklab.sweep(suite, settings={"policy": "pid"}, out=folder / "record")
         assert lines(folder / "record") == 0
     said = capfd.readouterr().err
-    assert re.search(r"error: .* needs about \d+ MiB in .*, and .* are free; free some", said), (
-        said
-    )
+    assert re.search(r"error: .* needs about \d+ MiB in .*, and .* are free; free some", said), said
     assert said.endswith("0 of 12 trials\n"), said
 
 

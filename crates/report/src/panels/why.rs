@@ -24,10 +24,7 @@ pub const PANEL: Panel =
 const NONE: &str = "No group has two choices with a record of their disks.";
 
 fn draw(source: &ReportSource) -> Result<Vec<Piece>, Nothing> {
-    let baseline = source
-        .baseline
-        .as_deref()
-        .ok_or("There is no baseline to compare with.")?;
+    let baseline = source.baseline.as_deref().ok_or("There is no baseline to compare with.")?;
     let rule = html! {
         p { "The list has the numbers that differ in every trial: the ranges of the two choices do \
              not overlap, and the medians differ by the smallest effect of interest or more. The \
