@@ -277,9 +277,11 @@ fn is_kernel_apart(entries: &[Entry]) -> bool {
     })
 }
 
-/// Returns the trials that count.
+/// Returns the trials that count, in the order of the suite. The order of lines is that in which
+/// trials that ran side by side ended.
 fn counted(record: &Record) -> impl Iterator<Item = &Outcome> {
-    record.lines().iter().filter(|outcome| outcome.status == Status::Ok && outcome.is_sound())
+    let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
+    outcomes.filter(|outcome| outcome.status == Status::Ok && outcome.is_sound())
 }
 
 fn judged(
