@@ -14,6 +14,7 @@ use disklab_config::{Array, Lab, Trial};
 use disklab_record::manifest::system;
 use disklab_record::outcome::Cell;
 use disklab_record::{Record, RecordError, Retry, Status};
+use disklab_results::Spread;
 use disklab_runner::Model;
 use indexmap::IndexMap;
 
@@ -298,10 +299,8 @@ impl Prediction<'_> {
         let [here, there] = &self.kernels;
         let size = |row: &PredictedNumber| row.error.map(f64::abs);
         let worst = self.rows.iter().filter_map(size).reduce(f64::max);
-        let mut errors: Vec<f64> =
-            self.rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
-        errors.sort_by(f64::total_cmp);
-        let middle = errors.get(errors.len() / 2).copied();
+        let of_iops = self.rows.iter().filter(|row| row.metric == "IOPS").filter_map(size);
+        let middle = Spread::over(of_iops).map(|spread| spread.median);
         let document = json!({
             "record": self.out, "kernels": { "measured": here, "predicted": there },
             "cells": self.rows, "without_numbers": self.lacking, "in_doubt": self.doubtful,

@@ -38,6 +38,9 @@ fn a_level_that_begins_is_found_and_judged() {
     assert_eq!(names, nights);
     let cells = document["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), 6);
+    // The order is that of the suite, not that in which trials ended.
+    let policies: Vec<_> = cells.iter().map(|cell| cell["cell"]["policy"].clone()).collect();
+    assert_eq!(policies[..3], ["pid", "round-robin:4096", "devid"], "{document}");
     for cell in cells {
         let points = cell["points"].as_array().expect("points");
         let of = |key: &str| points.iter().map(|point| point[key].clone()).collect::<Vec<_>>();
