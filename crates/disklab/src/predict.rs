@@ -354,11 +354,12 @@ impl Prediction<'_> {
         }
         if !self.rankings.is_empty() {
             let same = self.rankings.iter().filter(|ranking| ranking.reversed.is_empty()).count();
-            let all = words::count(self.rankings.len(), "cell");
+            let all = words::count(self.rankings.len(), "group");
+            let have = if same == 1 { "has" } else { "have" };
             writeln!(
                 to,
-                "\nThe predicted ranking of policies by IOPS is the measured one in {same} of \
-                 {all}."
+                "\nOf {all} of policies on the same disks and load, {same} {have} the predicted \
+                 order of IOPS."
             )?;
         }
         Ok(())

@@ -10,9 +10,9 @@ use crate::source::{CellChoice, Group, ReportSource};
 use crate::standing::{Standing, standings};
 
 /// Explains the marks of the table.
-pub const MARKS: &str = "Bold: better than every other choice in its row, with certainty. ≈: the \
-    same as the best, or the best with others that are the same. ?: the best, but not with \
-    certainty";
+pub const MARKS: &str = "Bold: the verdicts say that it is better than every other choice in its \
+    row. ≈: they say that it is the same as the best, or the best with others that are the same. \
+    ?: the best, but undecided against at least one other";
 
 /// The number of a choice in a cell, as text.
 #[derive(Debug)]

@@ -64,14 +64,16 @@ impl Tally {
 /// Writes the counts: `106 of 108 trials ok, 2 failed`.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of {} trials ok", self.ok, self.all())?;
+        // The status of such a trial is `ok`, since all was measured; to a reader it is not.
+        let ok = if self.lost > 0 { "complete" } else { "ok" };
+        write!(f, "{} of {} trials {ok}", self.ok, self.all())?;
         let others = [
             (self.failed, "failed"),
             (self.skipped, "skipped"),
             (self.interrupted, "interrupted"),
             (self.not_needed, "not needed"),
             (self.not_run, "not run"),
-            (self.lost, "lost fsynced data"),
+            (self.lost, "of them lost fsynced data"),
         ];
         others
             .iter()

@@ -99,8 +99,8 @@ impl Words<'_> {
         details
     }
 
-    /// Formats a regret: `best or equal to the best in 8 of 9 cells (in 6 with certainty); worst
-    /// case: ...`.
+    /// Formats a regret: `best or equal to the best in 8 of 9 cells (the verdicts say so in 6);
+    /// worst case: ...`.
     fn record_of(&self, regret: &Regret) -> String {
         let judged = regret.good + regret.behind;
         let places = match judged {
@@ -108,17 +108,17 @@ impl Words<'_> {
             all if all == regret.good => format!(" in {}", self.all_cells(all)),
             all => format!(" in {} of {}", regret.good, self.cells(all)),
         };
-        let certainty = match regret.certainly_good {
+        let verdicts = match regret.certainly_good {
             0 => String::new(),
-            all if all == regret.good => ", with certainty".to_owned(),
-            some => format!(" (in {some} with certainty)"),
+            all if all == regret.good => ", and the verdicts say so".to_owned(),
+            some => format!(" (the verdicts say so in {some})"),
         };
         let worst = regret.worst.as_ref().filter(|_| regret.behind > 0);
         let worst = worst.map_or_else(String::new, |worst| format!("; {}", self.worst(worst)));
         match regret.good {
             0 if judged == 1 => format!("behind another choice{worst}"),
             0 => format!("behind another choice in {}{worst}", self.all_cells(judged)),
-            _ => format!("best or equal to the best{places}{certainty}{worst}"),
+            _ => format!("best or equal to the best{places}{verdicts}{worst}"),
         }
     }
 

@@ -165,7 +165,8 @@ fn a_guest_that_writes_over_itself() {
     );
 }
 
-/// A program of a lab file is root in the guest, and mounts the host's files writable.
+/// A program of a lab file is root in the guest. It mounts the host's files writable, which the
+/// guest's kernel refuses, and tries to write to those that it sees.
 fn a_guest_that_attacks_its_host() {
     if confinement::gap(confinement::landlock_version()).is_some() {
         println!("skipped: this machine's kernel has no Landlock that confines a guest wholly");
@@ -178,9 +179,12 @@ fn a_guest_that_attacks_its_host() {
     let mut place = TestGuest::shell("");
     let script = format!(
         "head -c 4096 /dev/vda >/dev/null
-        mkdir /tmp/host && mount -t hostfs none /tmp/host -o /
-        cd /tmp/host{0} && cat file && echo
+        mkdir /tmp/host
         try() {{ sh -c \"$2\" 2>/dev/null && echo did $1; }}
+        try mount 'mount -t hostfs none /tmp/host -o /'
+        try remount 'mount -o remount,rw /'
+        mount -o bind / /tmp/host
+        cd /tmp/host{0} && cat file && echo
         try write 'echo broken > file'
         try append 'echo broken >> file'
         try create 'echo new > new'

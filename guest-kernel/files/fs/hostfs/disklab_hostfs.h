@@ -7,6 +7,7 @@
 #define __DISKLAB_HOSTFS_H
 
 #include <linux/fs.h>
+#include <linux/fs_context.h>
 #include <linux/statfs.h>
 
 /*
@@ -21,6 +22,9 @@ int disklab_getattr(struct mnt_idmap *idmap, const struct path *path, struct kst
 /* A folder in the order of its names; `name` is its path on the host. */
 int disklab_readdir(struct file *file, struct dir_context *ctx, char *name);
 int disklab_releasedir(struct inode *inode, struct file *file);
+
+/* Returns 0 if the current process may mount the host's files, or mount them anew as writable. */
+int disklab_may_mount(struct fs_context *fc);
 
 int disklab_statfs(struct dentry *dentry, struct kstatfs *to);
 
