@@ -82,7 +82,7 @@ fn the_best_of_a_row_is_marked_as_surely_as_it_is_known() {
     assert_eq!(table.matches("<td data-standing=\"best\"><b>").count(), 10, "{table}");
     assert_eq!(table.matches("data-standing=").count(), 10, "{table}");
     let text = super::markdown(place.path());
-    assert!(text.contains("Bold: better than every other choice"), "{text}");
+    assert!(text.contains("Bold: the verdicts say"), "{text}");
     assert!(text.contains("| array-3, randread-4k-qd1 | **"), "{text}");
     let one = written(&axes, 1);
     let page = html(one.path());
